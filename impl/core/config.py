@@ -1,0 +1,31 @@
+"""What a node is told when it starts."""
+
+from dataclasses import dataclass
+
+from impl.core.mutants import Mutant
+from spec.vocabulary import BrokerId, ProtocolLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Times in milliseconds, sizes in records. Defaults suit a test cluster on one host."""
+
+    broker_id: BrokerId
+    host: str = "127.0.0.1"
+    port: int = 0
+    level: ProtocolLevel = ProtocolLevel.LEADER_EPOCH
+    replica_lag_time_ms: int = 2000
+    """A member of the ISR that was not caught up for longer is removed (ISR-001)."""
+    fetch_wait_ms: int = 300
+    """How long a leader may hold a follower's empty fetch."""
+    fetch_records_max: int = 200
+    request_timeout_ms: int = 1000
+    """After it a request to a peer counts as failed."""
+    retry_ms: int = 100
+    """Pause before a failed fetch, command or election is tried again."""
+    checkpoint_ms: int = 500
+    """Between two high-watermark checkpoints."""
+    min_insync_replicas: int = 1
+    unclean_leader_election: bool = False
+    mutant: Mutant | None = None
+    """One deliberately wrong rule. Only `--mutant` of the simulator sets it."""

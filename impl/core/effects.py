@@ -1,0 +1,154 @@
+"""What a node asks of the world: the output of `Node.step`.
+
+A shell performs effects completely and in list order. A crash between two of them is a fault that
+the simulator injects.
+"""
+
+from dataclasses import dataclass
+
+from impl.core.messages import FetchResponse, PeerRequest, Record, Response
+from impl.core.zookeeper import WriteOp
+from spec.vocabulary import (
+    Action,
+    BrokerId,
+    ControllerEpoch,
+    LeaderEpoch,
+    Offset,
+    SessionId,
+    ZnodeVersion,
+)
+from spec.znodes import TopicPartition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send:
+    """Deliver `request` to another broker, or lose it.
+
+    Ends in `ResponseReceived` or, at the latest after `timeout_ms`, in `RequestFailed`.
+    """
+
+    request_id: int
+    to: BrokerId
+    request: PeerRequest
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """Answer the request that came with `token`."""
+
+    token: int
+    response: Response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyRecords:
+    """Answer a fetch with the records `[start, end)` of the local log put into `response`."""
+
+    token: int
+    response: FetchResponse
+    topic_partition: TopicPartition
+    start: Offset
+    end: Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendRecords:
+    """Write records at `base_offset`, which is the log end offset; the files are created if new."""
+
+    topic_partition: TopicPartition
+    base_offset: Offset
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruncateRecords:
+    """Drop the records from `offset` on."""
+
+    topic_partition: TopicPartition
+    offset: Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartLog:
+    """Create the partition's directory if there is none (CMD-006)."""
+
+    topic_partition: TopicPartition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointHighWatermark:
+    """Store the high watermark for the next start of this broker."""
+
+    topic_partition: TopicPartition
+    high_watermark: Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadZnodes:
+    """Read data of several znodes, pipelined in order; `watch` sets a one-shot watch on each."""
+
+    op_id: int
+    paths: tuple[str, ...]
+    watch: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListChildren:
+    """Read the children of several znodes, pipelined in order; `watch` as in `ReadZnodes`."""
+
+    op_id: int
+    paths: tuple[str, ...]
+    watch: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteZnodes:
+    """One multi: all of `ops` or none. The shell does not repeat it."""
+
+    op_id: int
+    ops: tuple[WriteOp, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionTaken:
+    """An action changed the state: one line of the trace.
+
+    Fields have the names and meaning of `spec.trace.TraceEvent`; None is left out.
+    """
+
+    action: Action
+    topic_partition: TopicPartition | None = None
+    leader: BrokerId | None = None
+    leader_epoch: LeaderEpoch | None = None
+    controller_id: BrokerId | None = None
+    controller_epoch: ControllerEpoch | None = None
+    isr: frozenset[BrokerId] | None = None
+    maximal_isr: frozenset[BrokerId] | None = None
+    assigned_replicas: tuple[BrokerId, ...] | None = None
+    live_brokers: frozenset[BrokerId] | None = None
+    znode_version: ZnodeVersion | None = None
+    expected_version: ZnodeVersion | None = None
+    high_watermark: Offset | None = None
+    log_end_offset: Offset | None = None
+    offset: Offset | None = None
+    records: tuple[Record, ...] | None = None
+    peer: BrokerId | None = None
+    session_id: SessionId | None = None
+    zxid: int | None = None
+    path: str | None = None
+
+
+Effect = (
+    Send
+    | Reply
+    | ReplyRecords
+    | AppendRecords
+    | TruncateRecords
+    | StartLog
+    | CheckpointHighWatermark
+    | ReadZnodes
+    | ListChildren
+    | WriteZnodes
+    | ActionTaken
+)

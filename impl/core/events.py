@@ -1,0 +1,118 @@
+"""What can happen to a node: the input of `Node.step`.
+
+Shells make these; callbacks only enqueue them. Each carries what its handler needs and no clock:
+`now_ms` is the second argument of `step`.
+"""
+
+from dataclasses import dataclass
+
+from impl.core.messages import PeerRequest, Request, Response
+from impl.core.zookeeper import Children, WriteResult, Znode
+from spec.vocabulary import BrokerId, SessionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestReceived:
+    """A peer or client asks; the answer is a `Reply` with the same token."""
+
+    token: int
+    request: Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseReceived:
+    """A peer answered the request that `Send` with `request_id` delivered."""
+
+    request_id: int
+    sender: BrokerId
+    request: PeerRequest
+    response: Response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestFailed:
+    """No answer came: the peer may or may not have obeyed, and may still."""
+
+    request_id: int
+    to: BrokerId
+    request: PeerRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZnodesRead:
+    """The answer to `ReadZnodes`; None when the connection was lost or the session expired."""
+
+    op_id: int
+    znodes: tuple[Znode, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildrenListed:
+    """The answer to `ListChildren`; None when the connection was lost or the session expired."""
+
+    op_id: int
+    children: tuple[Children, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZnodesWritten:
+    """The answer to `WriteZnodes`."""
+
+    op_id: int
+    result: WriteResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchFired:
+    """A one-shot watch: the data or existence of `path` changed, or (`children`) its children."""
+
+    path: str
+    children: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEstablished:
+    """A new session: it has no watches and owns no ephemeral znode."""
+
+    session_id: SessionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionReconnected:
+    """The same session on a new connection; watches still stand."""
+
+    session_id: SessionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSuspended:
+    """The connection is lost; the session may be alive or not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLost:
+    """The session is over, by ZooKeeper's word or by this node's own deadline.
+
+    Ephemerals are gone or will be; every operation in flight was answered before this event.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """Time has passed."""
+
+
+Event = (
+    RequestReceived
+    | ResponseReceived
+    | RequestFailed
+    | ZnodesRead
+    | ChildrenListed
+    | ZnodesWritten
+    | WatchFired
+    | SessionEstablished
+    | SessionReconnected
+    | SessionSuspended
+    | SessionLost
+    | Tick
+)

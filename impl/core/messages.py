@@ -1,0 +1,238 @@
+"""Requests and responses as values, spelled as in `spec/wire/replication.proto`.
+
+The wire form lives in `impl/shell/codec.py`, which is generic because the names are equal.
+"""
+
+from dataclasses import dataclass
+
+from spec.vocabulary import (
+    NO_BROKER,
+    NO_CONTROLLER_EPOCH,
+    NO_EPOCH,
+    NO_OFFSET,
+    BrokerId,
+    ControllerEpoch,
+    ErrorCode,
+    LeaderEpoch,
+    Offset,
+    ZnodeVersion,
+)
+from spec.znodes import TopicPartition
+
+ACKS_ALL = -1
+ACKS_LEADER = 1
+ACKS_NONE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One log entry; `leader_epoch` is the epoch of the leader that appended it."""
+
+    leader_epoch: LeaderEpoch
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionState:
+    """What ZooKeeper holds about one partition, as a command carries it."""
+
+    topic: str
+    partition: int
+    leader: BrokerId
+    leader_epoch: LeaderEpoch
+    isr: tuple[BrokerId, ...]
+    znode_version: ZnodeVersion
+    assigned_replicas: tuple[BrokerId, ...]
+
+    @property
+    def key(self) -> TopicPartition:
+        """The partition that this is the state of."""
+        return TopicPartition(self.topic, self.partition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderAndIsrRequest:
+    """The controller tells a broker who leads, under which epoch, and with which ISR."""
+
+    controller_id: BrokerId
+    controller_epoch: ControllerEpoch
+    partitions: tuple[PartitionState, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionError:
+    """How one partition of a request ended."""
+
+    topic: str
+    partition: int
+    error_code: ErrorCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderAndIsrResponse:
+    """The answer to the controller: of the whole request, then per partition (CMD-009)."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    partitions: tuple[PartitionError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchRequest:
+    """Ask for records; a follower's `fetch_offset` doubles as its log end offset (REPL-001)."""
+
+    topic: str
+    partition: int
+    replica_id: BrokerId = NO_BROKER
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    fetch_offset: Offset
+    max_records: int = 100
+    max_wait_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchResponse:
+    """Records from `fetch_offset` on, and the leader's high watermark."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    broker_id: BrokerId
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    fetch_offset: Offset
+    high_watermark: Offset = NO_OFFSET
+    log_end_offset: Offset = NO_OFFSET
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetForLeaderEpochRequest:
+    """A follower asks where its last epoch ended in the leader's log (KIP-101, KIP-279)."""
+
+    topic: str
+    partition: int
+    replica_id: BrokerId
+    current_leader_epoch: LeaderEpoch
+    leader_epoch: LeaderEpoch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetForLeaderEpochResponse:
+    """The largest epoch not above the asked one that the leader's log has, and its end."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    broker_id: BrokerId
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    end_offset: Offset = NO_OFFSET
+    current_leader_epoch: LeaderEpoch = NO_EPOCH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProduceRequest:
+    """A client asks the leader to append values, in this order."""
+
+    topic: str
+    partition: int
+    acks: int = ACKS_ALL
+    values: tuple[str, ...]
+    timeout_ms: int = 5000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProduceResponse:
+    """Where the values were put, or why not."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    broker_id: BrokerId
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    base_offset: Offset = NO_OFFSET
+    high_watermark: Offset = NO_OFFSET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOffsetsRequest:
+    """A client asks how far a partition goes."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOffsetsResponse:
+    """The leader's high watermark and log end offset."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    broker_id: BrokerId
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    high_watermark: Offset = NO_OFFSET
+    log_end_offset: Offset = NO_OFFSET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaList:
+    """The ordered replicas of one partition."""
+
+    replicas: tuple[BrokerId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTopicRequest:
+    """Any broker takes it below level 5; it writes the topic znode (V3 Paths 3)."""
+
+    topic: str
+    partition_count: int = 1
+    replication_factor: int = 1
+    assignment: tuple[ReplicaList, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTopicResponse:
+    """`NONE` when the topic znode is written; leaders follow."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataRequest:
+    """A client asks for the routing view."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerEndpoint:
+    """Where a broker listens."""
+
+    broker_id: BrokerId
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataResponse:
+    """The published state as the answering broker reads it in ZooKeeper (V3 Discussion 6)."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    broker_id: BrokerId
+    controller_id: BrokerId = NO_BROKER
+    controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+    brokers: tuple[BrokerEndpoint, ...] = ()
+    partitions: tuple[PartitionState, ...] = ()
+
+
+Request = (
+    LeaderAndIsrRequest
+    | FetchRequest
+    | OffsetForLeaderEpochRequest
+    | ProduceRequest
+    | ListOffsetsRequest
+    | CreateTopicRequest
+    | MetadataRequest
+)
+Response = (
+    LeaderAndIsrResponse
+    | FetchResponse
+    | OffsetForLeaderEpochResponse
+    | ProduceResponse
+    | ListOffsetsResponse
+    | CreateTopicResponse
+    | MetadataResponse
+)
+PeerRequest = LeaderAndIsrRequest | FetchRequest | OffsetForLeaderEpochRequest
+"""What one broker sends to another."""

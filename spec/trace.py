@@ -1,0 +1,176 @@
+"""The trace: one flat NDJSON line per action, client operation, fault phase and ZooKeeper write.
+
+This module is the only definition of the line. Its readers are the checks, Spark, TLC's replay and
+people with grep; `trace.schema.json` beside it is generated from `TraceEvent` and kept fresh by CI.
+
+Order between nodes never comes from `wall_ns`. Events of one node are ordered by
+`(incarnation, seq)`; across nodes by Lamport clock, request ids and zxids. `mono_ns` is the
+CLOCK_MONOTONIC of one host (virtual time in the simulator) and gives client operations their
+real-time order (research: Herlihy & Wing 1990, and DESIGN section 5).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from spec.vocabulary import Outcome
+
+TRACE_VERSION = 1
+"""Raised when a reader of older lines would misread newer ones; `RunStarted` carries it."""
+
+
+class Kind(StrEnum):
+    """Which family a line belongs to."""
+
+    RUN = "run"
+    ACTION = "action"
+    INVOKE = "invoke"
+    COMPLETE = "complete"
+    ZOOKEEPER = "zookeeper"
+    FAULT = "fault"
+
+
+class Phase(StrEnum):
+    """The life of a fault, in order; `INEFFECTIVE` and `FAILED` end it early."""
+
+    PLANNED = "planned"
+    INJECTING = "injecting"
+    ACTIVE = "active"
+    HEALING = "healing"
+    HEALED = "healed"
+    INEFFECTIVE = "ineffective"
+    FAILED = "failed"
+
+
+class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line. A field that says nothing about the event is `None` and is left out of the line.
+
+    Which fields an event carries is told in `spec/README.md`; every field's name is the one of the
+    wire, the specs and the report.
+    """
+
+    run_id: str
+    node: str
+    """`broker-<id>`, `client-<n>`, `zookeeper` or `harness`."""
+    incarnation: int = 1
+    """Counts the starts of this node in this run, from 1."""
+    seq: int
+    """Dense from 0 per (node, incarnation): a gap is a lost line."""
+    mono_ns: int
+    lamport: int = 0
+    wall_ns: int | None = None
+    """For display only."""
+    kind: Kind
+    action: str
+    """A value of `Action` or `EnvironmentAction`, a client operation (`Produce`, `Fetch`,
+    `ListOffsets`), a ZooKeeper operation, or `RunStarted` / `RunEnded`."""
+
+    topic: str | None = None
+    partition: int | None = None
+    broker_id: int | None = None
+    """The broker that acted or answered; on a `DetectBrokerChange`, the controller."""
+    leader: int | None = None
+    leader_epoch: int | None = None
+    controller_id: int | None = None
+    controller_epoch: int | None = None
+    isr: list[int] | None = None
+    """Ascending."""
+    maximal_isr: list[int] | None = None
+    """Ascending; on a leader the ISR joined with the one whose write is in flight (ISR-003)."""
+    assigned_replicas: list[int] | None = None
+    """In order of preference; the first is the preferred replica."""
+    live_brokers: list[int] | None = None
+    znode_version: int | None = None
+    expected_version: int | None = None
+    high_watermark: int | None = None
+    log_end_offset: int | None = None
+
+    op_id: int | None = None
+    """Pairs `invoke` with `complete`; unique per (node, incarnation)."""
+    inv_ns: int | None = None
+    """On a completion: `mono_ns` of its invocation."""
+    outcome: Outcome | None = None
+    error_code: str | None = None
+    acks: int | None = None
+    """-1 all, 1 leader only, 0 none."""
+    offset: int | None = None
+    """First offset of `values`; of a truncation, the new log end offset; of a fetch, its start."""
+    values: list[str] | None = None
+    """Payload ids `<client>/<sequence>/<attempt>`, one per record, unique per attempt."""
+    record_epochs: list[int] | None = None
+    """The leader epoch of each record of `values`."""
+
+    request_id: str | None = None
+    """Links the two ends of an RPC."""
+    peer: str | None = None
+    """The node at the other end."""
+    session_id: int | None = None
+    zxid: int | None = None
+    path: str | None = None
+    data: str | None = None
+    """The content that a ZooKeeper write stored, as text."""
+
+    fault_id: str | None = None
+    fault: str | None = None
+    """The fault's kind, for example `pause_broker`."""
+    phase: Phase | None = None
+    target: str | None = None
+    detail: str | None = None
+    """JSON for people and reports; no check reads it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceFile:
+    """What was read from one file: the events in file order, and what could not be read."""
+
+    events: list[TraceEvent] = field(default_factory=list)
+    torn_lines: int = 0
+    """Lines without an end, cut off by a kill: expected at most once per file."""
+    foreign_lines: list[int] = field(default_factory=list)
+    """Numbers, from 1, of complete lines that are no trace event."""
+
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+_decoder = msgspec.json.Decoder(TraceEvent)
+
+
+def encode(event: TraceEvent) -> bytes:
+    """The line of `event`, newline included; the same event gives the same bytes."""
+    return _encoder.encode(event) + b"\n"
+
+
+def decode(line: bytes) -> TraceEvent:
+    """The event of one line; raises `msgspec.MsgspecError` when the line is none."""
+    return _decoder.decode(line)
+
+
+def read_trace(path: Path) -> TraceFile:
+    """Read one NDJSON file; unreadable lines are counted, never dropped silently."""
+    return parse_trace(path.read_bytes())
+
+
+def parse_trace(text: bytes) -> TraceFile:
+    """As `read_trace`, of the bytes of a file."""
+    events: list[TraceEvent] = []
+    foreign: list[int] = []
+    *complete, tail = text.split(b"\n")
+    for number, line in enumerate(complete, start=1):
+        try:
+            events.append(decode(line))
+        except msgspec.MsgspecError:
+            foreign.append(number)
+    return TraceFile(events=events, torn_lines=1 if tail else 0, foreign_lines=foreign)
+
+
+def encode_all(events: Iterable[TraceEvent]) -> Iterator[bytes]:
+    """The lines of `events`, in order."""
+    return map(encode, events)
+
+
+def json_schema() -> dict[str, object]:
+    """The JSON Schema (2020-12) of a line: what `trace.schema.json` holds."""
+    schema = msgspec.json.schema(TraceEvent)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,0 +1,141 @@
+"""The names of the protocol, spelled once for all rooms.
+
+A TLA+ action `BecomeLeader` is the function `become_leader` of the core and the trace value
+`"BecomeLeader"`; a TLA+ field, a Python attribute, a proto field, a JSON key and a Spark column
+share one snake_case name. Nothing here has behaviour beyond the mapping between the two spellings.
+"""
+
+import re
+from enum import IntEnum, StrEnum
+from typing import NewType
+
+BrokerId = NewType("BrokerId", int)
+BrokerEpoch = NewType("BrokerEpoch", int)
+ControllerEpoch = NewType("ControllerEpoch", int)
+LeaderEpoch = NewType("LeaderEpoch", int)
+Offset = NewType("Offset", int)
+SessionId = NewType("SessionId", int)
+ZnodeVersion = NewType("ZnodeVersion", int)
+
+NO_BROKER = BrokerId(-1)
+"""The `leader` of a partition that has none (V3 A.3.2), and the broker id of a consumer."""
+
+NO_EPOCH = LeaderEpoch(-1)
+"""The `leader_epoch` of a replica that has not yet obeyed any command."""
+
+NO_CONTROLLER_EPOCH = ControllerEpoch(0)
+"""What commands carry at level 0; the first controller's epoch is 1 (CTL-005)."""
+
+NO_OFFSET = Offset(-1)
+"""An answer without an offset: an error, or one that was not asked for."""
+
+ANY_VERSION = ZnodeVersion(-1)
+"""ZooKeeper's unconditional version. Only the mutant that forgets the check writes with it."""
+
+
+class ProtocolLevel(IntEnum):
+    """`inter_broker_protocol`: each level keeps the rules of the one below and adds one."""
+
+    DRAFT_V3 = 0
+    """V3 as written: truncation to the high watermark, no controller epoch."""
+    CONTROLLER_EPOCH = 1
+    """Elections bump `/controller_epoch` in one multi; commands and writes are fenced by it."""
+    LEADER_EPOCH = 2
+    """Truncation and fetches are fenced by leader epoch (KIP-101, KIP-279, KIP-320)."""
+
+
+class Action(StrEnum):
+    """What a node can do: each value is a TLA+ action and, in snake_case, a core function."""
+
+    REGISTER_BROKER = "RegisterBroker"
+    CREATE_TOPIC = "CreateTopic"
+    ELECT_CONTROLLER = "ElectController"
+    RESIGN_CONTROLLER = "ResignController"
+    DETECT_BROKER_CHANGE = "DetectBrokerChange"
+    INIT_LEADER = "InitLeader"
+    ELECT_LEADER = "ElectLeader"
+    PUBLISH_DECISION = "PublishDecision"
+    SEND_LEADER_AND_ISR = "SendLeaderAndIsr"
+    BECOME_LEADER = "BecomeLeader"
+    BECOME_FOLLOWER = "BecomeFollower"
+    TRUNCATE_LOG = "TruncateLog"
+    LEADER_APPEND = "LeaderAppend"
+    SERVE_FETCH = "ServeFetch"
+    FOLLOWER_APPEND = "FollowerAppend"
+    ADVANCE_HIGH_WATERMARK = "AdvanceHighWatermark"
+    SHRINK_ISR = "ShrinkIsr"
+    EXPAND_ISR = "ExpandIsr"
+    ADOPT_ISR = "AdoptIsr"
+    FENCE_LEADER = "FenceLeader"
+
+
+class EnvironmentAction(StrEnum):
+    """What the world does to nodes: actions of the specs that no function of the core performs."""
+
+    CRASH_BROKER = "CrashBroker"
+    RESTART_BROKER = "RestartBroker"
+    EXPIRE_SESSION = "ExpireSession"
+    LOSE_MESSAGE = "LoseMessage"
+    DUPLICATE_MESSAGE = "DuplicateMessage"
+    LOSE_REPLY = "LoseReply"
+
+
+class Invariant(StrEnum):
+    """What must hold. Each value is a TLA+ operator or a check of `conformance.checks`, or both."""
+
+    LINEARIZABLE_LOG = "LinearizableLog"
+    ACKNOWLEDGED_DURABLE = "AcknowledgedDurable"
+    COMMITTED_DURABLE = "CommittedDurable"
+    LOG_MATCHING = "LogMatching"
+    HIGH_WATERMARK_MONOTONIC = "HighWatermarkMonotonic"
+    ONE_LEADER_PER_EPOCH = "OneLeaderPerEpoch"
+    ONE_COMMITTER_PER_EPOCH = "OneCommitterPerEpoch"
+    LINEARIZABLE_ZNODE = "LinearizableZnode"
+    ONLY_AUTHORISED_WRITES = "OnlyAuthorisedWrites"
+    STALE_CONTROLLER_HARMLESS = "StaleControllerHarmless"
+    ONE_CONTROLLER_PER_EPOCH = "OneControllerPerEpoch"
+    LEADER_IN_ISR = "LeaderInIsr"
+    LEADER_COMPLETE = "LeaderComplete"
+
+
+class ErrorCode(StrEnum):
+    """What a node answers to a peer or a client; Kafka's names where Kafka has one."""
+
+    NONE = "NONE"
+    UNKNOWN_TOPIC_OR_PARTITION = "UNKNOWN_TOPIC_OR_PARTITION"
+    NOT_LEADER_OR_FOLLOWER = "NOT_LEADER_OR_FOLLOWER"
+    OFFSET_OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
+    FENCED_LEADER_EPOCH = "FENCED_LEADER_EPOCH"
+    UNKNOWN_LEADER_EPOCH = "UNKNOWN_LEADER_EPOCH"
+    STALE_CONTROLLER_EPOCH = "STALE_CONTROLLER_EPOCH"
+    STALE_LEADER_EPOCH = "STALE_LEADER_EPOCH"
+    NOT_ENOUGH_REPLICAS = "NOT_ENOUGH_REPLICAS"
+    REPLICA_NOT_AVAILABLE = "REPLICA_NOT_AVAILABLE"
+    TOPIC_ALREADY_EXISTS = "TOPIC_ALREADY_EXISTS"
+    INVALID_TOPIC = "INVALID_TOPIC"
+    INVALID_REPLICA_ASSIGNMENT = "INVALID_REPLICA_ASSIGNMENT"
+    INVALID_REQUEST = "INVALID_REQUEST"
+    BROKER_NOT_AVAILABLE = "BROKER_NOT_AVAILABLE"
+    NOT_LEADER_AFTER_APPEND = "NOT_LEADER_AFTER_APPEND"
+    REQUEST_TIMED_OUT = "REQUEST_TIMED_OUT"
+
+    @property
+    def is_indefinite(self) -> bool:
+        """True when the operation may have taken effect all the same (CLI-005)."""
+        return self in _INDEFINITE
+
+
+_INDEFINITE = frozenset({ErrorCode.NOT_LEADER_AFTER_APPEND, ErrorCode.REQUEST_TIMED_OUT})
+
+
+class Outcome(StrEnum):
+    """How an operation ended, as its caller may know it."""
+
+    OK = "ok"
+    DEFINITE_ERROR = "definite_error"
+    INDEFINITE = "indefinite"
+
+
+def snake_case(name: str) -> str:
+    """The Python spelling of a CamelCase TLA+ operator: `BecomeLeader` -> `become_leader`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

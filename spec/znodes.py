@@ -1,0 +1,166 @@
+"""Paths of znodes and the JSON documents in them (ZK-001; V3 "Paths", EL section 2)."""
+
+import re
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from spec.vocabulary import NO_CONTROLLER_EPOCH, BrokerId, ControllerEpoch, LeaderEpoch
+
+CONTROLLER = "/controller"
+CONTROLLER_EPOCH = "/controller_epoch"
+BROKER_IDS = "/brokers/ids"
+TOPICS = "/brokers/topics"
+PERSISTENT_PATHS = ("/brokers", BROKER_IDS, TOPICS, "/admin")
+"""Created by whoever starts first; never deleted."""
+
+TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TopicPartition:
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}"
+
+
+class MalformedZnodeError(ValueError):
+    """A document that is not what its path promises; names the path (ZK-002)."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}; the znode is ignored until it is rewritten")
+        self.path = path
+
+
+class ControllerDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """`/controller`, ephemeral (EL, CTL-001)."""
+
+    version: int = 1
+    brokerid: int
+    timestamp: str
+    """Milliseconds of some clock, as text; nothing is decided by it."""
+
+
+class BrokerDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """`/brokers/ids/<id>`, ephemeral."""
+
+    version: int = 1
+    host: str
+    port: int
+
+
+class TopicDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """`/brokers/topics/<t>`: partition number as text -> ordered distinct brokers (ZK-008)."""
+
+    version: int = 1
+    partitions: dict[str, list[int]]
+
+
+class LeaderAndIsrDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """`/brokers/topics/<t>/<p>/leaderAndISR`."""
+
+    version: int = 1
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+    """Ascending."""
+    controller_epoch: int = 0
+    """Of the controller that made the last leadership decision; 0 at level 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderAndIsr:
+    """The decision about one partition; with the version it has in ZooKeeper it is a state."""
+
+    leader: BrokerId
+    leader_epoch: LeaderEpoch
+    isr: frozenset[BrokerId]
+    controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+
+    def document(self) -> bytes:
+        """The bytes that the znode holds."""
+        return msgspec.json.encode(
+            LeaderAndIsrDocument(
+                leader=self.leader,
+                leader_epoch=self.leader_epoch,
+                isr=sorted(self.isr),
+                controller_epoch=self.controller_epoch,
+            )
+        )
+
+
+def broker_path(broker_id: int) -> str:
+    """`/brokers/ids/<id>`."""
+    return f"{BROKER_IDS}/{broker_id}"
+
+
+def topic_path(topic: str) -> str:
+    """`/brokers/topics/<t>`."""
+    return f"{TOPICS}/{topic}"
+
+
+def leader_and_isr_path(partition: TopicPartition) -> str:
+    """`/brokers/topics/<t>/<p>/leaderAndISR`."""
+    return f"{TOPICS}/{partition.topic}/{partition.partition}/leaderAndISR"
+
+
+def partition_of(path: str) -> TopicPartition | None:
+    """The partition whose LeaderAndISR znode `path` is, or None."""
+    match = re.fullmatch(rf"{TOPICS}/([^/]+)/(\d+)/leaderAndISR", path)
+    return TopicPartition(match[1], int(match[2])) if match else None
+
+
+def parse_controller(path: str, data: bytes) -> ControllerDocument:
+    """Decode `/controller`; raises `MalformedZnodeError`."""
+    return _decode(path, data, ControllerDocument)
+
+
+def parse_broker(path: str, data: bytes) -> BrokerDocument:
+    """Decode a broker's registration; raises `MalformedZnodeError`."""
+    return _decode(path, data, BrokerDocument)
+
+
+def parse_controller_epoch(data: bytes) -> ControllerEpoch:
+    """Decode `/controller_epoch`, a decimal number; raises `MalformedZnodeError`."""
+    if not data.isdigit():
+        raise MalformedZnodeError(
+            CONTROLLER_EPOCH, f"expected a decimal number, found {data[:40]!r}"
+        )
+    return ControllerEpoch(int(data))
+
+
+def parse_topic(path: str, data: bytes) -> dict[int, tuple[BrokerId, ...]]:
+    """Decode a topic's assignment, partition -> replicas; raises `MalformedZnodeError`."""
+    document = _decode(path, data, TopicDocument)
+    assignment: dict[int, tuple[BrokerId, ...]] = {}
+    for name, replicas in document.partitions.items():
+        if not name.isdigit() or not replicas or len(set(replicas)) != len(replicas):
+            raise MalformedZnodeError(path, f"partition {name!r} has replicas {replicas}")
+        assignment[int(name)] = tuple(BrokerId(replica) for replica in replicas)
+    return assignment
+
+
+def parse_leader_and_isr(path: str, data: bytes) -> LeaderAndIsr:
+    """Decode a partition's state; raises `MalformedZnodeError`."""
+    document = _decode(path, data, LeaderAndIsrDocument)
+    return LeaderAndIsr(
+        leader=BrokerId(document.leader),
+        leader_epoch=LeaderEpoch(document.leader_epoch),
+        isr=frozenset(BrokerId(member) for member in document.isr),
+        controller_epoch=ControllerEpoch(document.controller_epoch),
+    )
+
+
+_Document = TypeVar("_Document", bound=msgspec.Struct)
+
+
+def _decode(path: str, data: bytes, kind: type[_Document]) -> _Document:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.MsgspecError as error:
+        raise MalformedZnodeError(path, str(error)) from error
