@@ -51,6 +51,7 @@ class Action(StrEnum):
     CREATE_TOPIC = "CreateTopic"
     ELECT_CONTROLLER = "ElectController"
     RESIGN_CONTROLLER = "ResignController"
+    LEARN_CONTROLLER = "LearnController"
     DETECT_BROKER_CHANGE = "DetectBrokerChange"
     INIT_LEADER = "InitLeader"
     ELECT_LEADER = "ElectLeader"

@@ -86,7 +86,11 @@ class CheckpointHighWatermark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadZnodes:
-    """Read data of several znodes, pipelined in order; `watch` sets a one-shot watch on each."""
+    """Read data of several znodes, pipelined in order.
+
+    `watch` sets a one-shot watch on each, also on one that does not exist: it then fires when the
+    znode is created.
+    """
 
     op_id: int
     paths: tuple[str, ...]
@@ -108,6 +112,14 @@ class WriteZnodes:
 
     op_id: int
     ops: tuple[WriteOp, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportMalformed:
+    """Tell the operator of a znode that is not what its path promises; it is skipped (ZK-002)."""
+
+    path: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,5 +162,6 @@ Effect = (
     | ReadZnodes
     | ListChildren
     | WriteZnodes
+    | ReportMalformed
     | ActionTaken
 )
