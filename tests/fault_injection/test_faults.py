@@ -1,0 +1,99 @@
+import pytest
+
+from fault_injection.faults import (
+    ALL_KINDS,
+    ANY_BROKER,
+    CONTROLLER,
+    ClusterView,
+    DropResponse,
+    Fault,
+    FaultError,
+    HoldRequest,
+    KillBroker,
+    PauseBroker,
+    as_json,
+    broker,
+    describe,
+    fault_from_json,
+    follower,
+    leader,
+    parse_target,
+)
+from spec.znodes import TopicPartition
+
+PARTITION = TopicPartition("orders", 1)
+VIEW = ClusterView(
+    controller_id=3, leaders={PARTITION: 2}, assigned_replicas={PARTITION: (1, 2, 3)}
+)
+
+EXAMPLES: list[Fault] = [
+    PauseBroker(target=leader("orders", 1), for_ms=2000),
+    KillBroker(target=CONTROLLER, restart_after_ms=None),
+    KillBroker(target=broker(2), restart_after_ms=0),
+    DropResponse(method="Fetch", sender=follower("orders", 1, 1), receiver=broker(1), for_ms=9),
+    HoldRequest(method="", sender=broker(1), receiver=ANY_BROKER, topic="orders", for_ms=50),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("7", 7),
+        ("controller", 3),
+        ("leader(orders/1)", 2),
+        ("follower(orders/1,0)", 1),
+        ("follower(orders/1,1)", 3),
+        ("follower(orders/1,2)", None),
+        ("leader(other/0)", None),
+    ],
+)
+def test_target_is_resolved_against_the_view(text: str, expected: int | None) -> None:
+    target = parse_target(text)
+
+    assert target.resolve(VIEW) == expected
+    assert str(target) == text
+
+
+def test_partition_without_leader_resolves_to_nobody() -> None:
+    view = ClusterView(leaders={PARTITION: -1})
+
+    assert leader("orders", 1).resolve(view) is None
+    assert CONTROLLER.resolve(view) is None
+
+
+@pytest.mark.parametrize("fault", EXAMPLES, ids=lambda fault: fault.kind)
+def test_fault_survives_json(fault: Fault) -> None:
+    assert fault_from_json(as_json(fault)) == fault
+
+
+def test_every_kind_has_one_sentence() -> None:
+    sentences = [describe(kind) for kind in sorted(ALL_KINDS)]
+
+    assert len(set(sentences)) == 7
+    assert all(sentence.endswith(".") and "\n" not in sentence for sentence in sentences)
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (3, "expected a JSON object"),
+        ({"fault": "proc.nap"}, "unknown fault 'proc.nap'; choose one of proc.kill"),
+        ({"fault": "proc.pause", "target": "1"}, "needs the field 'for_ms'"),
+        ({"fault": "proc.pause", "target": "1", "for_ms": "long"}, "for_ms is 'long'"),
+        ({"fault": "proc.pause", "target": "1", "for_ms": True}, "for_ms is True"),
+        ({"fault": "proc.pause", "target": "1", "for_ms": 0}, "for_ms is 0; give 1 or more"),
+        ({"fault": "proc.pause", "target": "boss", "for_ms": 1}, "target 'boss' is none"),
+        ({"fault": "proc.pause", "target": "any", "for_ms": 1}, "for receivers only"),
+        ({"fault": "zk.expire", "target": "1", "mode": "x"}, "has no field 'mode'"),
+        (
+            {"fault": "rpc.hold", "method": "Sing", "sender": "1", "for_ms": 1},
+            "method 'Sing' is none",
+        ),
+    ],
+)
+def test_invalid_fault_is_refused_with_one_sentence(document: object, message: str) -> None:
+    with pytest.raises(FaultError, match=r"^faults\[0\]: .*") as caught:
+        fault_from_json(document, where="faults[0]")
+
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
