@@ -1,0 +1,50 @@
+# Everything a fresh machine needs is set up in .venv by whichever target comes first.
+# Needed before: Python 3.11 or newer, make, a C library.
+
+PYTHON ?= python3
+ARGS ?=
+BIN := .venv/bin
+# The checkout comes first on the path, so that a foreign package of a room's name cannot shadow it.
+RUN := $(BIN)/python -m
+
+.PHONY: help setup gate test check chaos lock clean
+
+help:
+	@echo 'make gate    the whole gate at tier quick; leaves reports/runs/latest/report.html'
+	@echo 'make test    the tests, without the chaos scenarios'
+	@echo 'make check   ruff, mypy, generated files, the requirement catalogue'
+	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
+	@echo 'make setup   only .venv'
+	@echo 'make lock    renew requirements.lock (needs uv)'
+	@echo 'make clean   remove what the other targets made'
+	@echo 'ARGS=... is passed on, for example: make gate ARGS="--level 0"'
+
+setup: .venv/ready
+
+.venv/ready: requirements.lock pyproject.toml ci/setup.py
+	@$(PYTHON) ci/setup.py
+
+gate: setup
+	@$(RUN) ci gate --tier quick $(ARGS)
+
+test: setup
+	@$(RUN) pytest $(ARGS)
+
+check: setup
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+	@$(RUN) mypy
+	@$(RUN) ci.generated --check
+	@$(RUN) conformance.requirements
+
+chaos: setup
+	@$(RUN) pytest -m chaos $(ARGS)
+
+lock:
+	@command -v uv >/dev/null || { echo 'lock: uv is not on the PATH; install it first' >&2; exit 3; }
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --upgrade --output-file requirements.lock
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .fencepost dist reports/runs
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
