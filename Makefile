@@ -20,6 +20,7 @@ help:
 	@echo 'ARGS=... is passed on, for example: make gate ARGS="--level 0"'
 
 setup: .venv/ready
+	@:
 
 .venv/ready: requirements.lock pyproject.toml ci/setup.py
 	@$(PYTHON) ci/setup.py
