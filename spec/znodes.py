@@ -33,7 +33,7 @@ class MalformedZnodeError(ValueError):
     """A document that is not what its path promises; names the path (ZK-002)."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}; the znode is ignored until it is rewritten")
+        super().__init__(f"{path}: {reason}; the znode is skipped until it is repaired")
         self.path = path
 
 
@@ -84,7 +84,7 @@ class LeaderAndIsr:
 
     def document(self) -> bytes:
         """The bytes that the znode holds."""
-        return msgspec.json.encode(
+        return document_bytes(
             LeaderAndIsrDocument(
                 leader=self.leader,
                 leader_epoch=self.leader_epoch,
@@ -92,6 +92,11 @@ class LeaderAndIsr:
                 controller_epoch=self.controller_epoch,
             )
         )
+
+
+def document_bytes(document: msgspec.Struct) -> bytes:
+    """The bytes that a znode holds for `document`."""
+    return msgspec.json.encode(document)
 
 
 def broker_path(broker_id: int) -> str:

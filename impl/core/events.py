@@ -102,11 +102,8 @@ class Tick:
     """Time has passed."""
 
 
-Event = (
-    RequestReceived
-    | ResponseReceived
-    | RequestFailed
-    | ZnodesRead
+ZooKeeperEvent = (
+    ZnodesRead
     | ChildrenListed
     | ZnodesWritten
     | WatchFired
@@ -114,5 +111,5 @@ Event = (
     | SessionReconnected
     | SessionSuspended
     | SessionLost
-    | Tick
 )
+Event = RequestReceived | ResponseReceived | RequestFailed | Tick | ZooKeeperEvent

@@ -1,0 +1,390 @@
+"""The broker as a state machine: commands, and the data path of leaders.
+
+Guards and routing only: what a replica becomes is decided by the pure actions in `replica.py` and
+`replication.py`. The follower's side is in `follower.py`, changes of the ISR in `isr_writer.py`.
+"""
+
+from dataclasses import replace
+
+from impl.core.config import Config
+from impl.core.effects import (
+    ActionTaken,
+    AppendRecords,
+    CheckpointHighWatermark,
+    Reply,
+    ReplyRecords,
+    StartLog,
+)
+from impl.core.follower import Follower
+from impl.core.isr_writer import IsrWriter
+from impl.core.messages import (
+    ACKS_ALL,
+    FetchRequest,
+    FetchResponse,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    PartitionError,
+    PartitionState,
+    ProduceRequest,
+    ProduceResponse,
+    Record,
+)
+from impl.core.mutants import Mutant
+from impl.core.outbox import Outbox
+from impl.core.replica import (
+    Replica,
+    Role,
+    become_follower,
+    become_leader,
+    end_offset_for_epoch,
+    is_newer,
+)
+from impl.core.replicas import Replicas
+from impl.core.replication import (
+    leader_append,
+    note_high_watermark_sent,
+    serve_fetch,
+)
+from impl.core.waiting import ParkedFetch, PendingProduce
+from spec.vocabulary import (
+    NO_BROKER,
+    NO_CONTROLLER_EPOCH,
+    Action,
+    ControllerEpoch,
+    ErrorCode,
+    Offset,
+    ProtocolLevel,
+)
+from spec.znodes import TopicPartition
+
+
+class Broker:
+    """Holds the replicas and answers controller, followers and clients."""
+
+    def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
+        self.config = config
+        self.outbox = outbox
+        self.replicas = replicas
+        self.isr_writer = IsrWriter(config, outbox, replicas)
+        self.follower = Follower(config, outbox, replicas)
+        self.controller_epoch = NO_CONTROLLER_EPOCH
+        """The largest one seen, in ZooKeeper or in a command (CTL-006)."""
+        self.is_ready = False
+        """True once ZooKeeper was read after the start: before it, no command is obeyed."""
+        self._next_checkpoint_ms = 0
+
+    # Commands of the controller (V3 C)
+
+    def on_leader_and_isr(self, token: int, request: LeaderAndIsrRequest) -> None:
+        """Each partition is obeyed or refused alone (CMD-009); all are refused to a stale one."""
+        if self._is_stale(request.controller_epoch):
+            error = ErrorCode.STALE_CONTROLLER_EPOCH
+            self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(error_code=error)))
+            return
+        self.controller_epoch = max(self.controller_epoch, request.controller_epoch)
+        errors = tuple(
+            PartitionError(
+                topic=command.topic,
+                partition=command.partition,
+                error_code=self._obey(command, request),
+            )
+            for command in request.partitions
+        )
+        self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(partitions=errors)))
+
+    def _is_stale(self, controller_epoch: ControllerEpoch) -> bool:
+        if self.config.level < ProtocolLevel.CONTROLLER_EPOCH:
+            return False
+        if self.config.mutant is Mutant.ACCEPT_OLDER_CONTROLLER_EPOCH:
+            return False
+        return controller_epoch < self.controller_epoch
+
+    def _obey(self, command: PartitionState, request: LeaderAndIsrRequest) -> ErrorCode:
+        if not self.is_ready:
+            return ErrorCode.BROKER_NOT_AVAILABLE
+        key = command.key
+        replica = self.replicas.get(key)
+        if replica is None:
+            self.outbox.emit(StartLog(topic_partition=key))
+            replica = Replica(broker_id=self.config.broker_id, topic_partition=key)
+        if not is_newer(replica, command):
+            must_lead = replica.role is Role.WAITING and command.leader == replica.broker_id
+            return ErrorCode.REPLICA_NOT_AVAILABLE if must_lead else ErrorCode.STALE_LEADER_EPOCH
+        self.follower.stop_fetching(key)
+        if command.leader == self.config.broker_id:
+            self._become_leader(replica, command, request)
+        else:
+            self._become_follower(replica, command, request)
+        return ErrorCode.NONE
+
+    def _become_leader(
+        self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
+    ) -> None:
+        after = become_leader(replica, command, request.controller_epoch, self.outbox.now_ms)
+        self.replicas.put(after)
+        self.replicas.took_role(Action.BECOME_LEADER, after, request)
+        self.replicas.advance(after.topic_partition)
+        self.answer_committed(after.topic_partition)
+        self._retry_fetches(after.topic_partition)
+
+    def _become_follower(
+        self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
+    ) -> None:
+        fenced_by_epoch = self.config.level >= ProtocolLevel.LEADER_EPOCH
+        after = become_follower(
+            replica, command, request.controller_epoch, fenced_by_epoch=fenced_by_epoch
+        )
+        self.replicas.put(after)
+        self.replicas.took_role(Action.BECOME_FOLLOWER, after, request)
+        self._settle(after.topic_partition)
+        if not fenced_by_epoch:
+            self.follower.truncate(after.topic_partition, after.high_watermark)
+        self.follower.start_fetching(after.topic_partition)
+
+    def _settle(self, key: TopicPartition) -> None:
+        """Nobody waits for a replica that leads no more (CMD-004)."""
+        for produce in self.replicas.waiting(key).all_produces():
+            self._reply_produce(produce, ErrorCode.NOT_LEADER_AFTER_APPEND)
+        self._retry_fetches(key)
+
+    # Clients and followers
+
+    def on_produce(self, token: int, request: ProduceRequest) -> None:
+        """The records are in the leader's log and acknowledged as `acks` says, or were refused."""
+        key = TopicPartition(request.topic, request.partition)
+        replica = self.replicas.get(key)
+        error = self._produce_error(replica, request)
+        if error is not ErrorCode.NONE or replica is None:
+            response = ProduceResponse(error_code=error, broker_id=self.config.broker_id)
+            self.outbox.emit(Reply(token=token, response=response))
+            return
+        after = self._append(replica, request.values)
+        produce = PendingProduce(
+            token=token,
+            base_offset=replica.log_end_offset,
+            end_offset=after.log_end_offset,
+            leader_epoch=after.leader_epoch,
+            deadline_ms=self.outbox.now_ms + request.timeout_ms,
+        )
+        if self._answers_at_once(request):
+            self._reply_produce(produce, ErrorCode.NONE)
+        else:
+            self.replicas.waiting(key).produces.append(produce)
+        self.replicas.advance(key)
+        self.answer_committed(key)
+        self._retry_fetches(key)
+
+    def _answers_at_once(self, request: ProduceRequest) -> bool:
+        if self.config.mutant is Mutant.ACKNOWLEDGE_BEFORE_REPLICATION:
+            return True
+        return request.acks != ACKS_ALL
+
+    def _produce_error(self, replica: Replica | None, request: ProduceRequest) -> ErrorCode:
+        if replica is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if not request.values or not ACKS_ALL <= request.acks <= -ACKS_ALL:
+            return ErrorCode.INVALID_REQUEST
+        if not replica.is_leader or replica.is_fenced:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if request.acks == ACKS_ALL and len(replica.isr) < self.config.min_insync_replicas:
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        return ErrorCode.NONE
+
+    def _append(self, replica: Replica, values: tuple[str, ...]) -> Replica:
+        records = tuple(Record(replica.leader_epoch, value) for value in values)
+        after = leader_append(replica, len(records))
+        self.outbox.emit(
+            AppendRecords(
+                topic_partition=replica.topic_partition,
+                base_offset=replica.log_end_offset,
+                records=records,
+            )
+        )
+        self.replicas.put(after)
+        self.replicas.took_records(Action.LEADER_APPEND, after, replica.log_end_offset, records)
+        return after
+
+    def answer_committed(self, key: TopicPartition) -> None:
+        """Produces below the high watermark are acknowledged (REPL-008)."""
+        replica = self.replicas.get(key)
+        if replica is None or not replica.is_leader:
+            return
+        for produce in self.replicas.waiting(key).committed(replica.high_watermark):
+            self._reply_produce(produce, ErrorCode.NONE)
+
+    def _reply_produce(self, produce: PendingProduce, error_code: ErrorCode) -> None:
+        response = ProduceResponse(
+            error_code=error_code,
+            broker_id=self.config.broker_id,
+            leader_epoch=produce.leader_epoch,
+            base_offset=produce.base_offset,
+        )
+        self.outbox.emit(Reply(token=produce.token, response=response))
+
+    def on_fetch(self, token: int, request: FetchRequest) -> None:
+        """A follower gets records up to the log end, a consumer up to the high watermark."""
+        key = TopicPartition(request.topic, request.partition)
+        error = self._fetch_error(self.replicas.get(key), request)
+        if error is not ErrorCode.NONE:
+            self.outbox.emit(Reply(token=token, response=self._fetch_answer(request, error)))
+            return
+        if request.replica_id != NO_BROKER:
+            self._serve_follower(key, request)
+        self._answer_fetch(token, request)
+
+    def _serve_follower(self, key: TopicPartition, request: FetchRequest) -> None:
+        before = self.replicas[key]
+        known = before.followers.get(request.replica_id)
+        after = serve_fetch(before, request.replica_id, request.fetch_offset, self.outbox.now_ms)
+        self.replicas.put(after)
+        if known is None or known.log_end_offset != request.fetch_offset:
+            self.outbox.took(
+                ActionTaken(
+                    action=Action.SERVE_FETCH,
+                    topic_partition=key,
+                    leader_epoch=after.leader_epoch,
+                    peer=request.replica_id,
+                    offset=request.fetch_offset,
+                )
+            )
+        self.isr_writer.expand(key)
+        if self.replicas.advance(key):
+            self.answer_committed(key)
+            self._retry_fetches(key)
+
+    def _fetch_error(self, replica: Replica | None, request: FetchRequest) -> ErrorCode:
+        if replica is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if not replica.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if request.replica_id != NO_BROKER and self.config.level >= ProtocolLevel.LEADER_EPOCH:
+            if request.leader_epoch < replica.leader_epoch:
+                return ErrorCode.FENCED_LEADER_EPOCH
+            if request.leader_epoch > replica.leader_epoch:
+                return ErrorCode.UNKNOWN_LEADER_EPOCH
+        if not 0 <= request.fetch_offset <= replica.log_end_offset:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        return ErrorCode.NONE
+
+    def _answer_fetch(self, token: int, request: FetchRequest) -> None:
+        """Answer now, or park while there is nothing to tell that the asker does not know."""
+        key = TopicPartition(request.topic, request.partition)
+        replica = self.replicas[key]
+        is_consumer = request.replica_id == NO_BROKER
+        limit = replica.high_watermark if is_consumer else replica.log_end_offset
+        end = min(limit, request.fetch_offset + request.max_records)
+        if end <= request.fetch_offset and request.max_wait_ms > 0:
+            known = replica.followers.get(request.replica_id)
+            if known is None or known.high_watermark_sent == replica.high_watermark:
+                deadline_ms = self.outbox.now_ms + request.max_wait_ms
+                parked = ParkedFetch(token=token, request=request, deadline_ms=deadline_ms)
+                self.replicas.waiting(key).fetches.append(parked)
+                return
+        if not is_consumer:
+            self.replicas.put(note_high_watermark_sent(replica, request.replica_id))
+        self.outbox.emit(
+            ReplyRecords(
+                token=token,
+                response=self._fetch_answer(request, ErrorCode.NONE),
+                topic_partition=key,
+                start=request.fetch_offset,
+                end=Offset(max(end, request.fetch_offset)),
+            )
+        )
+
+    def _fetch_answer(self, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:
+        answer = FetchResponse(
+            error_code=error_code,
+            broker_id=self.config.broker_id,
+            fetch_offset=request.fetch_offset,
+        )
+        replica = self.replicas.get(TopicPartition(request.topic, request.partition))
+        if replica is None or not replica.is_leader:
+            return answer
+        return replace(
+            answer,
+            leader_epoch=replica.leader_epoch,
+            high_watermark=replica.high_watermark,
+            log_end_offset=replica.log_end_offset,
+        )
+
+    def _retry_fetches(self, key: TopicPartition) -> None:
+        for parked in self.replicas.waiting(key).all_fetches():
+            self._end_parking(parked)
+
+    def _end_parking(self, parked: ParkedFetch) -> None:
+        request = replace(parked.request, max_wait_ms=0)
+        key = TopicPartition(request.topic, request.partition)
+        error = self._fetch_error(self.replicas.get(key), request)
+        if error is not ErrorCode.NONE:
+            response = self._fetch_answer(request, error)
+            self.outbox.emit(Reply(token=parked.token, response=response))
+            return
+        self._answer_fetch(parked.token, request)
+
+    def on_list_offsets(self, token: int, request: ListOffsetsRequest) -> None:
+        """A leader tells how far its log goes and how far it is committed."""
+        replica = self.replicas.get(TopicPartition(request.topic, request.partition))
+        answer = ListOffsetsResponse(broker_id=self.config.broker_id)
+        if replica is None:
+            answer = replace(answer, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        elif not replica.is_leader:
+            answer = replace(answer, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        else:
+            answer = replace(
+                answer,
+                leader_epoch=replica.leader_epoch,
+                high_watermark=replica.high_watermark,
+                log_end_offset=replica.log_end_offset,
+            )
+        self.outbox.emit(Reply(token=token, response=answer))
+
+    def on_offset_for_leader_epoch(self, token: int, request: OffsetForLeaderEpochRequest) -> None:
+        """A follower of this very epoch learns where its last epoch ended here (KIP-101, 320)."""
+        replica = self.replicas.get(TopicPartition(request.topic, request.partition))
+        answer = OffsetForLeaderEpochResponse(
+            broker_id=self.config.broker_id, current_leader_epoch=request.current_leader_epoch
+        )
+        error = ErrorCode.NONE
+        if replica is None:
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        elif not replica.is_leader:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        elif request.current_leader_epoch < replica.leader_epoch:
+            error = ErrorCode.FENCED_LEADER_EPOCH
+        elif request.current_leader_epoch > replica.leader_epoch:
+            error = ErrorCode.UNKNOWN_LEADER_EPOCH
+        if error is ErrorCode.NONE and replica is not None:
+            leader_epoch, end_offset = end_offset_for_epoch(replica, request.leader_epoch)
+            answer = replace(answer, leader_epoch=leader_epoch, end_offset=end_offset)
+        self.outbox.emit(Reply(token=token, response=replace(answer, error_code=error)))
+
+    # Time
+
+    def tick(self) -> None:
+        """Deadlines are kept, laggards leave the ISR, high watermarks are checkpointed."""
+        for key in self.replicas.partitions():
+            waiting = self.replicas.waiting(key)
+            for produce in waiting.expired_produces(self.outbox.now_ms):
+                self._reply_produce(produce, ErrorCode.REQUEST_TIMED_OUT)
+            for parked in waiting.expired_fetches(self.outbox.now_ms):
+                self._end_parking(parked)
+            self.isr_writer.tick(key)
+            if self.replicas.advance(key):
+                self.answer_committed(key)
+                self._retry_fetches(key)
+            self.follower.tick(key)
+        self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        if self.outbox.now_ms < self._next_checkpoint_ms:
+            return
+        self._next_checkpoint_ms = self.outbox.now_ms + self.config.checkpoint_ms
+        for key, high_watermark in self.replicas.take_checkpoints():
+            self.outbox.emit(
+                CheckpointHighWatermark(topic_partition=key, high_watermark=high_watermark)
+            )

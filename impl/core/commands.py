@@ -1,0 +1,125 @@
+"""LeaderAndIsr commands on their way: one request per broker at a time, newest state only.
+
+Brokers are served in parallel, each in order (FAIL-007). A request without an answer is sent again
+with what is newest then: commands are idempotent by epoch.
+"""
+
+from dataclasses import dataclass, field
+
+from impl.core.config import Config
+from impl.core.effects import ActionTaken, Send
+from impl.core.messages import LeaderAndIsrRequest, LeaderAndIsrResponse, PartitionState
+from impl.core.outbox import Outbox
+from spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode
+from spec.znodes import TopicPartition
+
+
+@dataclass(slots=True)
+class Channel:
+    """What one broker has still to be told."""
+
+    queued: dict[TopicPartition, PartitionState] = field(default_factory=dict)
+    request_id: int | None = None
+    sent: tuple[PartitionState, ...] = ()
+    next_ms: int = 0
+
+
+class Commands:
+    """One channel per live broker."""
+
+    def __init__(self, config: Config, outbox: Outbox) -> None:
+        self._config = config
+        self._outbox = outbox
+        self._channels: dict[BrokerId, Channel] = {}
+
+    def clear(self) -> None:
+        """Nothing is queued, no answer is waited for."""
+        self._channels.clear()
+
+    def drop(self, broker_id: BrokerId) -> None:
+        """The broker is gone, or is another incarnation: what was queued is void."""
+        self._channels.pop(broker_id, None)
+
+    def put(self, broker_id: BrokerId, command: PartitionState) -> None:
+        """The broker will be told, unless something newer about the partition comes first."""
+        self._channels.setdefault(broker_id, Channel()).queued[command.key] = command
+
+    def is_expected(self, broker_id: BrokerId, request_id: int) -> bool:
+        """True for the request that the broker's channel waits for."""
+        channel = self._channels.get(broker_id)
+        return channel is not None and channel.request_id == request_id
+
+    def flush(self, controller_epoch: ControllerEpoch) -> None:
+        """Every idle channel with something to tell has sent it."""
+        for broker_id in sorted(self._channels):
+            channel = self._channels[broker_id]
+            is_due = channel.next_ms <= self._outbox.now_ms
+            if channel.queued and channel.request_id is None and is_due:
+                self.send_leader_and_isr(broker_id, channel, controller_epoch)
+
+    def send_leader_and_isr(
+        self, broker_id: BrokerId, channel: Channel, controller_epoch: ControllerEpoch
+    ) -> None:
+        """All that is queued for the broker is on its way in one request."""
+        channel.sent = tuple(channel.queued[key] for key in sorted(channel.queued))
+        channel.request_id = self._outbox.new_id()
+        for command in channel.sent:
+            self._took(broker_id, command, controller_epoch)
+        self._outbox.emit(
+            Send(
+                request_id=channel.request_id,
+                to=broker_id,
+                request=LeaderAndIsrRequest(
+                    controller_id=self._config.broker_id,
+                    controller_epoch=controller_epoch,
+                    partitions=channel.sent,
+                ),
+                timeout_ms=self._config.request_timeout_ms,
+            )
+        )
+
+    def on_failure(self, broker_id: BrokerId, request_id: int) -> None:
+        """No answer: it is sent again after a pause."""
+        if self.is_expected(broker_id, request_id):
+            self._pause(self._channels[broker_id])
+
+    def on_answer(
+        self, broker_id: BrokerId, request_id: int, response: LeaderAndIsrResponse
+    ) -> list[TopicPartition]:
+        """What was told is not told again; returns what the broker may not lead as it was told."""
+        if not self.is_expected(broker_id, request_id):
+            return []
+        channel = self._channels[broker_id]
+        channel.request_id = None
+        errors = {TopicPartition(e.topic, e.partition): e.error_code for e in response.partitions}
+        refused = []
+        for command in channel.sent:
+            error = errors.get(command.key, ErrorCode.NONE)
+            if error is ErrorCode.BROKER_NOT_AVAILABLE:
+                self._pause(channel)
+                continue
+            if error is ErrorCode.REPLICA_NOT_AVAILABLE:
+                refused.append(command.key)
+            if channel.queued.get(command.key) == command:
+                del channel.queued[command.key]
+        return refused
+
+    def _pause(self, channel: Channel) -> None:
+        channel.request_id = None
+        channel.next_ms = self._outbox.now_ms + self._config.retry_ms
+
+    def _took(
+        self, broker_id: BrokerId, command: PartitionState, controller_epoch: ControllerEpoch
+    ) -> None:
+        self._outbox.took(
+            ActionTaken(
+                action=Action.SEND_LEADER_AND_ISR,
+                topic_partition=command.key,
+                peer=broker_id,
+                leader=command.leader,
+                leader_epoch=command.leader_epoch,
+                isr=frozenset(command.isr),
+                controller_epoch=controller_epoch,
+                znode_version=command.znode_version,
+            )
+        )

@@ -1,0 +1,491 @@
+"""The controller as a state machine: it decides, publishes in ZooKeeper, then tells the brokers.
+
+Procedures of V3 A, B and D are scripts that wait for ZooKeeper; each one that has waited looks
+whether this controller still holds the office (`term`) before it goes on. Decisions are the pure
+functions of `leadership.py`, commands go out through `commands.py`.
+"""
+
+from collections.abc import Generator, Iterable
+from dataclasses import replace
+
+from impl.core.commands import Commands
+from impl.core.config import Config
+from impl.core.effects import ActionTaken, ReportMalformed
+from impl.core.leadership import elect_leader, init_leader
+from impl.core.messages import LeaderAndIsrResponse, PartitionState
+from impl.core.mutants import Mutant
+from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
+from impl.core.zookeeper import Check, Create, Rejected, SetData, Written, ZkError, Znode
+from spec.vocabulary import (
+    ANY_VERSION,
+    Action,
+    BrokerEpoch,
+    BrokerId,
+    ControllerEpoch,
+    ErrorCode,
+    ProtocolLevel,
+    ZnodeVersion,
+)
+from spec.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    TOPICS,
+    LeaderAndIsr,
+    MalformedZnodeError,
+    TopicPartition,
+    broker_path,
+    leader_and_isr_path,
+    parse_leader_and_isr,
+    parse_topic,
+    topic_path,
+)
+
+FIRST_VERSION = ZnodeVersion(0)
+"""Of `/controller`, which nobody rewrites; of any znode at its creation."""
+
+
+class Controller:
+    """Holds the office while `is_active`; everything it knows was read since it was elected."""
+
+    def __init__(self, config: Config, outbox: Outbox) -> None:
+        self.config = config
+        self.outbox = outbox
+        self.commands = Commands(config, outbox)
+        self.is_active = False
+        self.term = 0
+        """Counts this node's elections and resignations: a script of another term is over."""
+        self.controller_epoch = ControllerEpoch(0)
+        self.epoch_version = FIRST_VERSION
+        self._forget()
+
+    def _forget(self) -> None:
+        self.live: dict[BrokerId, BrokerEpoch] = {}
+        """Live broker -> czxid of its registration."""
+        self.assignments: dict[TopicPartition, tuple[BrokerId, ...]] = {}
+        self.states: dict[TopicPartition, tuple[LeaderAndIsr, ZnodeVersion]] = {}
+        self._bounced: dict[TopicPartition, frozenset[BrokerId]] = {}
+        """Who was away since the state of the partition was written."""
+        self._considered: dict[TopicPartition, frozenset[BrokerId]] = {}
+        """Those of `_bounced` that the decision in flight knows of."""
+        self._deciding: set[TopicPartition] = set()
+        """Partitions with a write or a re-read under way."""
+        self._unread: set[TopicPartition] = set()
+        """Partitions whose re-read failed with the connection."""
+        self._is_loaded = False
+        self._missed: set[str] = set()
+        """Procedures to begin again because the connection failed in the middle."""
+        self._retry_ms = 0
+
+    # The office
+
+    def take_office(self, controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion) -> None:
+        """This node holds `/controller`; it reads the whole state and goes on from there (V3 D)."""
+        self.is_active = True
+        self.term += 1
+        self.controller_epoch = controller_epoch
+        self.epoch_version = epoch_version
+        self._forget()
+        self.outbox.run(self._fail_over())
+
+    def resign_controller(self) -> None:
+        """Nothing of this term has effect any more: no script, no command (CTL-008)."""
+        if not self.is_active:
+            return
+        self.is_active = False
+        self.term += 1
+        self._forget()
+        self.commands.clear()
+        self.outbox.took(
+            ActionTaken(
+                action=Action.RESIGN_CONTROLLER,
+                controller_id=self.config.broker_id,
+                controller_epoch=self.controller_epoch,
+            )
+        )
+
+    def _fail_over(self) -> Script:
+        """V3 D: read all state, send it on, then treat broker changes and new partitions."""
+        term = self.term
+        if (yield from self._read_live_brokers()) is None:
+            return
+        self._took_broker_change()
+        if not (yield from self._read_topics()) or self.term != term:
+            return
+        keys = sorted(self.assignments)
+        if not (yield from self._read_states(keys)) or self.term != term:
+            return
+        self._is_loaded = True
+        for key in keys:
+            self._tell(key)
+        self._decide_all(keys)
+
+    # Broker changes (V3 A)
+
+    def on_broker_change(self) -> None:
+        """The children of `/brokers/ids` changed."""
+        if self.is_active:
+            self.outbox.run(self._on_broker_change())
+
+    def _on_broker_change(self) -> Script:
+        before = yield from self._read_live_brokers()
+        if before is None or not self._is_loaded:
+            return
+        changed = frozenset(
+            broker_id
+            for broker_id in before.keys() | self.live.keys()
+            if before.get(broker_id) != self.live.get(broker_id)
+        )
+        if not changed:
+            return
+        self._took_broker_change()
+        for broker_id in sorted(changed):
+            self.commands.drop(broker_id)
+        keys = [key for key in sorted(self.assignments) if changed & set(self.assignments[key])]
+        bounced = changed & before.keys() & self.live.keys()
+        for key in keys if bounced else ():
+            self._bounced[key] = self._bounced.get(key, frozenset()) | bounced
+        yield from self._reread(keys)
+
+    def detect_broker_change(self, znodes: Iterable[Znode]) -> None:
+        """The live brokers are those whose registrations were read, each with its czxid (H2)."""
+        self.live = {
+            BrokerId(int(znode.path.rpartition("/")[2])): BrokerEpoch(znode.stat.czxid)
+            for znode in znodes
+            if znode.stat is not None
+        }
+
+    def _read_live_brokers(
+        self,
+    ) -> Generator[Ask, Answer, dict[BrokerId, BrokerEpoch] | None]:
+        """`live` is read anew; returns what it was, or None when term or reading ended."""
+        term = self.term
+        listed = yield from list_children(BROKER_IDS, watch=True)
+        if self.term != term:
+            return None
+        znodes = None
+        if listed is not None:
+            names = [name for name in listed[0].names or () if name.isdigit()]
+            znodes = yield from read(*(broker_path(int(name)) for name in names))
+        if self.term != term:
+            return None
+        if znodes is None:
+            self._miss("brokers")
+            return None
+        before = self.live
+        self.detect_broker_change(znodes)
+        return before
+
+    def _took_broker_change(self) -> None:
+        self.outbox.took(
+            ActionTaken(
+                action=Action.DETECT_BROKER_CHANGE,
+                controller_epoch=self.controller_epoch,
+                live_brokers=frozenset(self.live),
+            )
+        )
+
+    # Topics (V3 B)
+
+    def on_topic_change(self) -> None:
+        """The children of `/brokers/topics` changed."""
+        if self.is_active and self._is_loaded:
+            self.outbox.run(self._on_topic_change())
+
+    def _on_topic_change(self) -> Script:
+        term = self.term
+        before = set(self.assignments)
+        if not (yield from self._read_topics()) or self.term != term:
+            return
+        yield from self._reread(sorted(set(self.assignments) - before))
+
+    def _read_topics(self) -> Generator[Ask, Answer, bool]:
+        term = self.term
+        listed = yield from list_children(TOPICS, watch=True)
+        if self.term != term:
+            return False
+        if listed is None:
+            return self._miss("topics")
+        known = {key.topic for key in self.assignments}
+        names = [name for name in listed[0].names or () if name not in known]
+        znodes = yield from read(*(topic_path(name) for name in names))
+        if self.term != term:
+            return False
+        if znodes is None:
+            return self._miss("topics")
+        for name, znode in zip(names, znodes, strict=True):
+            self._learn_topic(name, znode)
+        return True
+
+    def _learn_topic(self, topic: str, znode: Znode) -> None:
+        if znode.stat is None:
+            return
+        try:
+            assignment = parse_topic(znode.path, znode.data)
+        except MalformedZnodeError as error:
+            self.outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
+            return
+        for partition, replicas in assignment.items():
+            self.assignments[TopicPartition(topic, partition)] = replicas
+
+    # Partition states
+
+    def _read_states(self, keys: list[TopicPartition]) -> Generator[Ask, Answer, bool]:
+        """`states` holds what ZooKeeper has; a partition without a znode has no state."""
+        term = self.term
+        znodes = yield from read(*(leader_and_isr_path(key) for key in keys))
+        if self.term != term:
+            return False
+        if znodes is None:
+            self._unread.update(keys)
+            self._retry_ms = self.outbox.now_ms + self.config.retry_ms
+            return False if self._is_loaded else self._miss("state")
+        for key, znode in zip(keys, znodes, strict=True):
+            self._learn_state(key, znode)
+        return True
+
+    def _learn_state(self, key: TopicPartition, znode: Znode) -> None:
+        if znode.stat is None:
+            self.states.pop(key, None)
+            return
+        try:
+            state = parse_leader_and_isr(znode.path, znode.data)
+        except MalformedZnodeError as error:
+            self.outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
+            self._skip(key)
+            return
+        self.states[key] = (state, znode.stat.version)
+
+    def _reread(self, keys: list[TopicPartition]) -> Script:
+        """ZooKeeper's state is read anew, sent on (H4), and decided upon (V3 A.3.1)."""
+        term = self.term
+        keys = [key for key in keys if key not in self._deciding]
+        self._deciding.update(keys)
+        done = yield from self._read_states(keys)
+        if self.term != term:
+            return
+        self._deciding.difference_update(keys)
+        if not done:
+            return
+        for key in keys:
+            self._tell(key)
+        self._decide_all(keys)
+
+    # Decisions
+
+    def _decide_all(self, keys: Iterable[TopicPartition]) -> None:
+        for key in keys:
+            self._decide(key)
+
+    def _decide(self, key: TopicPartition) -> None:
+        if key in self._deciding or key not in self.assignments:
+            return
+        known = self.states.get(key)
+        if known is None:
+            self.init_leader(key)
+        else:
+            self.elect_leader(key, *known)
+
+    def init_leader(self, key: TopicPartition) -> None:
+        """A partition without a LeaderAndISR znode gets its first leader, by creation only (H9)."""
+        decision = init_leader(self.assignments[key], self.live.keys(), self.controller_epoch)
+        if decision is None:
+            return
+        self._took_decision(Action.INIT_LEADER, key, decision, ANY_VERSION)
+        path = leader_and_isr_path(key)
+        ops = (
+            Create(path=path.rpartition("/")[0], data=b""),
+            Create(path=path, data=decision.document()),
+        )
+        self._deciding.add(key)
+        self.outbox.run(self._publish(key, decision, ops))
+
+    def elect_leader(
+        self, key: TopicPartition, state: LeaderAndIsr, znode_version: ZnodeVersion
+    ) -> None:
+        """A partition whose leader or ISR is not alive gets new ones, if the version stands."""
+        elected = elect_leader(
+            state,
+            self.assignments[key],
+            self.live.keys(),
+            self._bounced.get(key, frozenset()),
+            unclean_leader_election=self.config.unclean_leader_election,
+        )
+        if elected is None:
+            self._bounced.pop(key, None)
+            return
+        decision = replace(elected, controller_epoch=self.controller_epoch)
+        if self.config.mutant is Mutant.LEADER_EPOCH_NOT_RAISED:
+            decision = replace(decision, leader_epoch=state.leader_epoch)
+        unchecked = self.config.mutant is Mutant.NO_ZNODE_VERSION_CHECK
+        expected_version = ANY_VERSION if unchecked else znode_version
+        self._took_decision(Action.ELECT_LEADER, key, decision, expected_version)
+        write_state = SetData(
+            path=leader_and_isr_path(key),
+            data=decision.document(),
+            expected_version=expected_version,
+        )
+        self._deciding.add(key)
+        self.outbox.run(self._publish(key, decision, (write_state,)))
+
+    def _publish(
+        self, key: TopicPartition, decision: LeaderAndIsr, ops: tuple[Create | SetData, ...]
+    ) -> Script:
+        """One multi: the fence, then the write. Unless it surely succeeded, read again (ZK-004)."""
+        term = self.term
+        self._considered[key] = self._bounced.get(key, frozenset())
+        fence = self._fence()
+        result = yield from write(*fence, *ops)
+        if self.term != term:
+            return
+        self._deciding.discard(key)
+        if isinstance(result, Written):
+            self.publish_decision(key, decision, result.versions[-1], result.zxid)
+            self._decide(key)
+        elif isinstance(result, Rejected) and self._is_deposed(result, len(fence)):
+            self.resign_controller()
+        elif isinstance(result, Rejected) and result.error is ZkError.NO_NODE:
+            self._skip(key)
+        else:
+            yield from self._settle(key, decision)
+
+    def _settle(self, key: TopicPartition, decision: LeaderAndIsr) -> Script:
+        """A lost reply or a conflict: what ZooKeeper holds decides (ZK-006, H4)."""
+        term = self.term
+        self._deciding.add(key)
+        done = yield from self._read_states([key])
+        if self.term != term:
+            return
+        self._deciding.discard(key)
+        if not done or key not in self.assignments:
+            return
+        known = self.states.get(key)
+        if known is not None and known[0] == decision:
+            self.publish_decision(key, decision, known[1], None)
+        else:
+            self._tell(key)
+        self._decide_all([key])
+
+    def publish_decision(
+        self,
+        key: TopicPartition,
+        decision: LeaderAndIsr,
+        znode_version: ZnodeVersion,
+        zxid: int | None,
+    ) -> None:
+        """ZooKeeper holds the decision; only now may brokers be told (FAIL-006)."""
+        self.states[key] = (decision, znode_version)
+        since = self._bounced.pop(key, frozenset()) - self._considered.pop(key, frozenset())
+        if since:
+            self._bounced[key] = since
+        self.outbox.took(
+            ActionTaken(
+                action=Action.PUBLISH_DECISION,
+                topic_partition=key,
+                leader=decision.leader,
+                leader_epoch=decision.leader_epoch,
+                isr=decision.isr,
+                controller_epoch=decision.controller_epoch,
+                znode_version=znode_version,
+                zxid=zxid,
+            )
+        )
+        self._tell(key)
+
+    def _fence(self) -> tuple[Check, ...]:
+        """What makes a deposed controller's write fail (ZK-005); the second check is H8."""
+        if self.config.level < ProtocolLevel.CONTROLLER_EPOCH:
+            return ()
+        return (
+            Check(path=CONTROLLER_EPOCH, expected_version=self.epoch_version),
+            Check(path=CONTROLLER, expected_version=FIRST_VERSION),
+        )
+
+    def _is_deposed(self, result: Rejected, fence_length: int) -> bool:
+        return any(error is not ZkError.ROLLED_BACK for error in result.errors[:fence_length])
+
+    def _skip(self, key: TopicPartition) -> None:
+        """The partition cannot be managed until its topic is read again (ZK-002)."""
+        self.assignments.pop(key, None)
+        self.states.pop(key, None)
+
+    def _took_decision(
+        self,
+        action: Action,
+        key: TopicPartition,
+        decision: LeaderAndIsr,
+        expected_version: ZnodeVersion,
+    ) -> None:
+        self.outbox.took(
+            ActionTaken(
+                action=action,
+                topic_partition=key,
+                leader=decision.leader,
+                leader_epoch=decision.leader_epoch,
+                isr=decision.isr,
+                controller_epoch=decision.controller_epoch,
+                assigned_replicas=self.assignments[key],
+                expected_version=expected_version,
+            )
+        )
+
+    # Commands
+
+    def _tell(self, key: TopicPartition) -> None:
+        known = self.states.get(key)
+        if known is None:
+            return
+        state, znode_version = known
+        command = PartitionState(
+            topic=key.topic,
+            partition=key.partition,
+            leader=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=tuple(sorted(state.isr)),
+            znode_version=znode_version,
+            assigned_replicas=self.assignments[key],
+        )
+        for broker_id in self.assignments[key]:
+            if broker_id in self.live:
+                self.commands.put(broker_id, command)
+
+    def on_answer(
+        self, broker_id: BrokerId, request_id: int, response: LeaderAndIsrResponse
+    ) -> None:
+        """A broker obeyed or refused; one that may not lead under its old epoch gets a new one."""
+        if response.error_code is ErrorCode.STALE_CONTROLLER_EPOCH:
+            if self.commands.is_expected(broker_id, request_id):
+                self.resign_controller()
+            return
+        for refused in self.commands.on_answer(broker_id, request_id, response):
+            if refused in self.states and self.is_active:
+                known = self._bounced.get(refused, frozenset())
+                self._bounced[refused] = known | {broker_id}
+                self._decide_all([refused])
+
+    # Time
+
+    def _miss(self, procedure: str) -> bool:
+        self._missed.add(procedure)
+        self._retry_ms = self.outbox.now_ms + self.config.retry_ms
+        return False
+
+    def tick(self) -> None:
+        """What failed with the connection begins again; queued commands leave."""
+        if not self.is_active:
+            return
+        if (self._missed or self._unread) and self._retry_ms <= self.outbox.now_ms:
+            self._begin_again()
+        self.commands.flush(self.controller_epoch)
+
+    def _begin_again(self) -> None:
+        missed, self._missed = self._missed, set()
+        unread, self._unread = sorted(self._unread), set()
+        if not self._is_loaded:
+            self.outbox.run(self._fail_over())
+            return
+        if "brokers" in missed:
+            self.on_broker_change()
+        if "topics" in missed:
+            self.on_topic_change()
+        self.outbox.run(self._reread(unread))

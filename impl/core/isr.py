@@ -1,0 +1,59 @@
+"""How a leader changes the ISR: ask, then believe ZooKeeper.
+
+Actions of `spec/tla/LeaderAndIsr.tla`. At most one change of a partition is in flight; until it is
+decided, commits need the old members and the new ones (ISR-003).
+"""
+
+from dataclasses import replace
+
+from impl.core.replica import Replica
+from spec.vocabulary import BrokerId, ZnodeVersion
+
+
+def shrink_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
+    """The leader wants those out of the ISR that were not caught up for too long (ISR-001).
+
+    The leader itself never lags (ISR-006, H38); a member that never fetched counts from the moment
+    at which this leader took over (ISR-005).
+    """
+    if not _may_change_isr(replica):
+        return replica
+    oldest_ms = now_ms - replica_lag_time_ms
+    lagging = frozenset(
+        member
+        for member in replica.isr - {replica.broker_id}
+        if _caught_up_ms(replica, member) < oldest_ms
+    )
+    return replace(replica, wanted_isr=replica.isr - lagging) if lagging else replica
+
+
+def expand_isr(replica: Replica) -> Replica:
+    """The leader wants those in that reached the high watermark and its epoch's start (ISR-002)."""
+    if not _may_change_isr(replica):
+        return replica
+    needed = max(replica.high_watermark, replica.epoch_start_offset)
+    ready = frozenset(
+        follower
+        for follower, progress in replica.followers.items()
+        if follower in replica.assigned_replicas and progress.log_end_offset >= needed
+    )
+    return replace(replica, wanted_isr=replica.isr | ready) if ready - replica.isr else replica
+
+
+def adopt_isr(replica: Replica, isr: frozenset[BrokerId], znode_version: ZnodeVersion) -> Replica:
+    """ZooKeeper holds this ISR, written by this leader in this epoch."""
+    return replace(replica, isr=isr, znode_version=znode_version, wanted_isr=None)
+
+
+def fence_leader(replica: Replica) -> Replica:
+    """Another wrote the znode: no commit any more until the controller's command (ISR-004)."""
+    return replace(replica, is_fenced=True, wanted_isr=None)
+
+
+def _may_change_isr(replica: Replica) -> bool:
+    return replica.is_leader and not replica.is_fenced and replica.wanted_isr is None
+
+
+def _caught_up_ms(replica: Replica, member: BrokerId) -> int:
+    progress = replica.followers.get(member)
+    return progress.caught_up_ms if progress else replica.leading_since_ms

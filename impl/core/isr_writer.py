@@ -1,0 +1,147 @@
+"""A leader's conditional writes of the ISR, and how each is settled (V3 G; ISR-003, ISR-004)."""
+
+from impl.core.config import Config
+from impl.core.effects import ActionTaken
+from impl.core.isr import adopt_isr, expand_isr, fence_leader, shrink_isr
+from impl.core.mutants import Mutant
+from impl.core.outbox import Outbox, Script, read, write
+from impl.core.replica import Replica
+from impl.core.replicas import Replicas
+from impl.core.zookeeper import SetData, Written
+from spec.vocabulary import ANY_VERSION, Action, LeaderEpoch
+from spec.znodes import (
+    LeaderAndIsr,
+    MalformedZnodeError,
+    TopicPartition,
+    leader_and_isr_path,
+    parse_leader_and_isr,
+)
+
+
+class IsrWriter:
+    """At most one change per partition is in flight; an undecided one is settled by reading."""
+
+    def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
+        self._config = config
+        self._outbox = outbox
+        self._replicas = replicas
+        self._unsettled: dict[TopicPartition, int] = {}
+        """Partition whose change is undecided -> when to look again, in ms."""
+
+    def tick(self, key: TopicPartition) -> None:
+        """Laggards are asked out; an undecided change is looked after."""
+        replica = self._replicas[key]
+        if not replica.is_leader:
+            self._unsettled.pop(key, None)
+            return
+        due_ms = self._unsettled.get(key)
+        if due_ms is not None and due_ms <= self._outbox.now_ms:
+            del self._unsettled[key]
+            self._outbox.run(self._settle(key, replica.leader_epoch))
+        wanted = shrink_isr(replica, self._outbox.now_ms, self._config.replica_lag_time_ms)
+        self._change(Action.SHRINK_ISR, replica, wanted)
+
+    def expand(self, key: TopicPartition) -> None:
+        """Followers that caught up are asked in."""
+        replica = self._replicas[key]
+        self._change(Action.EXPAND_ISR, replica, expand_isr(replica))
+
+    def _change(self, action: Action, before: Replica, after: Replica) -> None:
+        if after is before:
+            return
+        self._replicas.put(after)
+        self._took(action, after)
+        self._outbox.run(self._write(after.topic_partition, after.leader_epoch))
+
+    def _write(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> Script:
+        replica = self._replicas[key]
+        state = self._wanted(replica)
+        unchecked = self._config.mutant is Mutant.NO_ZNODE_VERSION_CHECK
+        result = yield from write(
+            SetData(
+                path=leader_and_isr_path(key),
+                data=state.document(),
+                expected_version=ANY_VERSION if unchecked else replica.znode_version,
+            )
+        )
+        if not self._is_waiting(key, leader_epoch):
+            return
+        if isinstance(result, Written):
+            adopted = adopt_isr(self._replicas[key], state.isr, result.versions[0])
+            self._decide(Action.ADOPT_ISR, adopted)
+            return
+        yield from self._settle(key, leader_epoch)
+
+    def _settle(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> Script:
+        """ZooKeeper is read back: a lost reply or a refusal says too little (ZK-006, H39, H40)."""
+        path = leader_and_isr_path(key)
+        znodes = yield from read(path)
+        if not self._is_waiting(key, leader_epoch):
+            return
+        if znodes is None:
+            self._unsettled[key] = self._outbox.now_ms + self._config.retry_ms
+            return
+        (znode,) = znodes
+        replica = self._replicas[key]
+        found: LeaderAndIsr | None = None
+        if znode.stat is not None:
+            found = self._parse(path, znode.data)
+        if found is None or znode.stat is None or not self._is_mine(replica, found):
+            self._fence(replica)
+        elif znode.stat.version == replica.znode_version:
+            # Not applied, but the lost one may still come: only one of the two can succeed.
+            yield from self._write(key, leader_epoch)
+        else:
+            self._decide(Action.ADOPT_ISR, adopt_isr(replica, found.isr, znode.stat.version))
+
+    def _fence(self, replica: Replica) -> None:
+        if self._config.mutant is Mutant.NO_STEP_DOWN:
+            assert replica.wanted_isr is not None
+            adopted = adopt_isr(replica, replica.wanted_isr, replica.znode_version)
+            self._decide(Action.ADOPT_ISR, adopted)
+            return
+        self._decide(Action.FENCE_LEADER, fence_leader(replica))
+
+    def _parse(self, path: str, data: bytes) -> LeaderAndIsr | None:
+        try:
+            return parse_leader_and_isr(path, data)
+        except MalformedZnodeError:
+            return None
+
+    def _is_waiting(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> bool:
+        replica = self._replicas[key]
+        return (
+            replica.is_leader
+            and replica.leader_epoch == leader_epoch
+            and replica.wanted_isr is not None
+        )
+
+    def _is_mine(self, replica: Replica, found: LeaderAndIsr) -> bool:
+        return found.leader == replica.broker_id and found.leader_epoch == replica.leader_epoch
+
+    def _wanted(self, replica: Replica) -> LeaderAndIsr:
+        assert replica.wanted_isr is not None
+        return LeaderAndIsr(
+            leader=replica.broker_id,
+            leader_epoch=replica.leader_epoch,
+            isr=replica.wanted_isr,
+            controller_epoch=replica.controller_epoch,
+        )
+
+    def _decide(self, action: Action, after: Replica) -> None:
+        self._replicas.put(after)
+        self._took(action, after)
+
+    def _took(self, action: Action, replica: Replica) -> None:
+        is_wish = action in (Action.SHRINK_ISR, Action.EXPAND_ISR)
+        self._outbox.took(
+            ActionTaken(
+                action=action,
+                topic_partition=replica.topic_partition,
+                leader_epoch=replica.leader_epoch,
+                isr=replica.wanted_isr if is_wish else replica.isr,
+                maximal_isr=replica.maximal_isr,
+                expected_version=replica.znode_version if is_wish else None,
+                znode_version=None if is_wish else replica.znode_version,
+            )
+        )

@@ -1,0 +1,314 @@
+"""How a broker joins: register, read its state, learn who is controller, stand if there is none.
+
+Scripts of V3 E and EL. Registration comes before reading, so that no change between the two goes
+unnoticed (H26).
+"""
+
+from collections.abc import Generator
+
+from impl.core.broker import Broker
+from impl.core.config import Config
+from impl.core.controller import FIRST_VERSION, Controller
+from impl.core.effects import ActionTaken, ReportMalformed
+from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
+from impl.core.replica import Replica, Role
+from impl.core.zookeeper import Create, SetData, WriteOp, Written, Znode
+from spec.vocabulary import (
+    NO_BROKER,
+    NO_CONTROLLER_EPOCH,
+    Action,
+    BrokerId,
+    ControllerEpoch,
+    ProtocolLevel,
+    SessionId,
+    ZnodeVersion,
+)
+from spec.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    TOPICS,
+    BrokerDocument,
+    ControllerDocument,
+    MalformedZnodeError,
+    TopicPartition,
+    broker_path,
+    document_bytes,
+    leader_and_isr_path,
+    parse_controller,
+    parse_controller_epoch,
+    parse_leader_and_isr,
+    parse_topic,
+    topic_path,
+)
+
+NO_SESSION = SessionId(0)
+
+
+class Membership:
+    """This node's session, registration and view of the active controller."""
+
+    def __init__(
+        self, config: Config, outbox: Outbox, broker: Broker, controller: Controller
+    ) -> None:
+        self._config = config
+        self._outbox = outbox
+        self._broker = broker
+        self._controller = controller
+        self.session_id = NO_SESSION
+        self.is_registered = False
+        self.active_controller_id = NO_BROKER
+        """As last read in ZooKeeper (CTL-004)."""
+        self._is_standing = False
+        self._again_ms: int | None = None
+
+    def on_session_established(self, session_id: SessionId) -> None:
+        """A new session: nothing of the old one is left, register anew."""
+        self.session_id = session_id
+        self.is_registered = False
+        self._is_standing = False
+        self._outbox.run(self._join())
+
+    def on_session_lost(self) -> None:
+        """No session, no office. Replicas go on as they are: the protocol fences zombies."""
+        self.session_id = NO_SESSION
+        self.is_registered = False
+        self._controller.resign_controller()
+
+    def on_watch(self, path: str) -> None:
+        """A znode of the membership changed."""
+        if path == CONTROLLER:
+            self._stand()
+        elif path == broker_path(self._config.broker_id) and not self.is_registered:
+            self._outbox.run(self._join())
+
+    def tick(self) -> None:
+        """What failed with the connection is tried again."""
+        if self._again_ms is None or self._outbox.now_ms < self._again_ms:
+            return
+        self._again_ms = None
+        if not self.session_id:
+            return
+        if self.is_registered and self._broker.is_ready:
+            self._stand()
+        else:
+            self._outbox.run(self._join())
+
+    def _again(self) -> None:
+        self._again_ms = self._outbox.now_ms + self._config.retry_ms
+
+    # Registration and start (V3 E)
+
+    def _join(self) -> Script:
+        session_id = self.session_id
+        if not self.is_registered:
+            registered = yield from self._register(session_id)
+            if not registered or self.session_id != session_id:
+                return
+        if not self._broker.is_ready:
+            ready = yield from self._read_own_partitions()
+            if self.session_id != session_id:
+                return
+            if not ready:
+                self._again()
+                return
+            self._broker.is_ready = True
+        self._stand()
+
+    def _register(self, session_id: SessionId) -> Generator[Ask, Answer, bool]:
+        """The registration is this session's; an older one is waited out (START-005)."""
+        path = broker_path(self._config.broker_id)
+        znodes = yield from read(path, watch=True)
+        if self.session_id != session_id:
+            return False
+        if znodes is None:
+            self._again()
+            return False
+        stat = znodes[0].stat
+        if stat is not None and stat.ephemeral_owner != session_id:
+            return False
+        zxid = stat.czxid if stat is not None else None
+        if zxid is None:
+            document = BrokerDocument(host=self._config.host, port=self._config.port)
+            data = document_bytes(document)
+            result = yield from write(Create(path=path, data=data, ephemeral=True))
+            if self.session_id != session_id:
+                return False
+            if not isinstance(result, Written):
+                self._again()
+                return False
+            zxid = result.zxid
+        self.register_broker(zxid)
+        return True
+
+    def register_broker(self, zxid: int) -> None:
+        """This broker is one of the live ones; `zxid` is its broker epoch (BEP-001)."""
+        self.is_registered = True
+        self._outbox.took(
+            ActionTaken(action=Action.REGISTER_BROKER, session_id=self.session_id, zxid=zxid)
+        )
+
+    def _read_own_partitions(self) -> Generator[Ask, Answer, bool]:
+        """Each assigned partition has a replica that knows ZooKeeper's state (START-001).
+
+        It leads or follows only when a controller says so (START-002).
+        """
+        listed = yield from list_children(TOPICS)
+        if listed is None:
+            return False
+        topics = listed[0].names or ()
+        znodes = yield from read(*(topic_path(topic) for topic in topics))
+        if znodes is None:
+            return False
+        own = [key for znode in znodes for key in self._own(znode)]
+        states = yield from read(*(leader_and_isr_path(key) for key in own))
+        if states is None:
+            return False
+        for key, znode in zip(own, states, strict=True):
+            self._set_floor(key, znode)
+        return True
+
+    def _own(self, znode: Znode) -> list[TopicPartition]:
+        if znode.stat is None:
+            return []
+        topic = znode.path.rpartition("/")[2]
+        try:
+            assignment = parse_topic(znode.path, znode.data)
+        except MalformedZnodeError as error:
+            self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
+            return []
+        return [
+            TopicPartition(topic, partition)
+            for partition, replicas in assignment.items()
+            if self._config.broker_id in replicas
+        ]
+
+    def _set_floor(self, key: TopicPartition, znode: Znode) -> None:
+        if znode.stat is None:
+            return
+        try:
+            state = parse_leader_and_isr(znode.path, znode.data)
+        except MalformedZnodeError as error:
+            self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
+            return
+        replica = self._broker.replicas.get(key)
+        if replica is None:
+            replica = Replica(broker_id=self._config.broker_id, topic_partition=key)
+        assert replica.role is Role.WAITING, "no command is obeyed before the start is over"
+        self._broker.replicas.put(replica.with_floor(state.leader_epoch, znode.stat.version))
+
+    # Election, as EL tells it
+
+    def _stand(self) -> None:
+        if self.is_registered and self._broker.is_ready and not self._is_standing:
+            self._is_standing = True
+            self._outbox.run(self._stand_for_election())
+
+    def _stand_for_election(self) -> Script:
+        """Whoever holds `/controller` is known and watched; if nobody does, this node tries."""
+        session_id = self.session_id
+        znodes = yield from read(CONTROLLER, CONTROLLER_EPOCH, watch=True)
+        if self.session_id != session_id:
+            return
+        self._is_standing = False
+        if znodes is None:
+            self._again()
+            return
+        holder, epoch = znodes
+        if holder.stat is not None and holder.stat.ephemeral_owner == session_id:
+            self._hold_office(epoch)
+            return
+        self._controller.resign_controller()
+        brokerid = self._parse_holder(holder)
+        self.learn_controller(brokerid, self._parse_epoch(epoch))
+        if brokerid == NO_BROKER:
+            yield from self._try_to_win(session_id, epoch)
+
+    def _hold_office(self, epoch: Znode) -> None:
+        """`/controller` is ours: by an election whose reply was lost, or since long (H23)."""
+        if self._controller.is_active:
+            return
+        version = epoch.stat.version if epoch.stat else FIRST_VERSION
+        self.elect_controller(self._parse_epoch(epoch), version)
+
+    def _try_to_win(self, session_id: SessionId, epoch: Znode) -> Script:
+        """Create `/controller` and raise the epoch in one multi (CTL-005, H21).
+
+        Whoever loses is told by the watch that the reading has set.
+        """
+        controller_epoch = ControllerEpoch(self._parse_epoch(epoch) + 1)
+        result = yield from write(*self._election(epoch, controller_epoch))
+        if self.session_id != session_id:
+            return
+        if self._controller.is_active:
+            return
+        if isinstance(result, Written):
+            if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
+                self.elect_controller(NO_CONTROLLER_EPOCH, FIRST_VERSION)
+            else:
+                self.elect_controller(controller_epoch, result.versions[-1])
+            return
+        self._again()
+
+    def _election(self, epoch: Znode, controller_epoch: ControllerEpoch) -> tuple[WriteOp, ...]:
+        document = ControllerDocument(
+            brokerid=self._config.broker_id, timestamp=str(self._outbox.now_ms)
+        )
+        office = Create(path=CONTROLLER, data=document_bytes(document), ephemeral=True)
+        if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
+            return (office,)
+        data = str(controller_epoch).encode()
+        if epoch.stat is None:
+            return (office, Create(path=CONTROLLER_EPOCH, data=data))
+        raised = SetData(path=CONTROLLER_EPOCH, data=data, expected_version=epoch.stat.version)
+        return (office, raised)
+
+    def elect_controller(
+        self, controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion
+    ) -> None:
+        """This node is the controller of `controller_epoch`."""
+        self._outbox.took(
+            ActionTaken(
+                action=Action.ELECT_CONTROLLER,
+                controller_id=self._config.broker_id,
+                controller_epoch=controller_epoch,
+                session_id=self.session_id,
+            )
+        )
+        self.learn_controller(self._config.broker_id, controller_epoch)
+        self._controller.take_office(controller_epoch, epoch_version)
+
+    def learn_controller(self, controller_id: BrokerId, controller_epoch: ControllerEpoch) -> None:
+        """The active controller is known, and older epochs are refused from now on (CTL-004)."""
+        if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
+            controller_epoch = NO_CONTROLLER_EPOCH
+        known = (self.active_controller_id, self._broker.controller_epoch)
+        self.active_controller_id = controller_id
+        self._broker.controller_epoch = max(self._broker.controller_epoch, controller_epoch)
+        if (controller_id, self._broker.controller_epoch) == known:
+            return
+        self._outbox.took(
+            ActionTaken(
+                action=Action.LEARN_CONTROLLER,
+                controller_id=controller_id,
+                controller_epoch=self._broker.controller_epoch,
+            )
+        )
+
+    def _parse_holder(self, holder: Znode) -> BrokerId:
+        """-1 when nobody holds the office, or the znode is unreadable (CTL-003)."""
+        if holder.stat is None:
+            return NO_BROKER
+        try:
+            return BrokerId(parse_controller(holder.path, holder.data).brokerid)
+        except MalformedZnodeError as error:
+            self._outbox.emit(ReportMalformed(path=holder.path, reason=str(error)))
+            return NO_BROKER
+
+    def _parse_epoch(self, epoch: Znode) -> ControllerEpoch:
+        if epoch.stat is None:
+            return NO_CONTROLLER_EPOCH
+        try:
+            return parse_controller_epoch(epoch.data)
+        except MalformedZnodeError as error:
+            self._outbox.emit(ReportMalformed(path=epoch.path, reason=str(error)))
+            return self._broker.controller_epoch

@@ -1,0 +1,171 @@
+"""A node: a broker that may hold the controller's office, as one deterministic machine.
+
+`step(event, now_ms)` returns the effects that the shell must perform, in order. Same start and same
+events give the same effects: no clock, no chance, no I/O.
+"""
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from impl.core.admin import Admin
+from impl.core.broker import Broker
+from impl.core.config import Config
+from impl.core.controller import Controller
+from impl.core.effects import Effect
+from impl.core.events import (
+    ChildrenListed,
+    Event,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    SessionEstablished,
+    SessionLost,
+    SessionReconnected,
+    SessionSuspended,
+    Tick,
+    WatchFired,
+    ZnodesRead,
+    ZnodesWritten,
+    ZooKeeperEvent,
+)
+from impl.core.membership import Membership
+from impl.core.messages import (
+    CreateTopicRequest,
+    FetchRequest,
+    FetchResponse,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    ListOffsetsRequest,
+    MetadataRequest,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    ProduceRequest,
+)
+from impl.core.outbox import Outbox
+from impl.core.replica import RecoveredLog, Replica
+from impl.core.replicas import Replicas
+from spec.vocabulary import ProtocolLevel
+from spec.znodes import BROKER_IDS, TOPICS, TopicPartition
+
+
+class Node:
+    """Broker, controller and membership behind one door."""
+
+    def __init__(self, config: Config, recovered: Mapping[TopicPartition, RecoveredLog]) -> None:
+        self._config = config
+        self._outbox = Outbox()
+        replicas = Replicas(config, self._outbox, _restore(config, recovered))
+        self.broker = Broker(config, self._outbox, replicas)
+        self.controller = Controller(config, self._outbox)
+        self.membership = Membership(config, self._outbox, self.broker, self.controller)
+        self.admin = Admin(config, self._outbox)
+
+    def step(self, event: Event, now_ms: int) -> list[Effect]:
+        """Apply `event` at `now_ms`; return what must be done now, in order."""
+        self._outbox.now_ms = now_ms
+        match event:
+            case RequestReceived():
+                self._on_request(event)
+            case ResponseReceived():
+                self._on_response(event)
+            case RequestFailed():
+                self._on_failure(event)
+            case Tick():
+                self._on_tick()
+            case _:
+                self._on_zookeeper(event)
+        if self.controller.is_active:
+            self.controller.commands.flush(self.controller.controller_epoch)
+        return self._outbox.drain()
+
+    def _on_zookeeper(self, event: ZooKeeperEvent) -> None:
+        match event:
+            case ZnodesRead() | ChildrenListed() | ZnodesWritten():
+                self._outbox.answer(event)
+            case WatchFired():
+                self._on_watch(event)
+            case SessionEstablished():
+                self.membership.on_session_established(event.session_id)
+            case SessionLost():
+                self.membership.on_session_lost()
+            case SessionReconnected() | SessionSuspended():
+                return
+            case _:
+                assert_never(event)
+
+    def _on_request(self, event: RequestReceived) -> None:
+        token, request = event.token, event.request
+        match request:
+            case LeaderAndIsrRequest():
+                self._resign_to(request)
+                self.broker.on_leader_and_isr(token, request)
+            case FetchRequest():
+                self.broker.on_fetch(token, request)
+            case OffsetForLeaderEpochRequest():
+                self.broker.on_offset_for_leader_epoch(token, request)
+            case ProduceRequest():
+                self.broker.on_produce(token, request)
+            case ListOffsetsRequest():
+                self.broker.on_list_offsets(token, request)
+            case CreateTopicRequest():
+                self.admin.on_create_topic(token, request)
+            case MetadataRequest():
+                self.admin.on_metadata(token)
+            case _:
+                assert_never(request)
+
+    def _resign_to(self, request: LeaderAndIsrRequest) -> None:
+        """A controller that meets a larger epoch is none any more (CTL-007)."""
+        if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
+            return
+        if request.controller_epoch > self.controller.controller_epoch:
+            self.controller.resign_controller()
+
+    def _on_response(self, event: ResponseReceived) -> None:
+        match event.request, event.response:
+            case LeaderAndIsrRequest(), LeaderAndIsrResponse() as response:
+                self.controller.on_answer(event.sender, event.request_id, response)
+            case FetchRequest() as request, FetchResponse() as response:
+                key = TopicPartition(request.topic, request.partition)
+                self.broker.follower.on_fetch_response(event.request_id, key, response)
+            case (
+                OffsetForLeaderEpochRequest() as request,
+                OffsetForLeaderEpochResponse() as response,
+            ):
+                key = TopicPartition(request.topic, request.partition)
+                self.broker.follower.on_epoch_response(event.request_id, key, response)
+            case _:
+                raise AssertionError(f"{event.response} does not answer {event.request}")
+
+    def _on_failure(self, event: RequestFailed) -> None:
+        if isinstance(event.request, LeaderAndIsrRequest):
+            self.controller.commands.on_failure(event.to, event.request_id)
+            return
+        key = TopicPartition(event.request.topic, event.request.partition)
+        self.broker.follower.on_failure(event.request_id, key)
+
+    def _on_watch(self, event: WatchFired) -> None:
+        if event.children and event.path == BROKER_IDS:
+            self.controller.on_broker_change()
+        elif event.children and event.path == TOPICS:
+            self.controller.on_topic_change()
+        else:
+            self.membership.on_watch(event.path)
+
+    def _on_tick(self) -> None:
+        self.membership.tick()
+        self.controller.tick()
+        self.broker.tick()
+
+
+def _restore(config: Config, recovered: Mapping[TopicPartition, RecoveredLog]) -> list[Replica]:
+    return [
+        Replica(
+            broker_id=config.broker_id,
+            topic_partition=key,
+            high_watermark=min(log.high_watermark, log.log_end_offset),
+            log_end_offset=log.log_end_offset,
+            epoch_starts=log.epoch_starts,
+        )
+        for key, log in sorted(recovered.items())
+    ]

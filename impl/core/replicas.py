@@ -1,0 +1,114 @@
+"""The replicas of a broker: the one place where their state changes and is traced."""
+
+from collections.abc import Iterable
+
+from impl.core.config import Config
+from impl.core.effects import ActionTaken
+from impl.core.messages import LeaderAndIsrRequest, Record
+from impl.core.mutants import Mutant
+from impl.core.outbox import Outbox
+from impl.core.replica import Replica
+from impl.core.replication import advance_high_watermark
+from impl.core.waiting import Waiting
+from spec.vocabulary import Action, Offset
+from spec.znodes import TopicPartition
+
+
+class Replicas:
+    """Partition -> replica, with what waits on it."""
+
+    def __init__(self, config: Config, outbox: Outbox, replicas: Iterable[Replica]) -> None:
+        self._config = config
+        self._outbox = outbox
+        self._replicas = {replica.topic_partition: replica for replica in replicas}
+        self._keys: list[TopicPartition] = []
+        self._waiting: dict[TopicPartition, Waiting] = {}
+        self._checkpointed: dict[TopicPartition, Offset] = {}
+
+    def partitions(self) -> list[TopicPartition]:
+        """All partitions, ascending."""
+        if len(self._keys) != len(self._replicas):
+            self._keys = sorted(self._replicas)
+        return self._keys
+
+    def get(self, key: TopicPartition) -> Replica | None:
+        """The replica, or None when this broker has none."""
+        return self._replicas.get(key)
+
+    def __getitem__(self, key: TopicPartition) -> Replica:
+        return self._replicas[key]
+
+    def put(self, replica: Replica) -> None:
+        """The replica is what it is now."""
+        assert 0 <= replica.high_watermark <= replica.log_end_offset, replica
+        self._replicas[replica.topic_partition] = replica
+
+    def waiting(self, key: TopicPartition) -> Waiting:
+        """What waits on the partition."""
+        return self._waiting.setdefault(key, Waiting())
+
+    def advance(self, key: TopicPartition) -> bool:
+        """The high watermark is as high as it may be; true when it moved."""
+        before = self._replicas[key]
+        after = advance_high_watermark(
+            before,
+            from_leader_alone=self._config.mutant is Mutant.HIGH_WATERMARK_FROM_LEADER_ALONE,
+        )
+        if after is before:
+            return False
+        self.put(after)
+        self._outbox.took(
+            ActionTaken(
+                action=Action.ADVANCE_HIGH_WATERMARK,
+                topic_partition=key,
+                leader_epoch=after.leader_epoch,
+                isr=after.isr,
+                maximal_isr=after.maximal_isr,
+                high_watermark=after.high_watermark,
+                log_end_offset=after.log_end_offset,
+            )
+        )
+        return True
+
+    def take_checkpoints(self) -> list[tuple[TopicPartition, Offset]]:
+        """The high watermarks that moved since the last call, by partition."""
+        moved = [
+            (key, self._replicas[key].high_watermark)
+            for key in self.partitions()
+            if self._checkpointed.get(key) != self._replicas[key].high_watermark
+        ]
+        self._checkpointed.update(moved)
+        return moved
+
+    def took_role(self, action: Action, replica: Replica, request: LeaderAndIsrRequest) -> None:
+        """Trace that a command was obeyed."""
+        self._outbox.took(
+            ActionTaken(
+                action=action,
+                topic_partition=replica.topic_partition,
+                leader=replica.leader,
+                leader_epoch=replica.leader_epoch,
+                isr=replica.isr,
+                znode_version=replica.znode_version,
+                controller_id=request.controller_id,
+                controller_epoch=request.controller_epoch,
+                high_watermark=replica.high_watermark,
+                log_end_offset=replica.log_end_offset,
+            )
+        )
+
+    def took_records(
+        self, action: Action, replica: Replica, offset: Offset, records: tuple[Record, ...]
+    ) -> None:
+        """Trace that records were appended, or that a follower's high watermark moved."""
+        self._outbox.took(
+            ActionTaken(
+                action=action,
+                topic_partition=replica.topic_partition,
+                leader_epoch=replica.leader_epoch,
+                offset=offset,
+                records=records or None,
+                high_watermark=replica.high_watermark,
+                log_end_offset=replica.log_end_offset,
+            )
+        )

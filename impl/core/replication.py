@@ -1,0 +1,93 @@
+"""What leaders and followers do with records and the high watermark.
+
+Actions of `spec/tla/Replication.tla`, as in `replica.py`: values in, values out.
+`high_watermark` is the first offset that is not committed (REPL-002).
+"""
+
+from dataclasses import replace
+
+from impl.core.messages import Record
+from impl.core.replica import FollowerProgress, Replica, Role
+from spec.vocabulary import BrokerId, Offset
+
+
+def leader_append(replica: Replica, count: int) -> Replica:
+    """The log has `count` more records, of the leader's epoch."""
+    assert replica.is_leader, f"{replica.topic_partition}: only a leader appends on its own"
+    starts = replica.epoch_starts
+    if replica.last_epoch != replica.leader_epoch:
+        starts = (*starts, (replica.leader_epoch, replica.log_end_offset))
+    end = Offset(replica.log_end_offset + count)
+    return replace(replica, log_end_offset=end, epoch_starts=starts)
+
+
+def serve_fetch(replica: Replica, follower: BrokerId, fetch_offset: Offset, now_ms: int) -> Replica:
+    """The leader knows that `follower` has everything below `fetch_offset`.
+
+    A follower counts as caught up at the time of a fetch that asks for the log end, and at the time
+    of its previous fetch when it now asks for what was the log end then (ISR-001).
+    """
+    known = replica.followers.get(follower)
+    caught_up_ms = known.caught_up_ms if known else replica.leading_since_ms
+    if fetch_offset >= replica.log_end_offset:
+        caught_up_ms = now_ms
+    elif known and fetch_offset >= known.leader_end_at_fetch:
+        caught_up_ms = max(caught_up_ms, known.fetched_ms)
+    progress = FollowerProgress(
+        log_end_offset=fetch_offset,
+        caught_up_ms=caught_up_ms,
+        fetched_ms=now_ms,
+        leader_end_at_fetch=replica.log_end_offset,
+        high_watermark_sent=known.high_watermark_sent if known else Offset(-1),
+    )
+    return replace(replica, followers={**replica.followers, follower: progress})
+
+
+def note_high_watermark_sent(replica: Replica, follower: BrokerId) -> Replica:
+    """The follower is being told the current high watermark."""
+    known = replica.followers[follower]
+    if known.high_watermark_sent == replica.high_watermark:
+        return replica
+    progress = replace(known, high_watermark_sent=replica.high_watermark)
+    return replace(replica, followers={**replica.followers, follower: progress})
+
+
+def follower_append(
+    replica: Replica, records: tuple[Record, ...], high_watermark: Offset
+) -> Replica:
+    """The follower has the records; its high watermark is the leader's, capped by its own log end.
+
+    It takes the leader's word also when that is lower: a new leader's high watermark may lag
+    (REPL-003).
+    """
+    assert replica.role is Role.FOLLOWER, f"{replica.topic_partition}: only a follower fetches"
+    starts, end = replica.epoch_starts, replica.log_end_offset
+    for record in records:
+        if not starts or record.leader_epoch > starts[-1][0]:
+            starts = (*starts, (record.leader_epoch, end))
+        end = Offset(end + 1)
+    return replace(
+        replica,
+        log_end_offset=end,
+        epoch_starts=starts,
+        high_watermark=min(high_watermark, end),
+    )
+
+
+def advance_high_watermark(replica: Replica, *, from_leader_alone: bool = False) -> Replica:
+    """What every member of the maximal ISR is known to hold is committed.
+
+    `from_leader_alone` is a mutant's wrong rule: the followers are not asked.
+    """
+    if not replica.is_leader or replica.is_fenced:
+        return replica
+    followers = replica.maximal_isr - {replica.broker_id}
+    if from_leader_alone:
+        followers = frozenset()
+    if not followers <= replica.followers.keys():
+        return replica
+    ends = [replica.followers[follower].log_end_offset for follower in followers]
+    committed = min([replica.log_end_offset, *ends])
+    if committed <= replica.high_watermark:
+        return replica
+    return replace(replica, high_watermark=committed)

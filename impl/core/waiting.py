@@ -1,0 +1,62 @@
+"""Requests that wait: produces for the high watermark, fetches for something to tell."""
+
+from dataclasses import dataclass, field
+
+from impl.core.messages import FetchRequest
+from spec.vocabulary import LeaderEpoch, Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingProduce:
+    """A produce with acks=all whose records `[base_offset, end_offset)` are not yet committed."""
+
+    token: int
+    base_offset: Offset
+    end_offset: Offset
+    leader_epoch: LeaderEpoch
+    deadline_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedFetch:
+    """A fetch that the leader holds until it has news, or until the deadline."""
+
+    token: int
+    request: FetchRequest
+    deadline_ms: int
+
+
+@dataclass(slots=True)
+class Waiting:
+    """All that waits on one partition, in order of arrival."""
+
+    produces: list[PendingProduce] = field(default_factory=list)
+    fetches: list[ParkedFetch] = field(default_factory=list)
+
+    def committed(self, high_watermark: Offset) -> list[PendingProduce]:
+        """Take the produces that are committed now."""
+        done = [p for p in self.produces if p.end_offset <= high_watermark]
+        self.produces = [p for p in self.produces if p.end_offset > high_watermark]
+        return done
+
+    def expired_produces(self, now_ms: int) -> list[PendingProduce]:
+        """Take the produces whose time is over."""
+        late = [p for p in self.produces if p.deadline_ms <= now_ms]
+        self.produces = [p for p in self.produces if p.deadline_ms > now_ms]
+        return late
+
+    def all_produces(self) -> list[PendingProduce]:
+        """Take every produce."""
+        taken, self.produces = self.produces, []
+        return taken
+
+    def all_fetches(self) -> list[ParkedFetch]:
+        """Take every fetch."""
+        taken, self.fetches = self.fetches, []
+        return taken
+
+    def expired_fetches(self, now_ms: int) -> list[ParkedFetch]:
+        """Take the fetches whose time is over."""
+        late = [f for f in self.fetches if f.deadline_ms <= now_ms]
+        self.fetches = [f for f in self.fetches if f.deadline_ms > now_ms]
+        return late
