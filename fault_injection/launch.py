@@ -1,0 +1,66 @@
+"""Become a supervised process: die with the parent, wait for the word to go, then exec.
+
+`python launch.py [--parent PID] [--go-fd FD] -- argv...` (or `-m fault_injection.launch`). This
+process keeps its pid and start time through the exec, so both can be written down before the
+command runs: it starts only when a byte arrives on `--go-fd`, and never when that pipe just ends.
+It stands before every process of a run, so it imports next to nothing.
+"""
+
+import os
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1
+"""From linux/prctl.h. It survives exec, and it follows the *thread* that forked us."""
+
+EXIT_NOT_STARTED = 126
+"""The harness was gone, or never gave the word."""
+EXIT_CANNOT_EXEC = 127
+
+
+def main(arguments: list[str]) -> int:
+    """Replace this process by the command after `--`; returns only when that is not to be."""
+    split = arguments.index("--")
+    options, argv = _options(arguments[:split]), arguments[split + 1 :]
+    if "--parent" in options:
+        _die_with_parent()
+        if os.getppid() != options["--parent"]:
+            return EXIT_NOT_STARTED
+    if "--go-fd" in options and not _may_go(options["--go-fd"]):
+        return EXIT_NOT_STARTED
+    return _exec(argv)
+
+
+def _options(arguments: list[str]) -> dict[str, int]:
+    return {name: int(arguments[at + 1]) for at, name in enumerate(arguments) if at % 2 == 0}
+
+
+def _die_with_parent() -> None:
+    import ctypes  # not needed by a process that outlives its parent
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"prctl(PR_SET_PDEATHSIG): {os.strerror(number)}")
+
+
+def _may_go(go_fd: int) -> bool:
+    """Wait for the byte; False when the pipe ended without one."""
+    word = os.read(go_fd, 1)
+    os.close(go_fd)
+    return bool(word)
+
+
+def _exec(argv: list[str]) -> int:
+    # Python ignores these two, and what is ignored stays ignored across exec.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    try:
+        os.execvp(argv[0], argv)  # noqa: S606 - a shell would be one process too many
+    except OSError as error:
+        sys.stderr.write(f"{argv[0]} cannot be started: {error.strerror}\n")
+    return EXIT_CANNOT_EXEC
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,142 @@
+"""Who a process is: pid, start time and run tag, so that no signal ever reaches a stranger.
+
+A pid alone is a number that the kernel gives away again. Here a process is opened as a pidfd first
+and identified second; from then on the pidfd names that process and no other.
+Standard library only: the reaper imports this.
+"""
+
+import os
+import select
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+TAG = "FENCEPOST_RUN_ID"
+"""The environment variable that every process of a run carries."""
+
+PROC = Path("/proc")
+_START_TIME_FIELD = 22
+_SESSION_FIELD = 6
+_FIRST_FIELD_AFTER_NAME = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessIdentity:
+    """What must match before a process counts as ours."""
+
+    pid: int
+    start_time: int
+    """Clock ticks from boot to fork (`man proc_pid_stat`, field 22); exec does not change it."""
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessStat:
+    """The three fields of `/proc/<pid>/stat` that decide here."""
+
+    state: str
+    session: int
+    start_time: int
+
+    @property
+    def is_dead(self) -> bool:
+        """True for a zombie too: it runs nothing and only waits to be collected."""
+        return self.state in "ZX"
+
+
+def read_stat(path: Path) -> ProcessStat | None:
+    """The stat below `/proc/<pid>` or `/proc/<pid>/task/<tid>`; None when there is no such one."""
+    try:
+        text = (path / "stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = text[text.rindex(")") + 2 :].split()  # the name before may hold anything
+    return ProcessStat(
+        state=fields[0],
+        session=int(fields[_SESSION_FIELD - _FIRST_FIELD_AFTER_NAME]),
+        start_time=int(fields[_START_TIME_FIELD - _FIRST_FIELD_AFTER_NAME]),
+    )
+
+
+def identify(pid: int, run_id: str) -> ProcessIdentity:
+    """The identity of a child that is not yet waited for; raises `ProcessLookupError`."""
+    stat = read_stat(PROC / str(pid))
+    if stat is None:
+        raise ProcessLookupError(f"process {pid} is gone")
+    return ProcessIdentity(pid=pid, start_time=stat.start_time, run_id=run_id)
+
+
+def open_process(identity: ProcessIdentity) -> int | None:
+    """A pidfd of exactly this process, or None when it is dead or its pid is somebody else's."""
+    try:
+        pidfd = os.pidfd_open(identity.pid)
+    except ProcessLookupError:
+        return None
+    if is_alive(identity):
+        return pidfd
+    os.close(pidfd)
+    return None
+
+
+def is_alive(identity: ProcessIdentity) -> bool:
+    """True while this very process runs or is stopped."""
+    stat = read_stat(PROC / str(identity.pid))
+    if stat is None or stat.is_dead or stat.start_time != identity.start_time:
+        return False
+    return _carries_tag(identity.pid, identity.run_id)
+
+
+def send_signal(pidfd: int, number: signal.Signals) -> bool:
+    """Signal the process of `pidfd`; False when it has ended before."""
+    try:
+        signal.pidfd_send_signal(pidfd, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_for_exit(pidfd: int, timeout_s: float) -> bool:
+    """Wait until the process has ended, child of ours or not; False at the timeout."""
+    poller = select.poll()
+    poller.register(pidfd, select.POLLIN)
+    return bool(poller.poll(max(0.0, timeout_s) * 1000))
+
+
+def thread_states(pid: int) -> set[str]:
+    """The state letters of all threads; empty when the process is gone."""
+    try:
+        threads = list((PROC / str(pid) / "task").iterdir())
+    except (FileNotFoundError, ProcessLookupError):
+        return set()
+    return {stat.state for thread in threads if (stat := read_stat(thread))}
+
+
+def kill_session(session: int, run_id: str) -> None:
+    """End what a session leader of this run left behind: children that it started itself.
+
+    Only members that carry the tag; the leader's pid cannot be given away while any of them lives.
+    """
+    for member in _session_members(session, run_id):
+        pidfd = open_process(member)
+        if pidfd is not None:
+            send_signal(pidfd, signal.SIGKILL)
+            os.close(pidfd)
+
+
+def _session_members(session: int, run_id: str) -> Iterator[ProcessIdentity]:
+    for path in PROC.iterdir():
+        if not path.name.isdigit():
+            continue
+        stat = read_stat(path)
+        if stat is None or stat.is_dead or stat.session != session:
+            continue
+        yield ProcessIdentity(pid=int(path.name), start_time=stat.start_time, run_id=run_id)
+
+
+def _carries_tag(pid: int, run_id: str) -> bool:
+    try:
+        environment = (PROC / str(pid) / "environ").read_bytes()
+    except OSError:  # gone, or another user's and so not ours
+        return False
+    return os.fsencode(f"{TAG}={run_id}") in environment.split(b"\0")

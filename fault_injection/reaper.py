@@ -1,0 +1,123 @@
+"""The reaper: a tiny process that ends and heals what a harness left, however that harness ended.
+
+It sits in its own session with the read end of a pipe. A byte on it means that nothing is left; an
+end of file, or the death of the harness, means that the ledger is all that remains of the plan.
+Standard library only and no site-packages: it must be up at once and cost nothing.
+"""
+
+import argparse
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+
+from fault_injection.ledger import Entry, Ledger
+from fault_injection.process_identity import (
+    ProcessIdentity,
+    kill_session,
+    open_process,
+    send_signal,
+    wait_for_exit,
+)
+
+EXIT_DEADLINE_S = 2.5
+"""How long killed processes may take to be gone; a run is to be clean in three seconds."""
+
+
+def reap(ledger: Ledger) -> None:
+    """Kill the open entries' processes and resume paused survivors; closes what is settled.
+
+    A process is touched only while pid, start time and run tag all match. Entries of other kinds
+    stay open: they need a harness.
+    """
+    entries = ledger.open_entries()
+    doomed = [entry for entry in entries if entry.kind == "process" and not _survives(entry)]
+    killed = {entry.number: _kill(_identity(entry)) for entry in doomed}
+    for entry in entries:
+        if entry.kind == "pause":
+            _resume(_identity(entry))
+            ledger.close(entry.number)
+    deadline = time.monotonic() + EXIT_DEADLINE_S
+    for entry in doomed:
+        if _await_exit(killed[entry.number], deadline):
+            kill_session(_identity(entry).pid, _identity(entry).run_id)
+            ledger.close(entry.number)
+
+
+def _identity(entry: Entry) -> ProcessIdentity:
+    return ProcessIdentity(
+        pid=int(entry.fields["pid"]),
+        start_time=int(entry.fields["start_time"]),
+        run_id=str(entry.fields["run_id"]),
+    )
+
+
+def _survives(entry: Entry) -> bool:
+    return bool(entry.fields.get("survives", False))
+
+
+def _kill(identity: ProcessIdentity) -> int | None:
+    """The pidfd of the process just killed; None when it was dead."""
+    pidfd = open_process(identity)
+    if pidfd is not None:
+        send_signal(pidfd, signal.SIGKILL)
+    return pidfd
+
+
+def _resume(identity: ProcessIdentity) -> None:
+    pidfd = open_process(identity)
+    if pidfd is not None:
+        send_signal(pidfd, signal.SIGCONT)
+        os.close(pidfd)
+
+
+def _await_exit(pidfd: int | None, deadline: float) -> bool:
+    if pidfd is None:
+        return True
+    try:
+        return wait_for_exit(pidfd, deadline - time.monotonic())
+    finally:
+        os.close(pidfd)
+
+
+def _harness_is_done(harness: int, pipe: int) -> bool:
+    """Wait for the word that nothing is left; False when the harness ended without it."""
+    harness_fd = _open_harness(harness)
+    poller = select.poll()
+    poller.register(pipe, select.POLLIN)
+    if harness_fd is not None:
+        # A fork of the harness may hold the pipe open; its pidfd tells all the same.
+        poller.register(harness_fd, select.POLLIN)
+    ready = dict(poller.poll(None if harness_fd is not None else 0))
+    return pipe in ready and bool(os.read(pipe, 1))
+
+
+def _open_harness(harness: int) -> int | None:
+    try:
+        harness_fd = os.pidfd_open(harness)
+    except ProcessLookupError:
+        return None
+    if os.getppid() == harness:
+        return harness_fd
+    os.close(harness_fd)
+    return None
+
+
+def main(arguments: list[str]) -> int:
+    """Wait for the end of the harness and clean up after it if it could not do so itself."""
+    parser = argparse.ArgumentParser(prog="python -m fault_injection.reaper")
+    parser.add_argument("--harness", type=int, required=True, help="its pid, our parent")
+    parser.add_argument("--pipe", type=int, required=True, help="descriptor of the read end")
+    parser.add_argument("ledger", type=Path)
+    options = parser.parse_args(arguments)
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the last one to leave does not leave early
+    if not _harness_is_done(options.harness, options.pipe):
+        reap(Ledger(options.ledger))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,367 @@
+"""Starts the processes of a run and answers for them: what it started ends with it.
+
+Three nets, each for the hole in the one before: closing kills what runs; the kernel kills a child
+whose harness dies (`launch`); the reaper kills by the ledger what slipped through both.
+Every process is the leader of its own session and carries the run id in its environment.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from fault_injection import launch
+from fault_injection.ledger import Entry, Ledger
+from fault_injection.process_identity import (
+    TAG,
+    ProcessIdentity,
+    identify,
+    kill_session,
+    open_process,
+    send_signal,
+    thread_states,
+    wait_for_exit,
+)
+
+LEDGER_FILE = "ledger.ndjson"
+KILL_DEADLINE_S = 5.0
+"""A killed process that is not gone by then hangs in the kernel."""
+POLL_S = 0.001
+_GO_FD = 3
+_LOG_TAIL_BYTES = 65536
+
+
+class ProcessError(RuntimeError):
+    """A process did not do what it was told to; the message is one sentence with its name."""
+
+
+class ManagedProcess:
+    """One process of a run. Made by `Supervisor` only; methods may be called from any thread."""
+
+    def __init__(
+        self, name: str, identity: ProcessIdentity, pidfd: int, *, log: Path, ledger: Ledger
+    ) -> None:
+        self.name = name
+        self.log = log
+        self.identity = identity
+        self.returncode: int | None = None
+        """Once dead: the exit status, negative for a signal; None for an adopted process."""
+        self._pidfd = pidfd
+        self._ended = False
+        self._ledger = ledger
+        self._entries: dict[str, int] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def pid(self) -> int:
+        """Its process id; also that of its session and process group."""
+        return self.identity.pid
+
+    @property
+    def is_running(self) -> bool:
+        """True until it has ended; a stopped process counts as running, a zombie does not."""
+        return not self.ended_within(0.0)
+
+    @property
+    def is_paused(self) -> bool:
+        """True when every one of its threads is stopped."""
+        return self.is_running and thread_states(self.pid) == {"T"}
+
+    def note(self, kind: str, entry: int) -> None:
+        """Let ledger entry `entry` be closed when the process ends (or is resumed)."""
+        self._entries[kind] = entry
+
+    def pause(self, deadline_s: float = KILL_DEADLINE_S) -> None:
+        """Stop every thread of it (SIGSTOP); raises `ProcessError` when it is dead or does not."""
+        with self._lock:
+            if not self.is_running:
+                raise ProcessError(f"{self.name} cannot be paused: it is not running")
+            if "pause" not in self._entries:
+                self.note("pause", self._ledger.open("pause", **_fields(self)))
+            self._signal(signal.SIGSTOP)
+            self._await_threads(stopped=True, deadline_s=deadline_s)
+
+    def resume(self, deadline_s: float = KILL_DEADLINE_S) -> None:
+        """Let it run again (SIGCONT); raises `ProcessError` when it is dead or stays stopped."""
+        with self._lock:
+            if not self.is_running:
+                raise ProcessError(f"{self.name} cannot be resumed: it is not running")
+            self._signal(signal.SIGCONT)
+            self._await_threads(stopped=False, deadline_s=deadline_s)
+            self._close_entry("pause")
+
+    def kill(self) -> int | None:
+        """End it at once (SIGKILL), with what it started itself; its return code."""
+        self._signal(signal.SIGKILL)
+        return self.wait(KILL_DEADLINE_S)
+
+    def terminate(self, grace_s: float) -> int | None:
+        """Ask it to end (SIGTERM), kill it after `grace_s`; its return code."""
+        self._signal(signal.SIGTERM)
+        self._signal(signal.SIGCONT)  # a stopped process would sleep through the question
+        return self.returncode if self.ended_within(grace_s) else self.kill()
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Wait for its end; its return code. Raises `ProcessError` when it still runs then."""
+        if not self.ended_within(timeout_s):
+            raise ProcessError(f"{self.name} (pid {self.pid}) still runs after {timeout_s:g} s")
+        return self.returncode
+
+    def log_tail(self, lines: int = 20) -> str:
+        """The last lines of its output, across restarts under the same name."""
+        if not self.log.exists():
+            return ""
+        with self.log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
+
+    def release(self) -> None:
+        """Let go of it without touching it; nothing may be asked of this object afterwards."""
+        with self._lock:
+            if self._pidfd >= 0:
+                os.close(self._pidfd)
+                self._pidfd = -1
+
+    def _signal(self, number: signal.Signals) -> None:
+        with self._lock:
+            if not self._ended:
+                send_signal(self._pidfd, number)
+
+    def ended_within(self, timeout_s: float) -> bool:
+        """True as soon as it has ended, False when it still runs after `timeout_s`."""
+        if not self._ended and wait_for_exit(self._pidfd, timeout_s):
+            self._bury()
+        return self._ended
+
+    def _bury(self) -> None:
+        """Collect the dead process; its session first, while its pid is still taken."""
+        with self._lock:
+            if self._ended:
+                return
+            kill_session(self.pid, self.identity.run_id)
+            self.returncode = _collect(self.pid)
+            for kind in list(self._entries):
+                self._close_entry(kind)
+            self._ended = True
+
+    def _close_entry(self, kind: str) -> None:
+        if kind in self._entries:
+            self._ledger.close(self._entries.pop(kind))
+
+    def _await_threads(self, *, stopped: bool, deadline_s: float) -> None:
+        deadline = time.monotonic() + deadline_s
+        while (states := thread_states(self.pid)) and not _is_settled(states, stopped=stopped):
+            if self.ended_within(POLL_S):
+                break
+            if time.monotonic() > deadline:
+                wanted = "stop" if stopped else "run again"
+                raise ProcessError(f"{self.name} did not {wanted} within {deadline_s:g} s")
+        if not self.is_running:
+            raise ProcessError(f"{self.name} ended while it was being paused or resumed")
+
+
+class Supervisor:
+    """Owns the processes of one run; close it, or use it as a context manager.
+
+    `directory` gets the logs and the ledger. With `detached`, processes survive this one: `adopt`
+    finds them again from `directory`, and `stop_all` ends them.
+    """
+
+    def __init__(self, directory: Path, run_id: str, *, detached: bool = False) -> None:
+        self.directory = directory
+        self.run_id = run_id
+        self.processes: dict[str, ManagedProcess] = {}
+        """By name, the last one started under it."""
+        directory.mkdir(parents=True, exist_ok=True)
+        self._ledger = Ledger(directory / LEDGER_FILE)
+        self._detached = detached
+        self._closed = False
+        self._reaper: tuple[int, int] | None = None  # its pid, our end of the pipe
+        # PDEATHSIG follows the thread that forks, so all forks happen in one that stays.
+        self._spawner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spawner")
+
+    @classmethod
+    def adopt(cls, directory: Path) -> Self:
+        """Take over what a detached supervisor of `directory` left running.
+
+        Only processes whose pid, start time and run tag match its ledger; the dead are struck off.
+        Raises `ProcessError` when there is no ledger.
+        """
+        ledger = Ledger(directory / LEDGER_FILE)
+        entries = ledger.entries()
+        if not entries:
+            raise ProcessError(f"{directory} holds no ledger of processes; nothing was started")
+        supervisor = cls(directory, str(entries[-1].fields.get("run_id", "")), detached=True)
+        for entry in ledger.open_entries():
+            supervisor._adopt_entry(entry)
+        return supervisor
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def start(
+        self,
+        name: str,
+        argv: Sequence[str | Path],
+        *,
+        env: Mapping[str, str] | None = None,
+        log: Path | None = None,
+    ) -> ManagedProcess:
+        """Run `argv` under `name`; output goes to `log`, `<directory>/<name>.log` by default.
+
+        `env` adds to our own environment. Raises `ProcessError` when a process of this name runs or
+        `argv[0]` is no program; a command that starts and fails shows in `is_running` and its log.
+        """
+        if name in self.processes and self.processes[name].is_running:
+            raise ProcessError(f"{name} runs already, as pid {self.processes[name].pid}")
+        program = shutil.which(argv[0])
+        if program is None:
+            raise ProcessError(f"{name} cannot start: {argv[0]} is not an executable program")
+        command = [program, *map(str, argv[1:])]
+        environment = {**os.environ, **(env or {}), TAG: self.run_id}
+        log = log or self.directory / f"{name}.log"
+        return self._spawner.submit(self._start, name, command, environment, log).result()
+
+    def stop_all(self, grace_s: float = 0.0) -> None:
+        """End every process, the stopped ones too; with `grace_s`, ask them first."""
+        running = [process for process in self.processes.values() if process.is_running]
+        for process in reversed(running):
+            if grace_s > 0:
+                process.terminate(grace_s)
+            else:
+                process.kill()
+
+    def close(self) -> None:
+        """End every process, or let go of them when detached; once closed, stays closed."""
+        self._spawner.shutdown()
+        if not self._detached and not self._closed:
+            self.stop_all()
+        self._closed = True
+        for process in self.processes.values():
+            process.release()
+        self._dismiss_reaper()
+
+    def _start(
+        self, name: str, command: list[str], environment: dict[str, str], log: Path
+    ) -> ManagedProcess:
+        if self._reaper is None:
+            self._reaper = _start_reaper(self._ledger.path)
+        parent = [] if self._detached else ["--parent", str(os.getpid())]
+        launcher = [sys.executable, "-I", "-S", launch.__file__, *parent]
+        launcher += ["--go-fd", str(_GO_FD), "--", *command]
+        pid, go = _spawn(launcher, environment, log)
+        try:
+            pidfd = os.pidfd_open(pid)
+            identity = identify(pid, self.run_id)
+            process = ManagedProcess(name, identity, pidfd, log=log, ledger=self._ledger)
+            fields = {**_fields(process), "survives": self._detached}
+            process.note("process", self._ledger.open("process", **fields))
+            if name in self.processes:
+                self.processes[name].release()
+            self.processes[name] = process
+            os.write(go, b"g")  # only now: undo is written before do
+        finally:
+            os.close(go)
+        return process
+
+    def _adopt_entry(self, entry: Entry) -> None:
+        if entry.kind not in {"process", "pause"}:
+            return
+        name, pid = str(entry.fields["name"]), int(entry.fields["pid"])
+        if name in self.processes and self.processes[name].pid == pid:
+            self.processes[name].note(entry.kind, entry.number)
+            return
+        identity = ProcessIdentity(
+            pid=pid,
+            start_time=int(entry.fields["start_time"]),
+            run_id=str(entry.fields["run_id"]),
+        )
+        pidfd = open_process(identity)
+        if pidfd is None:
+            self._ledger.close(entry.number)
+            return
+        log = Path(str(entry.fields["log"]))
+        process = ManagedProcess(name, identity, pidfd, log=log, ledger=self._ledger)
+        process.note(entry.kind, entry.number)
+        self.processes[name] = process
+
+    def _dismiss_reaper(self) -> None:
+        if self._reaper is None:
+            return
+        pid, pipe = self._reaper
+        self._reaper = None
+        with suppress(BrokenPipeError):  # it may have been ended by somebody else
+            os.write(pipe, b"d")
+        os.close(pipe)
+        os.waitpid(pid, 0)
+
+
+def _fields(process: ManagedProcess) -> dict[str, str | int | bool]:
+    identity = process.identity
+    return {
+        "name": process.name,
+        "pid": identity.pid,
+        "start_time": identity.start_time,
+        "run_id": identity.run_id,
+        "log": str(process.log.absolute()),
+    }
+
+
+def _is_settled(states: set[str], *, stopped: bool) -> bool:
+    return states == {"T"} if stopped else "T" not in states
+
+
+def _collect(pid: int) -> int | None:
+    """The return code of a dead child; None when it is not our child."""
+    try:
+        _, status = os.waitpid(pid, 0)
+    except ChildProcessError:
+        return None
+    return os.waitstatus_to_exitcode(status)
+
+
+def _spawn(argv: list[str], environment: dict[str, str], log: Path) -> tuple[int, int]:
+    """Start `argv` with its input from a pipe at descriptor 3; its pid and our end of the pipe."""
+    read_end, write_end = os.pipe()
+    log.parent.mkdir(parents=True, exist_ok=True)
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(log), append, 0o644),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+        (os.POSIX_SPAWN_DUP2, read_end, _GO_FD),
+    ]
+    try:
+        pid = os.posix_spawn(argv[0], argv, environment, file_actions=actions, setsid=True)
+    except OSError:
+        os.close(write_end)
+        raise
+    finally:
+        os.close(read_end)
+    return pid, write_end
+
+
+def _start_reaper(ledger: Path) -> tuple[int, int]:
+    """A reaper of `ledger`: its pid, and the pipe that it watches."""
+    rooms = str(Path(launch.__file__).parent.parent)
+    environment = {key: value for key, value in os.environ.items() if key != TAG}
+    argv = [sys.executable, "-S", "-m", "fault_injection.reaper", "--pipe", str(_GO_FD)]
+    argv += ["--harness", str(os.getpid()), str(ledger.absolute())]
+    return _spawn(argv, {**environment, "PYTHONPATH": rooms}, ledger.with_name("reaper.log"))

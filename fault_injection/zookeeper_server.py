@@ -1,0 +1,237 @@
+"""A real ZooKeeper 3.9 as a child process, from the jars that come inside PySpark.
+
+Standalone, on 127.0.0.1, without fsync: it forgets nothing when processes are killed, which is all
+that a run does to it. Its transaction log stays in `data_dir` (`transaction_log` reads it).
+"""
+
+import errno
+import importlib.util
+import socket
+import time
+from pathlib import Path
+
+from fault_injection.supervisor import ManagedProcess, Supervisor
+from fault_injection.zookeeper_address import ZooKeeperError
+from spec.java import find_java
+
+HOST = "127.0.0.1"
+MAIN_CLASS = "org.apache.zookeeper.server.ZooKeeperServerMain"
+JARS = (
+    "zookeeper-[0-9]*.jar",
+    "zookeeper-jute-*.jar",
+    "metrics-core-*.jar",
+    "snappy-java-*.jar",
+    "slf4j-api-*.jar",
+    "log4j-api-[0-9]*.jar",
+    "log4j-core-*.jar",
+    "log4j-slf4j2-impl-*.jar",
+)
+"""All that a standalone server loads, of the 250 that Spark has."""
+
+JAVA_OPTIONS = (
+    "-Xms32m",
+    "-Xmx256m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:-UsePerfData",  # no file in the machine's temporary directory
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Dzookeeper.forceSync=no",
+    "-Dzookeeper.preAllocSize=64",  # KiB by which the transaction log grows
+    "-Dzookeeper.jmx.log4j.disable=true",
+)
+MAX_SESSION_TIMEOUT_MS = 60_000
+BIND_ATTEMPTS = 5
+"""A free port may be taken before the server binds it; five times in a row is something else."""
+STOP_GRACE_S = 2.0
+_PROBE_TIMEOUT_S = 0.25
+_PROBE_INTERVAL_S = 0.005
+_LOG_LINES = 12
+
+_LOG4J = """\
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{ISO8601} %p %c{1}: %m%n
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+# It warns of a limit on connections that is left at its default.
+logger.connections.name = org.apache.zookeeper.server.ServerCnxnFactory
+logger.connections.level = error
+"""
+
+
+class PortInUseError(ZooKeeperError):
+    """The port that was asked for belongs to somebody else."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(
+            f"port {port} of {HOST} is in use; name another one, or none to get a free"
+        )
+
+
+class ZooKeeperServer:
+    """One standalone server. Its port and data outlive `stop`, so `start` brings it back."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        directory: Path,
+        *,
+        port: int | None = None,
+        tick_ms: int = 100,
+        name: str = "zookeeper",
+    ) -> None:
+        """Sessions may be as short as two ticks; they expire at the end of a tick."""
+        self.directory = directory.absolute()
+        self.tick_ms = tick_ms
+        self.name = name
+        self._supervisor = supervisor
+        self._port = port
+        self._process: ManagedProcess | None = None
+
+    @property
+    def address(self) -> str:
+        """`127.0.0.1:<port>`, once started."""
+        assert self._port is not None, "the server was never started"
+        return f"{HOST}:{self._port}"
+
+    @property
+    def data_dir(self) -> Path:
+        """Holds `version-2` with the transaction log."""
+        return self.directory / "data"
+
+    @property
+    def process(self) -> ManagedProcess:
+        """The Java process, to pause or kill; the one that started last."""
+        assert self._process is not None, "the server was never started"
+        return self._process
+
+    def start(self, deadline_s: float = 20.0) -> None:
+        """Run the server; it serves at return.
+
+        Raises `PortInUseError`, or `ZooKeeperError` with the last log lines when the process ends
+        or does not serve within `deadline_s`; then nothing of it is left running.
+        """
+        deadline = time.monotonic() + deadline_s
+        if self._port is not None:
+            return self._start_on(self._port, deadline)
+        for _ in range(BIND_ATTEMPTS - 1):
+            try:
+                return self._start_on(_free_port(), deadline)
+            except PortInUseError:
+                continue
+        return self._start_on(_free_port(), deadline)
+
+    def stop(self) -> None:
+        """End the server; sessions and data stay on disk."""
+        if self._process is not None:
+            self._process.terminate(STOP_GRACE_S)
+
+    def _start_on(self, port: int, deadline: float) -> None:
+        if not _is_free(port):
+            raise PortInUseError(port)
+        log = self._supervisor.directory / f"{self.name}.log"
+        log_start = log.stat().st_size if log.exists() else 0
+        process = self._supervisor.start(self.name, self._command(port), log=log)
+        try:
+            self._await_serving(process, port, deadline)
+        except ZooKeeperError:
+            process.kill()
+            if b"BindException" in log.read_bytes()[log_start:]:
+                raise PortInUseError(port) from None
+            raise
+        self._process, self._port = process, port
+
+    def _await_serving(self, process: ManagedProcess, port: int, deadline: float) -> None:
+        """Wait until the server on `port` says that it serves our data: it could be another's."""
+        while f"dataDir={self.data_dir}/" not in _configuration(port):
+            if process.ended_within(_PROBE_INTERVAL_S):
+                raise self._failure("ended before it served", process)
+            if time.monotonic() > deadline:
+                raise self._failure("does not serve in time", process)
+
+    def _failure(self, what: str, process: ManagedProcess) -> ZooKeeperError:
+        tail = process.log_tail(_LOG_LINES)
+        return ZooKeeperError(f"ZooKeeper {self.name!r} {what}; the end of {process.log}:\n{tail}")
+
+    def _command(self, port: int) -> list[str]:
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        configuration = self.directory / "zoo.cfg"
+        configuration.write_text(self._configuration(port), encoding="ascii")
+        logging = self.directory / "log4j2.properties"
+        logging.write_text(_LOG4J, encoding="ascii")
+        class_path = ":".join(str(jar) for jar in find_jars())
+        options = [*JAVA_OPTIONS, f"-Dlog4j2.configurationFile={logging.as_uri()}"]
+        java = str(find_java().executable)
+        return [java, *options, "-cp", class_path, MAIN_CLASS, str(configuration)]
+
+    def _configuration(self, port: int) -> str:
+        settings = {
+            "tickTime": self.tick_ms,
+            "minSessionTimeout": 2 * self.tick_ms,
+            "maxSessionTimeout": MAX_SESSION_TIMEOUT_MS,
+            "dataDir": _property_value(str(self.data_dir)),
+            "clientPort": port,
+            "clientPortAddress": HOST,
+            "maxClientCnxns": 0,
+            "admin.enableServer": "false",
+            "4lw.commands.whitelist": "*",
+        }
+        return "".join(f"{key}={value}\n" for key, value in settings.items())
+
+
+def find_jars() -> list[Path]:
+    """The jars of a ZooKeeper server, found without importing PySpark; raises `ZooKeeperError`."""
+    package = importlib.util.find_spec("pyspark")
+    folders = (package.submodule_search_locations if package else None) or []
+    for folder in folders:
+        jars = [sorted((Path(folder) / "jars").glob(pattern)) for pattern in JARS]
+        if all(jars):
+            return [found[-1] for found in jars]
+    raise ZooKeeperError(
+        "the package pyspark with the jars of ZooKeeper is not installed; "
+        "run `make setup`, or name a running ZooKeeper"
+    )
+
+
+def four_letter_word(endpoint: tuple[str, int], word: str, timeout_s: float) -> str:
+    """What the server answers to `word` (`ruok`, `srvr`, `conf`); raises `OSError`."""
+    with socket.create_connection(endpoint, timeout_s) as connection:
+        connection.sendall(word.encode())
+        answer = bytearray()
+        while chunk := connection.recv(4096):
+            answer += chunk
+    return answer.decode(errors="replace")
+
+
+def _configuration(port: int) -> str:
+    """The `conf` of the server that serves on `port`, or nothing when none serves yet."""
+    try:
+        return four_letter_word((HOST, port), "conf", _PROBE_TIMEOUT_S)
+    except OSError:
+        return ""
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return False
+            message = f"port {port} of {HOST} cannot be used: {error.strerror}"
+            raise ZooKeeperError(message) from error
+    return True
+
+
+def _property_value(text: str) -> str:
+    """`text` as java.util.Properties reads it back, whatever characters it has."""
+    units = text.encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
