@@ -1,0 +1,19 @@
+"""Failures that a person can mend: one sentence that says what, where and what to do."""
+
+
+class ExpectedError(Exception):
+    """Shown as one line on stderr, without a traceback; `exit_code` is the command's."""
+
+    exit_code = 3
+
+
+class UsageError(ExpectedError):
+    """The command asks for something that does not exist, or for nothing at all."""
+
+    exit_code = 4
+
+
+class HarnessError(ExpectedError):
+    """The world failed the harness: no verdict about the implementation follows."""
+
+    exit_code = 3

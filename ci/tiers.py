@@ -1,0 +1,31 @@
+"""How much each tier of the gate tries: the one table of its numbers."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Tier(StrEnum):
+    """From a minute at the desk to a night."""
+
+    QUICK = "quick"
+    PULL_REQUEST = "pull_request"
+    NIGHTLY = "nightly"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """What one tier tries."""
+
+    seeds: int
+    """Simulated schedules of the implementation under test."""
+    mutant_seeds_max: int
+    """Seeds within which each mutant must be caught."""
+    workers: int = 2
+    """Processes of the simulator and threads of TLC."""
+
+
+EFFORT: dict[Tier, Effort] = {
+    Tier.QUICK: Effort(seeds=150, mutant_seeds_max=2000),
+    Tier.PULL_REQUEST: Effort(seeds=600, mutant_seeds_max=2000),
+    Tier.NIGHTLY: Effort(seeds=10_000, mutant_seeds_max=2000),
+}

@@ -1,0 +1,297 @@
+"""The laws of the house: who imports whom, purity of the core, sizes, names, places."""
+
+import ast
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from spec.vocabulary import Action, Invariant, snake_case
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci", "tests")
+MAY_IMPORT = {
+    "spec": set(),
+    "fault_injection": {"spec"},
+    "impl": {"spec"},
+    "impl.sim": {"spec", "fault_injection"},
+    "conformance": {"spec", "fault_injection"},
+    "reports": {"spec", "conformance"},
+    "ci": {"spec", "conformance", "fault_injection", "reports"},
+    "tests": set(ROOMS),
+}
+ONLY_IN = {
+    "kazoo": ("impl/shell/zookeeper.py", "fault_injection/zookeeper_client.py"),
+    "grpc": (
+        "impl/shell/rpc.py",
+        "impl/shell/interceptor.py",
+        "conformance/client.py",
+        "fault_injection/rpc_rules.py",
+    ),
+    "pyspark": ("reports/",),
+}
+PURE = "impl/core/"
+IMPURE_CALLS = {"open", "print", "input", "exec", "eval", "breakpoint", "__import__"}
+FUNCTION_LINES_MAX = 60
+FILE_LINES_MAX = 500
+GENERATED = re.compile(r"_pb2(_grpc)?\.pyi?$")
+REGISTRY = re.compile(
+    r"(?:https?|ftp)://[\w.-]*(?:pypi|pythonhosted|npmjs|docker|maven|golang|crates)\b|--(?:extra-)?index-url"
+)
+MACHINE_PATH = re.compile(r"(?<![\w.<{$*)])/(?:home|root|Users|work|tmp)/[\w.-]+")
+
+
+@cache
+def committed() -> tuple[Path, ...]:
+    """Every file of the project: tracked, or about to be; from the folder itself without git."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "-z"]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return tuple(path for room in ROOMS for path in sorted((ROOT / room).rglob("*.*")))
+    paths = (ROOT / name for name in listed.split("\0") if name)
+    return tuple(path for path in sorted(paths) if path.is_file())
+
+
+@cache
+def sources() -> tuple[Path, ...]:
+    """Every Python file that a person wrote."""
+    return tuple(
+        path for path in committed() if path.suffix == ".py" and not GENERATED.search(path.name)
+    )
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), filename=str(path))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def imports_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and full module name of each import, those inside functions included."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.lineno, node.module or "."
+
+
+def law_of(path: Path) -> tuple[str, set[str]]:
+    room, *rest = path.relative_to(ROOT).parts
+    wing = f"{room}.{rest[0]}" if rest else room
+    return room, MAY_IMPORT.get(wing, MAY_IMPORT.get(room, set(ROOMS)))
+
+
+def trespasses(path: Path) -> list[str]:
+    room, allowed = law_of(path)
+    return [
+        f"{name_of(path)}:{line}: {room} imports {module}"
+        for line, module in imports_of(path)
+        if (other := module.split(".")[0]) in ROOMS and other != room and other not in allowed
+    ]
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(sources()) > 20
+    assert {path.relative_to(ROOT).parts[0] for path in sources()} >= set(ROOMS)
+
+
+def test_rooms_import_only_what_their_law_allows() -> None:
+    assert [found for path in sources() for found in trespasses(path)] == []
+
+
+def test_a_trespass_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.test_tidy.ROOT", tmp_path)
+    intruder = tmp_path / "conformance" / "peek.py"
+    intruder.parent.mkdir()
+    intruder.write_text("def f():\n    from impl.core import broker\n")
+
+    assert trespasses(intruder) == ["conformance/peek.py:2: conformance imports impl.core"]
+
+
+def test_foreign_packages_with_a_side_effect_stay_in_their_modules() -> None:
+    strays = [
+        f"{name_of(path)}:{line}: {module} belongs in {ONLY_IN[package]}"
+        for path in sources()
+        if not name_of(path).startswith(("tests/", "spec/wire/"))
+        for line, module in imports_of(path)
+        if (package := module.split(".")[0]) in ONLY_IN
+        and not name_of(path).startswith(ONLY_IN[package])
+    ]
+    assert strays == []
+
+
+def banned_in_core() -> set[str]:
+    rules = tomllib.loads((ROOT / PURE / "ruff.toml").read_text())
+    return set(rules["lint"]["flake8-tidy-imports"]["banned-api"])
+
+
+def impurities(path: Path, banned: set[str]) -> list[str]:
+    """What in `path` has a clock, chance, I/O or a life of its own."""
+    found = [
+        f"{path.name}:{line}: imports {module}"
+        for line, module in imports_of(path)
+        if module.split(".")[0] in banned
+    ]
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.AsyncFunctionDef | ast.Global):
+            found.append(f"{path.name}:{node.lineno}: {type(node).__name__}")
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in IMPURE_CALLS:
+            found.append(f"{path.name}:{node.lineno}: calls {ast.unparse(node.func)}")
+    return found
+
+
+def core_modules() -> list[Path]:
+    return [path for path in sources() if name_of(path).startswith(PURE)]
+
+
+def test_the_ban_names_every_source_of_impurity() -> None:
+    owed = {"asyncio", "grpc", "io", "kazoo", "logging", "os", "pathlib", "random", "secrets"}
+    owed |= {"socket", "subprocess", "tempfile", "threading", "time", "datetime", "uuid"}
+    assert banned_in_core() >= owed
+
+
+def test_the_core_is_pure() -> None:
+    banned = banned_in_core()
+    assert [found for path in core_modules() for found in impurities(path, banned)] == []
+
+
+def test_an_impurity_is_seen(tmp_path: Path) -> None:
+    module = tmp_path / "clock.py"
+    module.write_text("def f():\n    import time\n    print(time.time())\n")
+
+    assert impurities(module, {"time"}) == ["clock.py:2: imports time", "clock.py:3: calls print"]
+
+
+def test_functions_stay_short() -> None:
+    long = [
+        f"{name_of(path)}:{node.lineno}: {node.name} has {length} lines"
+        for path in sources()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (length := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES_MAX
+    ]
+    assert long == []
+
+
+def test_files_stay_short() -> None:
+    long = [
+        f"{name_of(path)} has {length} lines"
+        for path in sources()
+        if (length := len(path.read_text().splitlines())) > FILE_LINES_MAX
+    ]
+    assert long == []
+
+
+def test_modules_have_names_that_say_something() -> None:
+    bad = {"utils", "util", "helpers", "helper", "misc", "common", "manager", "base"}
+    named_badly = [
+        name_of(path)
+        for path in sources()
+        if path.stem in bad or (path.stem.startswith("_") and not path.stem.startswith("__"))
+    ]
+    assert named_badly == []
+
+
+def texts() -> Iterator[tuple[Path, str]]:
+    for path in committed():
+        try:
+            yield path, path.read_text()
+        except UnicodeDecodeError:
+            continue  # a picture or a jar holds no line for people
+
+
+@pytest.mark.parametrize("pattern", [REGISTRY, MACHINE_PATH], ids=["registry", "machine path"])
+def test_committed_files_name_no_place_of_one_machine(pattern: re.Pattern[str]) -> None:
+    found = [
+        f"{name_of(path)}:{number}: {line.strip()[:80]}"
+        for path, text in texts()
+        if path != Path(__file__)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if pattern.search(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        (REGISTRY, "--index-url https://mirror.example/simple"),
+        (REGISTRY, "https://files.pythonhosted.org/x.whl"),
+        (MACHINE_PATH, 'root = "/home/somebody/fencepost"'),
+        (MACHINE_PATH, "cd /root/fencepost"),
+    ],
+)
+def test_a_place_of_one_machine_is_seen(pattern: re.Pattern[str], line: str) -> None:
+    assert pattern.search(line)
+
+
+def core_functions() -> tuple[list[str], list[str]]:
+    """Names of the core's free functions, and of its methods, with repetitions."""
+    free = [
+        node.name
+        for path in core_modules()
+        for node in tree_of(path).body
+        if isinstance(node, ast.FunctionDef)
+    ]
+    methods = [
+        node.name
+        for path in core_modules()
+        for owner in ast.walk(tree_of(path))
+        if isinstance(owner, ast.ClassDef)
+        for node in owner.body
+        if isinstance(node, ast.FunctionDef)
+    ]
+    return free, methods
+
+
+@pytest.mark.parametrize("action", list(Action))
+def test_every_action_is_one_function_of_the_core(action: Action) -> None:
+    """A free function, which a method of its name may wrap; or else one method alone."""
+    free, methods = (names.count(snake_case(action)) for names in core_functions())
+
+    assert free == 1 or (free, methods) == (0, 1)
+
+
+def tla_operators() -> set[str]:
+    definition = re.compile(r"^(\w+)(?:\([^)]*\))?\s*==", re.MULTILINE)
+    modules = (path for path in committed() if path.suffix == ".tla")
+    return {name for path in modules for name in definition.findall(path.read_text())}
+
+
+def invariants_of_checks() -> set[str]:
+    """Members of `Invariant` that a module of `conformance.checks` names."""
+    return {
+        node.attr
+        for path in sources()
+        if name_of(path).startswith("conformance/checks/")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "Invariant"
+    }
+
+
+@pytest.mark.parametrize("invariant", list(Invariant))
+def test_every_invariant_is_a_check_or_a_tla_operator(invariant: Invariant) -> None:
+    assert invariant.name in invariants_of_checks() or invariant in tla_operators()
+
+
+def locked() -> dict[str, str]:
+    """Package -> its block in `requirements.lock`."""
+    blocks = re.split(r"\n(?=\w)", (ROOT / "requirements.lock").read_text())
+    return {block.split("==")[0].lower(): block for block in blocks if "==" in block}
+
+
+def test_the_lock_holds_every_dependency_with_a_hash() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] + project["optional-dependencies"]["dev"]
+    names = {re.split(r"[<>=!~ ;\[]", requirement)[0].lower() for requirement in wanted}
+
+    assert names <= set(locked())
+    assert [name for name, block in locked().items() if "--hash=sha256:" not in block] == []
