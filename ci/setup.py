@@ -52,7 +52,7 @@ def run_step(doing: str, command: list[str]) -> None:
 
 def install() -> None:
     """`.venv` holds the locked packages and the project, editable."""
-    check_python(sys.version_info, sys.executable)
+    check_python(tuple(sys.version_info[:2]), sys.executable)
     check_modules()
     if VENV.exists():
         shutil.rmtree(VENV)

@@ -1,0 +1,57 @@
+"""What all tests share: who runs, and the promise that nothing is left running."""
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+SESSION = "FENCEPOST_TEST_SESSION"
+"""Whatever the tests start inherits this variable, through however many processes."""
+
+RUN = "FENCEPOST_RUN_ID"
+"""Brokers and ZooKeepers carry it: they must not outlive the tests."""
+
+GONE_DEADLINE_S = 5.0
+POLL_S = 0.02
+
+ProcessesOf = Callable[[str, str], set[int]]
+
+
+def processes_of(variable: str, value: str) -> set[int]:
+    """Pids of living processes that carry `variable=value`; an empty value stands for any."""
+    wanted = f"\0{variable}={value}".encode() + (b"\0" if value else b"")
+    return {pid for pid, environment in environments() if wanted in environment}
+
+
+def environments() -> Iterator[tuple[int, bytes]]:
+    """Pid and environment of each process that we may look at; a zombie has none."""
+    for path in Path("/proc").iterdir():
+        if not path.name.isdigit():
+            continue
+        try:
+            yield int(path.name), b"\0" + (path / "environ").read_bytes()
+        except OSError:
+            continue  # gone meanwhile, or somebody else's
+
+
+@pytest.fixture(name="processes_of")
+def processes_of_fixture() -> ProcessesOf:
+    """`processes_of(variable, value)`: who carries it now."""
+    return processes_of
+
+
+def pytest_configure() -> None:
+    os.environ[SESSION] = secrets.token_hex(8)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """The tests fail when a broker or a ZooKeeper that they started still runs."""
+    deadline = time.monotonic() + GONE_DEADLINE_S
+    while left := processes_of(SESSION, os.environ[SESSION]) & processes_of(RUN, ""):
+        if time.monotonic() > deadline:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            raise pytest.UsageError(f"the tests left processes running: {sorted(left)}")
+        time.sleep(POLL_S)
