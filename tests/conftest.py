@@ -17,6 +17,8 @@ RUN = "FENCEPOST_RUN_ID"
 GONE_DEADLINE_S = 5.0
 POLL_S = 0.02
 
+LEFT = pytest.StashKey[list[int]]()
+
 ProcessesOf = Callable[[str, str], set[int]]
 
 
@@ -52,6 +54,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     deadline = time.monotonic() + GONE_DEADLINE_S
     while left := processes_of(SESSION, os.environ[SESSION]) & processes_of(RUN, ""):
         if time.monotonic() > deadline:
+            session.config.stash[LEFT] = sorted(left)
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-            raise pytest.UsageError(f"the tests left processes running: {sorted(left)}")
+            return
         time.sleep(POLL_S)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if left := config.stash.get(LEFT, []):
+        terminalreporter.write_line(f"ERROR: the tests left processes running: {left}", red=True)
