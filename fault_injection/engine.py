@@ -1,0 +1,301 @@
+"""Executes schedules: injects each fault at its time, proves that it took effect, and heals it.
+
+One thread looks at all faults in turn; processes are only ever started from it, because a child
+dies with the thread that started it. Undo is in the ledger before do. Whatever ends a run, an
+exception or Ctrl-C included, what is active is healed in reverse order.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Protocol, Self
+
+from fault_injection.faults import Fault, RpcFault, Target, as_json
+from fault_injection.injectors import FaultTarget, Injection, injection_of
+from fault_injection.progress import FaultReport, PhaseChange, RunningFault
+from fault_injection.rpc_rules import InjectionError
+from fault_injection.schedule import Schedule, TimedFault
+from fault_injection.supervisor import ProcessError
+from fault_injection.zookeeper_address import ZooKeeperError
+from spec.trace import Phase
+
+TROUBLE = (InjectionError, ProcessError, ZooKeeperError)
+"""What the world may do to an injection; everything else is a defect and ends the run."""
+
+POLL_S = 0.03
+RESOLVE_MS = 8_000
+"""How long a role may stay vacant before a fault on it counts as without effect."""
+EVIDENCE_MS = 10_000
+"""The hard deadline of a fault: its own length, and this much longer for evidence."""
+HEAL_MS = 20_000
+"""How long a target may take to be well again."""
+
+
+class UndoLedger(Protocol):
+    """As `fault_injection.ledger.Ledger`."""
+
+    def open(self, kind: str, **fields: str | int | bool) -> int:
+        """Announce a deed; its entry number."""
+
+    def close(self, entry: int) -> None:
+        """Record that the deed is undone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """Time as the engine sees it; tests bring their own."""
+
+    now_ns: Callable[[], int] = time.monotonic_ns
+    wait: Callable[[float], None] = time.sleep
+
+
+MakeInjection = Callable[[TimedFault, FaultTarget, int, int | None], Injection]
+
+
+@dataclass(slots=True, kw_only=True)
+class FaultEngine:
+    """Use as a context manager: at its end nothing is left unhealed."""
+
+    target: FaultTarget
+    ledger: UndoLedger
+    record: Callable[[PhaseChange], None]
+    clock: Clock = field(default_factory=Clock)
+    make_injection: MakeInjection = injection_of
+    _started_ns: int = field(init=False)
+    _faults: list[RunningFault] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._started_ns = self.clock.now_ns()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._heal_now()
+
+    def run(self, schedule: Schedule) -> None:
+        """Every fault of `schedule` has been injected and healed, or reported as without effect.
+
+        A kill without a restart stays until `heal_all`.
+        """
+        offset_ms = self._now_ms()
+        pending = [self._plan(timed) for timed in schedule.faults]
+        while pending or self._is_busy():
+            while pending and pending[0].timed.at_ms <= self._now_ms() - offset_ms:
+                self._arm(pending.pop(0))
+            self.tick()
+            self.clock.wait(POLL_S)
+
+    def inject(self, fault_id: str, fault: Fault) -> RunningFault:
+        """The fault is injected now; raises `InjectionError` when it could not be."""
+        running = self._plan(TimedFault(fault_id=fault_id, at_ms=self._now_ms(), fault=fault))
+        self._arm(running)
+        self._tick_until(lambda: running.phase is not Phase.PLANNED)
+        if running.is_over:
+            raise InjectionError(f"{fault_id} ({fault.kind}) could not be injected")
+        return running
+
+    def await_active(self, running: RunningFault) -> None:
+        """The fault is proved to have taken effect; raises `InjectionError` when it has none."""
+        self._tick_until(lambda: running.phase is not Phase.INJECTING)
+        if running.evidence is None:
+            raise InjectionError(f"{running.timed.fault_id} had no effect")
+
+    def heal(self, running: RunningFault) -> None:
+        """The fault is undone and the target well again; raises `InjectionError` otherwise."""
+        if not running.is_over and running.phase is not Phase.HEALING:
+            self._start_healing(running)
+        self._tick_until(lambda: running.is_over)
+        if running.phase is Phase.FAILED:
+            raise InjectionError(f"{running.timed.fault_id} could not be healed")
+
+    def heal_all(self) -> None:
+        """Everything still active is healed, the last one first."""
+        for running in reversed(self._armed()):
+            self._start_healing(running)
+        while self._armed():
+            self.tick()
+            self.clock.wait(POLL_S)
+
+    def reports(self) -> list[FaultReport]:
+        """How each fault went, in order of injection."""
+        return [running.report() for running in self._faults]
+
+    def executed(self, seed: int) -> Schedule:
+        """The schedule as it was executed: real times, and the brokers that targets resolved to."""
+        done = [running for running in self._faults if running.injected_ms is not None]
+        pinned = sorted((running.pinned() for running in done), key=lambda timed: timed.at_ms)
+        return Schedule(seed=seed, faults=tuple(pinned))
+
+    def tick(self) -> None:
+        """Each fault has taken the step that is due."""
+        for running in self._armed():
+            self._step(running)
+
+    def _plan(self, timed: TimedFault) -> RunningFault:
+        running = RunningFault(timed=timed, since_ms=self._now_ms())
+        self._note(running, "")
+        return running
+
+    def _arm(self, running: RunningFault) -> None:
+        running.since_ms = self._now_ms()
+        self._faults.append(running)
+
+    def _armed(self) -> list[RunningFault]:
+        return [running for running in self._faults if not running.is_over]
+
+    def _is_busy(self) -> bool:
+        """True while a fault is on its way; one that stays for good is not."""
+        return any(
+            running.phase is not Phase.ACTIVE or running.timed.end_ms is not None
+            for running in self._armed()
+        )
+
+    def _step(self, running: RunningFault) -> None:
+        match running.phase:
+            case Phase.PLANNED:
+                self._resolve(running)
+            case Phase.INJECTING:
+                self._look_for_evidence(running)
+            case Phase.ACTIVE:
+                if self._is_due(running):
+                    self._start_healing(running)
+            case _:
+                self._look_for_health(running)
+
+    def _resolve(self, running: RunningFault) -> None:
+        view, fault = self.target.view(), running.timed.fault
+        victim = victim_of(fault)
+        running.broker_id = victim.resolve(view)
+        if isinstance(fault, RpcFault):
+            running.receiver_id = fault.receiver.resolve(view)
+        if running.broker_id is not None:
+            self._inject(running, running.broker_id)
+        elif self._now_ms() - running.since_ms > RESOLVE_MS:
+            self._move(running, Phase.INEFFECTIVE, f"nobody is {victim}")
+
+    def _inject(self, running: RunningFault, broker_id: int) -> None:
+        timed = running.timed
+        running.entry = self.ledger.open(
+            "fault", fault_id=timed.fault_id, fault=timed.fault.kind, broker_id=broker_id
+        )
+        running.injection = self.make_injection(timed, self.target, broker_id, running.receiver_id)
+        running.injected_ms, running.injected_ns = self._now_ms(), self.clock.now_ns()
+        self._move(running, Phase.INJECTING)
+        try:
+            running.injection.inject()
+        except TROUBLE as error:
+            running.error = str(error)
+            self._start_healing(running)
+            return
+        self._look_for_evidence(running)
+
+    def _look_for_evidence(self, running: RunningFault) -> None:
+        assert running.injection is not None
+        running.evidence = _looked(running.injection.evidence)
+        if running.evidence is not None:
+            self._move(running, Phase.ACTIVE, running.evidence)
+        elif self._has_no_effect(running):
+            self._start_healing(running)
+
+    def _has_no_effect(self, running: RunningFault) -> bool:
+        lasted_ms = self._now_ms() - (running.injected_ms or 0)
+        own_ms = running.timed.fault.active_ms or 0
+        margin_ms = EVIDENCE_MS if running.timed.must_take_effect else 0
+        return lasted_ms >= own_ms + margin_ms
+
+    def _is_due(self, running: RunningFault) -> bool:
+        active_ms = running.timed.fault.active_ms
+        lasted_ms = self._now_ms() - (running.injected_ms or 0)
+        return active_ms is not None and lasted_ms >= active_ms
+
+    def _start_healing(self, running: RunningFault) -> None:
+        if running.injection is None:
+            self._move(running, Phase.INEFFECTIVE, "the run ended before its time")
+        elif running.phase is not Phase.HEALING:
+            self._move(running, Phase.HEALING, running.error)
+            self._undo(running)
+
+    def _undo(self, running: RunningFault) -> None:
+        """Tried again at every tick until it succeeds: a paused broker takes no command."""
+        assert running.injection is not None
+        try:
+            running.injection.heal()
+        except TROUBLE as error:
+            running.error = str(error)
+            return
+        running.is_undone = True
+
+    def _look_for_health(self, running: RunningFault) -> None:
+        assert running.injection is not None
+        if not running.is_undone:
+            self._undo(running)
+        proof = _looked(running.injection.healed) if running.is_undone else None
+        if proof is not None:
+            self._end(running, proof)
+        elif self._now_ms() - running.since_ms > HEAL_MS:
+            self._move(running, Phase.FAILED, running.error or f"not well after {HEAL_MS} ms")
+
+    def _end(self, running: RunningFault, proof: str) -> None:
+        running.healed_ns = self.clock.now_ns()
+        if running.entry is not None:
+            self.ledger.close(running.entry)
+        phase = Phase.HEALED if running.evidence is not None else Phase.INEFFECTIVE
+        self._move(running, phase, proof)
+
+    def _heal_now(self) -> None:
+        """What is left unhealed is undone, without waiting for the target to be well."""
+        for running in reversed(self._armed()):
+            self._start_healing(running)
+            if not running.is_over and not running.is_undone:
+                self._undo(running)
+            if running.is_undone:
+                self._end(running, "undone at the end of the run")
+
+    def _tick_until(self, condition: Callable[[], bool]) -> None:
+        """Ends: every phase has its deadline."""
+        self.tick()
+        while not condition():
+            self.clock.wait(POLL_S)
+            self.tick()
+
+    def _now_ms(self) -> int:
+        return (self.clock.now_ns() - self._started_ns) // 1_000_000
+
+    def _move(self, running: RunningFault, phase: Phase, detail: str = "") -> None:
+        running.phase, running.since_ms = phase, self._now_ms()
+        self._note(running, detail)
+
+    def _note(self, running: RunningFault, detail: str) -> None:
+        fault = running.timed.fault
+        explained = {"parameters": as_json(fault), "says": detail} if detail else as_json(fault)
+        self.record(
+            PhaseChange(
+                fault_id=running.timed.fault_id,
+                fault=fault.kind,
+                phase=running.phase,
+                target=str(victim_of(fault)),
+                broker_id=running.broker_id,
+                detail=json.dumps(explained),
+            )
+        )
+
+
+def victim_of(fault: Fault) -> Target:
+    """Whose process or session it hurts; of a fault on requests, who sends them."""
+    return fault.sender if isinstance(fault, RpcFault) else fault.target
+
+
+def _looked(look: Callable[[], str | None]) -> str | None:
+    """What there is to see; nothing when the target cannot be asked now."""
+    try:
+        return look()
+    except TROUBLE:
+        return None

@@ -1,0 +1,85 @@
+"""How far a fault has come: its phases as they happen, and its report afterwards."""
+
+from dataclasses import dataclass, replace
+
+from fault_injection.faults import RpcFault, broker
+from fault_injection.injectors import Injection
+from fault_injection.schedule import TimedFault
+from spec.trace import Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseChange:
+    """One line of `kind: fault` in the trace."""
+
+    fault_id: str
+    fault: str
+    phase: Phase
+    target: str
+    broker_id: int | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultReport:
+    """How a fault went; times are CLOCK_MONOTONIC, None when it did not come so far."""
+
+    timed: TimedFault
+    phase: Phase
+    broker_id: int | None
+    evidence: str | None
+    injected_ns: int | None
+    healed_ns: int | None
+
+    @property
+    def is_effective(self) -> bool:
+        """True when the fault was proved and healed."""
+        return self.phase is Phase.HEALED and self.evidence is not None
+
+
+@dataclass(slots=True, kw_only=True)
+class RunningFault:
+    """A fault between its time and its end."""
+
+    timed: TimedFault
+    since_ms: int
+    """When the current phase began."""
+    phase: Phase = Phase.PLANNED
+    broker_id: int | None = None
+    receiver_id: int | None = None
+    injection: Injection | None = None
+    entry: int | None = None
+    evidence: str | None = None
+    error: str = ""
+    is_undone: bool = False
+    injected_ms: int | None = None
+    injected_ns: int | None = None
+    healed_ns: int | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """True when nothing more happens to it."""
+        return self.phase in (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED)
+
+    def report(self) -> FaultReport:
+        """How it stands."""
+        return FaultReport(
+            timed=self.timed,
+            phase=self.phase,
+            broker_id=self.broker_id,
+            evidence=self.evidence,
+            injected_ns=self.injected_ns,
+            healed_ns=self.healed_ns,
+        )
+
+    def pinned(self) -> TimedFault:
+        """The fault as it was executed: when it was injected, and at which brokers."""
+        assert self.injected_ms is not None
+        assert self.broker_id is not None
+        fault = self.timed.fault
+        if not isinstance(fault, RpcFault):
+            fault = replace(fault, target=broker(self.broker_id))
+        else:
+            receiver = fault.receiver if self.receiver_id is None else broker(self.receiver_id)
+            fault = replace(fault, sender=broker(self.broker_id), receiver=receiver)
+        return replace(self.timed, at_ms=self.injected_ms, fault=fault)

@@ -1,0 +1,94 @@
+"""Faults on requests: rules that a broker started with `--fault-control` obeys as sender.
+
+The client of `spec/wire/fault_control.proto`, and the only place of this room that knows gRPC.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import grpc
+
+from fault_injection.faults import RpcFault
+from spec.wire import fault_control_pb2, fault_control_pb2_grpc
+
+CALL_DEADLINE_S = 0.5
+"""Short: the engine looks at all faults in turn, and a paused broker must not stop it."""
+ANY_RECEIVER = -1
+
+_STUB = cast(Callable[[grpc.Channel], Any], fault_control_pb2_grpc.FaultControlStub)
+"""Generated code has no annotations."""
+
+
+class InjectionError(Exception):
+    """A fault could not be done, seen or undone; says at which broker and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleStatus:
+    """What a rule has done so far."""
+
+    matched: int
+    held: int
+    released: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSession:
+    """A broker's ZooKeeper session, as whoever wants to expire it needs it."""
+
+    session_id: int
+    password: bytes
+
+
+def add_rule(address: str, rule_id: str, fault: RpcFault, receiver_id: int | None) -> None:
+    """The broker at `address` applies `fault` to what it sends; None: to every receiver."""
+    rule = fault_control_pb2.RpcRule(
+        rule_id=rule_id,
+        method=fault.method,
+        to=ANY_RECEIVER if receiver_id is None else receiver_id,
+        topic=fault.topic,
+        verb=fault.verb,
+        count=fault.count,
+    )
+    _rule_call(address, "AddRule", rule)
+
+
+def rule_status(address: str, rule_id: str) -> RuleStatus:
+    """What the rule has done so far."""
+    return _rule_call(address, "GetRule", fault_control_pb2.RuleName(rule_id=rule_id))
+
+
+def remove_rule(address: str, rule_id: str) -> RuleStatus:
+    """The rule applies no more, and what it held is delivered."""
+    return _rule_call(address, "RemoveRule", fault_control_pb2.RuleName(rule_id=rule_id))
+
+
+def get_session(address: str) -> BrokerSession:
+    """The ZooKeeper session of the broker at `address`."""
+    with _stub(address) as stub:
+        session = stub.GetSession(fault_control_pb2.SessionRequest(), timeout=CALL_DEADLINE_S)
+    return BrokerSession(session_id=session.session_id, password=session.password)
+
+
+def _rule_call(address: str, method: str, request: object) -> RuleStatus:
+    with _stub(address) as stub:
+        call = cast(Callable[..., Any], getattr(stub, method))
+        status = call(request, timeout=CALL_DEADLINE_S)
+    if status.error:
+        raise InjectionError(f"the broker at {address} refused {method}: {status.error}")
+    return RuleStatus(matched=status.matched, held=status.held, released=status.released)
+
+
+@contextmanager
+def _stub(address: str) -> Iterator[Any]:
+    options = [("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1)]
+    try:
+        with grpc.insecure_channel(address, options=options) as channel:
+            yield _STUB(channel)
+    except grpc.RpcError as error:
+        raise InjectionError(
+            f"the broker at {address} does not answer fault commands "
+            f"({error.code().name}); was it started with --fault-control?"
+        ) from error
