@@ -1,0 +1,72 @@
+"""`AcknowledgedDurable`: what acks=all acknowledged stays at its offset (REPL-004, CLI-004).
+
+Every such record is in the complete final read at its offset, and no fetch invoked after the
+acknowledgement shows another value there. Without a complete final read of the partition the
+check is inconclusive, as it is for records between the final high watermark and the log end of
+the leader that answered: the leader holds something there, and does not yet show it.
+"""
+
+from collections.abc import Sequence
+
+from conformance.checks.evidence import Evidence
+from conformance.checks.log_history import (
+    FinalRead,
+    Record,
+    Standing,
+    final_read,
+    invoked_ns,
+    known,
+    read_history,
+)
+from conformance.verdict import CheckResult
+from spec.trace import TraceEvent
+from spec.vocabulary import Invariant, Outcome
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge the events of one partition; the premise counts acknowledged records."""
+    evidence = Evidence(invariant=Invariant.ACKNOWLEDGED_DURABLE)
+    history = read_history(events)
+    acknowledged = [r for r in history.records if r.standing is Standing.ACKNOWLEDGED]
+    evidence.premise_count = len(acknowledged)
+    final = final_read(history.answers)
+    for record in acknowledged:
+        if final is not None:
+            _check_final(record, final, evidence)
+    if acknowledged and final is None:
+        event = acknowledged[0].event
+        evidence.doubt(f"There is no complete final read of {event.topic}/{event.partition}.")
+    _check_later_reads(acknowledged, history.answers, evidence)
+    return evidence.result()
+
+
+def _check_final(record: Record, final: FinalRead, evidence: Evidence) -> None:
+    found = final.values[record.offset] if record.offset < len(final.values) else None
+    if found == record.value or record.ret >= invoked_ns(final.last):
+        return
+    where = f"record {record.value} at offset {record.offset}"
+    if found is not None:
+        message = f"Acknowledged {where} is {found} in the final read."
+        evidence.violated(message, record.event, final.last)
+    elif record.offset >= final.log_end_offset:
+        message = f"Acknowledged {where} is lost: the final log ends at {final.log_end_offset}."
+        evidence.violated(message, record.event, final.last)
+    else:
+        evidence.doubt(f"The final read ended below the log end, before acknowledged {where}.")
+
+
+def _check_later_reads(
+    acknowledged: Sequence[Record], answers: Sequence[TraceEvent], evidence: Evidence
+) -> None:
+    at = {record.offset: record for record in acknowledged}
+    for answer in answers:
+        if answer.action != "Fetch" or answer.outcome is not Outcome.OK:
+            continue
+        for offset, value in enumerate(answer.values or (), start=known(answer.offset, 0)):
+            record = at.get(offset)
+            if record and record.value != value and record.ret < invoked_ns(answer):
+                message = (
+                    f"Offset {offset} was acknowledged as {record.value}, then read as {value}."
+                )
+                evidence.violated(message, record.event, answer)
+                break

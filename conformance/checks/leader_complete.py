@@ -1,0 +1,77 @@
+"""`LeaderComplete`: a new leader has every record committed before it (REPL-004, FAIL-001).
+
+A record is committed in epoch e when the leader of e moves its high watermark above it
+(`AdvanceHighWatermark`). Whoever becomes leader in a later epoch must hold the same entry at the
+same offset, whenever in real time the two happened: an old leader may commit late only what its
+successor had already fetched.
+
+`CommittedDurable`, the invariant of the specs, has no check of its own: that every committed
+record stays with the leaders is this condition, that it stays the same record on every replica is
+`LogMatching`, and what clients may rely on is `AcknowledgedDurable`.
+"""
+
+from collections.abc import Sequence
+
+from conformance.checks.evidence import Evidence
+from conformance.checks.replica_log import Entry, ReplicaLog, replay
+from conformance.verdict import CheckResult
+from spec.trace import TraceEvent
+from spec.vocabulary import Action, Invariant
+
+_Commits = dict[tuple[int, Entry], TraceEvent]
+"""Offset and entry -> the first event, by leader epoch, that committed it."""
+
+_Leaders = list[tuple[TraceEvent, list[Entry | None]]]
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge one partition; the premise counts leaders that came after a committed record."""
+    evidence = Evidence(invariant=Invariant.LEADER_COMPLETE)
+    commits: _Commits = {}
+    leaders: _Leaders = []
+    for event, log in replay(events):
+        if event.action == Action.BECOME_LEADER:
+            leaders.append((event, list(log.entries)))
+        elif event.action == Action.ADVANCE_HIGH_WATERMARK:
+            _commit(event, log, commits)
+    in_order = sorted(commits.items(), key=lambda commit: commit[0][0])
+    for event, entries in leaders:
+        _check_leader(event, entries, in_order, evidence)
+    return evidence.result()
+
+
+def _commit(event: TraceEvent, log: ReplicaLog, commits: _Commits) -> None:
+    """Add what is now below the high watermark, unless an earlier epoch had committed it."""
+    for offset in range(min(log.high_watermark, len(log.entries)) - 1, -1, -1):
+        entry = log.entries[offset]
+        if entry is None:
+            continue
+        first = commits.get((offset, entry))
+        if first is not None and _epoch(first) <= _epoch(event):
+            return
+        commits[offset, entry] = event
+
+
+def _epoch(event: TraceEvent) -> int:
+    return -1 if event.leader_epoch is None else event.leader_epoch
+
+
+def _check_leader(
+    leader: TraceEvent,
+    entries: list[Entry | None],
+    commits: Sequence[tuple[tuple[int, Entry], TraceEvent]],
+    evidence: Evidence,
+) -> None:
+    """One premise, and at most one violation, at the lowest offset, per new leader."""
+    earlier = [commit for commit in commits if _epoch(commit[1]) < _epoch(leader)]
+    evidence.premise_count += bool(earlier)
+    for (offset, entry), commit in earlier:
+        if offset < len(entries) and entries[offset] in (entry, None):
+            continue
+        found = entries[offset] if offset < len(entries) else "nothing"
+        message = (
+            f"Broker {leader.broker_id} became leader of epoch {leader.leader_epoch} with {found}"
+            f" at offset {offset}, where epoch {commit.leader_epoch} had committed {entry}."
+        )
+        evidence.violated(message, commit, leader)
+        return

@@ -1,0 +1,80 @@
+"""`LeaderInIsr`: the leader is in its own ISR, which is never empty (ISR-006, FAIL-003).
+
+It holds for every stored LeaderAndISR document, every decision of a controller and every ISR that
+a leader works with or asks for; what a leader needs for a commit (`maximal_isr`) contains its ISR
+(ISR-003). A partition without a leader keeps its last ISR.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from conformance.checks.evidence import Evidence
+from conformance.checks.ordering import by_zxid, order
+from conformance.checks.znode_history import document_of
+from conformance.verdict import CheckResult
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import NO_BROKER, Action, Invariant
+
+_NAMES_THE_LEADER = frozenset(
+    {
+        Action.INIT_LEADER,
+        Action.ELECT_LEADER,
+        Action.PUBLISH_DECISION,
+        Action.BECOME_LEADER,
+        Action.BECOME_FOLLOWER,
+    }
+)
+_LEADER_ACTS = frozenset(
+    {Action.ADVANCE_HIGH_WATERMARK, Action.SHRINK_ISR, Action.EXPAND_ISR, Action.ADOPT_ISR}
+)
+
+
+class _Belief(NamedTuple):
+    leader: int | None
+    isr: Collection[int]
+    event: TraceEvent
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge one partition; the premise counts ISRs that have a leader."""
+    evidence = Evidence(invariant=Invariant.LEADER_IN_ISR)
+    for event in [*by_zxid(events), *order(e for e in events if e.kind is Kind.ACTION)]:
+        belief = _belief(event)
+        if belief is not None:
+            _check_belief(belief, evidence)
+    return evidence.result()
+
+
+def _belief(event: TraceEvent) -> _Belief | None:
+    document = document_of(event)
+    if document is not None:
+        return _Belief(document.leader, document.isr, event)
+    if event.kind is not Kind.ACTION or event.isr is None:
+        return None
+    if event.action in _NAMES_THE_LEADER:
+        return _Belief(event.leader, event.isr, event)
+    return _Belief(event.broker_id, event.isr, event) if event.action in _LEADER_ACTS else None
+
+
+def _check_belief(belief: _Belief, evidence: Evidence) -> None:
+    isr = sorted(belief.isr)
+    if not isr:
+        evidence.violated(f"{belief.event.action} has an empty ISR.", belief.event)
+        return
+    if belief.leader is None or belief.leader == NO_BROKER:
+        return
+    evidence.premise_count += 1
+    if belief.leader not in isr:
+        message = f"{belief.event.action} has leader {belief.leader} outside its ISR {isr}."
+        evidence.violated(message, belief.event)
+    maximal = belief.event.maximal_isr
+    if maximal is not None and belief.event.action == Action.ADVANCE_HIGH_WATERMARK:
+        _check_maximal(isr, maximal, belief.event, evidence)
+
+
+def _check_maximal(
+    isr: Collection[int], maximal: Collection[int], event: TraceEvent, evidence: Evidence
+) -> None:
+    if not set(isr) <= set(maximal):
+        message = f"A commit asks for {sorted(maximal)} only, while the ISR is {isr}."
+        evidence.violated(message, event)

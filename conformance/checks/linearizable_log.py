@@ -1,0 +1,257 @@
+"""`LinearizableLog`: clients of a partition see one log that only grows (CLI-001, 002, 004, 005).
+
+The specification: a sequence; an append answers the old length as its offset; a fetch returns a
+run of it. Consumers see what is committed, so the length is the high watermark. Given unique
+payloads, the history is linearizable iff (Theorem 2)
+
+- C0 every answer is well formed: no record at or above the high watermark it carries;
+- C1 each offset has one value, C2 one acknowledgement, C3 each value has one offset;
+- C4 every value seen was written, and not by an operation that was definitely refused;
+- C5 every offset below a length once proven has a writer, or an unseen indefinite record,
+  invoked in time, that may be it;
+- C6 the claims of all answers about the length fit one counter (`monotone_counter`).
+
+An acknowledgement with acks=0 or 1 promises nothing and counts as indefinite. What proves the log
+to be *at least* so long always counts, across all leaders. What says that it is *at most* so long
+counts among answers of one leader epoch only: the design lets the high watermark of a new leader
+lag behind what was committed before it, and lets a leader that does not yet know its successor
+answer consumers from the past. Once an answer of the epoch has shown the old length, a later one
+of that epoch must not fall below it, so the allowance ends where the new leader has caught up.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from conformance.checks.evidence import Evidence
+from conformance.checks.log_history import (
+    LogHistory,
+    Record,
+    Standing,
+    invoked_ns,
+    is_out_of_range,
+    known,
+    read_history,
+)
+from conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
+from conformance.verdict import CheckResult
+from spec.trace import TraceEvent
+from spec.vocabulary import Invariant
+
+
+@dataclass(slots=True, kw_only=True)
+class _Contents:
+    """Which value is where, and which operation says so."""
+
+    value_at: dict[int, tuple[str, TraceEvent]] = field(default_factory=dict)
+    offset_of: dict[str, tuple[int, TraceEvent]] = field(default_factory=dict)
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """C0 to C6 for the events of one partition; the premise counts answers."""
+    evidence = Evidence(invariant=Invariant.LINEARIZABLE_LOG)
+    history = read_history(events)
+    evidence.premise_count = len(history.answers)
+    for answer in history.answers:
+        _check_shape(answer, evidence)
+    contents = _Contents()
+    _place_acknowledged(history.records, contents, evidence)
+    _place_seen(history, contents, evidence)
+    claims = [*_record_claims(history.records, contents), *_length_claims(history.answers)]
+    _check_density(history.records, contents, claims, evidence)
+    _check_order(claims, evidence)
+    for epoch_claims in _claims_by_epoch(history.answers):
+        _check_order(epoch_claims, evidence)
+    return evidence.result()
+
+
+def _check_shape(answer: TraceEvent, evidence: Evidence) -> None:
+    """C0."""
+    end = known(answer.offset, 0) + len(answer.values or ())
+    high_watermark = known(answer.high_watermark, UNBOUNDED)
+    log_end_offset = known(answer.log_end_offset, UNBOUNDED)
+    if answer.action == "Produce" and answer.acks == -1 and known(answer.offset, -1) < 0:
+        evidence.violated("A produce with acks=all succeeded without an offset.", answer)
+    if answer.action == "Fetch" and answer.values and end > high_watermark:
+        message = f"A fetch returned records up to {end}, above its high watermark"
+        evidence.violated(f"{message} {high_watermark}.", answer)
+    if log_end_offset < high_watermark < UNBOUNDED:
+        message = f"An answer has high watermark {high_watermark} above log end {log_end_offset}."
+        evidence.violated(message, answer)
+    if is_out_of_range(answer) and end <= known(answer.log_end_offset, 0):
+        evidence.violated(f"Offset {end} was refused as out of range inside the log.", answer)
+
+
+def _place_acknowledged(records: Sequence[Record], contents: _Contents, evidence: Evidence) -> None:
+    """C2 and C3 among acknowledgements."""
+    for record in records:
+        if record.standing is not Standing.ACKNOWLEDGED:
+            continue
+        other = contents.value_at.setdefault(record.offset, (record.value, record.event))
+        if other[1] is not record.event:
+            message = f"Offset {record.offset} was acknowledged twice: {other[0]}, {record.value}."
+            evidence.violated(message, other[1], record.event)
+            continue
+        _place_value(record.value, record.offset, record.event, contents, evidence)
+
+
+def _place_value(
+    value: str, offset: int, event: TraceEvent, contents: _Contents, evidence: Evidence
+) -> bool:
+    """C3: False when `value` is already at another offset."""
+    other = contents.offset_of.setdefault(value, (offset, event))
+    if other[0] == offset:
+        return True
+    message = f"Record {value} is at offset {other[0]} and at offset {offset}."
+    evidence.violated(message, other[1], event)
+    return False
+
+
+def _place_seen(history: LogHistory, contents: _Contents, evidence: Evidence) -> None:
+    """C1, C3 and C4 for every fetched record; one violation per fetch."""
+    sources: dict[str, Record] = {}
+    for record in history.records:
+        if sources.setdefault(record.value, record) is not record:
+            evidence.doubt(f"Payload {record.value} was sent twice: attempts cannot be told apart.")
+    for answer in history.answers:
+        if answer.action == "Fetch":
+            _place_fetched(answer, sources, contents, evidence)
+
+
+def _place_fetched(
+    answer: TraceEvent, sources: dict[str, Record], contents: _Contents, evidence: Evidence
+) -> None:
+    for offset, value in enumerate(answer.values or (), start=known(answer.offset, 0)):
+        other = contents.value_at.setdefault(offset, (value, answer))
+        if other[0] != value:
+            message = f"Offset {offset} holds {other[0]} and, for another reader, {value}."
+            evidence.violated(message, other[1], answer)
+            return
+        source = sources.get(value)
+        if source is None:
+            evidence.violated(f"Record {value} at offset {offset} was written by nobody.", answer)
+            return
+        if source.standing is Standing.REFUSED:
+            message = f"Record {value} at offset {offset} was read though its produce was refused."
+            evidence.violated(message, source.event, answer)
+            return
+        if not _place_value(value, offset, answer, contents, evidence):
+            return
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LogClaim:
+    claim: Claim
+    event: TraceEvent
+
+
+def _record_claims(records: Sequence[Record], contents: _Contents) -> Iterator[_LogClaim]:
+    """The step of each record whose offset is known: the log was as long as that offset."""
+    for record in records:
+        offset = record.offset
+        if record.standing is Standing.POSSIBLE and record.value in contents.offset_of:
+            offset = contents.offset_of[record.value][0]
+        if offset >= 0:
+            claim = Claim(record.inv, record.ret, offset + 1, offset)
+            yield _LogClaim(claim=claim, event=record.event)
+
+
+def _length_claims(answers: Iterable[TraceEvent]) -> Iterator[_LogClaim]:
+    for answer in answers:
+        claim = Claim(invoked_ns(answer), answer.mono_ns, _at_least(answer), UNBOUNDED)
+        yield _LogClaim(claim=claim, event=answer)
+
+
+def _at_least(answer: TraceEvent) -> int:
+    """The committed length that `answer` proves."""
+    length = known(answer.high_watermark, 0)
+    seen = answer.values and (answer.action == "Fetch" or answer.acks == -1)
+    if seen and known(answer.offset, -1) >= 0:
+        return max(length, known(answer.offset, 0) + len(answer.values or ()))
+    return length
+
+
+def _at_most(answer: TraceEvent) -> int:
+    """The committed length that a reader's `answer` denies to be exceeded."""
+    if is_out_of_range(answer):
+        return known(answer.offset, 0) - 1
+    if answer.action == "Produce":
+        return UNBOUNDED
+    empty = answer.action == "Fetch" and not answer.values
+    nothing_at = known(answer.offset, 0) if empty else UNBOUNDED
+    return known(answer.high_watermark, nothing_at)
+
+
+def _claims_by_epoch(answers: Iterable[TraceEvent]) -> Iterator[list[_LogClaim]]:
+    """Claims of the answers given in one leader epoch; those without an epoch are left out."""
+    epochs: dict[int, list[_LogClaim]] = {}
+    for answer in answers:
+        if answer.leader_epoch is None or answer.leader_epoch < 0:
+            continue
+        inv, most = invoked_ns(answer), _at_most(answer)
+        claim = Claim(inv, answer.mono_ns, _at_least(answer), most)
+        epochs.setdefault(answer.leader_epoch, []).append(_LogClaim(claim=claim, event=answer))
+    yield from (epochs[epoch] for epoch in sorted(epochs))
+
+
+def _check_order(claims: Sequence[_LogClaim], evidence: Evidence) -> None:
+    """C6."""
+    inversion = find_violation([claim.claim for claim in claims])
+    if inversion is None:
+        return
+    later = claims[inversion.later]
+    if inversion.earlier is None:
+        evidence.violated("Offset 0, the start of the log, was called out of range.", later.event)
+        return
+    earlier = claims[inversion.earlier]
+    message = (
+        f"The log was proven {earlier.claim.lo} records long, and an operation invoked later"
+        f" was answered as if it had {later.claim.hi}; stale by {inversion.staleness} ns."
+    )
+    evidence.violated(message, earlier.event, later.event)
+
+
+def _check_density(
+    records: Sequence[Record],
+    contents: _Contents,
+    claims: Sequence[_LogClaim],
+    evidence: Evidence,
+) -> None:
+    """C5: spares, by invocation, fill holes, by offset; the r-th hole takes the r-th spare."""
+    spares = sorted(
+        record.inv
+        for record in records
+        if record.standing is Standing.POSSIBLE and record.value not in contents.offset_of
+    )
+    proofs = _first_proofs(claims)
+    for rank, hole in enumerate(_holes(contents, proofs[-1].claim.lo if proofs else 0)):
+        proof = proofs[bisect_right(proofs, hole, key=_proven_length)]
+        if rank >= len(spares) or spares[rank] > proof.claim.ret:
+            message = f"Offset {hole} lies below a proven length, but nobody wrote a record there."
+            evidence.violated(message, proof.event)
+            return
+
+
+def _first_proofs(claims: Sequence[_LogClaim]) -> list[_LogClaim]:
+    """The operations that were first to prove a length or more; lengths and returns ascending."""
+    completed = [claim for claim in claims if claim.claim.ret < UNBOUNDED]
+    first: list[_LogClaim] = []
+    for claim in sorted(completed, key=_proven_length, reverse=True):
+        if not first or claim.claim.ret < first[-1].claim.ret:
+            first.append(claim)
+    return first[::-1]
+
+
+def _proven_length(claim: _LogClaim) -> int:
+    return claim.claim.lo
+
+
+def _holes(contents: _Contents, length: int) -> Iterator[int]:
+    """Offsets below `length` without a value, ascending."""
+    expected = 0
+    for offset in sorted(contents.value_at):
+        if offset >= length:
+            break
+        yield from range(expected, offset)
+        expected = offset + 1
+    yield from range(expected, length)

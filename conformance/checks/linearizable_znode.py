@@ -1,0 +1,267 @@
+"""`LinearizableZnode`: LeaderAndISR is a compare-and-set register with versions (ZK-003, 004, 006).
+
+ZooKeeper's own lines are the ground truth of what was written. Per path and creation:
+
+- Z0 versions are dense: a creation has 0, each write one more than the write before it;
+- Z1 an acknowledged write is there with the version, data and session that the answer names;
+- Z2 it had expected the version before it, so an unconditional write (-1) is a violation;
+- Z3 each version has one writer: an acknowledged write, else an indefinite one of that session,
+  data and expected version, which is hereby settled; a refused write never took effect;
+- Z4 a read answers the data that its version has;
+- Z5 versions respect real time (`monotone_counter`): a write invoked after version v was proven
+  makes a later one.
+
+A read of an older version is allowed to another session, since a ZooKeeper server may lag, and not
+to a session that has proven a newer one (Z6). A refusal for a bad version claims nothing here: in
+a multi it may speak of another znode. Stamps of brokers are compared as those of ZooKeeper's
+clients on one host.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from conformance.checks.evidence import Evidence
+from conformance.checks.log_history import invoked_ns
+from conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
+from conformance.checks.ordering import by_zxid
+from conformance.verdict import CheckResult
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import Invariant, Outcome
+
+
+@dataclass(slots=True, kw_only=True)
+class _Operations:
+    """What brokers asked of the znode, by how it ended."""
+
+    written: list[TraceEvent] = field(default_factory=list)
+    refused: list[TraceEvent] = field(default_factory=list)
+    unsettled: list[TraceEvent] = field(default_factory=list)
+    read: list[TraceEvent] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Register:
+    """One creation of the znode: its writes by ZooKeeper's own record, and their authors."""
+
+    lines: list[TraceEvent]
+    authors: dict[int, TraceEvent] = field(default_factory=dict)
+    """Version -> the operation that wrote it."""
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge the znode of one partition; the premise counts acknowledged writes."""
+    evidence = Evidence(invariant=Invariant.LINEARIZABLE_ZNODE)
+    operations = _operations(events)
+    evidence.premise_count = len(operations.written)
+    for write in operations.written:
+        _check_condition(write, evidence)
+    registers = _registers(by_zxid(events), evidence)
+    if not registers:
+        _judge_without_record(operations, evidence)
+        return evidence.result()
+    for write in operations.written:
+        _check_acknowledged(write, registers, evidence)
+    for register in registers:
+        _settle(register, operations, evidence)
+    for read in operations.read:
+        _check_read(read, registers, evidence)
+    for register in registers:
+        _check_order(register, _reads_of(register, registers, operations.read), evidence)
+    return evidence.result()
+
+
+def _operations(events: Iterable[TraceEvent]) -> _Operations:
+    operations = _Operations()
+    invoked: dict[tuple[str, int, int | None], TraceEvent] = {}
+    for event in events:
+        key = event.node, event.incarnation, event.op_id
+        if event.action == "ReadLeaderAndIsr" and event.outcome is Outcome.OK:
+            operations.read.append(event)
+        if event.action != "WriteLeaderAndIsr":
+            continue
+        if event.kind is Kind.INVOKE:
+            invoked.setdefault(key, event)
+        elif event.kind is Kind.COMPLETE:
+            invoked[key] = event
+    for event in invoked.values():
+        if event.outcome is Outcome.OK:
+            operations.written.append(event)
+        elif event.outcome is Outcome.DEFINITE_ERROR:
+            operations.refused.append(event)
+        else:
+            operations.unsettled.append(event)
+    return operations
+
+
+def _check_condition(write: TraceEvent, evidence: Evidence) -> None:
+    """Z2; a creation expects -1 and has version 0."""
+    expected, version = _expected(write), _version(write)
+    if version == expected + 1:
+        return
+    rule = "was unconditional" if expected == -1 else f"expected version {expected}"
+    evidence.violated(f"The write that became version {version} {rule}.", write)
+
+
+def _expected(write: TraceEvent) -> int:
+    return -1 if write.expected_version is None else write.expected_version
+
+
+def _version(event: TraceEvent) -> int:
+    return -1 if event.znode_version is None else event.znode_version
+
+
+def _registers(lines: Iterable[TraceEvent], evidence: Evidence) -> list[_Register]:
+    """Z0."""
+    registers: list[_Register] = []
+    alive = False
+    for line in lines:
+        if line.action == "Delete":
+            alive = False
+        elif line.action == "Create" and not alive:
+            registers.append(_Register(lines=[line]))
+            alive = True
+            _check_dense(-1, None, line, evidence)
+        elif registers and alive:
+            before = registers[-1].lines[-1]
+            registers[-1].lines.append(line)
+            _check_dense(_version(before), before, line, evidence)
+        else:
+            evidence.violated("A znode that does not exist was written.", line)
+    return registers
+
+
+def _check_dense(
+    version: int, before: TraceEvent | None, line: TraceEvent, evidence: Evidence
+) -> None:
+    if _version(line) != version + 1:
+        message = f"ZooKeeper stored version {_version(line)} after version {version}."
+        evidence.violated(message, before, line)
+
+
+def _judge_without_record(operations: _Operations, evidence: Evidence) -> None:
+    """Z3 among acknowledgements: all that can be said without ZooKeeper's own lines."""
+    if not operations.written:
+        return
+    evidence.doubt("ZooKeeper's own record of the run is missing: its writes cannot be compared.")
+    first: dict[tuple[int, int | None], TraceEvent] = {}
+    for write in operations.written:
+        other = first.setdefault((_version(write), write.zxid), write)
+        if other is not write:
+            message = f"Version {_version(write)} was acknowledged to two writes."
+            evidence.violated(message, other, write)
+
+
+def _check_acknowledged(
+    write: TraceEvent, registers: Iterable[_Register], evidence: Evidence
+) -> None:
+    """Z1 and, among acknowledgements, Z3."""
+    for register in registers:
+        for line in register.lines:
+            if not _is_answer_for(write, line):
+                continue
+            other = register.authors.setdefault(_version(line), write)
+            if other is write:
+                return
+            if write.zxid is None:
+                continue
+            message = f"Version {_version(line)} was acknowledged to two writes."
+            evidence.violated(message, other, write)
+            return
+    message = f"Version {_version(write)} was acknowledged, but ZooKeeper did not store it so."
+    evidence.violated(message, write)
+
+
+def _is_answer_for(write: TraceEvent, line: TraceEvent) -> bool:
+    """True when `line` is what the acknowledgement of `write` says; the zxid where it has one."""
+    same_zxid = write.zxid is None or write.zxid == line.zxid
+    return same_zxid and _version(write) == _version(line) and _is_same_text(write, line)
+
+
+def _is_same_text(write: TraceEvent, line: TraceEvent) -> bool:
+    return write.session_id == line.session_id and write.data == line.data
+
+
+def _settle(register: _Register, operations: _Operations, evidence: Evidence) -> None:
+    """Z3 for the versions whose author was not told that it had written them."""
+    for line in register.lines:
+        if _version(line) in register.authors:
+            continue
+        author = _find(line, operations.unsettled)
+        if author is not None and _expected(author) == _version(line) - 1:
+            operations.unsettled.remove(author)
+            register.authors[_version(line)] = author
+            continue
+        refused = _find(line, operations.refused)
+        if author is not None:
+            cause = f"by a write of unknown outcome that expected {_expected(author)}"
+        elif refused is not None:
+            cause = "by a write that was answered as refused"
+        else:
+            cause = "by no write in the trace"
+        message = f"Version {_version(line)} was stored {cause}."
+        evidence.violated(message, line, author or refused)
+
+
+def _find(line: TraceEvent, writes: Iterable[TraceEvent]) -> TraceEvent | None:
+    """A write that may have stored `line`; best one that expected the version before it."""
+    same = [write for write in writes if _is_same_text(write, line)]
+    fitting = [write for write in same if _expected(write) == _version(line) - 1]
+    return next(iter(fitting + same), None)
+
+
+def _check_read(read: TraceEvent, registers: Iterable[_Register], evidence: Evidence) -> None:
+    """Z4."""
+    if not any(_holds(register, read) for register in registers):
+        message = f"A read answered version {_version(read)} with data that it never had."
+        evidence.violated(message, read)
+
+
+def _holds(register: _Register, read: TraceEvent) -> bool:
+    return any(
+        _version(line) == _version(read) and line.data == read.data for line in register.lines
+    )
+
+
+def _reads_of(
+    register: _Register, registers: Iterable[_Register], reads: Iterable[TraceEvent]
+) -> list[TraceEvent]:
+    """Reads that can only be of this creation of the znode."""
+    others = [other for other in registers if other is not register]
+    return [
+        read
+        for read in reads
+        if _holds(register, read) and not any(_holds(other, read) for other in others)
+    ]
+
+
+def _check_order(register: _Register, reads: Sequence[TraceEvent], evidence: Evidence) -> None:
+    """Z5 over all sessions, Z6 within each; the counter is the number of versions."""
+    authors = sorted(register.authors.items())
+    writes = [(_write_claim(version, write), write) for version, write in authors]
+    anywhere = [(_read_claim(read, UNBOUNDED), read) for read in reads]
+    _check_claims([*writes, *anywhere], evidence)
+    in_session = [*writes, *((_read_claim(read, _version(read) + 1), read) for read in reads)]
+    for session in sorted({event.session_id or 0 for _, event in in_session}):
+        own = [pair for pair in in_session if (pair[1].session_id or 0) == session]
+        _check_claims(own, evidence)
+
+
+def _write_claim(version: int, write: TraceEvent) -> Claim:
+    ret = write.mono_ns if write.outcome is Outcome.OK else UNBOUNDED
+    return Claim(invoked_ns(write), ret, version + 1, version)
+
+
+def _read_claim(read: TraceEvent, at_most: int) -> Claim:
+    return Claim(invoked_ns(read), read.mono_ns, _version(read) + 1, at_most)
+
+
+def _check_claims(claims: Sequence[tuple[Claim, TraceEvent]], evidence: Evidence) -> None:
+    inversion = find_violation([claim for claim, _ in claims])
+    if inversion is None or inversion.earlier is None:
+        return
+    earlier, later = claims[inversion.earlier], claims[inversion.later]
+    message = (
+        f"Version {earlier[0].lo - 1} was proven, and an operation invoked later was answered as"
+        f" if the version were at most {later[0].hi - 1}; stale by {inversion.staleness} ns."
+    )
+    evidence.violated(message, earlier[1], later[1])

@@ -1,0 +1,146 @@
+"""What clients asked of one partition's log, as records written and answers given."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from conformance.checks.monotone_counter import UNBOUNDED
+from conformance.checks.ordering import order
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import ErrorCode, Outcome
+
+FINAL_READER = "client-final"
+"""The client that reads every partition in full when the run is over."""
+
+CLIENT_READS = frozenset({"Fetch", "ListOffsets"})
+
+
+class Standing(Enum):
+    """What the answer to a produce says about its records."""
+
+    ACKNOWLEDGED = "acknowledged"
+    """acks=all and `ok`: committed at the offset answered."""
+    POSSIBLE = "possible"
+    """Indefinite, never answered, or `ok` with fewer acks, which promises nothing."""
+    REFUSED = "refused"
+    """A definite error: never in the log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One record that a client tried to write."""
+
+    value: str
+    offset: int
+    """Where it was acknowledged; -1 otherwise."""
+    standing: Standing
+    inv: int
+    ret: int
+    """`UNBOUNDED` unless acknowledged."""
+    event: TraceEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogHistory:
+    """All client operations on one partition."""
+
+    records: tuple[Record, ...]
+    answers: tuple[TraceEvent, ...]
+    """Completed operations that say something of the log: every `ok`, and out of range."""
+
+
+def read_history(events: Iterable[TraceEvent]) -> LogHistory:
+    """The client operations among `events` of one partition."""
+    completed: set[tuple[str, int, int | None]] = set()
+    invocations: list[TraceEvent] = []
+    records: list[Record] = []
+    answers: list[TraceEvent] = []
+    for event in events:
+        if event.kind is Kind.INVOKE and event.action == "Produce":
+            invocations.append(event)
+        elif event.kind is Kind.COMPLETE and event.action == "Produce":
+            completed.add(_operation(event))
+            records.extend(_records(event))
+            if event.outcome is Outcome.OK:
+                answers.append(event)
+        elif event.kind is Kind.COMPLETE and event.action in CLIENT_READS and _speaks(event):
+            answers.append(event)
+    for event in invocations:
+        if _operation(event) not in completed:
+            records.extend(_records(event))
+    return LogHistory(records=tuple(records), answers=tuple(answers))
+
+
+def _operation(event: TraceEvent) -> tuple[str, int, int | None]:
+    return event.node, event.incarnation, event.op_id
+
+
+def _speaks(event: TraceEvent) -> bool:
+    return event.outcome is Outcome.OK or is_out_of_range(event)
+
+
+def is_out_of_range(event: TraceEvent) -> bool:
+    """True of a fetch that was told that its offset lies beyond the log."""
+    return event.action == "Fetch" and event.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def _records(event: TraceEvent) -> Iterator[Record]:
+    standing = _standing(event)
+    acknowledged = standing is Standing.ACKNOWLEDGED
+    for position, value in enumerate(event.values or ()):
+        yield Record(
+            value=value,
+            offset=known(event.offset, -1) + position if acknowledged else -1,
+            standing=standing,
+            inv=invoked_ns(event),
+            ret=event.mono_ns if acknowledged else UNBOUNDED,
+            event=event,
+        )
+
+
+def _standing(event: TraceEvent) -> Standing:
+    if event.kind is Kind.COMPLETE and event.outcome is Outcome.DEFINITE_ERROR:
+        return Standing.REFUSED
+    answered = event.kind is Kind.COMPLETE and event.outcome is Outcome.OK
+    if answered and event.acks == -1 and known(event.offset, -1) >= 0:
+        return Standing.ACKNOWLEDGED
+    return Standing.POSSIBLE
+
+
+def invoked_ns(event: TraceEvent) -> int:
+    """When the operation of `event` was invoked, on the clock of `mono_ns`."""
+    return event.mono_ns if event.inv_ns is None else event.inv_ns
+
+
+def known(number: int | None, otherwise: int) -> int:
+    """`number`, or `otherwise` where an answer left it out or said -1, "not asked for"."""
+    return otherwise if number is None or number < 0 else number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalRead:
+    """The last complete pass of `client-final` over the log."""
+
+    values: tuple[str, ...]
+    """From offset 0."""
+    log_end_offset: int
+    """Where the leader's log ended; above `len(values)` when its high watermark still lagged."""
+    last: TraceEvent
+
+
+def final_read(answers: Sequence[TraceEvent]) -> FinalRead | None:
+    """The last pass of `client-final` from offset 0 to the high watermark; None if incomplete."""
+    values: list[str] = []
+    last: TraceEvent | None = None
+    for event in order(e for e in answers if e.node == FINAL_READER and e.action == "Fetch"):
+        if event.outcome is not Outcome.OK:
+            continue
+        if event.offset == 0:
+            values, last = [], None
+        if event.offset == len(values) and (last is not None or event.offset == 0):
+            values.extend(event.values or ())
+            last = event
+    if last is None or len(values) < known(last.high_watermark, len(values) + 1):
+        return None
+    end = max(len(values), known(last.log_end_offset, 0))
+    return FinalRead(values=tuple(values), log_end_offset=end, last=last)

@@ -1,0 +1,80 @@
+"""`OneCommitterPerEpoch`: only one leader can commit (CMD-010, ISR-004; V3 Discussion 3).
+
+Within a leader epoch, high watermarks advance on one broker only, and acknowledgements with
+acks=all come from that broker. No epoch commits at or above the offset at which a later epoch's
+leader began (the log end offset of its `BecomeLeader`): there a zombie would have committed what
+its successor does not have.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from conformance.checks.evidence import Evidence
+from conformance.checks.log_history import known
+from conformance.checks.ordering import order
+from conformance.verdict import CheckResult
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import Action, Invariant, Outcome
+
+
+class _Commit(NamedTuple):
+    leader_epoch: int
+    broker_id: int | None
+    length: int
+    """Offsets below it are committed by this."""
+    event: TraceEvent
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge one partition; the premise counts commits."""
+    evidence = Evidence(invariant=Invariant.ONE_COMMITTER_PER_EPOCH)
+    in_order = order(events)
+    commits = [commit for event in in_order if (commit := _commit(event)) is not None]
+    evidence.premise_count = len(commits)
+    _check_one_broker(commits, evidence)
+    starts = [e for e in in_order if e.kind is Kind.ACTION and e.action == Action.BECOME_LEADER]
+    _check_starts(commits, starts, evidence)
+    return evidence.result()
+
+
+def _commit(event: TraceEvent) -> _Commit | None:
+    epoch = known(event.leader_epoch, -1)
+    if event.kind is Kind.ACTION and event.action == Action.ADVANCE_HIGH_WATERMARK:
+        return _Commit(epoch, event.broker_id, known(event.high_watermark, 0), event)
+    is_answer = event.kind is Kind.COMPLETE and event.action == "Produce"
+    if is_answer and event.outcome is Outcome.OK and event.acks == -1 and epoch >= 0:
+        length = known(event.offset, 0) + len(event.values or ())
+        return _Commit(epoch, event.broker_id, length, event)
+    return None
+
+
+def _check_one_broker(commits: Iterable[_Commit], evidence: Evidence) -> None:
+    """One violation per epoch and pair of brokers."""
+    first: dict[int, _Commit] = {}
+    reported: set[tuple[int, int | None]] = set()
+    for commit in commits:
+        other = first.setdefault(commit.leader_epoch, commit)
+        case = commit.leader_epoch, commit.broker_id
+        if other.broker_id == commit.broker_id or case in reported:
+            continue
+        reported.add(case)
+        message = f"Brokers {other.broker_id} and {commit.broker_id} both committed"
+        evidence.violated(f"{message} in leader epoch {case[0]}.", other.event, commit.event)
+
+
+def _check_starts(
+    commits: Iterable[_Commit], starts: Iterable[TraceEvent], evidence: Evidence
+) -> None:
+    """One violation per later leader: the greatest commit of an earlier epoch decides."""
+    for start in starts:
+        epoch, offset = known(start.leader_epoch, -1), start.log_end_offset
+        earlier = [commit for commit in commits if commit.leader_epoch < epoch]
+        greatest = max(earlier, key=lambda commit: commit.length, default=None)
+        if greatest is None or offset is None or greatest.length <= offset:
+            continue
+        message = (
+            f"Broker {greatest.broker_id} committed up to offset {greatest.length} in leader epoch"
+            f" {greatest.leader_epoch}, and epoch {epoch} began at {offset} on broker"
+            f" {start.broker_id}."
+        )
+        evidence.violated(message, greatest.event, start)

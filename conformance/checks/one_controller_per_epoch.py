@@ -1,0 +1,84 @@
+"""`OneControllerPerEpoch`: a controller epoch has one controller (CTL-002, CTL-005).
+
+- No two `ElectController` name different brokers under one controller epoch.
+- In ZooKeeper, `/controller_epoch` rises by exactly 1 with each election, in the same transaction
+  that creates `/controller`.
+- At level 0 there is no epoch; then every `ElectController` rests on a creation of `/controller`
+  by the session that it names, each on one of its own.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from conformance.checks.evidence import Evidence
+from conformance.checks.ordering import by_zxid, order
+from conformance.checks.znode_history import epoch_of
+from conformance.verdict import CheckResult
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import NO_CONTROLLER_EPOCH, Action, Invariant
+from spec.znodes import CONTROLLER
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge a whole run; the premise counts elections."""
+    evidence = Evidence(invariant=Invariant.ONE_CONTROLLER_PER_EPOCH)
+    actions = order(event for event in events if event.kind is Kind.ACTION)
+    elections = [event for event in actions if event.action == Action.ELECT_CONTROLLER]
+    lines = by_zxid(events)
+    creations = [e for e in lines if e.path == CONTROLLER and e.action == "Create"]
+    epochs = [(epoch, line) for line in lines if (epoch := epoch_of(line)) is not None]
+    _check_elections(elections, evidence)
+    _check_epochs(epochs, evidence)
+    if epochs:
+        _check_creations(creations, epochs, evidence)
+    elif creations:
+        _check_without_epoch(elections, creations, evidence)
+    return evidence.result()
+
+
+def _check_elections(elections: Sequence[TraceEvent], evidence: Evidence) -> None:
+    controllers: dict[int, TraceEvent] = {}
+    for event in elections:
+        epoch = event.controller_epoch
+        if epoch is None or epoch == NO_CONTROLLER_EPOCH:
+            continue
+        evidence.premise_count += 1
+        first = controllers.setdefault(epoch, event)
+        if first.controller_id != event.controller_id:
+            message = f"Controller epoch {epoch} has two controllers, brokers {first.controller_id}"
+            evidence.violated(f"{message} and {event.controller_id}.", first, event)
+
+
+def _check_epochs(epochs: Sequence[tuple[int, TraceEvent]], evidence: Evidence) -> None:
+    if epochs and epochs[0][0] > 1:
+        message = f"The first controller epoch is {epochs[0][0]} instead of 1."
+        evidence.violated(message, epochs[0][1])
+    for (before, first), (after, second) in pairwise(epochs):
+        if after != before + 1:
+            message = f"The controller epoch went from {before} to {after}."
+            evidence.violated(message, first, second)
+
+
+def _check_creations(
+    creations: Sequence[TraceEvent],
+    epochs: Sequence[tuple[int, TraceEvent]],
+    evidence: Evidence,
+) -> None:
+    raised = {(line.zxid, line.session_id) for epoch, line in epochs if epoch}
+    for creation in creations:
+        if (creation.zxid, creation.session_id) not in raised:
+            message = f"/controller was created at zxid {creation.zxid} without raising the epoch."
+            evidence.violated(message, creation)
+
+
+def _check_without_epoch(
+    elections: Sequence[TraceEvent], creations: Sequence[TraceEvent], evidence: Evidence
+) -> None:
+    free = Counter(creation.session_id for creation in creations)
+    for event in elections:
+        evidence.premise_count += 1
+        free[event.session_id] -= 1
+        if free[event.session_id] < 0:
+            message = f"Broker {event.controller_id} took itself for elected, but its session"
+            evidence.violated(f"{message} did not create /controller.", event)

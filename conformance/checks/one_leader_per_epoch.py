@@ -1,0 +1,44 @@
+"""`OneLeaderPerEpoch`: a leader epoch of a partition has one leader (FAIL-004, CMD-010).
+
+Two brokers that become leader in one epoch violate it, and so do two LeaderAndISR documents in
+ZooKeeper that name different leaders under one epoch: brokers refuse the second command, so the
+document may be the only trace of it. A document without a leader names none.
+"""
+
+from collections.abc import Sequence
+
+from conformance.checks.evidence import Evidence
+from conformance.checks.ordering import by_zxid, order
+from conformance.checks.znode_history import document_of
+from conformance.verdict import CheckResult
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import NO_BROKER, Action, Invariant
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge one partition; the premise counts leaders that took office."""
+    evidence = Evidence(invariant=Invariant.ONE_LEADER_PER_EPOCH)
+    leaders: dict[int, tuple[int, TraceEvent]] = {}
+    for event in by_zxid(events):
+        document = document_of(event)
+        if document is not None and document.leader != NO_BROKER:
+            _claim(document.leader_epoch, document.leader, event, leaders, evidence)
+    for event in order(e for e in events if e.kind is Kind.ACTION):
+        if event.action == Action.BECOME_LEADER and event.broker_id is not None:
+            evidence.premise_count += 1
+            epoch = -1 if event.leader_epoch is None else event.leader_epoch
+            _claim(epoch, event.broker_id, event, leaders, evidence)
+    return evidence.result()
+
+
+def _claim(
+    leader_epoch: int,
+    leader: int,
+    event: TraceEvent,
+    leaders: dict[int, tuple[int, TraceEvent]],
+    evidence: Evidence,
+) -> None:
+    first, witness = leaders.setdefault(leader_epoch, (leader, event))
+    if first != leader:
+        message = f"Leader epoch {leader_epoch} has two leaders, brokers {first} and {leader}."
+        evidence.violated(message, witness, event)

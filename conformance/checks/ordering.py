@@ -1,0 +1,55 @@
+"""The orders that a check may rely on, and the partition that an event is about.
+
+Events of one node follow `(incarnation, seq)`. Between nodes there are only ZooKeeper's `zxid` and
+`znode_version`, the epochs, Lamport clocks and, for operations of clients on one host, `mono_ns`
+compared strictly: equal stamps are concurrent. Wall clocks order nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from spec.trace import Kind, TraceEvent
+from spec.znodes import TopicPartition, partition_of
+
+
+def order(events: Iterable[TraceEvent]) -> list[TraceEvent]:
+    """Events by `(node, incarnation, seq)`: each node's own order, nodes one after the other."""
+    return sorted(events, key=_place)
+
+
+def _place(event: TraceEvent) -> tuple[str, int, int]:
+    return event.node, event.incarnation, event.seq
+
+
+def by_zxid(events: Iterable[TraceEvent]) -> list[TraceEvent]:
+    """ZooKeeper's own lines in the order of their transactions; other lines are left out."""
+    lines = [event for event in events if event.kind is Kind.ZOOKEEPER and event.zxid is not None]
+    return sorted(lines, key=_transaction)
+
+
+def _transaction(event: TraceEvent) -> tuple[int, int, int]:
+    return event.zxid or 0, event.incarnation, event.seq
+
+
+def partition_of_event(event: TraceEvent) -> TopicPartition | None:
+    """The partition that `event` is about; a ZooKeeper line says it by the path of its znode."""
+    if event.topic is not None and event.partition is not None:
+        return TopicPartition(event.topic, event.partition)
+    return partition_of(event.path) if event.path is not None else None
+
+
+def split_by_partition(
+    events: Iterable[TraceEvent],
+) -> Mapping[TopicPartition, list[TraceEvent]]:
+    """The events of each partition, partitions ascending; events about none are left out."""
+    parts: dict[TopicPartition, list[TraceEvent]] = {}
+    for event in events:
+        partition = partition_of_event(event)
+        if partition is not None:
+            parts.setdefault(partition, []).append(event)
+    return dict(sorted(parts.items()))
+
+
+def broker_of(event: TraceEvent) -> int | None:
+    """The broker whose node wrote `event`; None for clients, ZooKeeper and the harness."""
+    name, _, number = event.node.partition("-")
+    return int(number) if name == "broker" and number.isdigit() else None

@@ -1,0 +1,160 @@
+"""All checks, and how to run them over a trace.
+
+A check is pure. One that is `per_partition` is given the events of one partition (those that
+`partition_of_event` assigns to it), any other the whole run. Either kind may be given only the
+events whose action it `reads`: that is what `run_checks` does, and what Spark ships to its tasks.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from conformance.checks import (
+    acknowledged_durable,
+    high_watermark_monotonic,
+    leader_complete,
+    leader_in_isr,
+    linearizable_log,
+    linearizable_znode,
+    log_matching,
+    one_committer_per_epoch,
+    one_controller_per_epoch,
+    one_leader_per_epoch,
+    only_authorised_writes,
+    stale_controller_harmless,
+)
+from conformance.checks.ordering import split_by_partition
+from conformance.checks.replica_log import REPLICA_ACTIONS
+from conformance.verdict import CheckResult, merge
+from spec.trace import TraceEvent
+from spec.vocabulary import Action, Invariant
+
+CheckFunction = Callable[[Sequence[TraceEvent]], CheckResult]
+
+_CLIENT = frozenset({"Produce", "Fetch", "ListOffsets"})
+_BROKER_ZNODE = frozenset({"WriteLeaderAndIsr", "ReadLeaderAndIsr"})
+_ZOOKEEPER = frozenset({"CreateSession", "CloseSession", "Create", "SetData", "Delete"})
+_AUTHORS = frozenset({Action.REGISTER_BROKER, Action.ELECT_CONTROLLER})
+_COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
+_ISR_HOLDERS = frozenset(
+    {
+        Action.INIT_LEADER,
+        Action.ELECT_LEADER,
+        Action.PUBLISH_DECISION,
+        Action.BECOME_LEADER,
+        Action.BECOME_FOLLOWER,
+        Action.ADVANCE_HIGH_WATERMARK,
+        Action.SHRINK_ISR,
+        Action.EXPAND_ISR,
+        Action.ADOPT_ISR,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One invariant's check and what it needs."""
+
+    invariant: Invariant
+    run: CheckFunction
+    per_partition: bool
+    reads: frozenset[str]
+    """Values of `action`; events of any other leave the result as it is."""
+
+
+_ALL = (
+    Check(
+        invariant=Invariant.LINEARIZABLE_LOG,
+        run=linearizable_log.check,
+        per_partition=True,
+        reads=_CLIENT,
+    ),
+    Check(
+        invariant=Invariant.ACKNOWLEDGED_DURABLE,
+        run=acknowledged_durable.check,
+        per_partition=True,
+        reads=_CLIENT,
+    ),
+    Check(
+        invariant=Invariant.LOG_MATCHING,
+        run=log_matching.check,
+        per_partition=True,
+        reads=REPLICA_ACTIONS,
+    ),
+    Check(
+        invariant=Invariant.LEADER_COMPLETE,
+        run=leader_complete.check,
+        per_partition=True,
+        reads=REPLICA_ACTIONS,
+    ),
+    Check(
+        invariant=Invariant.HIGH_WATERMARK_MONOTONIC,
+        run=high_watermark_monotonic.check,
+        per_partition=True,
+        reads=REPLICA_ACTIONS,
+    ),
+    Check(
+        invariant=Invariant.ONE_LEADER_PER_EPOCH,
+        run=one_leader_per_epoch.check,
+        per_partition=True,
+        reads=_ZOOKEEPER | {Action.BECOME_LEADER},
+    ),
+    Check(
+        invariant=Invariant.ONE_COMMITTER_PER_EPOCH,
+        run=one_committer_per_epoch.check,
+        per_partition=True,
+        reads=frozenset({"Produce", Action.BECOME_LEADER, Action.ADVANCE_HIGH_WATERMARK}),
+    ),
+    Check(
+        invariant=Invariant.LEADER_IN_ISR,
+        run=leader_in_isr.check,
+        per_partition=True,
+        reads=_ZOOKEEPER | _ISR_HOLDERS,
+    ),
+    Check(
+        invariant=Invariant.LINEARIZABLE_ZNODE,
+        run=linearizable_znode.check,
+        per_partition=True,
+        reads=_ZOOKEEPER | _BROKER_ZNODE,
+    ),
+    Check(
+        invariant=Invariant.ONLY_AUTHORISED_WRITES,
+        run=only_authorised_writes.check,
+        per_partition=False,
+        reads=_ZOOKEEPER | _BROKER_ZNODE | _AUTHORS,
+    ),
+    Check(
+        invariant=Invariant.STALE_CONTROLLER_HARMLESS,
+        run=stale_controller_harmless.check,
+        per_partition=False,
+        reads=_ZOOKEEPER | _COMMANDS,
+    ),
+    Check(
+        invariant=Invariant.ONE_CONTROLLER_PER_EPOCH,
+        run=one_controller_per_epoch.check,
+        per_partition=False,
+        reads=_ZOOKEEPER | _AUTHORS,
+    ),
+)
+
+CHECKS: Mapping[Invariant, Check] = MappingProxyType({c.invariant: c for c in _ALL})
+"""In the order in which results are shown."""
+
+IMPLIED_BY: Mapping[Invariant, tuple[Invariant, ...]] = MappingProxyType(
+    {Invariant.COMMITTED_DURABLE: (Invariant.LEADER_COMPLETE, Invariant.LOG_MATCHING)}
+)
+"""Invariants of the specs that need no check of their own; `leader_complete` says why."""
+
+
+def run_check(check: Check, events: Sequence[TraceEvent]) -> CheckResult:
+    """The result of one check over a whole run, partitions split and merged."""
+    read = [event for event in events if event.action in check.reads]
+    if not check.per_partition:
+        return check.run(read)
+    parts = split_by_partition(read).values()
+    return merge(check.invariant, [check.run(part) for part in parts])
+
+
+def run_checks(events: Sequence[TraceEvent]) -> tuple[CheckResult, ...]:
+    """One result per check over all events of one run, given in any order, in `CHECKS` order."""
+    return tuple(run_check(check, events) for check in CHECKS.values())

@@ -1,0 +1,103 @@
+"""`StaleControllerHarmless`: an old controller epoch has no effect (CTL-006, CTL-013, CMD-002).
+
+- A broker, until it restarts, never obeys a command of a smaller controller epoch than one that
+  it has obeyed, over all its partitions.
+- For each partition `(leader_epoch, znode_version)` of the commands that it obeys rises strictly.
+- Once ZooKeeper holds controller epoch n + 1, no leadership decision of an epoch up to n is
+  written: neither one signed so, nor one by a session whose own epoch has passed. ISR changes of
+  a leader that used to be controller are no decisions.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from conformance.checks.evidence import Evidence
+from conformance.checks.ordering import by_zxid, order
+from conformance.checks.znode_history import LeaderAndIsrWrite, epoch_of, leader_and_isr_writes
+from conformance.verdict import CheckResult
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import Action, Invariant
+
+_COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
+
+
+class _Version(NamedTuple):
+    leader_epoch: int
+    znode_version: int
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge a whole run; the premise counts commands obeyed and decisions written."""
+    evidence = Evidence(invariant=Invariant.STALE_CONTROLLER_HARMLESS)
+    actions = (e for e in events if e.kind is Kind.ACTION and e.action in _COMMANDS)
+    obeyed = order(actions)
+    evidence.premise_count = len(obeyed)
+    _check_controller_epochs(obeyed, evidence)
+    _check_versions(obeyed, evidence)
+    _check_decisions(events, evidence)
+    return evidence.result()
+
+
+def _check_controller_epochs(obeyed: Iterable[TraceEvent], evidence: Evidence) -> None:
+    newest: dict[tuple[str, int], TraceEvent] = {}
+    for event in obeyed:
+        before = newest.setdefault((event.node, event.incarnation), event)
+        if (event.controller_epoch or 0) >= (before.controller_epoch or 0):
+            newest[event.node, event.incarnation] = event
+            continue
+        message = (
+            f"Broker {event.broker_id} obeyed controller epoch {event.controller_epoch}"
+            f" after epoch {before.controller_epoch}."
+        )
+        evidence.violated(message, before, event)
+
+
+def _check_versions(obeyed: Iterable[TraceEvent], evidence: Evidence) -> None:
+    newest: dict[tuple[str, int, str | None, int | None], TraceEvent] = {}
+    for event in obeyed:
+        key = event.node, event.incarnation, event.topic, event.partition
+        before = newest.get(key)
+        if before is not None and _version(event) <= _version(before):
+            message = f"Broker {event.broker_id} obeyed {_version(event)} after {_version(before)}."
+            evidence.violated(message, before, event)
+            continue
+        newest[key] = event
+
+
+def _version(event: TraceEvent) -> _Version:
+    epoch = -1 if event.leader_epoch is None else event.leader_epoch
+    return _Version(epoch, -1 if event.znode_version is None else event.znode_version)
+
+
+def _check_decisions(events: Sequence[TraceEvent], evidence: Evidence) -> None:
+    elections = [(epoch, line) for line in by_zxid(events) if (epoch := epoch_of(line))]
+    for write in leader_and_isr_writes(events):
+        current = write.reign.controller_epoch
+        if not current or write.after is None or not _is_decision(write):
+            continue
+        evidence.premise_count += 1
+        epoch = min(write.after.controller_epoch, _epoch_of_author(write, elections, current))
+        if epoch < current:
+            election = next(line for raised, line in elections if raised == current)
+            message = (
+                f"A decision of controller epoch {epoch} about {write.partition} was written"
+                f" when ZooKeeper already held epoch {current}."
+            )
+            evidence.violated(message, election, write.event)
+
+
+def _is_decision(write: LeaderAndIsrWrite) -> bool:
+    before, after = write.before, write.after
+    if before is None or after is None:
+        return True
+    kept = before.leader, before.leader_epoch, before.controller_epoch
+    return kept != (after.leader, after.leader_epoch, after.controller_epoch)
+
+
+def _epoch_of_author(
+    write: LeaderAndIsrWrite, elections: Sequence[tuple[int, TraceEvent]], otherwise: int
+) -> int:
+    """The last epoch that the author's session raised up to the write."""
+    session, zxid = write.event.session_id, write.event.zxid or 0
+    raised = [e for e, line in elections if line.session_id == session and (line.zxid or 0) <= zxid]
+    return raised[-1] if raised else otherwise

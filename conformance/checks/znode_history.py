@@ -1,0 +1,133 @@
+"""ZooKeeper's own record of the znodes that matter to the protocol, in the order of zxids.
+
+It is the ground truth of what was written and by whom; it says nothing about real time.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from conformance.checks.ordering import broker_of, by_zxid
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import Action
+from spec.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    LeaderAndIsr,
+    MalformedZnodeError,
+    TopicPartition,
+    parse_controller_epoch,
+    parse_leader_and_isr,
+    partition_of,
+)
+
+_STORES = frozenset({"Create", "SetData"})
+_KNOWS_ITS_SESSION = frozenset(
+    {
+        Action.REGISTER_BROKER,
+        Action.ELECT_CONTROLLER,
+        "WriteLeaderAndIsr",
+        "ReadLeaderAndIsr",
+    }
+)
+
+
+def document_of(event: TraceEvent) -> LeaderAndIsr | None:
+    """The LeaderAndISR document that a ZooKeeper line stored; None for other lines and nonsense."""
+    is_store = event.kind is Kind.ZOOKEEPER and event.action in _STORES
+    if not is_store or event.path is None or partition_of(event.path) is None:
+        return None
+    try:
+        return parse_leader_and_isr(event.path, (event.data or "").encode())
+    except MalformedZnodeError:
+        return None
+
+
+def epoch_of(event: TraceEvent) -> int | None:
+    """The controller epoch that a ZooKeeper line stored; None for other lines and for nonsense."""
+    if event.path != CONTROLLER_EPOCH or event.action not in _STORES:
+        return None
+    try:
+        return parse_controller_epoch((event.data or "").encode())
+    except MalformedZnodeError:
+        return None
+
+
+def brokers_by_session(events: Iterable[TraceEvent]) -> dict[int, int]:
+    """Which broker each ZooKeeper session belongs to, as the brokers themselves tell."""
+    sessions: dict[int, int] = {}
+    for event in events:
+        broker_id = broker_of(event)
+        told = event.kind is not Kind.ZOOKEEPER and event.action in _KNOWS_ITS_SESSION
+        if told and broker_id is not None and event.session_id is not None:
+            sessions[event.session_id] = broker_id
+    return sessions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reign:
+    """Who may act as controller at some zxid."""
+
+    session_id: int | None = None
+    """At level 0 the owner of `/controller`; from level 1 on the session that raised the epoch."""
+    controller_epoch: int = 0
+    """0 while `/controller_epoch` has not been raised: level 0, or nobody elected yet."""
+
+    def after(self, event: TraceEvent) -> "Reign":
+        """The reign once ZooKeeper line `event` is done."""
+        epoch = epoch_of(event)
+        if epoch is not None:
+            return Reign(session_id=event.session_id, controller_epoch=epoch) if epoch else self
+        if self.controller_epoch:
+            return self
+        if event.path == CONTROLLER and event.action == "Create":
+            return replace(self, session_id=event.session_id)
+        gone = event.path == CONTROLLER and event.action == "Delete"
+        expired = event.action == "CloseSession" and event.session_id == self.session_id
+        return replace(self, session_id=None) if gone or expired else self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderAndIsrWrite:
+    """One stored LeaderAndISR document, with what it replaced and who then was controller."""
+
+    partition: TopicPartition
+    event: TraceEvent
+    before: LeaderAndIsr | None
+    """None for the first document of a znode."""
+    before_event: TraceEvent | None
+    after: LeaderAndIsr | None
+    """None when the document is malformed."""
+    reign: Reign
+    """In the transaction of the write: an election in the same zxid counts."""
+
+
+@dataclass(slots=True)
+class _Znodes:
+    reign: Reign = field(default_factory=Reign)
+    stored: dict[str, TraceEvent] = field(default_factory=dict)
+
+
+def leader_and_isr_writes(events: Iterable[TraceEvent]) -> list[LeaderAndIsrWrite]:
+    """Every write of a LeaderAndISR znode, in the order of ZooKeeper's transactions."""
+    znodes = _Znodes()
+    writes: list[LeaderAndIsrWrite] = []
+    for event in by_zxid(events):
+        znodes.reign = znodes.reign.after(event)
+        partition = partition_of(event.path) if event.path is not None else None
+        if event.path is None or partition is None:
+            continue
+        before = znodes.stored.pop(event.path, None)
+        if event.action not in _STORES:
+            continue
+        znodes.stored[event.path] = event
+        writes.append(
+            LeaderAndIsrWrite(
+                partition=partition,
+                event=event,
+                before=document_of(before) if before is not None else None,
+                before_event=before,
+                after=document_of(event),
+                reign=znodes.reign,
+            )
+        )
+    return writes
