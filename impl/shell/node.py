@@ -1,0 +1,258 @@
+"""A broker as a process: one thread, one queue, effects performed in list order."""
+
+import asyncio
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from impl.core.effects import (
+    ActionTaken,
+    AppendRecords,
+    CheckpointHighWatermark,
+    Effect,
+    ListChildren,
+    ReadZnodes,
+    Reply,
+    ReplyRecords,
+    ReportMalformed,
+    Send,
+    StartLog,
+    TruncateRecords,
+    WriteZnodes,
+)
+from impl.core.events import Event, SessionEstablished, Tick, ZnodesRead
+from impl.core.node import Node
+from impl.core.replica import RecoveredLog
+from impl.shell.addresses import AddressBook
+from impl.shell.notifications import Answered, Connected, Disconnected, Expired, Triggered
+from impl.shell.options import NodeOptions
+from impl.shell.rpc import CannotListenError, RpcClient, RpcServer
+from impl.shell.segments import StorageError
+from impl.shell.sessions import AnswersReady, DeadlinePassed, SessionNotification, Sessions
+from impl.shell.storage import Storage, notices, recovered_logs
+from impl.shell.tracer import Tracer
+from impl.shell.zookeeper import ZooKeeperError
+from impl.trace_lines import (
+    ZnodeTrace,
+    action_taken,
+    log_recovered,
+    node_name,
+    node_started,
+)
+from spec.vocabulary import BrokerId
+from spec.znodes import TopicPartition, broker_path
+
+TICK_S = 0.02
+EXIT_OK = 0
+EXIT_STOPPED = 3
+"""The node met something that it must not go on from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Leave the loop; with a reason when it is not a person who asks."""
+
+    reason: str | None = None
+
+
+Item = Event | SessionNotification | Stop
+
+
+class BrokerProcess:
+    """Feeds the core and performs what it asks for."""
+
+    def __init__(self, options: NodeOptions) -> None:
+        """Take data folder and trace file; raises `StorageError` or `OSError`."""
+        self._options = options
+        broker_id = options.config.broker_id
+        self._storage = Storage(options.data, options.flush)
+        self._tracer = Tracer(options.trace, options.run_id, broker_id)
+        self._znode_trace = ZnodeTrace(broker_id)
+        self._queue: asyncio.Queue[Item] = asyncio.Queue()
+        self._tick_waits = False
+        self._established = False
+        self._addresses = AddressBook()
+        name = node_name(broker_id)
+        clock = self._tracer.clock
+        self._server = RpcServer(broker_id, name, clock, self._put)
+        self._client = RpcClient(name, clock, self._addresses, self._look_up, self._put)
+        timeout_ms = options.session_timeout_ms
+        self._sessions = Sessions(options.zookeeper, timeout_ms, self._put)
+        self._core: Node
+
+    async def run(self) -> str | None:
+        """Serve until told to stop; the reason when that was not a person's wish."""
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._on_stray_exception)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._put, Stop())
+        deadline = loop.call_later(self._options.start_timeout_ms / 1000, self._need_session)
+        ticker = asyncio.create_task(self._tick())
+        try:
+            await self._start()
+            return await self._serve()
+        finally:
+            deadline.cancel()
+            ticker.cancel()
+            await self._close()
+
+    async def _start(self) -> None:
+        config = self._options.config
+        recoveries = self._recover()
+        if self._options.fault_control:
+            self._server.offer_fault_control(self._client.rules, lambda: self._sessions.identity)
+        port = await self._server.start(config.host, config.port)
+        self._core = Node(replace(config, port=port), recoveries)
+
+    def _recover(self) -> Mapping[TopicPartition, RecoveredLog]:
+        broker_id = self._options.config.broker_id
+        self._tracer.write(node_started(broker_id))
+        found = self._storage.recover()
+        for notice in notices(found):
+            self._say(notice)
+        logs = recovered_logs(found)
+        for partition, log in logs.items():
+            end, high_watermark = log.log_end_offset, log.high_watermark
+            self._tracer.write(log_recovered(broker_id, partition, end, high_watermark))
+        return logs
+
+    async def _serve(self) -> str | None:
+        while True:
+            item = await self._queue.get()
+            if isinstance(item, Stop):
+                return item.reason
+            for event in self._events(item):
+                self._step(event)
+
+    def _events(self, item: Event | SessionNotification) -> Iterable[Event]:
+        match item:
+            case Answered() | Connected() | Disconnected() | Expired() | Triggered():
+                return self._sessions.events(item)
+            case AnswersReady() | DeadlinePassed():
+                return self._sessions.events(item)
+            case _:
+                return (item,)
+
+    def _step(self, event: Event) -> None:
+        match event:
+            case Tick():
+                self._tick_waits = False
+            case SessionEstablished():
+                self._established = True
+            case ZnodesRead(znodes=znodes) if znodes:
+                self._addresses.learn(znodes)
+        for line in self._znode_trace.completed(event):
+            self._tracer.write(line)
+        for effect in self._core.step(event, time.monotonic_ns() // 1_000_000):
+            self._perform(effect)
+
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case ActionTaken():
+                self._tracer.write(action_taken(effect, self._options.config.broker_id))
+            case Send():
+                self._client.send(effect)
+            case Reply(token=token, response=response):
+                self._server.reply(token, response)
+            case ReadZnodes() | ListChildren() | WriteZnodes():
+                self._ask_zookeeper(effect)
+            case ReportMalformed(path=path, reason=reason):
+                self._say(f"{path} is skipped: {reason}")
+            case _:
+                self._use_storage(effect)
+
+    def _use_storage(
+        self,
+        effect: ReplyRecords | AppendRecords | TruncateRecords | StartLog | CheckpointHighWatermark,
+    ) -> None:
+        log = self._storage.start(effect.topic_partition)
+        match effect:
+            case AppendRecords(topic_partition=partition, base_offset=offset, records=records):
+                self._storage.append(partition, offset, records)
+            case ReplyRecords(token=token, response=response, start=start, end=end):
+                records = tuple(log.read(start, end))
+                self._server.reply(token, replace(response, records=records))
+            case TruncateRecords(offset=offset):
+                log.truncate(offset)
+            case CheckpointHighWatermark(high_watermark=high_watermark):
+                log.checkpoint_high_watermark(high_watermark)
+            case StartLog():
+                return
+
+    def _ask_zookeeper(self, effect: ReadZnodes | ListChildren | WriteZnodes) -> None:
+        mono_ns = time.monotonic_ns()
+        session_id = self._sessions.session_id
+        for line in self._znode_trace.invoked(effect, session_id, mono_ns):
+            self._tracer.write(line, mono_ns)
+        self._sessions.perform(effect)
+
+    async def _look_up(self, broker_id: BrokerId) -> None:
+        answer = await self._sessions.read(broker_path(broker_id))
+        self._addresses.learn(answer.znodes or ())
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            if not self._tick_waits:
+                self._tick_waits = True
+                self._put(Tick())
+
+    def _need_session(self) -> None:
+        if not self._established:
+            options = self._options
+            self._put(
+                Stop(
+                    f"ZooKeeper at {options.zookeeper.hosts} gave no session within "
+                    f"{options.start_timeout_ms} ms; is it running there?"
+                )
+            )
+
+    def _put(self, item: Item) -> None:
+        self._queue.put_nowait(item)
+
+    def _on_stray_exception(
+        self, _loop: asyncio.AbstractEventLoop, context: dict[str, object]
+    ) -> None:
+        error = context.get("exception")
+        message = describe(error) if isinstance(error, Exception) else str(context.get("message"))
+        self._put(Stop(message))
+
+    def _say(self, sentence: str) -> None:
+        sys.stderr.write(f"{node_name(self._options.config.broker_id)}: {sentence}\n")
+
+    async def _close(self) -> None:
+        await self._server.stop()
+        await self._client.close()
+        await self._sessions.close()
+        self._storage.close()
+        self._tracer.close()
+
+
+def run(options: NodeOptions) -> int:
+    """Run one broker until it is stopped; the exit code; a failure is one line on stderr."""
+    name = node_name(options.config.broker_id)
+    try:
+        reason = asyncio.run(_run(options))
+    except (StorageError, CannotListenError, ZooKeeperError) as error:
+        reason = str(error)
+    except Exception as error:  # the one place that reports and stops the node
+        reason = describe(error)
+    if reason is None:
+        return EXIT_OK
+    sys.stderr.write(f"{name} stopped: {reason}\n")
+    return EXIT_STOPPED
+
+
+async def _run(options: NodeOptions) -> str | None:
+    return await BrokerProcess(options).run()
+
+
+def describe(error: Exception) -> str:
+    """An unexpected error in one line: what, and where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}{where}: {text}" if text else f"{type(error).__name__}{where}"

@@ -1,0 +1,139 @@
+"""What the command line tells a broker process."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from impl.core.config import Config
+from impl.shell.addresses import AddressError, ZooKeeperAddress, parse_zookeeper_address
+from impl.shell.log_store import FlushPolicy
+from spec.vocabulary import BrokerId, ProtocolLevel
+
+EXIT_USAGE = 4
+MILLISECONDS_MAX = 24 * 3600 * 1000
+BROKER_ID_MAX = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeOptions:
+    """Everything that `python -m impl node` takes."""
+
+    config: Config
+    zookeeper: ZooKeeperAddress
+    data: Path
+    trace: Path
+    run_id: str
+    session_timeout_ms: int
+    start_timeout_ms: int
+    flush: FlushPolicy
+    fault_control: bool
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaint is one sentence, with exit code 4."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and end the process."""
+        sys.stderr.write(f"{self.prog}: {message}; see {self.prog} --help\n")
+        raise SystemExit(EXIT_USAGE)
+
+
+def number(low: int, high: int) -> Callable[[str], int]:
+    """A converter for whole numbers from `low` to `high`."""
+
+    def convert(text: str) -> int:
+        if not text.lstrip("-").isdecimal() or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is no number from {low} to {high}")
+        return int(text)
+
+    return convert
+
+
+def zookeeper_address(text: str) -> ZooKeeperAddress:
+    """A converter for `HOST:PORT/CHROOT`."""
+    try:
+        return parse_zookeeper_address(text)
+    except AddressError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def add_node_command(commands: "argparse._SubParsersAction[Parser]") -> None:
+    """The sub-command `node` is known."""
+    parser = commands.add_parser("node", help="run one broker until SIGTERM")
+    _add_identity(parser)
+    _add_protocol(parser)
+
+
+def _add_identity(parser: Parser) -> None:
+    parser.add_argument("--broker-id", type=number(0, BROKER_ID_MAX), required=True)
+    parser.add_argument(
+        "--zookeeper", type=zookeeper_address, required=True, metavar="HOST:PORT/CHROOT"
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder of this broker's logs")
+    parser.add_argument("--trace", type=Path, required=True, help="folder of the run's traces")
+    parser.add_argument("--run-id", required=True)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument(
+        "--port", type=number(0, 65535), default=0, help="0: a free one, see /brokers/ids"
+    )
+    parser.add_argument("--flush", type=FlushPolicy, choices=list(FlushPolicy), default="never")
+    parser.add_argument("--fault-control", action="store_true", help="serve FaultControl")
+
+
+def _add_protocol(parser: Parser) -> None:
+    default = Config(broker_id=BrokerId(0))
+    milliseconds = number(1, MILLISECONDS_MAX)
+    levels = [level.value for level in ProtocolLevel]
+    parser.add_argument("--level", type=number(levels[0], levels[-1]), default=default.level.value)
+    for name, value in (
+        ("session-timeout", 1500),
+        ("start-timeout", 10_000),
+        ("replica-lag", default.replica_lag_time_ms),
+        ("fetch-wait", default.fetch_wait_ms),
+        ("request-timeout", default.request_timeout_ms),
+        ("retry", default.retry_ms),
+        ("checkpoint", default.checkpoint_ms),
+    ):
+        parser.add_argument(f"--{name}-ms", type=milliseconds, default=value)
+    parser.add_argument("--fetch-records-max", type=number(1, 100_000), default=200)
+    parser.add_argument("--min-insync-replicas", type=number(1, 1000), default=1)
+    parser.add_argument("--unclean-leader-election", action="store_true")
+
+
+def node_options(arguments: argparse.Namespace) -> NodeOptions:
+    """The parsed arguments as values."""
+    return NodeOptions(
+        config=Config(
+            broker_id=BrokerId(arguments.broker_id),
+            host=arguments.host,
+            port=arguments.port,
+            level=ProtocolLevel(arguments.level),
+            replica_lag_time_ms=arguments.replica_lag_ms,
+            fetch_wait_ms=arguments.fetch_wait_ms,
+            fetch_records_max=arguments.fetch_records_max,
+            request_timeout_ms=arguments.request_timeout_ms,
+            retry_ms=arguments.retry_ms,
+            checkpoint_ms=arguments.checkpoint_ms,
+            min_insync_replicas=arguments.min_insync_replicas,
+            unclean_leader_election=arguments.unclean_leader_election,
+        ),
+        zookeeper=arguments.zookeeper,
+        data=arguments.data,
+        trace=arguments.trace,
+        run_id=arguments.run_id,
+        session_timeout_ms=arguments.session_timeout_ms,
+        start_timeout_ms=arguments.start_timeout_ms,
+        flush=FlushPolicy(arguments.flush),
+        fault_control=arguments.fault_control,
+    )
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The parsed command line; ends the process with code 4 when it is wrong."""
+    parser = Parser(prog="python -m impl")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+    add_node_command(commands)
+    return parser.parse_args(arguments)

@@ -1,0 +1,276 @@
+"""gRPC: requests in, answers out, and the other way round.
+
+The only module of `impl/shell` that imports grpc. Handlers only enqueue events and wait for what
+`Reply` says; what leaves passes the rules of `rpc_faults`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from itertools import count
+from typing import get_args
+
+import grpc
+from google.protobuf.message import Message
+from grpc import aio
+
+from impl.core import messages
+from impl.core.effects import Send
+from impl.core.events import RequestFailed, RequestReceived, ResponseReceived
+from impl.core.messages import Request, Response
+from impl.shell.addresses import AddressBook
+from impl.shell.codec import CodecError, decode, encode
+from impl.shell.rpc_faults import CallError, FaultRules, method_of
+from impl.shell.tracer import LamportClock
+from spec.vocabulary import BrokerId, SessionId
+from spec.wire import fault_control_pb2 as control
+
+logging.getLogger("grpc").addHandler(logging.NullHandler())
+
+SERVICE = "fencepost.Replication"
+FAULT_CONTROL_SERVICE = "fencepost.FaultControl"
+REQUESTS_MAX = 2000
+"""Requests that may wait for their answer at one time; gRPC refuses more."""
+MESSAGE_BYTES_MAX = 64 * 1024 * 1024
+STOP_GRACE_S = 0.2
+LAMPORT = "fencepost-lamport"
+NODE = "fencepost-node"
+REQUEST = "fencepost-request"
+RECEIVER = "fencepost-to"
+"""Broker id that a request is for: a port may by now be another broker's."""
+
+REQUEST_TYPES: dict[str, type[Request]] = {
+    kind.__name__.removesuffix("Request"): kind for kind in get_args(Request)
+}
+RESPONSE_TYPES: dict[str, type[Response]] = {
+    method: getattr(messages, f"{method}Response") for method in REQUEST_TYPES
+}
+
+_SIZES = (
+    ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
+    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+)
+_SERVER_OPTIONS = (*_SIZES, ("grpc.so_reuseport", 0))
+_CHANNEL_OPTIONS = (
+    *_SIZES,
+    # gRPC would send a request again that a server may have seen.
+    ("grpc.enable_retries", 0),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.min_reconnect_backoff_ms", 50),
+    ("grpc.max_reconnect_backoff_ms", 500),
+)
+
+Identity = Callable[[], tuple[SessionId, bytes]]
+"""ZooKeeper session id and password."""
+Metadata = tuple[tuple[str, str], ...]
+Put = Callable[[RequestReceived | ResponseReceived | RequestFailed], None]
+
+
+class CannotListenError(Exception):
+    """The address is taken or not ours; says which."""
+
+
+class RpcServer:
+    """Takes requests of peers and clients."""
+
+    def __init__(self, broker_id: BrokerId, node: str, clock: LamportClock, put: Put) -> None:
+        self._broker_id = broker_id
+        self._node = node
+        self._clock = clock
+        self._put = put
+        self._tokens = count(1)
+        self._waiting: dict[int, asyncio.Future[tuple[Response, int]]] = {}
+        self._server = aio.server(options=_SERVER_OPTIONS, maximum_concurrent_rpcs=REQUESTS_MAX)
+        handlers = {
+            method: grpc.unary_unary_rpc_method_handler(partial(self._serve, kind))
+            for method, kind in REQUEST_TYPES.items()
+        }
+        generic = grpc.method_handlers_generic_handler(SERVICE, handlers)
+        self._server.add_generic_rpc_handlers((generic,))
+
+    def offer_fault_control(self, rules: FaultRules, identity: Identity) -> None:
+        """Serve FaultControl too; only before `start`."""
+        self._server.add_generic_rpc_handlers((_fault_control(rules, identity),))
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen, at a free port if `port` is 0; returns the port; raises `CannotListenError`."""
+        try:
+            bound = self._server.add_insecure_port(f"{host}:{port}")
+        except RuntimeError as error:
+            raise CannotListenError(f"cannot listen on {host}:{port}: it is taken") from error
+        if bound == 0:
+            raise CannotListenError(f"cannot listen on {host}:{port}: it is taken or not local")
+        await self._server.start()
+        return int(bound)
+
+    def reply(self, token: int, response: Response) -> None:
+        """Answer the request that came with `token`, if its sender still waits."""
+        future = self._waiting.pop(token, None)
+        if future and not future.done():
+            future.set_result((response, self._clock.tick()))
+
+    async def stop(self) -> None:
+        """Take no more requests; those that wait get no answer."""
+        await self._server.stop(STOP_GRACE_S)
+
+    async def _serve(self, kind: type[Request], data: bytes, context: aio.ServicerContext) -> bytes:
+        metadata = dict(context.invocation_metadata() or ())
+        receiver = metadata.get(RECEIVER)
+        if receiver not in (None, str(self._broker_id)):
+            reason = f"this is broker {self._broker_id}, not {receiver}"
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, reason)
+        try:
+            request = decode(kind, data)
+        except CodecError as error:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+            raise  # `abort` has raised
+        self._clock.observe(_lamport(metadata))
+        response, lamport = await self._answer_to(request)
+        context.set_trailing_metadata(((LAMPORT, str(lamport)), (NODE, self._node)))
+        return encode(response)
+
+    async def _answer_to(self, request: Request) -> tuple[Response, int]:
+        token = next(self._tokens)
+        future = asyncio.get_running_loop().create_future()
+        self._waiting[token] = future
+        try:
+            self._put(RequestReceived(token=token, request=request))
+            answer: tuple[Response, int] = await future
+            return answer
+        finally:
+            self._waiting.pop(token, None)
+
+
+class RpcClient:
+    """Sends requests to peers: each ends in exactly one event."""
+
+    def __init__(
+        self,
+        node: str,
+        clock: LamportClock,
+        addresses: AddressBook,
+        look_up: Callable[[BrokerId], Awaitable[None]],
+        put: Put,
+    ) -> None:
+        """`look_up` reads the registration of a broker into `addresses`."""
+        self.rules = FaultRules()
+        self._node = node
+        self._clock = clock
+        self._addresses = addresses
+        self._look_up = look_up
+        self._put = put
+        self._channels: dict[str, aio.Channel] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def send(self, send: Send) -> None:
+        """Deliver the request, or lose it; the event follows at the latest after its timeout."""
+        metadata = (
+            (LAMPORT, str(self._clock.tick())),
+            (NODE, self._node),
+            (REQUEST, f"{self._node}/{send.request_id}"),
+            (RECEIVER, str(send.to)),
+        )
+        task = asyncio.create_task(self._exchange(send, metadata))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Drop what is on its way and close all channels."""
+        await self.rules.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(channel.close() for channel in self._channels.values()))
+
+    async def _exchange(self, send: Send, metadata: Metadata) -> None:
+        call = partial(self._call, send, metadata)
+        try:
+            async with asyncio.timeout(send.timeout_ms / 1000):
+                response = await self.rules.exchange(send, call)
+        except (TimeoutError, CallError):
+            failed = RequestFailed(request_id=send.request_id, to=send.to, request=send.request)
+            self._put(failed)
+            return
+        self._put(
+            ResponseReceived(
+                request_id=send.request_id,
+                sender=send.to,
+                request=send.request,
+                response=response,
+            )
+        )
+
+    async def _call(self, send: Send, metadata: Metadata) -> Response:
+        """One delivery with a fresh deadline; raises `CallError`."""
+        address = await self._address(send.to)
+        method = method_of(send.request)
+        call = self._channel(address).unary_unary(f"/{SERVICE}/{method}")(
+            encode(send.request), timeout=send.timeout_ms / 1000, metadata=metadata
+        )
+        try:
+            data = await call
+            trailing = dict(await call.trailing_metadata() or ())
+            response = decode(RESPONSE_TYPES[method], data)
+        except CodecError as error:
+            raise CallError(str(error)) from error
+        except aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+                # The broker may listen elsewhere by now.
+                self._addresses.forget(send.to)
+            raise CallError(error.details()) from error
+        self._clock.observe(_lamport(trailing))
+        return response
+
+    async def _address(self, broker_id: BrokerId) -> str:
+        if self._addresses[broker_id] is None:
+            await self._look_up(broker_id)
+        address = self._addresses[broker_id]
+        if address is None:
+            raise CallError(f"broker {broker_id} is not registered")
+        return address
+
+    def _channel(self, address: str) -> aio.Channel:
+        channel = self._channels.get(address)
+        if channel is None:
+            channel = self._channels[address] = aio.insecure_channel(address, _CHANNEL_OPTIONS)
+        return channel
+
+
+def _fault_control(rules: FaultRules, identity: Identity) -> grpc.GenericRpcHandler:
+    async def add_rule(rule: control.RpcRule, _context: object) -> control.RuleStatus:
+        return rules.add(rule)
+
+    async def remove_rule(name: control.RuleName, _context: object) -> control.RuleStatus:
+        return await rules.remove(name.rule_id)
+
+    async def get_rule(name: control.RuleName, _context: object) -> control.RuleStatus:
+        return rules.get(name.rule_id)
+
+    async def get_session(_request: object, _context: object) -> control.Session:
+        session_id, password = identity()
+        return control.Session(session_id=session_id, password=password)
+
+    handlers = {
+        "AddRule": _handler(add_rule, control.RpcRule),
+        "RemoveRule": _handler(remove_rule, control.RuleName),
+        "GetRule": _handler(get_rule, control.RuleName),
+        "GetSession": _handler(get_session, control.SessionRequest),
+    }
+    return grpc.method_handlers_generic_handler(FAULT_CONTROL_SERVICE, handlers)
+
+
+def _handler(
+    function: Callable[..., Awaitable[Message]], request: type[Message]
+) -> grpc.RpcMethodHandler:
+    return grpc.unary_unary_rpc_method_handler(
+        function,
+        request_deserializer=request.FromString,
+        response_serializer=lambda message: message.SerializeToString(),
+    )
+
+
+def _lamport(metadata: dict[str, str | bytes]) -> int:
+    text = metadata.get(LAMPORT, "0")
+    return int(text) if isinstance(text, str) and text.isdigit() else 0

@@ -1,0 +1,170 @@
+"""Rules that lose, hold or repeat the requests of this broker (spec/wire/fault_control.proto).
+
+A cancelled gRPC call is not executed late by itself, so a stale command is one that is held here
+and delivered after its sender gave up (research: stalled requests).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from enum import StrEnum
+from typing import Never
+
+from impl.core.effects import Send
+from impl.core.messages import LeaderAndIsrRequest, PeerRequest, Response
+from spec.wire.fault_control_pb2 import RpcRule, RuleStatus
+
+ANY_BROKER = -1
+RULES_MAX = 1000
+
+Call = Callable[[], Awaitable[Response]]
+"""Delivers the request with a fresh deadline; raises `CallError`."""
+
+
+class CallError(Exception):
+    """A request to a peer got no answer; says why."""
+
+
+class Verb(StrEnum):
+    """What a rule does to a request."""
+
+    DROP_REQUEST = "drop_request"
+    DROP_RESPONSE = "drop_response"
+    HOLD = "hold"
+    DUPLICATE = "duplicate"
+
+
+class ActiveRule:
+    """A rule and the evidence of what it did."""
+
+    def __init__(self, rule: RpcRule) -> None:
+        self.rule = rule
+        self.verb = Verb(rule.verb)
+        self.matched = 0
+        self.held = 0
+        self.released = 0
+        self.removed = asyncio.Event()
+        self.deliveries: set[asyncio.Task[None]] = set()
+
+    def status(self) -> RuleStatus:
+        """The counters as they travel."""
+        return RuleStatus(
+            rule_id=self.rule.rule_id,
+            matched=self.matched,
+            held=self.held,
+            released=self.released,
+        )
+
+    def applies_to(self, to: int, request: PeerRequest) -> bool:
+        """True when the rule is in force for this request."""
+        rule = self.rule
+        return (
+            not self.removed.is_set()
+            and (rule.count == 0 or self.matched < rule.count)
+            and rule.to in (ANY_BROKER, to)
+            and rule.method in ("", method_of(request))
+            and (rule.topic == "" or rule.topic in _topics(request))
+        )
+
+
+class FaultRules:
+    """The rules of one broker, in the order in which they came; the first that applies decides."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, ActiveRule] = {}
+
+    def add(self, rule: RpcRule) -> RuleStatus:
+        """Put a rule in force; the status has an error instead when it cannot be."""
+        if rule.verb not in list(Verb):
+            verbs = ", ".join(Verb)
+            return _refused(rule.rule_id, f"{rule.verb!r} is no verb; choose one of {verbs}")
+        if rule.rule_id in self._rules:
+            return _refused(rule.rule_id, f"a rule {rule.rule_id!r} is or was there already")
+        if len(self._rules) >= RULES_MAX:
+            return _refused(rule.rule_id, f"there are {RULES_MAX} rules already")
+        active = self._rules[rule.rule_id] = ActiveRule(rule)
+        return active.status()
+
+    async def remove(self, rule_id: str) -> RuleStatus:
+        """Put a rule out of force; what it held has been delivered when this returns."""
+        active = self._rules.get(rule_id)
+        if active is None:
+            return _refused(rule_id, f"there is no rule {rule_id!r}")
+        active.removed.set()
+        if active.deliveries:
+            await asyncio.wait(active.deliveries)
+        return active.status()
+
+    def get(self, rule_id: str) -> RuleStatus:
+        """What a rule did so far, in force or not."""
+        active = self._rules.get(rule_id)
+        return active.status() if active else _refused(rule_id, f"there is no rule {rule_id!r}")
+
+    async def exchange(self, send: Send, call: Call) -> Response:
+        """Make the call, or what the rules make of it; a lost answer waits to be cancelled."""
+        active = self._match(send)
+        if active is None:
+            return await call()
+        active.matched += 1
+        if active.verb is Verb.DUPLICATE:
+            response = await call()
+            _later(active, _deliver(call))
+            return response
+        if active.verb is Verb.HOLD:
+            active.held += 1
+            _later(active, _deliver_late(active, call))
+        elif active.verb is Verb.DROP_RESPONSE:
+            await call()
+        return await _never()
+
+    def _match(self, send: Send) -> ActiveRule | None:
+        rules = self._rules.values()
+        return next((rule for rule in rules if rule.applies_to(send.to, send.request)), None)
+
+    async def close(self) -> None:
+        """Nothing is held or delivered any more."""
+        deliveries = [task for rule in self._rules.values() for task in rule.deliveries]
+        for task in deliveries:
+            task.cancel()
+        await asyncio.gather(*deliveries, return_exceptions=True)
+
+
+def method_of(request: PeerRequest) -> str:
+    """The method of service Replication that takes this request."""
+    return type(request).__name__.removesuffix("Request")
+
+
+def _topics(request: PeerRequest) -> set[str]:
+    if isinstance(request, LeaderAndIsrRequest):
+        return {state.topic for state in request.partitions}
+    return {request.topic}
+
+
+def _refused(rule_id: str, error: str) -> RuleStatus:
+    return RuleStatus(rule_id=rule_id, error=error)
+
+
+def _later(active: ActiveRule, delivery: Coroutine[None, None, None]) -> None:
+    task = asyncio.create_task(delivery)
+    active.deliveries.add(task)
+    task.add_done_callback(active.deliveries.discard)
+
+
+async def _deliver_late(active: ActiveRule, call: Call) -> None:
+    try:
+        await active.removed.wait()
+        with suppress(CallError):
+            await call()
+            active.released += 1
+    finally:
+        active.held -= 1
+
+
+async def _deliver(call: Call) -> None:
+    with suppress(CallError):
+        await call()
+
+
+async def _never() -> Never:
+    await asyncio.Future()
+    raise AssertionError("nobody completes this future")

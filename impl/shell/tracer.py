@@ -1,0 +1,82 @@
+"""Writes the trace of one broker: each line with one `write`, so that a kill loses none (DESIGN 5).
+
+Also keeps the Lamport clock, which every line and every message carries.
+"""
+
+import os
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from impl.trace_lines import Line, node_name
+from spec.trace import TraceEvent, encode
+from spec.vocabulary import BrokerId
+
+INCARNATIONS_MAX = 100_000
+
+
+class LamportClock:
+    """Counts events so that what happened before has the smaller number."""
+
+    def __init__(self) -> None:
+        self._now = 0
+
+    def tick(self) -> int:
+        """The number of an event that happens now: a line, or a message that leaves."""
+        self._now += 1
+        return self._now
+
+    def observe(self, other: int) -> None:
+        """A message with this number arrived: all that follows is later."""
+        self._now = max(self._now, other)
+
+
+class Tracer:
+    """The trace file of one start of one broker."""
+
+    def __init__(self, folder: Path, run_id: str, broker_id: BrokerId) -> None:
+        """Begin the file of the next incarnation in `folder`; raises `OSError`."""
+        self.clock = LamportClock()
+        self._run_id = run_id
+        self._node = node_name(broker_id)
+        self._seq = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        self.incarnation, self._file = _begin_file(folder, self._node)
+
+    def write(self, line: Line, mono_ns: int | None = None) -> None:
+        """Add one line; `mono_ns` is given when it was told elsewhere before."""
+        fields: dict[str, Any] = line
+        event = TraceEvent(
+            run_id=self._run_id,
+            node=self._node,
+            incarnation=self.incarnation,
+            seq=self._seq,
+            mono_ns=time.monotonic_ns() if mono_ns is None else mono_ns,
+            wall_ns=time.time_ns(),
+            lamport=self.clock.tick(),
+            **fields,
+        )
+        text = encode(event)
+        written = os.write(self._file, text)
+        if written != len(text):
+            raise OSError(f"only {written} of {len(text)} bytes of a trace line could be written")
+        self._seq += 1
+
+    def close(self) -> None:
+        """The file is complete."""
+        os.close(self._file)
+
+
+def _begin_file(folder: Path, node: str) -> tuple[int, int]:
+    pattern = re.compile(rf"trace-{re.escape(node)}-(\d+)\.ndjson")
+    found = (pattern.fullmatch(path.name) for path in folder.iterdir())
+    last = max((int(match[1]) for match in found if match), default=0)
+    for incarnation in range(last + 1, INCARNATIONS_MAX):
+        path = folder / f"trace-{node}-{incarnation}.ndjson"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        try:
+            return incarnation, os.open(path, flags, 0o644)
+        except FileExistsError:
+            continue  # another process of this broker begins at the same time
+    raise OSError(f"{folder} holds {INCARNATIONS_MAX} traces of {node}; give an empty folder")
