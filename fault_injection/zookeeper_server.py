@@ -8,10 +8,12 @@ import errno
 import importlib.util
 import socket
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from fault_injection.supervisor import ManagedProcess, Supervisor
-from fault_injection.zookeeper_address import ZooKeeperError
+from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
+from fault_injection.zookeeper_client import ZooKeeperClient
 from spec.java import find_java
 
 HOST = "127.0.0.1"
@@ -202,6 +204,26 @@ def four_letter_word(endpoint: tuple[str, int], word: str, timeout_s: float) -> 
         while chunk := connection.recv(4096):
             answer += chunk
     return answer.decode(errors="replace")
+
+
+def check_external(address: str, deadline_s: float = 10.0) -> ZooKeeperAddress:
+    """Make sure that a ZooKeeper serves at `HOST:PORT/chroot`; the chroot exists at return.
+
+    Raises `AddressError` for another form, `ZooKeeperError` when nobody answers in `deadline_s`.
+    """
+    where = ZooKeeperAddress.parse(address)
+    server = replace(where, chroot="")
+    try:
+        socket.create_connection(where.endpoint, deadline_s).close()
+    except OSError as error:
+        reason = error.strerror or "no answer"
+        raise ZooKeeperError(
+            f"no ZooKeeper answers at {server}: {reason}; check the address and that it runs"
+        ) from error
+    with ZooKeeperClient(str(server), deadline_s=deadline_s) as client:
+        if where.chroot:
+            client.create_path(where.chroot)
+    return where
 
 
 def _configuration(port: int) -> str:
