@@ -58,6 +58,7 @@ class Membership:
         self.is_registered = False
         self.active_controller_id = NO_BROKER
         """As last read in ZooKeeper (CTL-004)."""
+        self._is_joining = False
         self._is_standing = False
         self._again_ms: int | None = None
 
@@ -65,8 +66,9 @@ class Membership:
         """A new session: nothing of the old one is left, register anew."""
         self.session_id = session_id
         self.is_registered = False
+        self._is_joining = False
         self._is_standing = False
-        self._outbox.run(self._join())
+        self._join()
 
     def on_session_lost(self) -> None:
         """No session, no office. Replicas go on as they are: the protocol fences zombies."""
@@ -78,8 +80,8 @@ class Membership:
         """A znode of the membership changed."""
         if path == CONTROLLER:
             self._stand()
-        elif path == broker_path(self._config.broker_id) and not self.is_registered:
-            self._outbox.run(self._join())
+        elif path == broker_path(self._config.broker_id):
+            self._join()
 
     def tick(self) -> None:
         """What failed with the connection is tried again."""
@@ -91,28 +93,38 @@ class Membership:
         if self.is_registered and self._broker.is_ready:
             self._stand()
         else:
-            self._outbox.run(self._join())
+            self._join()
 
     def _again(self) -> None:
         self._again_ms = self._outbox.now_ms + self._config.retry_ms
 
     # Registration and start (V3 E)
 
-    def _join(self) -> Script:
+    def _join(self) -> None:
+        is_member = self.is_registered and self._broker.is_ready
+        if not self._is_joining and not is_member:
+            self._is_joining = True
+            self._outbox.run(self._register_and_read())
+
+    def _register_and_read(self) -> Script:
         session_id = self.session_id
         if not self.is_registered:
             registered = yield from self._register(session_id)
-            if not registered or self.session_id != session_id:
+            if self.session_id != session_id:
+                return
+            self._is_joining = registered
+            if not registered:
                 return
         if not self._broker.is_ready:
             ready = yield from self._read_own_partitions()
             if self.session_id != session_id:
                 return
-            if not ready:
-                self._again()
-                return
-            self._broker.is_ready = True
-        self._stand()
+            self._broker.is_ready = ready
+        self._is_joining = False
+        if self._broker.is_ready:
+            self._stand()
+        else:
+            self._again()
 
     def _register(self, session_id: SessionId) -> Generator[Ask, Answer, bool]:
         """The registration is this session's; an older one is waited out (START-005)."""

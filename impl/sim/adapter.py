@@ -1,0 +1,52 @@
+"""How the conformance suite reaches the simulator: by name, at run time.
+
+The target is called `python:impl.sim.adapter`. Everything that crosses is plain: numbers, names
+and events of `spec.trace`.
+"""
+
+from impl.core.mutants import MUTANTS, Mutant
+from impl.sim.options import swarm
+from impl.sim.run import run
+from spec.trace import TraceEvent
+from spec.vocabulary import ProtocolLevel
+
+
+def simulate(seed: int, *, level: int, mutant: str | None = None) -> list[TraceEvent]:
+    """The trace of the run that belongs to `seed`.
+
+    Raises `ValueError` with one sentence for an unknown level or mutant.
+    """
+    options = swarm(seed, level=_level(level), mutant=_mutant(mutant))
+    name = f"sim-{seed}-level-{level}" + (f"-{mutant}" if mutant else "")
+    return run(options, name)
+
+
+def mutants() -> list[dict[str, object]]:
+    """What can be made wrong on purpose, and which checks must see it."""
+    return [
+        {
+            "mutant": record.mutant.value,
+            "rule": record.rule,
+            "requirement": record.requirement,
+            "caught_by": sorted(invariant.value for invariant in record.caught_by),
+        }
+        for record in MUTANTS
+    ]
+
+
+def _level(level: int) -> ProtocolLevel:
+    try:
+        return ProtocolLevel(level)
+    except ValueError:
+        known = ", ".join(f"{known:d}" for known in ProtocolLevel)
+        raise ValueError(f"level {level} is not implemented; choose one of {known}") from None
+
+
+def _mutant(name: str | None) -> Mutant | None:
+    if name is None:
+        return None
+    try:
+        return Mutant(name)
+    except ValueError:
+        known = ", ".join(Mutant)
+        raise ValueError(f"unknown mutant {name!r}; choose one of {known}") from None

@@ -1,0 +1,268 @@
+"""Simulated clients: each does one operation after the other and records what it saw.
+
+They route by trying: whoever answers that it does not lead makes them ask another broker, so that
+zombie leaders are asked as well.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from impl.core.messages import (
+    ACKS_ALL,
+    CreateTopicRequest,
+    CreateTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    ProduceRequest,
+    ProduceResponse,
+    Request,
+    Response,
+)
+from impl.sim.cluster import CLIENT, Cluster
+from impl.trace_lines import Line
+from spec.trace import Kind
+from spec.vocabulary import BrokerId, ErrorCode, Offset, Outcome
+from spec.znodes import TopicPartition
+
+TIMEOUT_MS = 1_500
+PRODUCE_TIMEOUT_MS = 1_200
+FETCH_RECORDS = 500
+
+
+class Client:
+    """One client process: requests in turn, each with a deadline."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.cluster = cluster
+        self.name = name
+        self.random: Random = cluster.random(name)
+        self.trace = cluster.recorder.node(name)
+        self.is_stopped = False
+        self._leaders: dict[TopicPartition, BrokerId] = {}
+        self._op_id = 0
+
+    def guess(self, key: TopicPartition) -> BrokerId:
+        """Who is asked next about the partition."""
+        if key not in self._leaders:
+            self._leaders[key] = self.random.choice(sorted(self.cluster.disks))
+        return self._leaders[key]
+
+    def forget(self, key: TopicPartition) -> None:
+        """The broker asked last does not lead, or did not answer."""
+        self._leaders.pop(key, None)
+
+    def later(self, callback: Callable[[], None]) -> None:
+        """Think, then go on unless stopped."""
+        delay_ms = self.random.randint(*self.cluster.options.think_ms)
+        self.cluster.scheduler.after_ms(delay_ms, lambda: None if self.is_stopped else callback())
+
+    def ask(self, to: BrokerId, request: Request, then: Callable[[Response | None], None]) -> None:
+        """Send one request; `then` runs exactly once, with None when no answer came in time."""
+        pending = [True]
+
+        def finish(response: Response | None, lamport: int) -> None:
+            if pending:
+                pending.clear()
+                self.trace.observe(lamport)
+                then(response)
+
+        self.cluster.send_request(
+            sender=CLIENT,
+            receiver=to,
+            request=request,
+            lamport=self.trace.lamport,
+            on_answer=finish,
+        )
+        self.cluster.scheduler.after_ms(TIMEOUT_MS, lambda: finish(None, 0))
+
+    def begin(self, line: Line) -> "Operation":
+        """Record the invocation, before its request leaves."""
+        self._op_id += 1
+        line = {"op_id": self._op_id, **line}
+        inv_ns = self.trace.now_ns()
+        self.trace.write({"kind": Kind.INVOKE, **line}, inv_ns)
+        return Operation(self, line, inv_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation whose invocation is recorded."""
+
+    client: Client
+    line: Line
+    inv_ns: int
+
+    def end(self, outcome: Outcome, fields: Line) -> None:
+        """Record the completion."""
+        told = {name: value for name, value in fields.items() if value not in (None, -1)}
+        ending: Line = {"kind": Kind.COMPLETE, "inv_ns": self.inv_ns, "outcome": outcome}
+        self.client.trace.write({**self.line, **told, **ending})
+
+
+class Producer(Client):
+    """Appends unique values with acks=all to partitions in random order."""
+
+    def __init__(self, cluster: Cluster, name: str, keys: list[TopicPartition]) -> None:
+        super().__init__(cluster, name)
+        self._keys = keys
+        self._sequence = 0
+
+    def produce(self) -> None:
+        """Append one value; go on after the answer."""
+        key = self.random.choice(self._keys)
+        self._sequence += 1
+        value = f"{self.name}/{self._sequence}/1"
+        operation = self.begin(
+            {
+                "action": "Produce",
+                "topic": key.topic,
+                "partition": key.partition,
+                "acks": ACKS_ALL,
+                "values": [value],
+            }
+        )
+        request = ProduceRequest(
+            topic=key.topic,
+            partition=key.partition,
+            acks=ACKS_ALL,
+            values=(value,),
+            timeout_ms=PRODUCE_TIMEOUT_MS,
+        )
+
+        def end(response: Response | None) -> None:
+            self._end(operation, key, response)
+            self.later(self.produce)
+
+        self.ask(self.guess(key), request, end)
+
+    def _end(self, operation: Operation, key: TopicPartition, response: Response | None) -> None:
+        if not isinstance(response, ProduceResponse):
+            self.forget(key)
+            operation.end(Outcome.INDEFINITE, {"error_code": ErrorCode.REQUEST_TIMED_OUT.value})
+            return
+        fields: Line = {"broker_id": response.broker_id, "leader_epoch": response.leader_epoch}
+        if response.error_code is ErrorCode.NONE:
+            fields |= {
+                "offset": response.base_offset,
+                "high_watermark": response.high_watermark,
+            }
+            operation.end(Outcome.OK, fields)
+            return
+        self.forget(key)
+        indefinite = response.error_code.is_indefinite
+        fields["error_code"] = response.error_code.value
+        operation.end(Outcome.INDEFINITE if indefinite else Outcome.DEFINITE_ERROR, fields)
+
+
+class Consumer(Client):
+    """Reads each partition from its start, and begins again now and then."""
+
+    def __init__(self, cluster: Cluster, name: str, keys: list[TopicPartition]) -> None:
+        super().__init__(cluster, name)
+        self._keys = keys
+        self._offsets = dict.fromkeys(keys, Offset(0))
+
+    def consume(self) -> None:
+        """Fetch once; go on after the answer."""
+        key = self.random.choice(self._keys)
+        if self.random.random() < 0.02:
+            self._offsets[key] = Offset(0)
+        self.fetch(key, self._offsets[key], lambda answer: self._went(key, answer))
+
+    def _went(self, key: TopicPartition, answer: FetchResponse | None) -> None:
+        if answer is not None:
+            self._offsets[key] = Offset(answer.fetch_offset + len(answer.records))
+        self.later(self.consume)
+
+    def fetch(
+        self, key: TopicPartition, offset: Offset, then: Callable[[FetchResponse | None], None]
+    ) -> None:
+        """Fetch from `offset`; `then` gets the answer, or None after an error."""
+        line: Line = {"action": "Fetch", "topic": key.topic, "partition": key.partition}
+        operation = self.begin({**line, "offset": offset})
+        request = FetchRequest(
+            topic=key.topic,
+            partition=key.partition,
+            fetch_offset=offset,
+            max_records=FETCH_RECORDS,
+        )
+        self.ask(self.guess(key), request, lambda answer: then(self._end(operation, key, answer)))
+
+    def _end(
+        self, operation: Operation, key: TopicPartition, response: Response | None
+    ) -> FetchResponse | None:
+        if not isinstance(response, FetchResponse):
+            self.forget(key)
+            error = ErrorCode.REQUEST_TIMED_OUT.value
+            operation.end(Outcome.DEFINITE_ERROR, {"error_code": error})
+            return None
+        fields: Line = {
+            "broker_id": response.broker_id,
+            "leader_epoch": response.leader_epoch,
+            "high_watermark": response.high_watermark,
+            "log_end_offset": response.log_end_offset,
+        }
+        if response.error_code is not ErrorCode.NONE:
+            self.forget(key)
+            fields["error_code"] = response.error_code.value
+            operation.end(Outcome.DEFINITE_ERROR, fields)
+            return None
+        fields["values"] = [record.value for record in response.records]
+        fields["record_epochs"] = [record.leader_epoch for record in response.records]
+        operation.end(Outcome.OK, fields)
+        return response
+
+
+class FinalReader(Consumer):
+    """Reads every partition from its start to its high watermark, once all is healed."""
+
+    def __init__(self, cluster: Cluster, keys: list[TopicPartition]) -> None:
+        super().__init__(cluster, "client-final", keys)
+        self._left = list(keys)
+
+    @property
+    def is_done(self) -> bool:
+        """True when every partition has been read."""
+        return not self._left
+
+    def read_all(self) -> None:
+        """Begin with the first partition."""
+        self._read(Offset(0))
+
+    def _read(self, offset: Offset) -> None:
+        key = self._left[0]
+
+        def then(answer: FetchResponse | None) -> None:
+            if answer is None:
+                self.later(lambda: self._read(offset))
+                return
+            end = Offset(answer.fetch_offset + len(answer.records))
+            if end < answer.high_watermark:
+                self._read(end)
+                return
+            self._left.pop(0)
+            if self._left:
+                self._read(Offset(0))
+
+        self.fetch(key, offset, then)
+
+
+class TopicCreator(Client):
+    """Creates one topic on all brokers, and asks until it exists."""
+
+    def __init__(self, cluster: Cluster, topic: str, partitions: int) -> None:
+        super().__init__(cluster, "client-admin")
+        self._request = CreateTopicRequest(
+            topic=topic, partition_count=partitions, replication_factor=cluster.options.brokers
+        )
+
+    def create(self) -> None:
+        """Ask any broker."""
+
+        def then(response: Response | None) -> None:
+            exists = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+            if not isinstance(response, CreateTopicResponse) or response.error_code not in exists:
+                self.cluster.scheduler.after_ms(100, self.create)
+
+        self.ask(self.random.choice(sorted(self.cluster.disks)), self._request, then)

@@ -1,0 +1,226 @@
+"""A whole cluster in one thread: brokers, ZooKeeper, network, clients and faults under one seed."""
+
+from collections.abc import Callable
+from random import Random
+
+from fault_injection.faults import ClusterView
+from impl.core.config import Config
+from impl.core.events import WatchFired
+from impl.core.messages import Request, Response
+from impl.core.replica import Replica, Role
+from impl.sim.disk import SimDisk
+from impl.sim.network import Network
+from impl.sim.options import Options
+from impl.sim.process import Process
+from impl.sim.recorder import Recorder
+from impl.sim.scheduler import Scheduler
+from impl.sim.zookeeper import SimZooKeeper, Transaction
+from impl.trace_lines import Line, node_name
+from spec.trace import Kind
+from spec.vocabulary import BrokerId, SessionId
+from spec.znodes import (
+    CONTROLLER,
+    PERSISTENT_PATHS,
+    TOPICS,
+    LeaderAndIsr,
+    TopicPartition,
+    leader_and_isr_path,
+    parse_controller,
+    parse_leader_and_isr,
+    parse_topic,
+    topic_path,
+)
+
+ZOOKEEPER_TICK_MS = 100
+CLIENT = -2
+"""The sender of requests that are no broker's."""
+
+OnAnswer = Callable[[Response | None, int], None]
+"""Takes the response, None if the connection was refused, and its sender's Lamport clock."""
+
+
+class Cluster:
+    """Brokers that may live, stand still or be dead, and the world between them."""
+
+    def __init__(self, options: Options, run_id: str) -> None:
+        self.options = options
+        self.scheduler = Scheduler()
+        self.recorder = Recorder(run_id, self.scheduler)
+        self.malformed: list[str] = []
+        self.network = Network(self.random("network"), options.weather)
+        self._zookeeper_trace = self.recorder.node("zookeeper")
+        self.zookeeper = SimZooKeeper(
+            now_ms=lambda: self.scheduler.now_ms,
+            on_watch=self._on_watch,
+            on_session_end=self._on_session_end,
+            on_transaction=self._on_transaction,
+        )
+        self.zookeeper.ensure(PERSISTENT_PATHS)
+        self.disks = {BrokerId(i + 1): SimDisk() for i in range(options.brokers)}
+        self.processes: dict[BrokerId, Process] = {}
+        self._starts = dict.fromkeys(self.disks, 0)
+        for broker_id in sorted(self.disks):
+            self.start(broker_id)
+        self._tick_zookeeper()
+
+    def random(self, purpose: str) -> Random:
+        """A source of chance of its own for each purpose, so that one does not disturb another."""
+        return Random(f"{self.options.seed}/{purpose}")
+
+    # Processes
+
+    def start(self, broker_id: BrokerId) -> None:
+        """The broker runs (again) on its disk."""
+        self._starts[broker_id] += 1
+        incarnation = self._starts[broker_id]
+        options = self.options
+        config = Config(
+            broker_id=broker_id,
+            port=9000 + broker_id,
+            level=options.level,
+            replica_lag_time_ms=options.replica_lag_time_ms,
+            checkpoint_ms=options.checkpoint_ms,
+            min_insync_replicas=options.min_insync_replicas,
+            mutant=options.mutant,
+        )
+        self.processes[broker_id] = Process(
+            self,
+            config,
+            self.disks[broker_id],
+            self.recorder.node(node_name(broker_id), incarnation),
+            self.random(f"broker-{broker_id}-{incarnation}"),
+        )
+
+    def break_connection(self, broker_id: BrokerId) -> None:
+        """The broker's connection to ZooKeeper is gone; its session is not."""
+        self.processes[broker_id].zookeeper.break_connection()
+
+    # ZooKeeper
+
+    def _tick_zookeeper(self) -> None:
+        self.zookeeper.end_silent_sessions()
+        self.scheduler.after_ms(ZOOKEEPER_TICK_MS, self._tick_zookeeper)
+
+    def _owner(self, session_id: SessionId) -> Process | None:
+        owners = (p for p in self.processes.values() if p.zookeeper.session_id == session_id)
+        return next(owners, None)
+
+    def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
+        owner = self._owner(session_id)
+        if owner is not None:
+            owner.zookeeper.on_watch(event)
+
+    def _on_session_end(self, session_id: SessionId) -> None:
+        owner = self._owner(session_id)
+        if owner is not None:
+            owner.zookeeper.on_session_end()
+
+    def _on_transaction(self, transaction: Transaction) -> None:
+        line: Line = {
+            "kind": Kind.ZOOKEEPER,
+            "action": transaction.action,
+            "zxid": transaction.zxid,
+            "session_id": transaction.session_id,
+            "path": transaction.path,
+            "znode_version": transaction.znode_version,
+        }
+        if transaction.data is not None:
+            line["data"] = transaction.data.decode()
+        self._zookeeper_trace.write(line)
+
+    # Network
+
+    def send_request(
+        self,
+        *,
+        sender: int,
+        receiver: BrokerId,
+        request: Request,
+        lamport: int,
+        on_answer: OnAnswer,
+    ) -> None:
+        """Carry the request to the receiver, and its answer back, as the network pleases."""
+
+        def deliver() -> None:
+            process = self.processes.get(receiver)
+            if process is None or not process.is_alive:
+                self.scheduler.after_us(self.network.delay_us(), lambda: on_answer(None, 0))
+                return
+            process.receive(request, lamport, answer)
+
+        def answer(response: Response, answer_lamport: int) -> None:
+            if drops_response or self.network.loses():
+                return
+            delay_us = self.network.delay_us()
+            self.scheduler.after_us(delay_us, lambda: on_answer(response, answer_lamport))
+
+        rule = self.network.rule_for(sender, receiver, request)
+        drops_response = rule is not None and rule.verb == "drop_response"
+        if rule is not None and rule.verb == "drop_request":
+            return
+        if rule is not None and rule.verb == "hold":
+            rule.held.append(deliver)
+            return
+        doubled = self.network.duplicates() or (rule is not None and rule.verb == "duplicate")
+        for _ in range(2 if doubled else 1):
+            if not self.network.loses():
+                self.scheduler.after_us(self.network.delay_us(), deliver)
+
+    # What the harness sees
+
+    def view(self) -> ClusterView:
+        """Who plays which role, as ZooKeeper shows it."""
+        assigned = self.assignments()
+        states = {key: self.state(key) for key in assigned}
+        holder = self.zookeeper.peek(CONTROLLER)
+        return ClusterView(
+            controller_id=(
+                parse_controller(CONTROLLER, holder.data).brokerid if holder.stat else None
+            ),
+            leaders={key: state[0].leader for key, state in states.items() if state},
+            assigned_replicas={key: tuple(replicas) for key, replicas in assigned.items()},
+        )
+
+    def assignments(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+        """Every partition's replicas."""
+        return {
+            TopicPartition(topic, partition): replicas
+            for topic in self.zookeeper.children(TOPICS)
+            for partition, replicas in parse_topic(
+                topic, self.zookeeper.peek(topic_path(topic)).data
+            ).items()
+        }
+
+    def state(self, key: TopicPartition) -> tuple[LeaderAndIsr, int] | None:
+        """What ZooKeeper holds about a partition, and its version."""
+        path = leader_and_isr_path(key)
+        znode = self.zookeeper.peek(path)
+        if znode.stat is None:
+            return None
+        return parse_leader_and_isr(path, znode.data), znode.stat.version
+
+    def is_converged(self) -> bool:
+        """Every partition has its leader and full ISR, and all replicas hold it, committed."""
+        assigned = self.assignments()
+        return bool(assigned) and all(self._is_settled(key, assigned[key]) for key in assigned)
+
+    def _is_settled(self, key: TopicPartition, assigned: tuple[BrokerId, ...]) -> bool:
+        known = self.state(key)
+        if known is None or known[0].isr != frozenset(assigned):
+            return False
+        replicas = [self._replica(broker_id, key) for broker_id in assigned]
+        if any(replica is None for replica in replicas):
+            return False
+        leader = self._replica(known[0].leader, key)
+        if leader is None or leader.role is not Role.LEADER or leader.is_fenced:
+            return False
+        ends = {replica.log_end_offset for replica in replicas if replica}
+        marks = {replica.high_watermark for replica in replicas if replica}
+        epochs = {replica.leader_epoch for replica in replicas if replica}
+        return ends == marks == {leader.log_end_offset} and epochs == {known[0].leader_epoch}
+
+    def _replica(self, broker_id: BrokerId, key: TopicPartition) -> Replica | None:
+        process = self.processes.get(broker_id)
+        if process is None or not process.is_alive or process.is_paused:
+            return None
+        return process.node.broker.replicas.get(key)

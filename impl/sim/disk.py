@@ -1,0 +1,59 @@
+"""What survives a broker's crash: records and checkpoints. Nothing that was written is lost.
+
+A process that dies leaves its writes with the operating system; a host that loses power does not,
+and that fault is not simulated here.
+"""
+
+from impl.core.messages import Record
+from impl.core.replica import RecoveredLog
+from spec.vocabulary import LeaderEpoch, Offset
+from spec.znodes import TopicPartition
+
+
+class SimDisk:
+    """The data directory of one broker."""
+
+    def __init__(self) -> None:
+        self._logs: dict[TopicPartition, list[Record]] = {}
+        self._high_watermarks: dict[TopicPartition, Offset] = {}
+
+    def start_log(self, key: TopicPartition) -> None:
+        """The partition has a log, empty if new."""
+        self._logs.setdefault(key, [])
+
+    def append(self, key: TopicPartition, base_offset: Offset, records: tuple[Record, ...]) -> None:
+        """The records follow what is there."""
+        log = self._logs.setdefault(key, [])
+        assert len(log) == base_offset, f"{key}: appends at {base_offset} to {len(log)} records"
+        log.extend(records)
+
+    def truncate(self, key: TopicPartition, offset: Offset) -> None:
+        """Records from `offset` on are gone."""
+        del self._logs[key][offset:]
+
+    def read(self, key: TopicPartition, start: Offset, end: Offset) -> tuple[Record, ...]:
+        """The records `[start, end)`."""
+        records = tuple(self._logs.get(key, [])[start:end])
+        assert len(records) == end - start, f"{key}: [{start}, {end}) is not in the log"
+        return records
+
+    def checkpoint(self, key: TopicPartition, high_watermark: Offset) -> None:
+        """The high watermark is kept for the next start."""
+        self._high_watermarks[key] = high_watermark
+
+    def recover(self) -> dict[TopicPartition, RecoveredLog]:
+        """What a starting broker finds."""
+        return {key: self._recovered(key) for key in sorted(self._logs)}
+
+    def _recovered(self, key: TopicPartition) -> RecoveredLog:
+        log = self._logs[key]
+        end = Offset(len(log))
+        starts: dict[LeaderEpoch, Offset] = {}
+        for offset, record in enumerate(log):
+            starts.setdefault(record.leader_epoch, Offset(offset))
+        checkpoint = self._high_watermarks.get(key, Offset(0))
+        return RecoveredLog(
+            log_end_offset=end,
+            high_watermark=min(checkpoint, end),
+            epoch_starts=tuple(starts.items()),
+        )

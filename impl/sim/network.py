@@ -1,0 +1,98 @@
+"""The network between brokers and clients: delay, loss, duplication, and rules of the faults.
+
+A rule is what the interceptor of a real broker obeys (`spec/wire/fault_control.proto`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+from impl.core.messages import LeaderAndIsrRequest, Request
+
+REQUEST_SUFFIX = "Request"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weather:
+    """How bad the network is in one run; probabilities per message."""
+
+    delay_us: tuple[int, int] = (200, 3_000)
+    slow: float = 0.0
+    """Share of messages that take up to `slow_us` instead."""
+    slow_us: int = 400_000
+    loss: float = 0.0
+    duplication: float = 0.0
+
+
+@dataclass(slots=True)
+class Rule:
+    """One active fault on requests of one sender."""
+
+    method: str
+    """Empty: every method."""
+    sender: int
+    receiver: int
+    """-1: every receiver."""
+    topic: str
+    verb: str
+    count: int
+    """How many requests it applies to; 0: all."""
+    matched: int = 0
+    held: list[Callable[[], None]] = field(default_factory=list)
+
+    def matches(self, sender: int, receiver: int, request: Request) -> bool:
+        """True when the rule applies to this request; counts it."""
+        if sender != self.sender or self.receiver not in (-1, receiver):
+            return False
+        if self.method not in ("", method_of(request)):
+            return False
+        if self.topic and self.topic not in topics_of(request):
+            return False
+        if self.count and self.matched >= self.count:
+            return False
+        self.matched += 1
+        return True
+
+
+class Network:
+    """Draws what happens to each message."""
+
+    def __init__(self, random: Random, weather: Weather) -> None:
+        self._random = random
+        self.weather = weather
+        self.rules: list[Rule] = []
+
+    def rule_for(self, sender: int, receiver: int, request: Request) -> Rule | None:
+        """The first rule that applies, or None."""
+        return next((r for r in self.rules if r.matches(sender, receiver, request)), None)
+
+    def delay_us(self) -> int:
+        """How long a message is under way."""
+        if self._random.random() < self.weather.slow:
+            return self._random.randint(self.weather.delay_us[1], self.weather.slow_us)
+        return self._random.randint(*self.weather.delay_us)
+
+    def loses(self) -> bool:
+        """True when this message never arrives."""
+        return self._random.random() < self.weather.loss
+
+    def duplicates(self) -> bool:
+        """True when this message arrives twice."""
+        return self._random.random() < self.weather.duplication
+
+    def calm(self) -> None:
+        """From now on nothing is lost, late or doubled."""
+        self.weather = Weather(delay_us=self.weather.delay_us)
+
+
+def method_of(request: Request) -> str:
+    """The name of the request's RPC, as in `service Replication`."""
+    return type(request).__name__.removesuffix(REQUEST_SUFFIX)
+
+
+def topics_of(request: Request) -> set[str]:
+    """The topics that a request is about."""
+    if isinstance(request, LeaderAndIsrRequest):
+        return {command.topic for command in request.partitions}
+    topic = getattr(request, "topic", None)
+    return {topic} if topic else set()

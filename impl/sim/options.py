@@ -1,0 +1,76 @@
+"""What one simulated run is like: drawn from its seed, so that runs differ in kind (swarm testing).
+
+Some runs have much loss and few faults, others the reverse; a bug that needs calm is found too.
+"""
+
+from dataclasses import dataclass
+from random import Random
+
+from fault_injection.faults import ALL_KINDS
+from fault_injection.schedule import Schedule, generate
+from impl.core.mutants import Mutant
+from impl.sim.network import Weather
+from spec.vocabulary import ProtocolLevel
+
+CALM = Weather()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """One run. Times in virtual milliseconds."""
+
+    seed: int
+    level: ProtocolLevel
+    mutant: Mutant | None = None
+    brokers: int = 3
+    partitions: int = 1
+    producers: int = 2
+    consumers: int = 1
+    duration_ms: int = 12_000
+    settle_ms: int = 20_000
+    """How long healing may take before the run counts as not converged."""
+    session_timeout_ms: int = 1_200
+    replica_lag_time_ms: int = 900
+    checkpoint_ms: int = 500
+    min_insync_replicas: int = 1
+    think_ms: tuple[int, int] = (1, 60)
+    """Between two operations of one client."""
+    connection_breaks: float = 0.0
+    """Per broker and second: how often its connection to ZooKeeper breaks."""
+    weather: Weather = CALM
+    schedule: Schedule
+
+
+def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> Options:
+    """The run that belongs to `seed`; the level and the mutant change nothing else of it."""
+    random = Random(f"{seed}/options")
+    duration_ms = random.choice((6_000, 9_000, 12_000))
+    session_timeout_ms = random.choice((600, 1_200))
+    kinds = [kind for kind in sorted(ALL_KINDS) if random.random() < 0.6]
+    schedule = generate(
+        random.randrange(2**31),
+        brokers=[1, 2, 3],
+        duration_ms=duration_ms,
+        session_timeout_ms=session_timeout_ms,
+        kinds=kinds or ALL_KINDS,
+    )
+    return Options(
+        seed=seed,
+        level=level,
+        mutant=mutant,
+        partitions=random.choice((1, 1, 2)),
+        producers=random.choice((1, 2, 3)),
+        duration_ms=duration_ms,
+        session_timeout_ms=session_timeout_ms,
+        replica_lag_time_ms=random.choice((300, 900, 2_000)),
+        checkpoint_ms=random.choice((100, 500, 5_000)),
+        min_insync_replicas=random.choice((1, 1, 2)),
+        think_ms=random.choice(((1, 20), (5, 100), (50, 400))),
+        connection_breaks=random.choice((0.0, 0.0, 0.2)),
+        weather=Weather(
+            slow=random.choice((0.0, 0.01, 0.05)),
+            loss=random.choice((0.0, 0.0, 0.01, 0.05)),
+            duplication=random.choice((0.0, 0.0, 0.02)),
+        ),
+        schedule=schedule,
+    )

@@ -1,0 +1,233 @@
+"""One simulated broker process: the core's node, performed in virtual time.
+
+A process can be paused (what happens to it waits), killed (also between two effects of one step)
+and started again on its disk.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from random import Random
+from typing import TYPE_CHECKING
+
+from impl.core.config import Config
+from impl.core.effects import (
+    ActionTaken,
+    AppendRecords,
+    CheckpointHighWatermark,
+    Effect,
+    ListChildren,
+    ReadZnodes,
+    Reply,
+    ReplyRecords,
+    ReportMalformed,
+    Send,
+    StartLog,
+    TruncateRecords,
+    WriteZnodes,
+)
+from impl.core.events import (
+    Event,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    Tick,
+    ZooKeeperEvent,
+)
+from impl.core.messages import PeerRequest, Request, Response
+from impl.core.node import Node
+from impl.sim.disk import SimDisk
+from impl.sim.recorder import NodeTrace
+from impl.sim.zookeeper_client import ZkClient
+from impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
+from spec.vocabulary import BrokerId
+
+if TYPE_CHECKING:
+    from impl.sim.cluster import Cluster
+
+TICK_MS = 20
+CRASH_WITHIN_MS = 60
+"""A kill strikes inside the next step within this time, else between two steps."""
+
+Answer = Callable[[Response, int], None]
+"""Takes a response and the Lamport clock of its sender."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    to: BrokerId
+    request: PeerRequest
+
+
+class Process:
+    """One incarnation of one broker."""
+
+    def __init__(
+        self, cluster: "Cluster", config: Config, disk: SimDisk, trace: NodeTrace, random: Random
+    ) -> None:
+        self.cluster = cluster
+        self.config = config
+        self.broker_id = config.broker_id
+        self.trace = trace
+        self.is_alive = True
+        self.is_paused = False
+        self._disk = disk
+        self._random = random
+        self._deferred: list[Callable[[], None]] = []
+        self._effects_left: int | None = None
+        self._sent: dict[int, _Sent] = {}
+        self._answers: dict[int, Answer] = {}
+        self._tokens = 0
+        self._znodes = ZnodeTrace(config.broker_id)
+        trace.write(node_started(config.broker_id))
+        recovered = disk.recover()
+        for key, log in recovered.items():
+            trace.write(
+                log_recovered(config.broker_id, key, log.log_end_offset, log.high_watermark)
+            )
+        self.node = Node(config, recovered)
+        self.zookeeper = ZkClient(
+            scheduler=cluster.scheduler,
+            server=cluster.zookeeper,
+            random=random,
+            timeout_ms=cluster.options.session_timeout_ms,
+            gate=self.gate,
+            deliver=self._on_zookeeper,
+        )
+        self.zookeeper.start()
+        cluster.scheduler.after_us(random.randint(0, TICK_MS * 1000), self._tick)
+
+    # Life
+
+    def gate(self, callback: Callable[[], None]) -> None:
+        """Run `callback` now, after the pause, or never if the process is dead by then."""
+        if not self.is_alive:
+            return
+        if self.is_paused:
+            self._deferred.append(callback)
+            return
+        callback()
+
+    def pause(self) -> None:
+        """The process stands still."""
+        self.is_paused = True
+
+    def resume(self) -> None:
+        """The process goes on, with all that came meanwhile, in order."""
+        self.is_paused = False
+        deferred, self._deferred = self._deferred, []
+        for callback in deferred:
+            self.gate(callback)
+
+    def kill(self) -> None:
+        """The process dies in the middle of its next step, or soon."""
+        self._effects_left = self._random.randint(0, 6)
+        self.cluster.scheduler.after_ms(CRASH_WITHIN_MS, self.die)
+
+    def die(self) -> None:
+        """The process is gone; its disk stays."""
+        if not self.is_alive:
+            return
+        self.is_alive = False
+        self.zookeeper.close()
+
+    # Steps
+
+    def _tick(self) -> None:
+        if not self.is_alive:
+            return
+        if not self.is_paused:
+            self.step(Tick())
+        self.cluster.scheduler.after_ms(TICK_MS, self._tick)
+
+    def _on_zookeeper(self, event: ZooKeeperEvent) -> None:
+        for line in self._znodes.completed(event):
+            self.trace.write(line)
+        self.step(event)
+
+    def step(self, event: Event) -> None:
+        """Let the core take the event, and perform what it asks."""
+        effects = self.node.step(event, self.cluster.scheduler.now_ms)
+        for effect in effects:
+            if self._effects_left is not None:
+                if self._effects_left == 0:
+                    self.die()
+                    return
+                self._effects_left -= 1
+            self._perform(effect)
+
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case Send():
+                self._send(effect)
+            case Reply(token=token, response=response):
+                self._answers.pop(token)(response, self.trace.lamport)
+            case ReplyRecords(token=token, response=response, topic_partition=key):
+                records = self._disk.read(key, effect.start, effect.end)
+                self._answers.pop(token)(replace(response, records=records), self.trace.lamport)
+            case ReadZnodes() | ListChildren() | WriteZnodes():
+                mono_ns = self.trace.now_ns()
+                for line in self._znodes.invoked(effect, self.zookeeper.session_id, mono_ns):
+                    self.trace.write(line, mono_ns)
+                self.zookeeper.perform(effect)
+            case ActionTaken():
+                self.trace.write(action_taken(effect, self.broker_id))
+            case ReportMalformed():
+                self.cluster.malformed.append(f"{effect.path}: {effect.reason}")
+            case _:
+                self._write(effect)
+
+    def _write(
+        self, effect: AppendRecords | TruncateRecords | StartLog | CheckpointHighWatermark
+    ) -> None:
+        key = effect.topic_partition
+        match effect:
+            case AppendRecords():
+                self._disk.append(key, effect.base_offset, effect.records)
+            case TruncateRecords():
+                self._disk.truncate(key, effect.offset)
+            case StartLog():
+                self._disk.start_log(key)
+            case CheckpointHighWatermark():
+                self._disk.checkpoint(key, effect.high_watermark)
+
+    # Requests
+
+    def _send(self, effect: Send) -> None:
+        request_id, to, request = effect.request_id, effect.to, effect.request
+        self._sent[request_id] = _Sent(to, request)
+
+        def on_answer(response: Response | None, lamport: int) -> None:
+            self.gate(lambda: self._receive(request_id, response, lamport))
+
+        self.cluster.send_request(
+            sender=self.broker_id,
+            receiver=to,
+            request=request,
+            lamport=self.trace.lamport,
+            on_answer=on_answer,
+        )
+        self.cluster.scheduler.after_ms(effect.timeout_ms, lambda: on_answer(None, 0))
+
+    def _receive(self, request_id: int, response: Response | None, lamport: int) -> None:
+        sent = self._sent.pop(request_id, None)
+        if sent is None:
+            return
+        self.trace.observe(lamport)
+        if response is None:
+            self.step(RequestFailed(request_id=request_id, to=sent.to, request=sent.request))
+            return
+        self.step(
+            ResponseReceived(
+                request_id=request_id, sender=sent.to, request=sent.request, response=response
+            )
+        )
+
+    def receive(self, request: Request, lamport: int, answer: Answer) -> None:
+        """A request has reached the process."""
+        self.gate(lambda: self._on_request(request, lamport, answer))
+
+    def _on_request(self, request: Request, lamport: int, answer: Answer) -> None:
+        self.trace.observe(lamport)
+        self._tokens += 1
+        self._answers[self._tokens] = answer
+        self.step(RequestReceived(token=self._tokens, request=request))

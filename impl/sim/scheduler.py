@@ -1,0 +1,46 @@
+"""Virtual time: a heap of callbacks, and nothing that could differ between two runs of a seed."""
+
+import heapq
+from collections.abc import Callable
+
+Callback = Callable[[], None]
+
+US_PER_MS = 1000
+
+
+class Scheduler:
+    """Runs callbacks in order of time, and of scheduling where times are equal."""
+
+    def __init__(self) -> None:
+        self.now_us = 0
+        self._order = 0
+        self._heap: list[tuple[int, int, Callback]] = []
+
+    @property
+    def now_ms(self) -> int:
+        """Whole milliseconds since the start."""
+        return self.now_us // US_PER_MS
+
+    def at_us(self, time_us: int, callback: Callback) -> None:
+        """`callback` runs at `time_us`, or now if that is past."""
+        self._order += 1
+        heapq.heappush(self._heap, (max(time_us, self.now_us), self._order, callback))
+
+    def after_us(self, delay_us: int, callback: Callback) -> None:
+        """`callback` runs `delay_us` from now."""
+        self.at_us(self.now_us + delay_us, callback)
+
+    def after_ms(self, delay_ms: int, callback: Callback) -> None:
+        """`callback` runs `delay_ms` from now."""
+        self.after_us(delay_ms * US_PER_MS, callback)
+
+    def run_until(self, time_ms: int, is_done: Callable[[], bool] = lambda: False) -> bool:
+        """Run everything up to `time_ms`, or until `is_done`; returns whether it is done."""
+        limit_us = time_ms * US_PER_MS
+        while self._heap and self._heap[0][0] <= limit_us:
+            if is_done():
+                return True
+            self.now_us, _, callback = heapq.heappop(self._heap)
+            callback()
+        self.now_us = max(self.now_us, limit_us)
+        return is_done()

@@ -1,0 +1,186 @@
+"""A broker's connection to the simulated ZooKeeper: FIFO both ways, delayed, and breakable.
+
+When the connection breaks, what was asked is answered as unknown; a request on its way may still
+reach the server afterwards, as it may with a real socket.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+from impl.core.effects import ListChildren, ReadZnodes, WriteZnodes
+from impl.core.events import (
+    ChildrenListed,
+    SessionEstablished,
+    SessionLost,
+    SessionReconnected,
+    SessionSuspended,
+    WatchFired,
+    ZnodesRead,
+    ZnodesWritten,
+    ZooKeeperEvent,
+)
+from impl.core.zookeeper import Unknown
+from impl.sim.scheduler import Scheduler
+from impl.sim.zookeeper import SimZooKeeper
+from spec.vocabulary import SessionId
+
+Ask = ReadZnodes | ListChildren | WriteZnodes
+
+NO_SESSION = SessionId(0)
+DELAY_US = (200, 2_000)
+RECONNECT_US = (10_000, 120_000)
+HEARTBEATS_PER_TIMEOUT = 3
+
+
+class ZkClient:
+    """One client of one process; `gate` runs callbacks only while that process runs."""
+
+    def __init__(
+        self,
+        *,
+        scheduler: Scheduler,
+        server: SimZooKeeper,
+        random: Random,
+        timeout_ms: int,
+        gate: Callable[[Callable[[], None]], None],
+        deliver: Callable[[ZooKeeperEvent], None],
+    ) -> None:
+        self._scheduler = scheduler
+        self._server = server
+        self._random = random
+        self._timeout_ms = timeout_ms
+        self._gate = gate
+        self._deliver = deliver
+        self.session_id = NO_SESSION
+        self._connection = 0
+        self._is_connected = False
+        self._is_closed = False
+        self._in_flight: dict[int, Ask] = {}
+        self._arrival_us = 0
+        self._delivery_us = 0
+
+    def start(self) -> None:
+        """Open the first session; heartbeats go out while the process runs."""
+        self._later(self._open_session, self._draw(DELAY_US))
+        self._heartbeat()
+
+    def close(self) -> None:
+        """The process is gone: the server sees silence."""
+        self._is_closed = True
+        self._connection += 1
+
+    def perform(self, ask: Ask) -> None:
+        """Send what the core asks; without a connection it is answered at once as unknown."""
+        if not self._is_connected:
+            self._later(lambda: self._answer_unknown(ask), 0)
+            return
+        self._in_flight[ask.op_id] = ask
+        connection, session_id = self._connection, self.session_id
+        self._arrival_us = self._fifo(self._arrival_us)
+        self._scheduler.at_us(self._arrival_us, lambda: self._arrive(ask, connection, session_id))
+
+    def on_watch(self, event: WatchFired) -> None:
+        """The server tells that a watch fired; it comes after the answers before it."""
+        self._send_back(lambda: self._deliver(event))
+
+    def on_session_end(self) -> None:
+        """The server has ended the session and closes the connection."""
+        self._send_back(self._disconnect)
+
+    def break_connection(self) -> None:
+        """The connection is gone now; the session is not."""
+        self._gate(self._disconnect)
+
+    def _arrive(self, ask: Ask, connection: int, session_id: SessionId) -> None:
+        is_late = connection != self._connection
+        if self._is_closed or (is_late and self._random.random() < 0.5):
+            return
+        if not self._server.touch(session_id):
+            return
+        answer = self._perform(ask, session_id)
+        if not is_late:
+            self._send_back(lambda: self._complete(answer))
+
+    def _perform(
+        self, ask: Ask, session_id: SessionId
+    ) -> ZnodesRead | ChildrenListed | ZnodesWritten:
+        match ask:
+            case ReadZnodes(op_id=op_id, paths=paths, watch=watch):
+                znodes = tuple(self._server.read(session_id, p, watch=watch) for p in paths)
+                return ZnodesRead(op_id=op_id, znodes=znodes)
+            case ListChildren(op_id=op_id, paths=paths, watch=watch):
+                listed = (self._server.list_children(session_id, p, watch=watch) for p in paths)
+                return ChildrenListed(op_id=op_id, children=tuple(listed))
+            case WriteZnodes(op_id=op_id, ops=ops):
+                return ZnodesWritten(op_id=op_id, result=self._server.write(session_id, ops))
+
+    def _complete(self, answer: ZnodesRead | ChildrenListed | ZnodesWritten) -> None:
+        if self._in_flight.pop(answer.op_id, None) is not None:
+            self._deliver(answer)
+
+    def _send_back(self, callback: Callable[[], None]) -> None:
+        connection = self._connection
+
+        def receive() -> None:
+            if connection == self._connection:
+                callback()
+
+        self._delivery_us = self._fifo(self._delivery_us)
+        self._scheduler.at_us(self._delivery_us, lambda: self._gate(receive))
+
+    def _disconnect(self) -> None:
+        if not self._is_connected:
+            return
+        self._is_connected = False
+        self._connection += 1
+        asked, self._in_flight = list(self._in_flight.values()), {}
+        for ask in asked:
+            self._answer_unknown(ask)
+        self._deliver(SessionSuspended())
+        self._later(self._reconnect, self._draw(RECONNECT_US))
+
+    def _answer_unknown(self, ask: Ask) -> None:
+        match ask:
+            case ReadZnodes(op_id=op_id):
+                self._deliver(ZnodesRead(op_id=op_id, znodes=None))
+            case ListChildren(op_id=op_id):
+                self._deliver(ChildrenListed(op_id=op_id, children=None))
+            case WriteZnodes(op_id=op_id):
+                self._deliver(ZnodesWritten(op_id=op_id, result=Unknown()))
+
+    def _reconnect(self) -> None:
+        if self._server.touch(self.session_id):
+            self._is_connected = True
+            self._deliver(SessionReconnected(session_id=self.session_id))
+            return
+        self.session_id = NO_SESSION
+        self._deliver(SessionLost())
+        self._later(self._open_session, self._draw(DELAY_US))
+
+    def _open_session(self) -> None:
+        self.session_id = self._server.open_session(self._timeout_ms)
+        self._is_connected = True
+        self._deliver(SessionEstablished(session_id=self.session_id))
+
+    def _heartbeat(self) -> None:
+        if self._is_closed:
+            return
+        if self._is_connected:
+            self._gate(self._touch)
+        self._scheduler.after_ms(self._timeout_ms // HEARTBEATS_PER_TIMEOUT, self._heartbeat)
+
+    def _touch(self) -> None:
+        self._server.touch(self.session_id)
+
+    def _later(self, callback: Callable[[], None], delay_us: int) -> None:
+        def run() -> None:
+            if not self._is_closed:
+                self._gate(callback)
+
+        self._scheduler.after_us(delay_us, run)
+
+    def _fifo(self, last_us: int) -> int:
+        return max(last_us + 1, self._scheduler.now_us + self._draw(DELAY_US))
+
+    def _draw(self, bounds: tuple[int, int]) -> int:
+        return self._random.randint(*bounds)
