@@ -112,12 +112,15 @@ def thread_states(pid: int) -> set[str]:
     return {stat.state for thread in threads if (stat := read_stat(thread))}
 
 
-def kill_session(session: int, run_id: str) -> None:
-    """End what a session leader of this run left behind: children that it started itself.
+def kill_session(leader: ProcessIdentity) -> None:
+    """End what a dead session leader left behind: tagged processes that it started itself.
 
-    Only members that carry the tag; the leader's pid cannot be given away while any of them lives.
+    Its pid stays taken while any of them lives, so a stranger at that pid means that none does.
     """
-    for member in _session_members(session, run_id):
+    holder = read_stat(PROC / str(leader.pid))
+    if holder is not None and holder.start_time != leader.start_time:
+        return
+    for member in _session_members(leader.pid, leader.run_id):
         pidfd = open_process(member)
         if pidfd is not None:
             send_signal(pidfd, signal.SIGKILL)

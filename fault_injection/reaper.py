@@ -42,7 +42,7 @@ def reap(ledger: Ledger) -> None:
     deadline = time.monotonic() + EXIT_DEADLINE_S
     for entry in doomed:
         if _await_exit(killed[entry.number], deadline):
-            kill_session(_identity(entry).pid, _identity(entry).run_id)
+            kill_session(_identity(entry))
             ledger.close(entry.number)
 
 

@@ -147,7 +147,7 @@ class ManagedProcess:
         with self._lock:
             if self._ended:
                 return
-            kill_session(self.pid, self.identity.run_id)
+            kill_session(self.identity)
             self.returncode = _collect(self.pid)
             for kind in list(self._entries):
                 self._close_entry(kind)

@@ -1,0 +1,60 @@
+"""Fixtures of the room: supervisors that are closed, one ZooKeeper per module, waits that end."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fault_injection.supervisor import ManagedProcess, Supervisor
+from fault_injection.zookeeper_server import ZooKeeperServer
+
+ROOT = Path(__file__).parents[2]
+SLEEP = "import time; print('up', flush=True); time.sleep(600)"
+
+Eventually = Callable[[Callable[[], bool]], bool]
+Sleeper = Callable[..., ManagedProcess]
+
+
+@pytest.fixture
+def eventually() -> Eventually:
+    """`eventually(condition)`: True as soon as the condition holds, False after five seconds."""
+
+    def wait(condition: Callable[[], bool]) -> bool:
+        deadline = time.monotonic() + 5.0
+        while not (holds := condition()) and time.monotonic() < deadline:
+            threading.Event().wait(0.002)
+        return holds
+
+    return wait
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
+    """A supervisor of its own run, closed at the end."""
+    with Supervisor(tmp_path / "run", "run-of-a-test") as supervisor:
+        yield supervisor
+
+
+@pytest.fixture
+def sleeper(supervisor: Supervisor, eventually: Eventually) -> Sleeper:
+    """`sleeper(name, code)` starts Python code that prints a line when it is up, and is up."""
+
+    def start(name: str = "sleeper", code: str = SLEEP) -> ManagedProcess:
+        process = supervisor.start(name, [sys.executable, "-c", code])
+        assert eventually(lambda: process.log_tail() != "")
+        return process
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
+    """A real ZooKeeper for the tests of one module."""
+    directory = tmp_path_factory.mktemp("zookeeper")
+    with Supervisor(directory, f"run-of-{directory.name}") as supervisor:
+        server = ZooKeeperServer(supervisor, directory / "zookeeper")
+        server.start()
+        yield server
