@@ -1,0 +1,12 @@
+--------------------------- MODULE MCReplication ----------------------------
+(* Bounds for TLC, as numbers that a cfg can set. *)
+EXTENDS Replication
+
+CONSTANTS MaxRecords, MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries,
+    MaxLosses, MaxDuplicates, MaxLostReplies
+
+Bounds ==
+    [records |-> MaxRecords, elections |-> MaxElections, isr_changes |-> MaxIsrChanges,
+     crashes |-> MaxCrashes, expiries |-> MaxExpiries, losses |-> MaxLosses,
+     duplicates |-> MaxDuplicates, lost_replies |-> MaxLostReplies]
+=============================================================================

@@ -1,0 +1,110 @@
+"""A counterexample: the states that TLC walked through, and what each step changed."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from spec.tlc.values import Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """A state and the action that led there."""
+
+    number: int
+    action: str
+    module: str
+    """Where the action is defined; empty for the initial state."""
+    values: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One place that a step changed: `replicas[2].role` from follower to down."""
+
+    place: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counterexample:
+    """A behaviour that ends where something does not hold."""
+
+    states: tuple[State, ...]
+
+    def changes(self) -> Iterator[tuple[State, tuple[Change, ...]]]:
+        """Each state after the first, with what is different in it."""
+        for before, after in zip(self.states, self.states[1:], strict=False):
+            yield after, tuple(_changes("", dict(before.values), dict(after.values)))
+
+    def as_data(self) -> list[dict[str, Value]]:
+        """The states as JSON can hold them."""
+        return [
+            {
+                "number": state.number,
+                "action": state.action,
+                "module": state.module,
+                "values": dict(state.values),
+            }
+            for state in self.states
+        ]
+
+    def as_table(self) -> str:
+        """One line per step and change, for people."""
+        lines = ["   1  Init"]
+        for state, changes in self.changes():
+            lines.append(f"{state.number:>4}  {state.action}")
+            lines += [f"        {c.place}: {c.before} -> {c.after}" for c in changes]
+        return "\n".join(lines) + "\n"
+
+
+def _changes(place: str, before: Value, after: Value) -> Iterator[Change]:
+    if before == after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in dict.fromkeys([*before, *after]):
+            yield from _entry(_field(place, key), before.get(key), after.get(key))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after) > 1:
+        for number, (old, new) in enumerate(zip(before, after, strict=True), start=1):
+            yield from _changes(f"{place}[{number}]", old, new)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _members(place, before, after)
+    else:
+        yield Change(place=place, before=shown(before), after=shown(after))
+
+
+def _entry(place: str, before: Value | None, after: Value | None) -> Iterator[Change]:
+    if before is not None and after is not None:
+        yield from _changes(place, before, after)
+    else:
+        yield Change(
+            place=place,
+            before="nothing" if before is None else shown(before),
+            after="nothing" if after is None else shown(after),
+        )
+
+
+def _members(place: str, before: list[Value], after: list[Value]) -> Iterator[Change]:
+    for member in before:
+        if member not in after:
+            yield Change(place=place, before=shown(member), after="gone")
+    for member in after:
+        if member not in before:
+            yield Change(place=place, before="nothing", after=shown(member))
+
+
+def _field(place: str, key: str) -> str:
+    if not place:
+        return key
+    return f"{place}.{key}" if key.isidentifier() else f"{place}[{key}]"
+
+
+def shown(value: Value) -> str:
+    """A value on one line, close to TLA+."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, dict):
+        return "[" + ", ".join(f"{key}: {shown(item)}" for key, item in value.items()) + "]"
+    if isinstance(value, list):
+        return "{" + ", ".join(shown(item) for item in value) + "}"
+    return str(value)

@@ -1,0 +1,150 @@
+"""The models of `spec/models.toml`: what TLC is to check and what it must find."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
+
+from spec.tlc.config import Config, ConfigError, ConstantValue, check_constants, read_config
+
+SPEC = Path(__file__).resolve().parents[1]
+MODELS = SPEC / "models.toml"
+MODULES = SPEC / "tla"
+
+
+class ModelError(ValueError):
+    """A model that is unknown or badly described; the message is one sentence."""
+
+
+class Tier(StrEnum):
+    """When a model is checked; each tier includes the ones before it."""
+
+    QUICK = "quick"
+    PULL_REQUEST = "pull_request"
+    NIGHTLY = "nightly"
+
+
+class Verdict(StrEnum):
+    """How a run of TLC ended."""
+
+    HOLDS = "holds"
+    """Every reachable state was visited and everything held."""
+    VIOLATES = "violates"
+    NOT_EXHAUSTED = "not_exhausted"
+    """The time was up: says nothing, and is never a pass."""
+    ERROR = "error"
+    """TLC could not check: syntax, configuration, evaluation, or no verdict at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """One row: bounds, switches, and the result that was measured."""
+
+    name: str
+    module: str
+    config: str
+    constants: Mapping[str, ConstantValue]
+    """Replace the values in `config`."""
+    tier: Tier
+    expected: Verdict
+    invariant: str | None
+    """What is violated; None when everything holds."""
+    counterexample_states: int | None
+    """Length of the shortest counterexample, breadth first with one worker."""
+    distinct_states: int
+    budget_s: float
+    hazard: str
+    """Id in the list of hazards, or of the requirement that is at stake."""
+    shows: str
+    directory: Path = MODULES
+
+    @property
+    def module_path(self) -> Path:
+        """The file of the root module."""
+        return self.directory / f"{self.module}.tla"
+
+    def tlc_config(self) -> Config:
+        """What TLC reads; a violation is looked for alone, so that it is the one found.
+
+        Raises `ModelError` when a file is missing or a constant is not exactly the module's.
+        """
+        path = self.directory / self.config
+        for file in (path, self.module_path):
+            if not file.is_file():
+                raise ModelError(f"model {self.name}: there is no file {file.name}")
+        try:
+            config = read_config(path).with_constants(self.constants)
+            check_constants(config, self.module_path)
+            return config.checking_only(self.invariant) if self.invariant else config
+        except ConfigError as error:
+            raise ModelError(f"model {self.name}: {error}") from error
+
+
+class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    module: str
+    config: str
+    constants: dict[str, str | int | bool | list[str | int]] = {}
+    tier: Tier
+    expected: Verdict
+    invariant: str | None = None
+    counterexample_states: int | None = None
+    distinct_states: int
+    budget_s: float
+    hazard: str
+    shows: str
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    model: list[_Row]
+
+
+def load_models(path: Path = MODELS, *, directory: Path = MODULES) -> tuple[Model, ...]:
+    """All models in file order; raises `ModelError` for a file that is not as described."""
+    try:
+        rows = msgspec.convert(tomllib.loads(path.read_text()), _File).model
+    except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise ModelError(f"{path.name}: {error}") from error
+    names = [row.name for row in rows]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ModelError(f"{path.name}: two models are named {repeated[0]}")
+    return tuple(_model(row, directory) for row in rows)
+
+
+def _model(row: _Row, directory: Path) -> Model:
+    if row.expected not in {Verdict.HOLDS, Verdict.VIOLATES}:
+        raise ModelError(f"model {row.name}: expected is {row.expected}, not holds or violates")
+    told = row.invariant is not None, row.counterexample_states is not None
+    if told != (row.expected is Verdict.VIOLATES,) * 2:
+        raise ModelError(
+            f"model {row.name}: invariant and counterexample_states go with expected = violates"
+        )
+    fields = {name: getattr(row, name) for name in row.__struct_fields__}
+    fields["constants"] = MappingProxyType(row.constants)
+    return Model(**fields, directory=directory)
+
+
+def select(
+    models: Iterable[Model], names: Iterable[str] = (), tier: str | None = None
+) -> tuple[Model, ...]:
+    """The models with these names, or those of a tier, or all; raises `ModelError`."""
+    known = {model.name: model for model in models}
+    wanted = tuple(dict.fromkeys(names))
+    if unknown := [name for name in wanted if name not in known]:
+        raise ModelError(f"unknown model {unknown[0]}; known are {', '.join(known)}")
+    chosen = tuple(known[name] for name in wanted) if wanted else tuple(known.values())
+    return chosen if tier is None else _of_tier(chosen, tier)
+
+
+def _of_tier(models: tuple[Model, ...], name: str) -> tuple[Model, ...]:
+    tiers = list(Tier)
+    if name not in tiers:
+        raise ModelError(f"unknown tier {name}; known are {', '.join(tiers)}")
+    included = tiers[: tiers.index(Tier(name)) + 1]
+    if chosen := tuple(model for model in models if model.tier in included):
+        return chosen
+    raise ModelError(f"none of the chosen models belongs to tier {name}")
