@@ -1,0 +1,100 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.workload import Floor, NotConvergedError, Session, Workload, read_everything
+from spec.trace import Kind, TraceEvent, read_trace
+from tests.conformance.test_client import PARTITION, cluster
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path) -> Iterator[tuple[Session, Path, list[str]]]:
+    with cluster() as fake:
+        session = Session(folder=tmp_path, run_id="r1", bootstrap=lambda: [fake.address])
+        yield session, tmp_path, fake.log
+        session.connections.close()
+
+
+def trace(folder: Path, node: str) -> list[TraceEvent]:
+    found = read_trace(folder / f"trace-{node}.ndjson")
+    assert found.foreign_lines == []
+    assert found.torn_lines == 0
+    return found.events
+
+
+def test_every_attempt_has_its_own_payload_and_every_invocation_its_end(
+    run_folder: tuple[Session, Path, list[str]],
+) -> None:
+    session, folder, log = run_folder
+    workload = Workload(session, [PARTITION], seed=3)
+    workload.start()
+    reached = workload.await_acknowledged(20, deadline_s=20)
+    workload.stop()
+
+    events = [event for node in ("client-1", "client-2") for event in trace(folder, node)]
+    payloads = [v for e in events if e.kind is Kind.INVOKE for v in e.values or []]
+    assert reached
+    assert len(payloads) == len(set(payloads)) >= 20
+    assert set(log) == set(payloads)
+    assert all(value.count("/") == 2 for value in payloads)
+    assert len(events) == 2 * len(payloads)
+
+
+def test_consumers_read_on_from_where_they_were(
+    run_folder: tuple[Session, Path, list[str]],
+) -> None:
+    session, folder, log = run_folder
+    log.extend(f"client-9/{number}/1" for number in range(500))
+    workload = Workload(session, [PARTITION], seed=3, producers=1, consumers=1)
+    workload.start()
+    workload.await_acknowledged(30, deadline_s=20)
+    workload.stop()
+
+    fetched = [e for e in trace(folder, "client-2") if e.kind is Kind.COMPLETE and e.values]
+    next_offset = 0
+    for event in fetched:
+        assert event.offset is not None
+        assert event.offset <= next_offset
+        next_offset = max(next_offset, event.offset + len(event.values or []))
+    assert next_offset >= 500
+
+
+def test_floor_counts_around_the_fault(run_folder: tuple[Session, Path, list[str]]) -> None:
+    session, _, _ = run_folder
+    workload = Workload(session, [PARTITION], seed=1, producers=1, consumers=0)
+    workload.start()
+    workload.await_acknowledged(9, deadline_s=20)
+    workload.stop()
+    ends = workload.acknowledged_ns
+
+    floor = workload.floor("f", ends[3], ends[6])
+
+    assert (floor.before, floor.during) == (3, 3)
+    assert floor.after == len(ends) - 6
+    assert floor.is_met
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 5), (5, 0)])
+def test_fault_outside_of_a_working_run_does_not_count(before: int, after: int) -> None:
+    assert not Floor(fault_id="f", before=before, during=9, after=after).is_met
+
+
+def test_final_read_covers_the_log_in_one_pass(run_folder: tuple[Session, Path, list[str]]) -> None:
+    session, folder, log = run_folder
+    log.extend(f"client-9/{number}/1" for number in range(2500))
+
+    values = read_everything(session.client("client-final"), [PARTITION], deadline_s=10)
+
+    offsets = [e.offset for e in trace(folder, "client-final") if e.kind is Kind.COMPLETE]
+    assert values[PARTITION] == tuple(log)
+    assert offsets == [0, 1000, 2000]
+
+
+def test_final_read_of_a_silent_cluster_says_how_far_it_came(tmp_path: Path) -> None:
+    session = Session(folder=tmp_path, run_id="r1", bootstrap=lambda: ["127.0.0.1:1"])
+
+    with pytest.raises(NotConvergedError, match=r"orders/0 was read to 0"):
+        read_everything(session.client("client-final"), [PARTITION], deadline_s=0)
+
+    session.connections.close()
