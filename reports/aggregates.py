@@ -1,0 +1,167 @@
+"""What the analysis of a run knows: plain values, bounded, saved as `aggregates.json`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from conformance.verdict import Verdict
+from reports.evidence import Evidence, WitnessLine
+from reports.ingest import FileHealth
+from reports.metrics import Failover, PhaseLatency
+from reports.timelines import Timeline
+from spec.vocabulary import Invariant
+
+AGGREGATES = "aggregates.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundViolation:
+    """One violation, with the events that prove it."""
+
+    message: str
+    topic: str | None
+    partition: int | None
+    witness: tuple[WitnessLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOutcome:
+    """What one check found in one trace folder, or over all of them."""
+
+    invariant: Invariant
+    verdict: Verdict
+    premise_count: int
+    violations: tuple[FoundViolation, ...] = ()
+    omitted_violations: int = 0
+    doubts: tuple[str, ...] = ()
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderReport:
+    """One trace folder: one run of the system."""
+
+    index: int
+    name: str
+    run_ids: tuple[str, ...]
+    events: int
+    duration_ns: int
+    has_start: bool
+    has_end: bool
+    lost_lines: int
+    foreign_lines: int
+    torn_lines: int
+    checks: tuple[CheckOutcome, ...]
+    backend: str = ""
+    level: int | None = None
+    seed: int | None = None
+    scenario: str = ""
+    mutant: str = ""
+    reproduce: str = ""
+
+    @classmethod
+    def from_detail(cls, started: str | None, **fields: Any) -> "FolderReport":  # noqa: ANN401
+        """A report whose descriptive fields come from the `detail` of `RunStarted`."""
+        told = _decode(started)
+        return cls(
+            **fields,
+            has_start=started is not None,
+            backend=_text(told.get("backend")),
+            level=_number(told.get("level")),
+            seed=_number(told.get("seed")),
+            scenario=_text(told.get("scenario")),
+            mutant=_text(told.get("mutant")),
+            reproduce=_text(told.get("reproduce")),
+        )
+
+    @property
+    def is_real(self) -> bool:
+        """True when the stamps are of a real clock."""
+        return self.backend != "sim"
+
+    @property
+    def failed(self) -> tuple[CheckOutcome, ...]:
+        """The checks that found a violation, in registry order."""
+        return tuple(check for check in self.checks if check.verdict is Verdict.FAIL)
+
+    @property
+    def trace_verdict(self) -> Verdict:
+        """`INCONCLUSIVE` when lines are missing, unreadable, or the run never ended."""
+        return Verdict.INCONCLUSIVE if self.trace_doubts else Verdict.PASS
+
+    @property
+    def trace_doubts(self) -> tuple[str, ...]:
+        """Why the trace does not tell everything, one sentence each."""
+        reasons = {
+            f"{self.title} holds no line that is a trace event.": not self.events,
+            f"{self.title} lacks its RunStarted.": bool(self.events) and not self.has_start,
+            f"{self.title} lacks its RunEnded: it was cut off.": bool(self.events)
+            and not self.has_end,
+            f"{self.title} has {self.foreign_lines} unreadable lines.": bool(self.foreign_lines),
+            f"{self.title} misses {self.lost_lines} events by their numbers.": bool(
+                self.lost_lines
+            ),
+        }
+        return tuple(reason for reason, holds in reasons.items() if holds)
+
+    @property
+    def mutant_verdict(self) -> Verdict:
+        """`ERROR` when the stored run of a mutant violates nothing: then the checks disagree."""
+        return Verdict.PASS if self.failed else Verdict.ERROR
+
+    @property
+    def title(self) -> str:
+        """How the page calls this folder."""
+        return "The run" if self.name == "." else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailoverReport:
+    """How long failovers took, against their budgets."""
+
+    verdict: Verdict
+    observed: int
+    """Partitions whose leader a fault removed."""
+    complete: int
+    """Of these, how many acknowledged a write again."""
+    latencies: tuple[PhaseLatency, ...]
+    failovers: tuple[Failover, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """The result of the stage `analyse`."""
+
+    verdict: Verdict
+    verdicts: dict[str, Verdict]
+    """Of `checks`, `traces`, `mutants` and `failover`."""
+    figures: dict[str, float]
+    checks: tuple[CheckOutcome, ...]
+    """Over all folders but those of mutants."""
+    folders: tuple[FolderReport, ...]
+    failover: FailoverReport
+    timelines: tuple[Timeline, ...]
+    health: tuple[FileHealth, ...]
+    versions: dict[str, str]
+
+    def to_json(self) -> bytes:
+        """The same analysis gives the same bytes."""
+        return msgspec.json.format(msgspec.json.encode(self, order="sorted"), indent=1) + b"\n"
+
+
+def _decode(started: str | None) -> dict[str, Any]:
+    try:
+        told = msgspec.json.decode(started or "{}")
+    except msgspec.MsgspecError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,129 @@
+"""One quiet Spark session: found or started, and stopped only by whoever started it."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from reports.errors import ReportError
+from spec.java import JavaNotFoundError, spark_java_home
+
+DEFAULT_MASTER = "local[2]"
+_ROOT = Path(__file__).resolve().parent.parent
+_LOGGING = """\
+status = error
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %p %c{1}: %m%n%throwable{0}
+"""
+
+
+@contextmanager
+def spark_session(master: str | None) -> Iterator[SparkSession]:
+    """A session on `master` (default: two threads here); an active one is used as it is.
+
+    Raises `ReportError` when Java or the master does not answer.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    scratch = Path(tempfile.mkdtemp(prefix="fencepost-spark-"))
+    try:
+        session = _start(master or DEFAULT_MASTER, scratch)
+        try:
+            yield session
+        finally:
+            _stop(session)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _start(master: str, scratch: Path) -> SparkSession:
+    log = scratch / "spark.log"
+    try:
+        home = spark_java_home(scratch / "java")
+        with (
+            log.open("wb") as output,
+            _environment(JAVA_HOME=str(home), PYSPARK_PYTHON=sys.executable),
+        ):
+            conf = _configuration(master, scratch)
+            gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+            context = SparkContext(conf=conf, gateway=gateway)
+    except JavaNotFoundError as error:
+        raise ReportError(f"Spark has no Java: {error}", "then run the report again") from error
+    except Exception as error:  # py4j, Spark and the operating system each have their own family
+        raise ReportError(
+            f"Spark did not start on {master}: {_reason(log, error)}",
+            "check the master's address, or leave it out to use this machine",
+        ) from error
+    return SparkSession(context)
+
+
+def _stop(session: SparkSession) -> None:
+    """Stop Spark and its Java process; the next session starts a fresh one."""
+    gateway = session.sparkContext._gateway  # Spark has no public way to end its JVM
+    session.stop()
+    if gateway is None:
+        return
+    process = gateway.proc
+    gateway.shutdown()
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    if process is not None:
+        process.stdin.close()
+        process.wait(timeout=30)
+
+
+def _configuration(master: str, scratch: Path) -> SparkConf:
+    logging = scratch / "log4j2.properties"
+    logging.write_text(_LOGGING, encoding="utf-8")
+    settings = {
+        "spark.app.name": "fencepost report",
+        "spark.master": master,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}",
+        "spark.executorEnv.PYTHONPATH": str(_ROOT),
+    }
+    if master.startswith("local"):
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return SparkConf(loadDefaults=False).setAll(list(settings.items()))
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _reason(log: Path, error: Exception) -> str:
+    """The last line that Spark wrote before it gave up, else the error's own first line."""
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.exists() else []
+    written = [line.strip() for line in lines if line.strip()]
+    told = error.getMessage() if isinstance(error, PySparkException) else str(error)
+    return (written[-1] if written else told.strip().split("\n")[0])[:300]

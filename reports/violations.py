@@ -1,0 +1,137 @@
+"""The checks of `conformance`, run where the events are: one Spark task per bucket of a run.
+
+A task reads its own Parquet files, calls the very functions that tests and simulator call, and
+returns one bounded answer per check. Checks that look across partitions get one task per run.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from conformance.checks.ordering import partition_of_event, split_by_partition
+from conformance.checks.registry import CHECKS, Check
+from conformance.verdict import CheckResult, merge
+from reports.evidence import Evidence, display_order, gather
+from reports.ingest import SHARED, bucket_names, read_bucket
+from reports.schema import ArrowFunction
+from spec.trace import TraceEvent
+from spec.vocabulary import Invariant
+
+EVERY_BUCKET = "*"
+"""The bucket of a task that runs the checks across partitions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What one check found in one folder, and the surroundings of its first violation."""
+
+    folder: int
+    result: CheckResult
+    evidence: Evidence | None = None
+
+
+def judge(spark: SparkSession, target: Path, starts_ns: Mapping[int, int]) -> tuple[Judged, ...]:
+    """Every registered check on every folder below `target`: by folder, then in registry order.
+
+    `starts_ns` holds the first `mono_ns` of each folder.
+    """
+    tasks = [
+        _Task(folder=folder, bucket=bucket, start_ns=start_ns)
+        for folder, start_ns in sorted(starts_ns.items())
+        for bucket in [EVERY_BUCKET, *bucket_names(target, folder)]
+    ]
+    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(
+        _worker(tasks, target), "judged string"
+    )
+    found = [part for row in frame.collect() for part in _decoder.decode(row.judged)]
+    return tuple(
+        _together(folder, invariant, found) for folder in sorted(starts_ns) for invariant in CHECKS
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    folder: int
+    bucket: str
+    start_ns: int
+
+
+_decoder = msgspec.json.Decoder(list[Judged])
+
+
+def _worker(tasks: list[_Task], target: Path) -> ArrowFunction:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            answers = [_answer(tasks[index], target) for index in batch.column(0).to_pylist()]
+            yield pa.RecordBatch.from_pydict({"judged": answers})
+
+    return run
+
+
+def _answer(task: _Task, target: Path) -> str:
+    judge_task = _across if task.bucket == EVERY_BUCKET else _per_partition
+    return msgspec.json.encode(list(judge_task(task, target))).decode()
+
+
+def _per_partition(task: _Task, target: Path) -> Iterator[Judged]:
+    shared = read_bucket(target, task.folder, SHARED)
+    found: list[Judged] = []
+    for events in split_by_partition(read_bucket(target, task.folder, task.bucket)).values():
+        for check in _checks(per_partition=True):
+            result = check.run([event for event in events if event.action in check.reads])
+            evidence = _surroundings(result, [*shared, *events], task)
+            found.append(Judged(folder=task.folder, result=result, evidence=evidence))
+    for check in _checks(per_partition=True):
+        yield _together(task.folder, check.invariant, found)
+
+
+def _across(task: _Task, target: Path) -> Iterator[Judged]:
+    checks = _checks(per_partition=False)
+    events = _read_all(task, target, frozenset[str]().union(*(check.reads for check in checks)))
+    for check in checks:
+        result = check.run([event for event in events if event.action in check.reads])
+        around = _read_all(task, target, None) if result.violations else []
+        evidence = _surroundings(result, around, task)
+        yield Judged(folder=task.folder, result=result, evidence=evidence)
+
+
+def _checks(*, per_partition: bool) -> list[Check]:
+    return [check for check in CHECKS.values() if check.per_partition is per_partition]
+
+
+def _read_all(task: _Task, target: Path, actions: frozenset[str] | None) -> list[TraceEvent]:
+    buckets = [SHARED, *bucket_names(target, task.folder)]
+    return [
+        event for bucket in buckets for event in read_bucket(target, task.folder, bucket, actions)
+    ]
+
+
+def _surroundings(
+    result: CheckResult, events: Sequence[TraceEvent], task: _Task
+) -> Evidence | None:
+    """What is around the first violation, among its partition's events and those about none."""
+    if not result.violations:
+        return None
+    first = result.violations[0]
+    about = [
+        event
+        for event in events
+        if (partition := partition_of_event(event)) is None
+        or (partition.topic, partition.partition) == (first.topic, first.partition)
+    ]
+    return gather(first, display_order(about), task.start_ns)
+
+
+def _together(folder: int, invariant: Invariant, found: Iterable[Judged]) -> Judged:
+    """One answer for the parts of a folder, with the evidence of the earliest violation."""
+    parts = [part for part in found if (part.folder, part.result.invariant) == (folder, invariant)]
+    told = [part.evidence for part in parts if part.evidence is not None]
+    return Judged(
+        folder=folder,
+        result=merge(invariant, [part.result for part in parts]),
+        evidence=min(told, key=lambda evidence: evidence.at_ns, default=None),
+    )
