@@ -87,6 +87,7 @@ class Sessions:
         self._put = put
         self._loop = asyncio.get_running_loop()
         self._state = State.NONE
+        self._is_closed = False
         self._session_id = SessionId(0)
         self._in_flight: dict[int, Operation] = {}
         self._answers: deque[Answer] = deque()
@@ -124,7 +125,11 @@ class Sessions:
         return await future
 
     async def close(self) -> None:
-        """Close the session: its ephemerals go now, unless ZooKeeper does not answer in time."""
+        """Close the session: its ephemerals go now, unless ZooKeeper does not answer in time.
+
+        No event follows, and no other session.
+        """
+        self._is_closed = True
         if self._timer:
             self._timer.cancel()
         await asyncio.to_thread(self._session.retire().join, CLOSE_TIMEOUT_S)
@@ -134,7 +139,7 @@ class Sessions:
         if isinstance(notification, AnswersReady):
             yield from self._take_answers()
             return
-        if notification.session is not self._session:
+        if self._is_closed or notification.session is not self._session:
             return  # the last words of a session that is over
         match notification:
             case Connected():
