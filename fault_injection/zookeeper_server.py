@@ -153,7 +153,10 @@ class ZooKeeperServer:
                 raise self._failure("does not serve in time", process)
 
     def _failure(self, what: str, process: ManagedProcess) -> ZooKeeperError:
-        tail = process.log_tail(_LOG_LINES)
+        lines = process.log_tail(10 * _LOG_LINES).splitlines()
+        # What went wrong helps a person, the frames of Java do not.
+        said = [line for line in lines if not line.startswith("\tat ")]
+        tail = "\n".join(said[-_LOG_LINES:])
         return ZooKeeperError(f"ZooKeeper {self.name!r} {what}; the end of {process.log}:\n{tail}")
 
     def _command(self, port: int) -> list[str]:
@@ -220,7 +223,8 @@ def check_external(address: str, deadline_s: float = 10.0) -> ZooKeeperAddress:
         raise ZooKeeperError(
             f"no ZooKeeper answers at {server}: {reason}; check the address and that it runs"
         ) from error
-    with ZooKeeperClient(str(server), deadline_s=deadline_s) as client:
+    client = ZooKeeperClient(str(server), session_timeout_s=deadline_s, deadline_s=deadline_s)
+    with client:
         if where.chroot:
             client.create_path(where.chroot)
     return where
