@@ -1,0 +1,84 @@
+"""How an implementation is started: a command line, and the flags that every broker takes.
+
+Another implementation is plugged in with its own command; it must take the same flags, register in
+ZooKeeper as `spec/znodes.py` says, speak `spec/wire`, and write its trace as `spec/README.md` says.
+"""
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+REFERENCE_COMMAND = f"{shlex.quote(sys.executable)} -m impl node"
+"""The implementation that comes with Fencepost; known here as a command line only."""
+
+LEVELS = (0, 1, 2)
+
+
+class AdapterError(Exception):
+    """The command or a setting cannot be used; says what to give instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """What all brokers of one cluster have in common; times in milliseconds."""
+
+    command: str = REFERENCE_COMMAND
+    brokers: int = 3
+    level: int = 2
+    session_timeout_ms: int = 1500
+    replica_lag_ms: int = 1500
+    extra: tuple[str, ...] = ()
+    """More flags for every broker."""
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise AdapterError(f"level {self.level} is none; choose one of {LEVELS}")
+        if self.brokers < 1:
+            raise AdapterError(f"a cluster of {self.brokers} brokers is none; give 1 or more")
+        if not shlex.split(self.command):
+            raise AdapterError("the command of the implementation is empty; name a program")
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        """From 1 on."""
+        return tuple(range(1, self.brokers + 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folders:
+    """Where one cluster keeps what: the traces in `root`, the rest below it."""
+
+    root: Path
+
+    @property
+    def processes(self) -> Path:
+        """Logs of processes, and the ledger."""
+        return self.root / "processes"
+
+    @property
+    def zookeeper(self) -> Path:
+        """Of the server of our own."""
+        return self.root / "zookeeper"
+
+    def data(self, broker_id: int) -> Path:
+        """The logs of one broker's partitions."""
+        return self.root / f"broker-{broker_id}"
+
+
+def broker_command(
+    settings: ClusterSettings, broker_id: int, *, zookeeper: str, folders: Folders, run_id: str
+) -> list[str]:
+    """The command line of one broker."""
+    flags = {
+        "--broker-id": broker_id,
+        "--zookeeper": zookeeper,
+        "--data": folders.data(broker_id),
+        "--trace": folders.root,
+        "--run-id": run_id,
+        "--level": settings.level,
+        "--session-timeout-ms": settings.session_timeout_ms,
+        "--replica-lag-ms": settings.replica_lag_ms,
+    }
+    given = [text for name, value in flags.items() for text in (name, str(value))]
+    return [*shlex.split(settings.command), *given, "--fault-control", *settings.extra]

@@ -1,0 +1,318 @@
+"""A cluster of the implementation under test: its processes, and its state as ZooKeeper shows it.
+
+Nothing here asks a broker what it believes: roles, leaders and ISRs are read where the protocol
+publishes them. Every wait is for an observed state and has a deadline.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic
+
+from conformance.adapter import ClusterSettings, Folders, broker_command
+from conformance.client import Client, ClusterUnreachableError, Connections
+from fault_injection.faults import ClusterView
+from fault_injection.injectors import Registration
+from fault_injection.rpc_rules import InjectionError
+from fault_injection.sessions import expire_session
+from fault_injection.supervisor import ManagedProcess, Supervisor
+from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
+from fault_injection.zookeeper_client import NoZnodeError, Znode, ZooKeeperClient
+from fault_injection.zookeeper_server import ZooKeeperServer
+from spec import znodes
+from spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
+
+POLL_S = 0.03
+START_DEADLINE_S = 20.0
+STOP_GRACE_S = 3.0
+LOG_LINES = 8
+
+
+class ClusterError(Exception):
+    """The cluster is not as it should be; says what was waited for and what brokers said last."""
+
+
+class Cluster:
+    """Brokers as processes of a supervisor, and a ZooKeeper; what `FaultTarget` asks for."""
+
+    def __init__(
+        self,
+        settings: ClusterSettings,
+        *,
+        folder: Path,
+        run_id: str,
+        supervisor: Supervisor,
+        zookeeper: str,
+    ) -> None:
+        """`zookeeper` is an address with the chroot that this cluster has for itself."""
+        self.settings = settings
+        self.folder = folder
+        self.run_id = run_id
+        self.zookeeper = zookeeper
+        self._supervisor = supervisor
+        self._znodes = ZooKeeperClient(zookeeper)
+        self._wait = threading.Event()
+
+    @property
+    def session_timeout_ms(self) -> int:
+        """Of the brokers' ZooKeeper sessions."""
+        return self.settings.session_timeout_ms
+
+    def connect(self) -> None:
+        """The state in ZooKeeper can be read; raises `ZooKeeperError`."""
+        self._znodes.connect()
+
+    def start(self) -> None:
+        """All brokers are registered and one of them is the controller; raises `ClusterError`."""
+        for broker_id in self.settings.broker_ids:
+            self.restart(broker_id)
+        self.await_state(self._is_complete, START_DEADLINE_S, "all brokers and a controller")
+
+    def stop(self) -> None:
+        """Brokers were asked to end, and ended if they did not listen."""
+        for broker_id in self.settings.broker_ids:
+            process = self._supervisor.processes.get(f"broker-{broker_id}")
+            if process is not None and process.is_running:
+                process.terminate(STOP_GRACE_S)
+
+    def close(self) -> None:
+        """The session with ZooKeeper is over."""
+        self._znodes.close()
+
+    def restart(self, broker_id: int) -> None:
+        """A broker that does not run is starting on its data."""
+        command = broker_command(
+            self.settings,
+            broker_id,
+            zookeeper=self.zookeeper,
+            folders=Folders(root=self.folder),
+            run_id=self.run_id,
+        )
+        self._supervisor.start(f"broker-{broker_id}", command)
+
+    def process(self, broker_id: int) -> ManagedProcess:
+        """The running process of a broker; raises `InjectionError` when it does not run."""
+        process = self._supervisor.processes.get(f"broker-{broker_id}")
+        if process is None or not process.is_running:
+            raise InjectionError(f"broker {broker_id} does not run")
+        return process
+
+    def ended(self) -> list[int]:
+        """The brokers that do not run."""
+        return [
+            broker_id
+            for broker_id in self.settings.broker_ids
+            if not self._supervisor.processes[f"broker-{broker_id}"].is_running
+        ]
+
+    def log_tail(self, broker_id: int) -> str:
+        """The last lines that a broker wrote."""
+        return self._supervisor.processes[f"broker-{broker_id}"].log_tail(LOG_LINES)
+
+    def expire_session(self, session_id: int, password: bytes, broker_id: int) -> None:
+        """The broker's session has ended at ZooKeeper, and its registration with it."""
+        path = znodes.broker_path(broker_id)
+        expire_session(self.zookeeper, session_id, password, watch_path=path)
+
+    def live_brokers(self) -> list[int]:
+        """The ids below `/brokers/ids`, ascending."""
+        return sorted(int(name) for name in self._children(znodes.BROKER_IDS) if name.isdigit())
+
+    def registration(self, broker_id: int) -> Registration | None:
+        """The broker's registration now; None when there is none that can be read."""
+        path = znodes.broker_path(broker_id)
+        znode = self._read(path)
+        if znode is None:
+            return None
+        with suppress(MalformedZnodeError):
+            document = znodes.parse_broker(path, znode.data)
+            return Registration(
+                session_id=znode.ephemeral_owner,
+                zxid=znode.czxid,
+                address=f"{document.host}:{document.port}",
+            )
+        return None
+
+    def addresses(self) -> list[str]:
+        """Where the registered brokers listen."""
+        found = [self.registration(broker_id) for broker_id in self.live_brokers()]
+        return [registration.address for registration in found if registration]
+
+    def controller(self) -> int | None:
+        """The broker that owns `/controller`."""
+        znode = self._read(znodes.CONTROLLER)
+        if znode is None:
+            return None
+        with suppress(MalformedZnodeError):
+            return znodes.parse_controller(znodes.CONTROLLER, znode.data).brokerid
+        return None
+
+    def assignment(self, topic: str) -> dict[int, tuple[int, ...]]:
+        """The assigned replicas of each partition of a topic."""
+        path = znodes.topic_path(topic)
+        znode = self._read(path)
+        if znode is None:
+            return {}
+        with suppress(MalformedZnodeError):
+            return {
+                p: tuple(brokers) for p, brokers in znodes.parse_topic(path, znode.data).items()
+            }
+        return {}
+
+    def partitions(self) -> list[TopicPartition]:
+        """Every partition of every topic, ascending."""
+        topics = self._children(znodes.TOPICS)
+        return sorted(TopicPartition(t, number) for t in topics for number in self.assignment(t))
+
+    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """The published leader, epoch and ISR of a partition."""
+        path = znodes.leader_and_isr_path(partition)
+        znode = self._read(path)
+        if znode is None:
+            return None
+        with suppress(MalformedZnodeError):
+            return znodes.parse_leader_and_isr(path, znode.data)
+        return None
+
+    def leader_of(self, partition: TopicPartition) -> int | None:
+        """The published leader; None without one."""
+        state = self.state_of(partition)
+        return None if state is None or state.leader < 0 else int(state.leader)
+
+    def isr_of(self, partition: TopicPartition) -> frozenset[int]:
+        """The published ISR."""
+        state = self.state_of(partition)
+        return frozenset(map(int, state.isr)) if state else frozenset()
+
+    def view(self) -> ClusterView:
+        """Who plays which role now."""
+        partitions = self.partitions()
+        leaders = {partition: self.leader_of(partition) for partition in partitions}
+        return ClusterView(
+            controller_id=self.controller(),
+            leaders={partition: leader for partition, leader in leaders.items() if leader},
+            assigned_replicas={p: self.assignment(p.topic)[p.partition] for p in partitions},
+        )
+
+    def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> list[TopicPartition]:
+        """The topic exists, each partition has its leader and all assigned replicas in its ISR."""
+        connections = Connections()
+        try:
+            client = Client(self.addresses, connections=connections, node="harness")
+            error, message = client.create_topic(topic, assignment=assignment)
+        except ClusterUnreachableError as unreachable:
+            raise ClusterError(f"topic {topic} was not created: {unreachable}") from unreachable
+        finally:
+            connections.close()
+        if error is not None:
+            raise ClusterError(f"topic {topic} was refused: {error} {message}".rstrip())
+        created = [TopicPartition(topic, number) for number in range(len(assignment))]
+        self.await_state(lambda: self.is_healthy(created), START_DEADLINE_S, f"leaders of {topic}")
+        return created
+
+    def is_healthy(self, partitions: Sequence[TopicPartition]) -> bool:
+        """All brokers live, a controller, and every partition led with all its replicas in sync."""
+        return self._is_complete() and all(self._is_in_sync(p) for p in partitions)
+
+    def _is_in_sync(self, partition: TopicPartition) -> bool:
+        state = self.state_of(partition)
+        if state is None or state.leader not in state.isr:
+            return False
+        return state.isr == frozenset(self.assignment(partition.topic).get(partition.partition, ()))
+
+    def _is_complete(self) -> bool:
+        return (
+            self.live_brokers() == list(self.settings.broker_ids) and self.controller() is not None
+        )
+
+    def await_state(
+        self, predicate: Callable[[], bool], deadline_s: float, what: str, *, may_end: bool = False
+    ) -> None:
+        """Wait until `predicate` holds; raises `ClusterError`, at once when a broker has ended.
+
+        With `may_end`, brokers may be down meanwhile.
+        """
+        deadline = monotonic() + deadline_s
+        while not predicate():
+            if not may_end:
+                self._require_running(what)
+            if monotonic() > deadline:
+                raise ClusterError(
+                    f"{what} did not come within {deadline_s:g} s{self._last_words()}"
+                )
+            self._wait.wait(POLL_S)
+
+    def _require_running(self, what: str) -> None:
+        for broker_id in self.ended():
+            raise ClusterError(
+                f"broker {broker_id} ended by itself before {what}; it said last:\n"
+                f"{self.log_tail(broker_id)}"
+            )
+
+    def _last_words(self) -> str:
+        tails = {broker_id: self.log_tail(broker_id) for broker_id in self.settings.broker_ids}
+        said = [f"broker {broker_id}: {tail}" for broker_id, tail in tails.items() if tail]
+        return "; the brokers said last:\n" + "\n".join(said) if said else ""
+
+    def _read(self, path: str) -> Znode | None:
+        try:
+            return self._znodes.read(path)
+        except NoZnodeError:
+            return None
+
+    def _children(self, path: str) -> list[str]:
+        try:
+            return self._znodes.children(path)
+        except NoZnodeError:
+            return []
+
+
+@contextmanager
+def zookeeper_for(
+    run_id: str, *, supervisor: Supervisor, folder: Path, external: str | None = None
+) -> Iterator[tuple[str, Path | None]]:
+    """An address of an empty ZooKeeper, and where its transaction log is when it is our own.
+
+    An external one gets a chroot of its own for this run, which is gone afterwards.
+    Raises `ZooKeeperError`.
+    """
+    if external is None:
+        server = ZooKeeperServer(supervisor, Folders(root=folder).zookeeper)
+        server.start()
+        try:
+            yield server.address, server.data_dir
+        finally:
+            server.stop()
+        return
+    address = ZooKeeperAddress.parse(external)
+    chroot = f"{address.chroot}/{run_id}"
+    with ZooKeeperClient(f"{address.host}:{address.port}") as client:
+        client.create_path(chroot)
+        try:
+            yield f"{address.host}:{address.port}{chroot}", None
+        finally:
+            with suppress(ZooKeeperError):  # a failing clean-up must not hide what happened
+                client.delete_recursively(chroot)
+
+
+@contextmanager
+def running_cluster(
+    settings: ClusterSettings,
+    *,
+    folder: Path,
+    run_id: str,
+    supervisor: Supervisor,
+    zookeeper: str,
+) -> Iterator[Cluster]:
+    """A started cluster, stopped at the end; raises `ClusterError` or `ZooKeeperError`."""
+    cluster = Cluster(
+        settings, folder=folder, run_id=run_id, supervisor=supervisor, zookeeper=zookeeper
+    )
+    cluster.connect()
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+        cluster.close()
