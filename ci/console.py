@@ -8,10 +8,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from spec.tlc.models import Model
+    from spec.tlc.runner import Progress as ModelProgress
 
 LINE_EVERY_S = 5.0
 """Where there is no terminal, at most one line of progress in this time."""
@@ -29,6 +34,21 @@ def progress(title: str) -> Iterator[Advance]:
             yield advance
     else:
         yield _lines(title)
+
+
+@contextmanager
+def model_progress(models: "Sequence[Model]") -> "Iterator[Callable[[ModelProgress], None]]":
+    """As `progress`, in distinct states of the models that TLC checks."""
+    total = sum(model.distinct_states for model in models)
+    seen: dict[str, int] = {}
+    with progress("spec") as advance:
+        advance(0, total, f"states of {len(models)} models")
+
+        def step(news: "ModelProgress") -> None:
+            seen[news.model] = news.distinct
+            advance(sum(seen.values()), total, news.model)
+
+        yield step
 
 
 @contextmanager
@@ -76,6 +96,16 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[objec
 def show_json(value: object) -> None:
     """Print `value` as one JSON document."""
     print(json.dumps(value, indent=2, sort_keys=True))
+
+
+def note(message: str) -> None:
+    """Print one line beside the result, on stderr."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def complain(message: str) -> None:
+    """Print what is wrong on stderr, as one line."""
+    note(f"fencepost: {' '.join(message.split())}")
 
 
 def say(message: str) -> None:

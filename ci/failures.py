@@ -1,5 +1,8 @@
 """Failures that a person can mend: one sentence that says what, where and what to do."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class ExpectedError(Exception):
     """Shown as one line on stderr, without a traceback; `exit_code` is the command's."""
@@ -17,3 +20,12 @@ class HarnessError(ExpectedError):
     """The world failed the harness: no verdict about the implementation follows."""
 
     exit_code = 3
+
+
+@contextmanager
+def as_usage(*kinds: type[Exception]) -> Iterator[None]:
+    """An error of `kinds` inside is a mistake of the command line."""
+    try:
+        yield
+    except kinds as error:
+        raise UsageError(str(error)) from error

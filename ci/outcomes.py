@@ -1,9 +1,18 @@
 """What the gate makes of each room's results: verdict, figures and the lists for the report."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conformance.verdict import Verdict, worst
+
+if TYPE_CHECKING:
+    from reports.aggregates import Analysis, CheckOutcome
+    from spec.tlc.models import Model
+    from spec.tlc.runner import ModelResult
+
+DOUBTS_LISTED = 3
+"""Reasons that one line names; the report has them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,3 +35,71 @@ class Outcome:
             figures=self.figures | other.figures,
             detail=self.detail | other.detail,
         )
+
+
+def of_models(models: Sequence["Model"], results: Sequence["ModelResult"]) -> Outcome:
+    """Every model must have ended exactly as `spec/models.toml` expects."""
+    rows = [_model_row(model, result) for model, result in zip(models, results, strict=True)]
+    agreeing = sum(1 for row in rows if row["agrees"])
+    distinct = sum(row["distinct"] or 0 for row in rows)
+    return Outcome(
+        verdict=worst(_model_verdict(result) for result in results),
+        summary=f"{agreeing} of {len(rows)} models as expected, {distinct} distinct states",
+        figures={"models": len(rows), "models_as_expected": agreeing, "distinct_states": distinct},
+        detail={"models": rows},
+    )
+
+
+def _model_row(model: "Model", result: "ModelResult") -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "module": model.module,
+        "expected": _expectation(model),
+        "verdict": str(result.verdict),
+        "violated": result.violated,
+        "distinct": result.distinct,
+        "generated": result.generated,
+        "seconds": round(result.seconds, 1),
+        "agrees": result.agrees,
+        "why": result.why,
+        "shows": model.shows,
+    }
+
+
+def _expectation(model: "Model") -> str:
+    return f"{model.expected} {model.invariant}" if model.invariant else str(model.expected)
+
+
+def _model_verdict(result: "ModelResult") -> Verdict:
+    """A run that was cut short decides nothing; what TLC could not do is the harness's fault."""
+    if result.agrees:
+        return Verdict.PASS
+    undecided = {"not_exhausted": Verdict.INCONCLUSIVE, "error": Verdict.ERROR}
+    return undecided.get(result.verdict, Verdict.FAIL)
+
+
+def of_analysis(analysis: "Analysis") -> Outcome:
+    """The verdict of Spark over all traces of a run."""
+    figures = analysis.figures
+    doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
+    found = (
+        f"{figures['events']:.0f} events of {figures['runs']:.0f} runs: "
+        f"{figures['violations']:.0f} violations, failover within budget: "
+        f"{analysis.failover.verdict}"
+    )
+    return Outcome(
+        verdict=analysis.verdict,
+        summary=" ".join([found, *doubts[:DOUBTS_LISTED]]),
+        figures=dict(figures) | {name: str(part) for name, part in analysis.verdicts.items()},
+        detail={"checks": [_check_row(check) for check in analysis.checks]},
+    )
+
+
+def _check_row(check: "CheckOutcome") -> dict[str, Any]:
+    found = len(check.violations) + check.omitted_violations
+    parts = (f"{found} violations" if found else "", *check.doubts)
+    return {
+        "name": str(check.invariant),
+        "verdict": str(check.verdict),
+        "message": "; ".join(part for part in parts if part),
+    }

@@ -1,0 +1,5 @@
+"""`python -m ci` is the `fencepost` command."""
+
+from ci.cli import main
+
+main()

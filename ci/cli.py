@@ -1,0 +1,95 @@
+"""The `fencepost` command: its tree, and how every way of ending becomes an exit code.
+
+The commands themselves are in `ci.commands`; they import the other rooms when they run, so that
+`fencepost --help` is quick.
+"""
+
+import errno
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+
+import typer
+
+from ci.commands import chaos, check, cluster, gate, report, simulate, topics
+from ci.console import complain
+from ci.failures import ExpectedError, UsageError
+
+INTERRUPTED = 130
+HARNESS_ERROR = 3
+ROOMS = frozenset({"spec", "fault_injection", "conformance", "reports"})
+"""An exception type of their own carries a sentence for people."""
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+app = typer.Typer(
+    name="fencepost",
+    help="A formally checked conformance suite for leader-and-ISR replication.",
+    epilog=(
+        "Exit codes: 0 fine, 1 violation, 2 inconclusive or vacuous, "
+        "3 harness error or incomplete, 4 usage."
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("gate")(gate.gate)
+app.command("check")(check.check)
+app.command("simulate")(simulate.simulate)
+app.command("chaos")(chaos.chaos)
+app.command("report")(report.report)
+app.add_typer(cluster.app, name="cluster")
+app.add_typer(topics.app, name="topics")
+app.command("produce")(topics.produce)
+app.command("consume")(topics.consume)
+
+
+class Terminated(KeyboardInterrupt):
+    """Someone asked the process to end; everything is wound up as after Ctrl-C."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; expected errors become one line on stderr."""
+    try:
+        result = app(list(arguments), prog_name="fencepost", standalone_mode=False)
+    except typer.TyperException as error:
+        return fail(error.format_message(), UsageError.exit_code)
+    except ExpectedError as error:
+        return fail(str(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        result = INTERRUPTED
+    except Exception as error:
+        return fail(_sentence_of(error), HARNESS_ERROR)
+    if result == INTERRUPTED:
+        return fail("interrupted; what was started is stopped", INTERRUPTED)
+    return result if isinstance(result, int) else 0
+
+
+def _sentence_of(error: Exception) -> str:
+    """What a room says about the world; for a defect of ours, its traceback goes before it."""
+    if type(error).__module__.split(".")[0] in ROOMS:
+        return str(error)
+    if isinstance(error, PermissionError):
+        return f"no permission for {error.filename}; choose another folder, or change its owner"
+    if isinstance(error, OSError) and error.errno in FULL:
+        return f"{error.strerror}: {error.filename or 'the disk'}; make room and run again"
+    traceback.print_exception(error)
+    return "this is a defect of Fencepost itself, not of what it checks; please report it"
+
+
+def fail(message: str, exit_code: int) -> int:
+    """Say `message` on stderr as one line and return `exit_code`."""
+    complain(message)
+    return exit_code
+
+
+def main() -> None:
+    """The console script."""
+    signal.signal(signal.SIGTERM, _terminate)
+    sys.exit(run(sys.argv[1:]))
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    raise Terminated

@@ -1,0 +1,59 @@
+"""`fencepost chaos`: directed fault scenarios on real processes and a real ZooKeeper."""
+
+from typing import Annotated
+
+import typer
+
+from ci.commands.options import (
+    NEWEST_LEVEL,
+    JsonOption,
+    LevelOption,
+    OutFolder,
+    SeedOption,
+    ZookeeperOption,
+)
+from ci.zookeeper_choice import EMBEDDED, check_zookeeper
+
+ScenarioNames = Annotated[
+    list[str] | None, typer.Option("--scenario", help="May be given again.  [default: all]")
+]
+COLUMNS = ("name", "verdict", "faults", "acknowledged", "message")
+
+
+def chaos(
+    scenario: ScenarioNames = None,
+    seed: SeedOption = 0,
+    level: LevelOption = NEWEST_LEVEL,
+    zookeeper: ZookeeperOption = EMBEDDED,
+    out: OutFolder = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Run fault scenarios on real brokers under a real ZooKeeper, and check what they did."""
+    from ci.console import progress, say, show_json, show_table
+    from ci.outcomes import of_scenarios
+    from ci.runs import make_run_folder, new_run_id
+    from conformance.chaos import run_scenarios
+    from conformance.verdict import exit_code
+
+    check_zookeeper(zookeeper)
+    folder = make_run_folder(new_run_id(), out)
+    with progress("chaos") as advance:
+        results = run_scenarios(
+            scenario,
+            level=level,
+            seed=seed,
+            out=folder,
+            zookeeper=zookeeper,
+            on_progress=advance,
+        )
+    outcome = of_scenarios(results)
+    rows = outcome.detail["scenarios"]
+    if as_json:
+        show_json({"verdict": outcome.verdict, "run": str(folder), "scenarios": rows})
+    else:
+        show_table("", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
+        for row in rows:
+            if row["verdict"] != "PASS":
+                say(f"again: {row['reproduce']}")
+        say(f"{outcome.verdict}: {outcome.summary}; traces in {folder}")
+    return exit_code([row["verdict"] for row in rows])

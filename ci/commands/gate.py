@@ -1,0 +1,82 @@
+"""`fencepost gate`: every stage, one verdict, one exit code."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ci.commands.options import (
+    NEWEST_LEVEL,
+    JsonOption,
+    LevelOption,
+    OutFolder,
+    SeedOption,
+    SparkMasterOption,
+    TierOption,
+    ZookeeperOption,
+)
+from ci.tiers import Tier
+from ci.zookeeper_choice import EMBEDDED, check_zookeeper
+
+if TYPE_CHECKING:
+    from ci.verdict_files import StageRecord
+
+MEANING = {
+    0: "fine",
+    1: "a violation was found",
+    2: "nothing was violated, but not everything was decided",
+    3: "the harness failed, or not everything ran",
+    4: "nothing was selected",
+}
+
+
+def gate(
+    tier: TierOption = Tier.QUICK,
+    out: OutFolder = None,
+    level: LevelOption = NEWEST_LEVEL,
+    seed: SeedOption = 0,
+    zookeeper: ZookeeperOption = EMBEDDED,
+    spark_master: SparkMasterOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Run the stages spec, simulate, chaos, analyse and report, and gate on their verdict."""
+    from ci.gate import run_gate
+    from ci.runs import make_run_folder, new_run_id
+    from ci.stages import STAGES
+    from ci.verdict_files import GateRun
+
+    check_zookeeper(zookeeper)
+    run_id = new_run_id()
+    run = GateRun(
+        folder=make_run_folder(run_id, out),
+        run_id=run_id,
+        tier=tier,
+        level=level,
+        seed=seed,
+        zookeeper=zookeeper,
+        spark_master=spark_master,
+    )
+    records = run_gate(run, STAGES, announce)
+    return show_end(run.folder, records, as_json)
+
+
+def announce(record: "StageRecord") -> None:
+    """Say on stderr how a stage ended, as soon as it did."""
+    from ci.console import note
+
+    note(f"{record.stage}: {record.verdict} in {record.seconds:.1f} s: {record.summary}")
+
+
+def show_end(folder: Path, records: "tuple[StageRecord, ...]", as_json: bool) -> int:
+    """Print the summary, where the report is and what the exit code says; returns that code."""
+    from ci.console import say, show_table
+    from ci.verdict_files import VERDICT
+    from conformance.verdict import exit_code, worst
+
+    code = exit_code(record.verdict for record in records)
+    if as_json:
+        say((folder / VERDICT).read_text().rstrip())
+        return code
+    rows = [(record.stage, record.verdict, record.seconds, record.summary) for record in records]
+    show_table("", ("stage", "verdict", "seconds", "found"), rows)
+    say(f"verdict {worst(record.verdict for record in records)}, exit code {code}: {MEANING[code]}")
+    say(f"report {folder / 'report.html'}")
+    return code

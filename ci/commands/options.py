@@ -1,0 +1,33 @@
+"""Options that several commands share, with one help text each."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ci.tiers import Tier
+
+TierOption = Annotated[Tier, typer.Option(help="How much is tried.")]
+LevelOption = Annotated[
+    int, typer.Option(min=0, max=2, help="Protocol level: 0 draft-v3, 2 the newest.")
+]
+SeedOption = Annotated[int, typer.Option(min=0, help="Where all chance comes from.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+ZookeeperOption = Annotated[
+    str,
+    typer.Option(
+        metavar="embedded|HOST:PORT/CHROOT",
+        help="A server of our own, or one that is there already.",
+    ),
+]
+SparkMasterOption = Annotated[
+    str | None, typer.Option(metavar="URL", help="Default: Spark on this machine.")
+]
+OutFolder = Annotated[
+    Path | None, typer.Option(help="A new folder.  [default: reports/runs/<run id>]")
+]
+ClusterFolder = Annotated[
+    Path, typer.Option("--cluster", metavar="DIR", help="Where the local cluster lives.")
+]
+NEWEST_LEVEL = 2
+DEFAULT_CLUSTER = Path(".fencepost") / "cluster"

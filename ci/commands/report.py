@@ -1,0 +1,47 @@
+"""`fencepost report`: analyse a stored run again and write its report again."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ci.commands.options import JsonOption, SparkMasterOption
+
+if TYPE_CHECKING:
+    from reports.aggregates import Analysis
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that a run has left.")]
+
+
+def report(
+    run: RunFolder, spark_master: SparkMasterOption = None, as_json: JsonOption = False
+) -> int:
+    """Analyse a stored run and write its report; the same input gives the same bytes."""
+    from ci.console import complain, say, show_json
+    from ci.outcomes import of_analysis
+    from ci.runs import existing_run
+    from reports.analyse import analyse
+    from reports.render import render
+
+    analysis = analyse(existing_run(run), spark_master=spark_master)
+    page = render(run)
+    outcome = of_analysis(analysis)
+    if as_json:
+        document = {"verdict": outcome.verdict, "report": str(page), "figures": outcome.figures}
+        show_json({**document, **outcome.detail})
+    else:
+        say(f"{outcome.verdict}: {outcome.summary}")
+        say(f"report {page}")
+    for doubt in (doubt for folder in analysis.folders for doubt in folder.trace_doubts):
+        complain(f"{run}: {doubt}")
+    return exit_code_of(analysis)
+
+
+def exit_code_of(analysis: "Analysis") -> int:
+    """As for any verdicts, but a stored run that is not whole is incomplete input: 3, not 2."""
+    from conformance.verdict import ExitCode, Verdict, exit_code
+
+    code = exit_code(analysis.verdicts.values())
+    if code is ExitCode.UNDECIDED and analysis.verdicts["traces"] is not Verdict.PASS:
+        return ExitCode.INCOMPLETE
+    return code

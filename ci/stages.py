@@ -1,0 +1,82 @@
+"""The stages of the gate as data: what each runs, and what it makes of the result.
+
+Stages import the rooms they need when they run, so that a broken one takes only itself down.
+"""
+
+from ci.console import model_progress, progress
+from ci.outcomes import Outcome, of_analysis, of_hunt, of_models, of_scenarios, of_seeds
+from ci.stage import Stage
+from ci.tiers import EFFORT
+from ci.verdict_files import GateRun
+from conformance.verdict import Verdict
+
+
+def check_specs(run: GateRun) -> Outcome:
+    """TLC on the models of the tier."""
+    from spec.tlc.models import load_models, select
+    from spec.tlc.runner import check_models
+
+    models = select(load_models(), tier=run.tier)
+    with model_progress(models) as advance:
+        results = check_models(models, workers=EFFORT[run.tier].workers, on_progress=advance)
+    return of_models(models, results)
+
+
+def simulate(run: GateRun) -> Outcome:
+    """Seeded schedules at the level of the run, then every mutant until it is caught."""
+    from conformance.simulate import hunt_mutants, run_seeds
+
+    effort = EFFORT[run.tier]
+    first = run.seed * effort.seeds
+    with progress("simulate") as advance:
+        result = run_seeds(
+            range(first, first + effort.seeds),
+            level=run.level,
+            jobs=effort.workers,
+            on_progress=advance,
+        )
+    return of_seeds(result).joined(of_hunt(hunt_mutants(effort.mutant_seeds_max)))
+
+
+def inject_faults(run: GateRun) -> Outcome:
+    """Directed scenarios on real processes and a real ZooKeeper."""
+    from conformance.chaos import run_scenarios
+
+    with progress("chaos") as advance:
+        results = run_scenarios(
+            EFFORT[run.tier].scenarios,
+            level=run.level,
+            seed=run.seed,
+            out=run.folder / "chaos",
+            zookeeper=run.zookeeper,
+            on_progress=advance,
+        )
+    return of_scenarios(results, level=run.level)
+
+
+def analyse(run: GateRun) -> Outcome:
+    """Spark over every trace of the run: the checks again, and the budgets."""
+    from reports.analyse import analyse as analyse_run
+
+    return of_analysis(analyse_run(run.folder, spark_master=run.spark_master))
+
+
+def write_report(run: GateRun) -> Outcome:
+    """One HTML file that tells the story."""
+    from reports.render import render
+
+    path = render(run.folder)
+    return Outcome(
+        verdict=Verdict.PASS,
+        summary=str(path),
+        figures={"bytes": path.stat().st_size},
+    )
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage(name="spec", run=check_specs),
+    Stage(name="simulate", run=simulate),
+    Stage(name="chaos", run=inject_faults),
+    Stage(name="analyse", run=analyse),
+    Stage(name="report", run=write_report, in_report=False),
+)
