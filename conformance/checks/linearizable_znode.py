@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from conformance.checks.evidence import Evidence
 from conformance.checks.log_history import invoked_ns
 from conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
-from conformance.checks.ordering import by_zxid
+from conformance.checks.ordering import by_zxid, partition_of_event
 from conformance.verdict import CheckResult
 from spec.trace import Kind, TraceEvent
 from spec.vocabulary import Invariant, Outcome
@@ -55,7 +55,8 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     evidence.premise_count = len(operations.written)
     for write in operations.written:
         _check_condition(write, evidence)
-    registers = _registers(by_zxid(events), evidence)
+    lines = [line for line in by_zxid(events) if partition_of_event(line) is not None]
+    registers = _registers(lines, evidence)
     if not registers:
         _judge_without_record(operations, evidence)
         return evidence.result()

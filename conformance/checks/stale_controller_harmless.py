@@ -25,6 +25,9 @@ class _Version(NamedTuple):
     leader_epoch: int
     znode_version: int
 
+    def __str__(self) -> str:
+        return f"leader epoch {self.leader_epoch} (znode version {self.znode_version})"
+
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge a whole run; the premise counts commands obeyed and decisions written."""

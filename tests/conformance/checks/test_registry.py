@@ -1,0 +1,141 @@
+"""What the registry promises: completeness, splitting, and that `reads` may filter."""
+
+from itertools import permutations
+
+from conformance.checks.completeness import trace_health
+from conformance.checks.evidence import MAX_WITNESSES, Evidence
+from conformance.checks.ordering import order, partition_of_event, split_by_partition
+from conformance.checks.registry import CHECKS, IMPLIED_BY, run_check, run_checks
+from conformance.verdict import MAX_LISTED, Verdict
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import Invariant, snake_case
+from spec.znodes import TopicPartition
+from tests.conformance.checks.test_znode_checks import quiet_failover
+from tests.conformance.checks.trace_builder import PARTITION, ZNODE, Trace
+
+
+def busy_run() -> list[TraceEvent]:
+    """Two partitions; the second one loses a record."""
+    trace = Trace()
+    quiet_failover(trace)
+    trace.produce("ab", offset=0)
+    trace.produce("c", offset=0, partition=1)
+    trace.final_read("ab")
+    trace.final_read("", partition=1)
+    return trace.events
+
+
+def test_every_invariant_has_a_check_or_is_implied_by_some() -> None:
+    assert set(CHECKS) | set(IMPLIED_BY) == set(Invariant)
+    assert not set(CHECKS) & set(IMPLIED_BY)
+    assert {part for parts in IMPLIED_BY.values() for part in parts} <= set(CHECKS)
+
+
+def test_each_check_lives_in_the_module_of_its_name() -> None:
+    for invariant, check in CHECKS.items():
+        assert check.invariant is invariant
+        assert check.run.__module__ == f"conformance.checks.{snake_case(invariant)}"
+        assert check.run([]).invariant is invariant
+
+
+def test_events_that_a_check_does_not_read_leave_its_result() -> None:
+    events = busy_run()
+    for check in CHECKS.values():
+        for part in split_by_partition(events).values() if check.per_partition else [events]:
+            read = [event for event in part if event.action in check.reads]
+
+            assert check.run(read) == check.run(part), check.invariant
+
+
+def test_partitions_are_judged_apart() -> None:
+    check = CHECKS[Invariant.ACKNOWLEDGED_DURABLE]
+    result = run_check(check, busy_run())
+
+    assert result.premise_count == 3
+    assert [violation.partition for violation in result.violations] == [1]
+
+
+def test_results_come_in_the_order_of_the_registry() -> None:
+    results = run_checks(busy_run())
+
+    assert [result.invariant for result in results] == list(CHECKS)
+    assert run_checks(busy_run()[::-1]) == results
+
+
+def test_zookeeper_lines_belong_to_the_partition_of_their_path() -> None:
+    trace = Trace()
+    line = trace.zookeeper("Create", ZNODE, "", session=1, zxid=1)
+    other = trace.zookeeper("Create", "/controller", "", session=1, zxid=2)
+    operation = trace.produce("a", offset=0, partition=3)
+
+    assert partition_of_event(line) == PARTITION
+    assert partition_of_event(other) is None
+    assert partition_of_event(operation) == TopicPartition("orders", 3)
+    assert list(split_by_partition(trace.events)) == [PARTITION, TopicPartition("orders", 3)]
+
+
+def test_order_is_each_nodes_own() -> None:
+    trace = Trace()
+    trace.broker(2, "CreateTopic")
+    trace.broker(1, "CreateTopic", incarnation=2)
+    trace.broker(1, "CreateTopic")
+    trace.broker(1, "CreateTopic")
+    expected = [("broker-1", 1, 0), ("broker-1", 1, 1), ("broker-1", 2, 0), ("broker-2", 1, 0)]
+
+    for events in permutations(trace.events):
+        assert [(e.node, e.incarnation, e.seq) for e in order(events)] == expected
+
+
+def whole_run() -> Trace:
+    trace = Trace()
+    trace.add("harness", Kind.RUN, "RunStarted", {})
+    for _ in range(3):
+        trace.broker(1, "CreateTopic")
+    trace.broker(1, "NodeStarted", incarnation=2)
+    trace.add("harness", Kind.RUN, "RunEnded", {})
+    return trace
+
+
+def test_a_whole_trace_is_healthy() -> None:
+    health = trace_health(whole_run().events)
+
+    assert health.verdict is Verdict.PASS
+    assert health.doubts == ()
+
+
+def test_a_missing_line_is_a_gap() -> None:
+    events = whole_run().events
+    health = trace_health([*events[:2], *events[3:]])
+
+    assert health.verdict is Verdict.INCONCLUSIVE
+    assert health.gaps == ("1 lines of broker-1, incarnation 1 are missing before line 2.",)
+
+
+def test_a_repeated_line_is_told() -> None:
+    events = whole_run().events
+    health = trace_health([*events, events[2]])
+
+    assert health.repeated == ("1 lines of broker-1, incarnation 1 occur twice.",)
+    assert health.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_run_without_its_end_is_inconclusive() -> None:
+    health = trace_health(whole_run().events[:-1])
+
+    assert health.verdict is Verdict.INCONCLUSIVE
+    assert "cut short" in health.doubts[0]
+
+
+def test_evidence_is_bounded() -> None:
+    trace = Trace()
+    event = trace.broker(1, "BecomeLeader")
+    evidence = Evidence(invariant=Invariant.LEADER_IN_ISR)
+    for _ in range(MAX_LISTED + 3):
+        evidence.violated("It is wrong.", *[event] * (MAX_WITNESSES + 1))
+        evidence.doubt("It is dark.")
+    result = evidence.result()
+
+    assert len(result.violations) == MAX_LISTED
+    assert result.omitted_violations == 3
+    assert len(result.violations[0].witness) == MAX_WITNESSES
+    assert result.doubts == ("It is dark.",)
