@@ -172,10 +172,15 @@ def test_being_cut_off_before_anything_was_sent_does_not_count() -> None:
         expire_session(address, SESSION, PASSWORD)
 
 
+def test_being_cut_off_while_the_end_is_shown_is_tried_again() -> None:
+    with scripted_server([GRANTED, CLOSED], [], [], [REFUSED]) as address:
+        assert expire_session(address, SESSION, PASSWORD)["zxid"] == 77
+
+
 def test_a_session_that_is_granted_after_its_end_is_an_error() -> None:
     with (
         scripted_server([GRANTED, CLOSED], [GRANTED]) as address,
-        pytest.raises(SessionError, match="does not refuse session 0x1234 after its end"),
+        pytest.raises(SessionError, match="grants session 0x1234 after its end"),
     ):
         expire_session(address, SESSION, PASSWORD)
 
