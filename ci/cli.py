@@ -14,14 +14,18 @@ from types import FrameType
 import typer
 
 from ci.commands import chaos, check, cluster, gate, report, simulate, topics
-from ci.console import complain
+from ci.console import complain, note
 from ci.failures import ExpectedError, UsageError
 
 INTERRUPTED = 130
 HARNESS_ERROR = 3
 ROOMS = frozenset({"spec", "fault_injection", "conformance", "reports"})
 """An exception type of their own carries a sentence for people."""
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+OF_THE_WORLD = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOSPC, errno.EDQUOT}
+)
+"""A folder that cannot be used is nobody's defect."""
+
 
 app = typer.Typer(
     name="fencepost",
@@ -55,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         result = app(list(arguments), prog_name="fencepost", standalone_mode=False)
     except typer.TyperException as error:
-        return fail(error.format_message(), UsageError.exit_code)
+        return _misused(error)
     except ExpectedError as error:
         return fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -67,14 +71,23 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _misused(error: typer.TyperException) -> int:
+    """Say what is wrong with the command line; a command that needs more words shows its help."""
+    message = error.format_message().replace("Value error, ", "").rstrip(".")
+    if "\n" in message:
+        note(message)
+        return UsageError.exit_code
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "fencepost"
+    return fail(f"{message}; see {command} --help", UsageError.exit_code)
+
+
 def _sentence_of(error: Exception) -> str:
     """What a room says about the world; for a defect of ours, its traceback goes before it."""
     if type(error).__module__.split(".")[0] in ROOMS:
         return str(error)
-    if isinstance(error, PermissionError):
-        return f"no permission for {error.filename}; choose another folder, or change its owner"
-    if isinstance(error, OSError) and error.errno in FULL:
-        return f"{error.strerror}: {error.filename or 'the disk'}; make room and run again"
+    if isinstance(error, OSError) and error.errno in OF_THE_WORLD:
+        return f"{error.filename or 'the disk'}: {error.strerror}; choose or make another place"
     traceback.print_exception(error)
     return "this is a defect of Fencepost itself, not of what it checks; please report it"
 

@@ -28,7 +28,10 @@ def chaos(
     out: OutFolder = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Run fault scenarios on real brokers under a real ZooKeeper, and check what they did."""
+    """Run fault scenarios on real processes.
+
+    Brokers run under a real ZooKeeper, and every check judges what they did.
+    """
     from ci.console import progress, say, show_json, show_table
     from ci.outcomes import of_scenarios
     from ci.runs import make_run_folder, new_run_id

@@ -17,7 +17,10 @@ COLUMNS = ("name", "expected", "verdict", "violated", "distinct", "seconds", "ag
 
 
 def check(models: ModelNames = None, tier: ModelTier = None, as_json: JsonOption = False) -> int:
-    """Check the specs with TLC: every model must end exactly as spec/models.toml expects."""
+    """Check the specs with TLC.
+
+    Every model must end exactly as spec/models.toml expects.
+    """
     from ci.console import model_progress, say, show_json, show_table
     from ci.failures import as_usage
     from ci.outcomes import of_models

@@ -1,7 +1,76 @@
-"""`fencepost cluster`: brokers and a ZooKeeper on this machine, to play with."""
+"""`fencepost cluster`: brokers and a ZooKeeper on this machine that stay after the command."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-app = typer.Typer(
-    help="Brokers and a ZooKeeper on this machine, to play with.", no_args_is_help=True
+from ci.commands.options import (
+    DEFAULT_CLUSTER,
+    NEWEST_LEVEL,
+    ClusterFolder,
+    JsonOption,
+    LevelOption,
 )
+
+if TYPE_CHECKING:
+    from conformance.local_cluster import ClusterStatus
+
+app = typer.Typer(help="A local cluster to play with.", no_args_is_help=True)
+
+Brokers = Annotated[int, typer.Option(min=1, max=50, help="How many.")]
+Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Default: a free one.")]
+COLUMNS = ("broker_id", "pid", "address", "is_controller")
+
+
+@app.command("up")
+def up(
+    brokers: Brokers = 3,
+    level: LevelOption = NEWEST_LEVEL,
+    zookeeper_port: Port = None,
+    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    as_json: JsonOption = False,
+) -> int:
+    """Start a cluster that stays up."""
+    from ci.console import note
+    from conformance.adapter import ClusterSettings
+    from conformance.local_cluster import up as start
+
+    note(f"cluster: starting ZooKeeper and {brokers} brokers in {cluster}")
+    settings = ClusterSettings(brokers=brokers, level=level)
+    show(start(cluster, settings=settings, zookeeper_port=zookeeper_port), as_json)
+    return 0
+
+
+@app.command("down")
+def down(cluster: ClusterFolder = DEFAULT_CLUSTER) -> int:
+    """Stop the cluster; its data stays."""
+    from ci.console import say
+    from conformance.local_cluster import down as stop
+
+    stop(cluster)
+    say(f"the cluster in {cluster} is down; its data is still there")
+    return 0
+
+
+@app.command("status")
+def status(cluster: ClusterFolder = DEFAULT_CLUSTER, as_json: JsonOption = False) -> int:
+    """Show who runs, and who is the controller."""
+    from conformance.local_cluster import status as look
+    from conformance.verdict import ExitCode
+
+    found = look(cluster)
+    show(found, as_json)
+    missing = [broker for broker in found.brokers if broker.pid is None or broker.address is None]
+    return ExitCode.INCOMPLETE if missing else ExitCode.FINE
+
+
+def show(found: "ClusterStatus", as_json: bool) -> None:
+    """Print a cluster as a table, or as JSON."""
+    from ci.console import show_json, show_table
+
+    if as_json:
+        show_json(asdict(found))
+        return
+    rows = [[getattr(broker, column) for column in COLUMNS] for broker in found.brokers]
+    show_table(f"ZooKeeper {found.zookeeper}, protocol level {found.level}", COLUMNS, rows)

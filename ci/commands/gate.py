@@ -37,7 +37,10 @@ def gate(
     spark_master: SparkMasterOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Run the stages spec, simulate, chaos, analyse and report, and gate on their verdict."""
+    """Run every stage and judge the whole.
+
+    The stages are spec, simulate, chaos, analyse and report.
+    """
     from ci.gate import run_gate
     from ci.runs import make_run_folder, new_run_id
     from ci.stages import STAGES

@@ -16,7 +16,10 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that a 
 def report(
     run: RunFolder, spark_master: SparkMasterOption = None, as_json: JsonOption = False
 ) -> int:
-    """Analyse a stored run and write its report; the same input gives the same bytes."""
+    """Analyse a stored run again.
+
+    Its report is written again: the same input gives the same bytes.
+    """
     from ci.console import complain, say, show_json
     from ci.outcomes import of_analysis
     from ci.runs import existing_run

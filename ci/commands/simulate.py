@@ -19,7 +19,10 @@ def simulate(
     mutant: MutantName = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Run the protocol in virtual time under faults, and check every run."""
+    """Run the protocol in virtual time.
+
+    Each seed is one schedule of messages and faults, and every check judges its trace.
+    """
     from ci.console import progress, say, show_json, show_table
     from ci.outcomes import of_seeds
     from conformance.simulate import run_seeds

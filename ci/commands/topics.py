@@ -28,7 +28,7 @@ TRY_AGAIN_S = 0.1
 def connected(folder: Path) -> "Iterator[Client]":
     """A client of the cluster that lives in `folder`."""
     from conformance.client import Client, Connections
-    from conformance.cluster import addresses
+    from conformance.local_cluster import addresses
 
     connections = Connections()
     try:
@@ -76,7 +76,7 @@ def list_topics(cluster: ClusterFolder = DEFAULT_CLUSTER, as_json: JsonOption = 
 def describe(
     topic: TopicName, cluster: ClusterFolder = DEFAULT_CLUSTER, as_json: JsonOption = False
 ) -> int:
-    """Show leader, leader epoch, ISR and replicas of each partition of a topic."""
+    """Show leader, epoch, ISR and replicas."""
     from ci.console import show_json, show_table
 
     columns = ("partition", "leader", "leader_epoch", "isr", "assigned_replicas")
@@ -108,7 +108,7 @@ def produce(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
     as_json: JsonOption = False,
 ) -> int:
-    """Append records to a partition and say where they are."""
+    """Append records to a partition."""
     from ci.console import say, show_json
 
     with connected(cluster) as client:
@@ -130,7 +130,7 @@ def consume(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
     as_json: JsonOption = False,
 ) -> int:
-    """Print the committed records of a partition, up to the high watermark of this moment."""
+    """Print the committed records of a partition."""
     from ci.console import say, show_json
 
     records: list[tuple[int, str]] = []
