@@ -120,11 +120,11 @@ class ZnodeTrace:
                 lines = [(index, self._read(path)) for index, path in enumerate(paths)]
             case _:
                 return []
-        begun = [self._begin(index, line, mono_ns) for index, line in lines if line]
+        session: Line = {"session_id": session_id} if session_id else {}
+        begun = [self._begin(index, line | session, mono_ns) for index, line in lines if line]
         if begun:
             self._in_flight[op_id] = begun
-        session: Line = {"session_id": session_id} if session_id else {}
-        return [one.line | session | {"kind": Kind.INVOKE} for one in begun]
+        return [one.line | {"kind": Kind.INVOKE} for one in begun]
 
     def completed(self, event: Event) -> list[Line]:
         """The lines to write before `event` reaches the core; none when it was not traced."""
