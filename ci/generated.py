@@ -1,0 +1,81 @@
+"""Writes what is generated from `spec`: wire code and the trace schema; `--check` only compares.
+
+`python -m ci.generated [--check]`. Exit code 0 when all is fresh, 1 when `--check` finds a
+difference, 3 when the generator fails.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from spec.trace import json_schema
+
+ROOT = Path(__file__).resolve().parent.parent
+WIRE = Path("spec/wire")
+SCHEMA = Path("spec/trace.schema.json")
+PROTOS = ("replication", "fault_control")
+SUFFIXES = ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py")
+EXIT_STALE = 1
+EXIT_FAILED = 3
+
+
+class GeneratorError(Exception):
+    """The protocol compiler failed; its complaint stands above."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write or compare; returns the exit code."""
+    if any(argument != "--check" for argument in arguments):
+        sys.stderr.write("usage: python -m ci.generated [--check]\n")
+        return 4
+    try:
+        stale = sorted(refresh(ROOT, only_compare="--check" in arguments))
+    except GeneratorError as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_FAILED
+    for path in stale:
+        print(f"{path} is stale; run python -m ci.generated" if arguments else f"{path} written")
+    return EXIT_STALE if arguments and stale else 0
+
+
+def refresh(root: Path, *, only_compare: bool) -> list[Path]:
+    """The generated files below `root` that were not fresh; they are now, unless compared only."""
+    stale = []
+    for path, content in generate(root):
+        target = root / path
+        if target.is_file() and target.read_bytes() == content:
+            continue
+        stale.append(path)
+        if not only_compare:
+            target.write_bytes(content)
+    return stale
+
+
+def generate(root: Path) -> Iterator[tuple[Path, bytes]]:
+    """Path below the project and content of each generated file, from the sources in `root`."""
+    with TemporaryDirectory() as folder:
+        shutil.copytree(root / WIRE, folder / WIRE, ignore=shutil.ignore_patterns("*_pb2*"))
+        _compile(Path(folder))
+        for name in PROTOS:
+            for suffix in SUFFIXES:
+                path = WIRE / f"{name}{suffix}"
+                yield path, (Path(folder) / path).read_bytes()
+    yield SCHEMA, json.dumps(json_schema(), indent=2).encode() + b"\n"
+
+
+def _compile(folder: Path) -> None:
+    from grpc_tools import protoc
+
+    protos = [str(folder / WIRE / f"{name}.proto") for name in PROTOS]
+    outputs = [f"--{kind}_out={folder}" for kind in ("python", "pyi", "grpc_python")]
+    includes = [f"-I{folder}", f"-I{resources.files('grpc_tools') / '_proto'}"]
+    if protoc.main(["protoc", *includes, *outputs, *protos]) != 0:
+        raise GeneratorError("the wire code could not be generated from spec/wire/*.proto")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,49 @@
+"""Generated files are fresh, and a stale one is found."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ci.generated import ROOT, SCHEMA, WIRE, GeneratorError, main, refresh
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / WIRE, tmp_path / WIRE, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / SCHEMA, tmp_path / SCHEMA)
+    return tmp_path
+
+
+def test_what_is_committed_is_fresh() -> None:
+    assert refresh(ROOT, only_compare=True) == []
+
+
+def test_a_stale_file_and_a_missing_one_are_found_and_written_anew(copy: Path) -> None:
+    stale, missing = WIRE / "replication_pb2.py", SCHEMA
+    (copy / stale).write_text("# old\n")
+    (copy / missing).unlink()
+
+    assert refresh(copy, only_compare=True) == [stale, missing]
+    assert (copy / stale).read_text() == "# old\n"
+    assert refresh(copy, only_compare=False) == [stale, missing]
+    assert refresh(copy, only_compare=True) == []
+
+
+def test_a_new_field_makes_the_wire_code_stale(copy: Path) -> None:
+    proto = copy / WIRE / "fault_control.proto"
+    proto.write_text(proto.read_text().replace("string error = 5;", "string problem = 5;"))
+
+    assert WIRE / "fault_control_pb2.py" in refresh(copy, only_compare=True)
+
+
+def test_a_proto_that_is_none_is_an_error(copy: Path) -> None:
+    (copy / WIRE / "replication.proto").write_text("nonsense")
+
+    with pytest.raises(GeneratorError, match=r"spec/wire/\*\.proto"):
+        refresh(copy, only_compare=True)
+
+
+def test_an_unknown_argument_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--fast"]) == 4
+    assert capsys.readouterr().err == "usage: python -m ci.generated [--check]\n"
