@@ -29,3 +29,8 @@ class Config:
     unclean_leader_election: bool = False
     mutant: Mutant | None = None
     """One deliberately wrong rule. Only `--mutant` of the simulator sets it."""
+
+    @property
+    def follower_wait_ms(self) -> int:
+        """How long a follower lets its leader hold a fetch: idle must not look like lagging."""
+        return min(self.fetch_wait_ms, self.replica_lag_time_ms // 3)

@@ -116,9 +116,7 @@ class Controller:
         if not (yield from self._read_states(keys)) or self.term != term:
             return
         self._is_loaded = True
-        for key in keys:
-            self._tell(key)
-        self._decide_all(keys)
+        self._decide_or_tell(keys)
 
     # Broker changes (V3 A)
 
@@ -267,15 +265,16 @@ class Controller:
         self._deciding.difference_update(keys)
         if not done:
             return
-        for key in keys:
-            self._tell(key)
-        self._decide_all(keys)
+        self._decide_or_tell(keys)
 
     # Decisions
 
-    def _decide_all(self, keys: Iterable[TopicPartition]) -> None:
+    def _decide_or_tell(self, keys: Iterable[TopicPartition]) -> None:
+        """A partition that needs no decision is told as it stands; the others once it is made."""
         for key in keys:
             self._decide(key)
+            if key not in self._deciding:
+                self._tell(key)
 
     def _decide(self, key: TopicPartition) -> None:
         if key in self._deciding or key not in self.assignments:
@@ -362,9 +361,7 @@ class Controller:
         known = self.states.get(key)
         if known is not None and known[0] == decision:
             self.publish_decision(key, decision, known[1], None)
-        else:
-            self._tell(key)
-        self._decide_all([key])
+        self._decide_or_tell([key])
 
     def publish_decision(
         self,
@@ -461,7 +458,7 @@ class Controller:
             if refused in self.states and self.is_active:
                 known = self._bounced.get(refused, frozenset())
                 self._bounced[refused] = known | {broker_id}
-                self._decide_all([refused])
+                self._decide(refused)
 
     # Time
 

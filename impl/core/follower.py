@@ -166,7 +166,7 @@ class Follower:
                 request_id=request_id,
                 to=replica.leader,
                 request=request,
-                timeout_ms=self._config.request_timeout_ms + self._config.fetch_wait_ms,
+                timeout_ms=self._config.request_timeout_ms + self._config.follower_wait_ms,
             )
         )
 
@@ -179,7 +179,7 @@ class Follower:
             leader_epoch=replica.leader_epoch if fenced else NO_EPOCH,
             fetch_offset=replica.log_end_offset,
             max_records=self._config.fetch_records_max,
-            max_wait_ms=self._config.fetch_wait_ms,
+            max_wait_ms=self._config.follower_wait_ms,
         )
 
     def _epoch_request(self, replica: Replica) -> OffsetForLeaderEpochRequest:

@@ -44,9 +44,12 @@ def serve_fetch(replica: Replica, follower: BrokerId, fetch_offset: Offset, now_
 
 
 def note_high_watermark_sent(replica: Replica, follower: BrokerId) -> Replica:
-    """The follower is being told the current high watermark."""
-    known = replica.followers[follower]
-    if known.high_watermark_sent == replica.high_watermark:
+    """The follower is being told the current high watermark.
+
+    A fetch that was parked in an earlier epoch tells nothing about this one.
+    """
+    known = replica.followers.get(follower)
+    if known is None or known.high_watermark_sent == replica.high_watermark:
         return replica
     progress = replace(known, high_watermark_sent=replica.high_watermark)
     return replace(replica, followers={**replica.followers, follower: progress})

@@ -161,7 +161,9 @@ class Cluster:
         if rule is not None and rule.verb == "hold":
             rule.held.append(deliver)
             return
-        doubled = self.network.duplicates() or (rule is not None and rule.verb == "duplicate")
+        doubled = rule is not None and rule.verb == "duplicate"
+        if sender != CLIENT:  # a produce that comes twice is appended twice: nothing forbids it
+            doubled = doubled or self.network.duplicates()
         for _ in range(2 if doubled else 1):
             if not self.network.loses():
                 self.scheduler.after_us(self.network.delay_us(), deliver)

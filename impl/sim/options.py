@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from random import Random
 
 from fault_injection.faults import ALL_KINDS
+from fault_injection.recipes import deposed_controller
 from fault_injection.schedule import Schedule, generate
 from impl.core.mutants import Mutant
 from impl.sim.network import Weather
 from spec.vocabulary import ProtocolLevel
 
+BROKERS = (1, 2, 3)
+RECIPES = 0.1
+"""Share of runs that follow a recipe."""
 CALM = Weather()
 
 
@@ -22,7 +26,7 @@ class Options:
     seed: int
     level: ProtocolLevel
     mutant: Mutant | None = None
-    brokers: int = 3
+    brokers: int = len(BROKERS)
     partitions: int = 1
     producers: int = 2
     consumers: int = 1
@@ -46,14 +50,6 @@ def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> O
     random = Random(f"{seed}/options")
     duration_ms = random.choice((6_000, 9_000, 12_000))
     session_timeout_ms = random.choice((600, 1_200))
-    kinds = [kind for kind in sorted(ALL_KINDS) if random.random() < 0.6]
-    schedule = generate(
-        random.randrange(2**31),
-        brokers=[1, 2, 3],
-        duration_ms=duration_ms,
-        session_timeout_ms=session_timeout_ms,
-        kinds=kinds or ALL_KINDS,
-    )
     return Options(
         seed=seed,
         level=level,
@@ -72,5 +68,27 @@ def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> O
             loss=random.choice((0.0, 0.0, 0.01, 0.05)),
             duplication=random.choice((0.0, 0.0, 0.02)),
         ),
-        schedule=schedule,
+        schedule=_schedule(random, duration_ms, session_timeout_ms),
+    )
+
+
+def _schedule(random: Random, duration_ms: int, session_timeout_ms: int) -> Schedule:
+    """Mostly drawn fault by fault; now and then a recipe."""
+    seed = random.randrange(2**31)
+    if random.random() < RECIPES:
+        receiver, bounced = random.sample(BROKERS, 2)
+        return deposed_controller(
+            seed,
+            brokers=BROKERS,
+            receiver=receiver,
+            bounced=bounced,
+            at_ms=random.randint(500, duration_ms // 2),
+        )
+    kinds = [kind for kind in sorted(ALL_KINDS) if random.random() < 0.6]
+    return generate(
+        seed,
+        brokers=BROKERS,
+        duration_ms=duration_ms,
+        session_timeout_ms=session_timeout_ms,
+        kinds=kinds or ALL_KINDS,
     )
