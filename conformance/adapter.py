@@ -15,8 +15,8 @@ REFERENCE_COMMAND = f"{shlex.quote(sys.executable)} -m impl node"
 LEVELS = (0, 1, 2)
 
 
-class AdapterError(Exception):
-    """The command or a setting cannot be used; says what to give instead."""
+class UsageError(ValueError):
+    """A name, level, address or setting that cannot be used; says what to give instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,11 @@ class ClusterSettings:
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
-            raise AdapterError(f"level {self.level} is none; choose one of {LEVELS}")
+            raise UsageError(f"level {self.level} is none; choose one of {LEVELS}")
         if self.brokers < 1:
-            raise AdapterError(f"a cluster of {self.brokers} brokers is none; give 1 or more")
+            raise UsageError(f"a cluster of {self.brokers} brokers is none; give 1 or more")
         if not shlex.split(self.command):
-            raise AdapterError("the command of the implementation is empty; name a program")
+            raise UsageError("the command of the implementation is empty; name a program")
 
     @property
     def broker_ids(self) -> tuple[int, ...]:

@@ -52,7 +52,7 @@ class BrokerProcess(Protocol):
     def resume(self) -> None:
         """The process goes on."""
 
-    def kill(self) -> None:
+    def kill(self) -> object:
         """The process has ended."""
 
 

@@ -1,0 +1,166 @@
+"""What a chaos scenario is, and what it plays on."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+
+from conformance.cluster import Cluster, ClusterError
+from conformance.verdict import CheckResult, Verdict
+from conformance.workload import Floor, Session, Workload
+from fault_injection.engine import FaultEngine
+from fault_injection.progress import FaultReport
+from fault_injection.schedule import Schedule
+from spec.trace import TraceEvent, read_trace
+from spec.znodes import TopicPartition
+
+TOPIC = "orders"
+ASSIGNMENT = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
+"""Three partitions: every broker leads one and follows two."""
+
+POLL_S = 0.03
+WARM_UP = 20
+"""Acknowledged requests before the first fault."""
+COOL_DOWN = 20
+"""Acknowledged requests after the last fault was healed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A running cluster with everything that a scenario may use."""
+
+    cluster: Cluster
+    engine: FaultEngine
+    session: Session
+    partitions: list[TopicPartition]
+    """Grows when a scenario creates topics; all of it is read at the end."""
+    seed: int
+
+    def others(self, *but: int | None) -> list[int]:
+        """The brokers except these, ascending."""
+        return [b for b in self.cluster.settings.broker_ids if b not in but]
+
+    def await_event(
+        self, broker_id: int, holds: Callable[[TraceEvent], bool], deadline_s: float, what: str
+    ) -> TraceEvent:
+        """The first line of a broker's trace that `holds`; raises `ClusterError`."""
+        deadline = monotonic() + deadline_s
+        wait = threading.Event()
+        while True:
+            found = next((event for event in self._trace(broker_id) if holds(event)), None)
+            if found is not None:
+                return found
+            if monotonic() > deadline:
+                raise ClusterError(f"{what} did not come within {deadline_s:g} s")
+            wait.wait(POLL_S)
+
+    def _trace(self, broker_id: int) -> list[TraceEvent]:
+        paths = sorted(self.session.folder.glob(f"trace-broker-{broker_id}[.-]*ndjson"))
+        return [event for path in paths for event in read_trace(path).events]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One story: what goes wrong, and what is expected of each level."""
+
+    name: str
+    sentence: str
+    requirements: tuple[str, ...]
+    """Ids of the catalogue."""
+    play: Callable[[Stage], None]
+    fails_at: frozenset[int] = frozenset()
+    """The levels that are known to violate a check here."""
+    has_workload: bool = True
+    """False when the scenario's own clients are the only ones."""
+    replica_lag_ms: int = 1500
+
+    def expected(self, level: int) -> Verdict:
+        """What the reference gives."""
+        return Verdict.FAIL if level in self.fails_at else Verdict.PASS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What a run is worth less for, besides its checks."""
+
+    verdict: Verdict
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioResult:
+    """How one scenario ended."""
+
+    name: str
+    sentence: str
+    requirements: tuple[str, ...]
+    level: int
+    seed: int
+    run_id: str
+    verdict: Verdict
+    expected: Verdict
+    checks: tuple[CheckResult, ...] = ()
+    faults: tuple[FaultReport, ...] = ()
+    floors: tuple[Floor, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    events: int = 0
+    acknowledged: int = 0
+    seconds: float = 0.0
+    folder: str = ""
+    """Below the folder of all scenarios."""
+    reproduce: str = ""
+
+    @property
+    def is_expected(self) -> bool:
+        """True when the verdict is the one that the scenario names for this level."""
+        return self.verdict is self.expected
+
+    @property
+    def why(self) -> str:
+        """The first thing that keeps it from passing; empty for a pass."""
+        problems = sorted(self.problems, key=lambda p: p.verdict is not self.verdict)
+        violations = [violation for check in self.checks for violation in check.violations]
+        if violations and self.verdict is Verdict.FAIL:
+            return f"{violations[0].invariant}: {violations[0].message}"
+        doubts = [doubt for check in self.checks for doubt in check.doubts]
+        return problems[0].sentence if problems else next(iter(doubts), "")
+
+
+@dataclass(slots=True, kw_only=True)
+class Record:
+    """What is gathered while a scenario runs."""
+
+    problems: list[Problem] = field(default_factory=list)
+    faults: tuple[FaultReport, ...] = ()
+    floors: tuple[Floor, ...] = ()
+    executed: Schedule | None = None
+    acknowledged: int = 0
+
+    def add(self, verdict: Verdict, sentence: str) -> None:
+        """The run is worth at most `verdict`."""
+        self.problems.append(Problem(verdict=verdict, sentence=sentence))
+
+    def judge_faults(self, workload: Workload | None) -> None:
+        """A fault without effect, or outside of a working run, shows nothing."""
+        for report in self.faults:
+            if report.timed.must_take_effect and not report.is_effective:
+                self.add(
+                    Verdict.VACUOUS,
+                    f"{report.timed.fault_id} ({report.timed.fault.kind}) ended {report.phase}",
+                )
+        self.floors = _floors(self.faults, workload) if workload else ()
+        for floor in self.floors:
+            if not floor.is_met:
+                self.add(
+                    Verdict.VACUOUS,
+                    f"{floor.fault_id}: {floor.before} requests were acknowledged before it and "
+                    f"{floor.after} after it; a fault counts between two working phases",
+                )
+
+
+def _floors(faults: Sequence[FaultReport], workload: Workload) -> tuple[Floor, ...]:
+    return tuple(
+        workload.floor(report.timed.fault_id, report.injected_ns, report.healed_ns)
+        for report in faults
+        if report.injected_ns is not None and report.healed_ns is not None
+    )

@@ -1,0 +1,22 @@
+"""The chaos scenarios, in the order in which they are run."""
+
+from conformance.adapter import UsageError
+from conformance.scenario import Scenario
+from conformance.scenarios import broker_faults, rpc_faults, truncation_loss
+
+SCENARIOS: dict[str, Scenario] = {
+    scenario.name: scenario
+    for scenario in (
+        *broker_faults.SCENARIOS,
+        rpc_faults.SCENARIO,
+        truncation_loss.SCENARIO,
+        broker_faults.RANDOM,
+    )
+}
+
+
+def find(name: str) -> Scenario:
+    """The scenario of that name; raises `UsageError`."""
+    if name not in SCENARIOS:
+        raise UsageError(f"unknown scenario {name!r}; choose one of {', '.join(SCENARIOS)}")
+    return SCENARIOS[name]

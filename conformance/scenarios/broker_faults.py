@@ -1,0 +1,102 @@
+"""Scenarios in which a broker stands still, dies, or loses its session; and the drawn one."""
+
+from collections.abc import Callable
+
+from conformance.scenario import TOPIC, Scenario, Stage
+from fault_injection.faults import (
+    CONTROLLER,
+    ExpireSession,
+    Fault,
+    KillBroker,
+    PauseBroker,
+    leader,
+)
+from fault_injection.schedule import Schedule, TimedFault, generate
+
+RANDOM_MS = 12_000
+"""Length of the drawn schedule, its quiet tail included."""
+
+
+def _longer_than_session(stage: Stage) -> int:
+    return 2 * stage.cluster.session_timeout_ms
+
+
+def _one(fault_of: Callable[[Stage], Fault]) -> Callable[[Stage], None]:
+    """Inject one fault and wait until it is healed."""
+
+    def play(stage: Stage) -> None:
+        timed = TimedFault(fault_id="fault-1", at_ms=0, fault=fault_of(stage))
+        stage.engine.run(Schedule(seed=stage.seed, faults=(timed,)))
+
+    return play
+
+
+def _nothing(stage: Stage) -> None:
+    stage.engine.run(Schedule(seed=stage.seed))
+
+
+def _drawn(stage: Stage) -> None:
+    schedule = generate(
+        stage.seed,
+        brokers=stage.cluster.settings.broker_ids,
+        duration_ms=RANDOM_MS,
+        session_timeout_ms=stage.cluster.session_timeout_ms,
+    )
+    stage.engine.run(schedule)
+
+
+SCENARIOS = (
+    Scenario(
+        name="quiet",
+        sentence="Nothing goes wrong: whatever is found here is a false alarm.",
+        requirements=("CLI-001", "CLI-004", "REPL-002", "REPL-009"),
+        play=_nothing,
+    ),
+    Scenario(
+        name="leader_pause",
+        sentence="A leader stands still for longer than its session, wakes, and meets its heir.",
+        requirements=("CMD-010", "FAIL-001", "ISR-004", "REPL-004"),
+        play=_one(
+            lambda stage: PauseBroker(target=leader(TOPIC), for_ms=_longer_than_session(stage))
+        ),
+    ),
+    Scenario(
+        name="leader_kill",
+        sentence="A leader dies and comes back on its data after another one has taken over.",
+        requirements=("FAIL-001", "FAIL-004", "FAIL-008", "START-002"),
+        play=_one(
+            lambda stage: KillBroker(
+                target=leader(TOPIC), restart_after_ms=_longer_than_session(stage)
+            )
+        ),
+    ),
+    Scenario(
+        name="session_expiry",
+        sentence="ZooKeeper ends the session of a leader that lives and does not know it yet.",
+        requirements=("CMD-010", "FAIL-001", "ZK-006"),
+        play=_one(lambda _: ExpireSession(target=leader(TOPIC))),
+    ),
+    Scenario(
+        name="controller_kill",
+        sentence="The controller dies; another broker takes its place and leads what it led.",
+        requirements=("CTL-002", "CTL-005", "CTL-009", "CTL-010"),
+        play=_one(
+            lambda stage: KillBroker(
+                target=CONTROLLER, restart_after_ms=_longer_than_session(stage)
+            )
+        ),
+    ),
+    Scenario(
+        name="controller_pause",
+        sentence="The controller stands still until another is elected; what it then does is void.",
+        requirements=("CTL-006", "CTL-008", "CTL-013", "ZK-005"),
+        play=_one(lambda stage: PauseBroker(target=CONTROLLER, for_ms=_longer_than_session(stage))),
+    ),
+)
+
+RANDOM = Scenario(
+    name="random",
+    sentence="Faults drawn from the seed hit brokers, sessions and requests.",
+    requirements=("CLI-004", "FAIL-008", "REPL-004", "REPL-009"),
+    play=_drawn,
+)

@@ -1,0 +1,144 @@
+"""The loss by truncation to the high watermark, step by step on real processes (KIP-101, H17).
+
+A record is committed and acknowledged while one follower, B, has it but has not yet learnt so: the
+answers that would carry the newer high watermark are lost. The death of a third replica then makes
+the controller publish a new epoch. B obeys, and at the levels below `leader-epoch` it truncates to
+its high watermark: it forgets a committed record and stays in the ISR. When the leader dies too,
+B is elected and the record is gone. Each step waits for what the step before it has caused.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from conformance.client import Answer, Client
+from conformance.cluster import ClusterError
+from conformance.scenario import Scenario, Stage
+from fault_injection.faults import DropRequest, DropResponse, KillBroker, broker
+from spec.trace import TraceEvent
+from spec.vocabulary import Action
+from spec.znodes import TopicPartition
+
+TOPIC = "ledger"
+STEP_S = 15.0
+WHOLE_RUN_MS = 120_000
+"""The rules end with the scenario, not by time."""
+
+
+def _play(stage: Stage) -> None:
+    follower = stage.cluster.controller()
+    assert follower is not None
+    leader, third = stage.others(follower)
+    (partition,) = stage.cluster.create_topic(TOPIC, [[leader, follower, third]])
+    stage.partitions.append(partition)
+    client = stage.session.client("client-1")
+    with ThreadPoolExecutor(1) as thread:
+        _require_ok(client.produce(partition, ["client-1/1/1"]), "the first record")
+        _commit_behind_the_back(stage, client, thread, partition)
+        _change_epoch(stage, partition, follower, third)
+        _elect(stage, partition, leader, follower)
+        _require_ok(_until_ok(stage, client, partition), "a record under the new leader")
+
+
+def _commit_behind_the_back(
+    stage: Stage, client: Client, thread: ThreadPoolExecutor, partition: TopicPartition
+) -> None:
+    """The second record is acknowledged; the follower has it and does not know that it counts."""
+    leader, follower, third = stage.cluster.assignment(TOPIC)[0]
+    engine = stage.engine
+    no_fetch = DropRequest(
+        method="Fetch",
+        sender=broker(third),
+        receiver=broker(leader),
+        count=0,
+        for_ms=WHOLE_RUN_MS,
+    )
+    blocked = engine.inject("hold-back-commit", no_fetch)
+    engine.await_active(blocked)
+    pending: Future[Answer] = thread.submit(
+        client.produce, partition, ["client-1/2/1"], timeout_ms=int(STEP_S * 1000)
+    )
+    stage.await_event(
+        leader,
+        _is(Action.SERVE_FETCH, peer=f"broker-{follower}", offset=2),
+        STEP_S,
+        f"the fetch that shows that broker {follower} has the second record",
+    )
+    no_answer = DropResponse(
+        method="Fetch",
+        sender=broker(follower),
+        receiver=broker(leader),
+        count=0,
+        for_ms=WHOLE_RUN_MS,
+    )
+    # Its first match means that no fetch of before is under way: nothing can tell the follower.
+    engine.await_active(engine.inject("lose-answers", no_answer))
+    engine.heal(blocked)
+    _require_ok(pending.result(), "the second record")
+
+
+def _change_epoch(stage: Stage, partition: TopicPartition, follower: int, third: int) -> None:
+    """The third replica dies, and the follower obeys the new epoch of the same leader."""
+    before = stage.cluster.state_of(partition)
+    assert before is not None
+    stage.engine.inject("kill-third", KillBroker(target=broker(third), restart_after_ms=None))
+    stage.await_event(
+        follower,
+        lambda event: (
+            event.action == Action.BECOME_FOLLOWER
+            and event.topic == TOPIC
+            and (event.leader_epoch or 0) > before.leader_epoch
+        ),
+        STEP_S,
+        f"the new epoch at broker {follower}",
+    )
+
+
+def _elect(stage: Stage, partition: TopicPartition, leader: int, follower: int) -> None:
+    """The leader dies, and the follower leads in its place."""
+    if follower not in stage.cluster.isr_of(partition):
+        raise ClusterError(f"broker {follower} left the ISR before it could be elected")
+    stage.engine.inject("kill-leader", KillBroker(target=broker(leader), restart_after_ms=None))
+    stage.cluster.await_state(
+        lambda: stage.cluster.leader_of(partition) == follower,
+        STEP_S,
+        f"the election of broker {follower}",
+        may_end=True,
+    )
+
+
+def _until_ok(stage: Stage, client: Client, partition: TopicPartition) -> Answer:
+    """The first produce that succeeds; the new leader may not yet know that it leads."""
+    answers: list[Answer] = []
+
+    def produced() -> bool:
+        attempt = len(answers) + 1
+        answers.append(client.produce(partition, [f"client-1/3/{attempt}"]))
+        return answers[-1].is_ok
+
+    stage.cluster.await_state(produced, STEP_S, "a record under the new leader", may_end=True)
+    return answers[-1]
+
+
+def _is(action: Action, *, peer: str, offset: int) -> Callable[[TraceEvent], bool]:
+    return lambda event: (
+        event.action == action
+        and event.topic == TOPIC
+        and event.peer == peer
+        and (event.offset or 0) >= offset
+    )
+
+
+def _require_ok(answer: Answer, what: str) -> None:
+    if not answer.is_ok:
+        raise ClusterError(f"{what} was not acknowledged: {answer.error_code}")
+
+
+SCENARIO = Scenario(
+    name="truncation_loss",
+    sentence="A follower that truncates to its high watermark loses an acknowledged record.",
+    requirements=("CMD-005", "REPL-004", "REPL-005", "CLI-004"),
+    play=_play,
+    fails_at=frozenset({0, 1}),
+    has_workload=False,
+    replica_lag_ms=60_000,
+)
