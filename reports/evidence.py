@@ -12,7 +12,7 @@ import msgspec
 
 from conformance.verdict import Violation
 from reports.messages import Message, messages_between
-from reports.replicas import ReplicaState, replica_states
+from reports.replicas import DOWN_FAULTS, ReplicaState, replica_states
 from spec.trace import Kind, Phase, TraceEvent, encode
 from spec.vocabulary import Outcome
 
@@ -39,6 +39,7 @@ class Step:
 
     node: str
     action: str
+    """As in the trace; a fault that stops the node is `down`, its end `up`."""
     at_ns: int
     """Since the run's first event."""
     text: str
@@ -162,7 +163,7 @@ def _steps(
         steps.append(
             Step(
                 node=event.node if event.kind is not Kind.FAULT else event.target or event.node,
-                action=event.action,
+                action=_step_action(event),
                 at_ns=max(0, event.mono_ns - start_ns),
                 text=describe(event),
                 is_witness=_identity(event) in witness,
@@ -172,6 +173,13 @@ def _steps(
         )
         previous = index
     return tuple(steps)
+
+
+def _step_action(event: TraceEvent) -> str:
+    """`down` and `up` for a fault that stops a process, else the action."""
+    if event.fault not in DOWN_FAULTS:
+        return event.action
+    return {Phase.ACTIVE: "down", Phase.HEALED: "up"}.get(event.phase or Phase.PLANNED, "fault")
 
 
 def describe(event: TraceEvent) -> str:
