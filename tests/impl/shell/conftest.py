@@ -1,0 +1,26 @@
+"""A real ZooKeeper for the tests of the shell, and a folder in it for each."""
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from fault_injection.supervisor import Supervisor
+from fault_injection.zookeeper_server import ZooKeeperServer
+
+FOLDERS = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def zookeeper_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
+    folder = tmp_path_factory.mktemp("zookeeper")
+    with Supervisor(folder / "supervisor", "shell-tests") as supervisor:
+        server = ZooKeeperServer(supervisor, folder / "server")
+        server.start()
+        yield server
+
+
+@pytest.fixture
+def chroot(zookeeper_server: ZooKeeperServer) -> str:
+    """`host:port/chroot`, the chroot not made yet."""
+    return f"{zookeeper_server.address}/shell/{next(FOLDERS)}"
