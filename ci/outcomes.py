@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from conformance.verdict import Verdict, worst
 
 if TYPE_CHECKING:
+    from conformance.scenario import ScenarioResult
     from reports.aggregates import Analysis, CheckOutcome
     from spec.tlc.models import Model
     from spec.tlc.runner import ModelResult
@@ -76,6 +77,43 @@ def _model_verdict(result: "ModelResult") -> Verdict:
         return Verdict.PASS
     undecided = {"not_exhausted": Verdict.INCONCLUSIVE, "error": Verdict.ERROR}
     return undecided.get(result.verdict, Verdict.FAIL)
+
+
+def of_scenarios(results: Sequence["ScenarioResult"]) -> Outcome:
+    """The verdicts of the chaos scenarios: one that fails fails the stage, expected or not."""
+    rows = [_scenario_row(result) for result in results]
+    passed = sum(1 for row in rows if row["verdict"] == Verdict.PASS)
+    acknowledged = sum(result.acknowledged for result in results)
+    faults = sum(len(result.faults) for result in results)
+    return Outcome(
+        verdict=worst(result.verdict for result in results),
+        summary=(
+            f"{passed} of {len(rows)} scenarios passed, {faults} faults, "
+            f"{acknowledged} requests acknowledged"
+        ),
+        figures={
+            "scenarios": len(rows),
+            "scenarios_passed": passed,
+            "faults": faults,
+            "acknowledged": acknowledged,
+            "trace_events": sum(result.events for result in results),
+        },
+        detail={"scenarios": rows},
+    )
+
+
+def _scenario_row(result: "ScenarioResult") -> dict[str, Any]:
+    return {
+        "name": result.name,
+        "verdict": str(result.verdict),
+        "expected": str(result.expected),
+        "seed": result.seed,
+        "faults": len(result.faults),
+        "acknowledged": result.acknowledged,
+        "seconds": round(result.seconds, 1),
+        "reproduce": result.reproduce,
+        "message": result.why,
+    }
 
 
 def of_analysis(analysis: "Analysis") -> Outcome:

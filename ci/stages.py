@@ -51,7 +51,7 @@ def inject_faults(run: GateRun) -> Outcome:
             zookeeper=run.zookeeper,
             on_progress=advance,
         )
-    return of_scenarios(results, level=run.level)
+    return of_scenarios(results)
 
 
 def analyse(run: GateRun) -> Outcome:

@@ -20,6 +20,8 @@ class Effort:
     """Simulated schedules of the implementation under test."""
     mutant_seeds_max: int
     """Seeds within which each mutant must be caught."""
+    scenarios: tuple[str, ...] = ()
+    """Chaos scenarios by name; none stands for all."""
     workers: int = 2
     """Processes of the simulator and threads of TLC."""
 

@@ -12,6 +12,7 @@ from ci.commands.options import (
     SeedOption,
     ZookeeperOption,
 )
+from ci.failures import as_usage
 from ci.zookeeper_choice import EMBEDDED, check_zookeeper
 
 ScenarioNames = Annotated[
@@ -35,14 +36,20 @@ def chaos(
     from ci.console import progress, say, show_json, show_table
     from ci.outcomes import of_scenarios
     from ci.runs import make_run_folder, new_run_id
+    from conformance.adapter import UsageError
     from conformance.chaos import run_scenarios
+    from conformance.scenarios import find
     from conformance.verdict import exit_code
 
+    names = scenario or []
+    with as_usage(UsageError):
+        for name in names:
+            find(name)
     check_zookeeper(zookeeper)
     folder = make_run_folder(new_run_id(), out)
     with progress("chaos") as advance:
         results = run_scenarios(
-            scenario,
+            names,
             level=level,
             seed=seed,
             out=folder,

@@ -43,7 +43,6 @@ def gate(
     """
     from ci.gate import run_gate
     from ci.runs import make_run_folder, new_run_id
-    from ci.stages import STAGES
     from ci.verdict_files import GateRun
 
     check_zookeeper(zookeeper)
@@ -57,6 +56,8 @@ def gate(
         zookeeper=zookeeper,
         spark_master=spark_master,
     )
+    from ci.stages import STAGES
+
     records = run_gate(run, STAGES, announce)
     return show_end(run.folder, records, as_json)
 

@@ -23,10 +23,12 @@ def report(
     from ci.console import complain, say, show_json
     from ci.outcomes import of_analysis
     from ci.runs import existing_run
+
+    existing_run(run)
     from reports.analyse import analyse
     from reports.render import render
 
-    analysis = analyse(existing_run(run), spark_master=spark_master)
+    analysis = analyse(run, spark_master=spark_master)
     page = render(run)
     outcome = of_analysis(analysis)
     if as_json:

@@ -1,0 +1,194 @@
+"""A person's mistakes: one clear sentence on stderr, the right exit code, no traceback."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ci.cli import run
+
+ROOT = Path(__file__).resolve().parents[2]
+
+USAGE = [
+    (["nosuch"], "No such command 'nosuch'; see fencepost --help"),
+    (["gate", "--tier", "huge"], "'huge' is not one of 'quick', 'pull_request', 'nightly'"),
+    (["gate", "--level", "7"], "Invalid value for '--level'"),
+    (["gate", "--seed", "-1"], "Invalid value for '--seed'"),
+    (["gate", "--nosuch"], "No such option"),
+    (["gate", "--out", "full"], "full is not empty; name a new folder with --out"),
+    (["gate", "--out", "file"], "file is not a folder; name another with --out"),
+    (["gate", "--zookeeper", "nowhere"], "'nowhere' is no ZooKeeper address; write HOST:PORT"),
+    (["check", "nosuch"], "unknown model nosuch; known are "),
+    (["check", "--tier", "huge"], "'huge' is not one of 'quick'"),
+    (["simulate", "--mutant", "nosuch"], "unknown mutant 'nosuch'"),
+    (["simulate", "--seeds", "0"], "Invalid value for '--seeds'"),
+    (["simulate", "--level", "x"], "Invalid value for '--level'"),
+    (["chaos", "--scenario", "nosuch"], "unknown scenario 'nosuch'"),
+    (["chaos", "--zookeeper", "127.0.0.1"], "is no ZooKeeper address; write HOST:PORT"),
+    (["report", "nosuch"], "nosuch is not a run folder: there is no such folder"),
+    (["report", "file"], "file is not a run folder: there is no such folder"),
+    (["report", "empty"], "empty is not a run folder: it holds no trace-*.ndjson"),
+    (["cluster", "up", "--brokers", "0"], "Invalid value for '--brokers'"),
+    (["cluster", "up", "--zookeeper-port", "70000"], "Invalid value for '--zookeeper-port'"),
+    (["topics", "create"], "Missing argument 'TOPIC'"),
+    (["produce", "orders"], "Missing option '--value'"),
+    (["produce", "orders", "--value", "x", "--acks", "2"], "Invalid value for '--acks'"),
+]
+
+HARNESS = [
+    (["cluster", "status"], "no cluster is up in .fencepost/cluster; start one with: "),
+    (["cluster", "down"], "no cluster is up in .fencepost/cluster; start one with: "),
+    (["topics", "list"], "no cluster is up in .fencepost/cluster; start one with: "),
+    (["topics", "describe", "orders"], "no cluster is up in "),
+    (["produce", "orders", "--value", "x"], "no cluster is up in "),
+    (["consume", "orders"], "no cluster is up in "),
+    (["cluster", "up", "--cluster", "file/below"], "Not a directory; choose or make another place"),
+    (["chaos", "--zookeeper", "127.0.0.1:1"], "no ZooKeeper answers at 127.0.0.1:1: "),
+    (["gate", "--zookeeper", "127.0.0.1:1/x"], "no ZooKeeper answers at 127.0.0.1:1: "),
+]
+
+
+def spelled(value: object) -> str:
+    """A command line as the name of its test."""
+    return " ".join(value) if isinstance(value, list) else ""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder of one's own, with the things that the commands stumble over."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "something").touch()
+
+
+def complaint(capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line on stderr that is not progress; nothing is on stdout."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in err
+    lines = [line for line in err.splitlines() if line.startswith("fencepost: ")]
+    assert len(lines) == 1
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    USAGE,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_in_the_command_is_usage(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 4
+    assert sentence in complaint(capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    HARNESS,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_the_world_refuses_is_incomplete(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 3
+    assert sentence in complaint(capsys)
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    """A port on which somebody listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+@pytest.mark.zookeeper
+def test_a_port_in_use_is_named_and_nothing_is_left(
+    taken_port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["cluster", "up", "--zookeeper-port", str(taken_port)]) == 3
+    assert f"port {taken_port} of 127.0.0.1 is in use" in complaint(capsys)
+    assert not Path(".fencepost/cluster/cluster.json").exists()
+
+
+def test_somebody_who_is_no_zookeeper_is_told(
+    taken_port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["chaos", "--zookeeper", f"127.0.0.1:{taken_port}"]) == 3
+    assert f"127.0.0.1:{taken_port}" in complaint(capsys)
+
+
+@pytest.mark.parametrize("command", ["gate", "chaos"])
+def test_a_folder_without_permission_is_named(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+
+    assert run([command, "--out", "closed"]) == 3
+    assert "no permission to write closed; name another with --out" in complaint(capsys)
+
+
+def test_a_defect_of_ours_shows_its_traceback_and_is_no_violation(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def break_down(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("of ours")
+
+    monkeypatch.setattr("spec.tlc.models.load_models", break_down)
+
+    assert run(["check"]) == 3
+    err = capsys.readouterr().err
+    assert "ZeroDivisionError: of ours" in err
+    assert err.splitlines()[-1].startswith("fencepost: this is a defect of Fencepost itself")
+
+
+def test_an_interruption_is_exit_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spec.tlc.models.load_models", interrupt)
+
+    assert run(["check"]) == 130
+    assert "interrupted" in complaint(capsys)
+
+
+def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 4
+    assert "Usage: fencepost" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["gate", "check", "simulate", "chaos", "report", "consume"])
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    assert f"Usage: fencepost {command}" in capsys.readouterr().out
+
+
+def test_help_imports_no_room_but_its_own() -> None:
+    code = (
+        "import sys; from ci.cli import run; run(['--help']); "
+        "print('loaded', *sorted(m for m in sys.modules if m.split('.')[0] in "
+        "{'spec', 'conformance', 'fault_injection', 'reports', 'kazoo', 'grpc', 'pyspark'}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert re.search(r"^loaded\s*$", done.stdout, re.MULTILINE)

@@ -1,0 +1,116 @@
+"""SIGKILL in the middle of chaos: what the harness started is gone before anybody can notice."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MARK = "FENCEPOST_TEST_KILL"
+"""Tells the processes of one test from those of everybody else."""
+
+RUN = "FENCEPOST_RUN_ID"
+PROCESSES = 4
+"""A ZooKeeper and three brokers."""
+
+STARTED_DEADLINE_S = 60.0
+GONE_DEADLINE_S = 3.0
+POLL_S = 0.02
+
+pytestmark = pytest.mark.chaos
+ProcessesOf = Callable[[str, str], set[int]]
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> "Iterator[Harness]":
+    started = Harness(tmp_path)
+    try:
+        yield started
+    finally:
+        started.end()
+
+
+class Harness:
+    """A `fencepost` command in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.mark = folder.name + str(os.getpid())
+        self._folder = folder
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def start(self, *arguments: str) -> None:
+        with (self._folder / "output").open("wb") as output:
+            self._child = subprocess.Popen(
+                [sys.executable, "-m", "ci", *arguments],
+                cwd=self._folder,
+                env={**os.environ, MARK: self.mark, "PYTHONPATH": str(ROOT)},
+                stdout=output,
+                stderr=output,
+            )
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self._child is not None
+        assert self._child.poll() is None, self.output()
+        self._child.send_signal(number)
+
+    def wait(self, deadline_s: float) -> int:
+        assert self._child is not None
+        return self._child.wait(deadline_s)
+
+    def end(self) -> None:
+        if self._child is not None and self._child.poll() is None:
+            self._child.kill()
+            self._child.wait()
+
+    def output(self) -> str:
+        return (self._folder / "output").read_text(errors="replace")
+
+
+def until(holds: Callable[[], bool], deadline_s: float) -> bool:
+    deadline = time.monotonic() + deadline_s
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
+CHAOS = ("chaos", "--scenario", "leader_pause", "--out", "run")
+GATE = ("gate", "--out", "run")
+
+
+@pytest.mark.parametrize("arguments", [CHAOS], ids=["chaos"])
+def test_nothing_survives_a_killed_harness(
+    harness: Harness, processes_of: ProcessesOf, arguments: Sequence[str]
+) -> None:
+    def ours() -> set[int]:
+        return processes_of(MARK, harness.mark) & processes_of(RUN, "")
+
+    harness.start(*arguments)
+    assert until(lambda: len(ours()) >= PROCESSES, STARTED_DEADLINE_S), harness.output()
+
+    harness.signal(signal.SIGKILL)
+
+    assert until(lambda: not processes_of(MARK, harness.mark), GONE_DEADLINE_S), ours()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+def test_an_interrupted_harness_stops_what_it_started(
+    harness: Harness, processes_of: ProcessesOf, number: signal.Signals
+) -> None:
+    def ours() -> set[int]:
+        return processes_of(MARK, harness.mark) & processes_of(RUN, "")
+
+    harness.start(*CHAOS)
+    assert until(lambda: len(ours()) >= PROCESSES, STARTED_DEADLINE_S), harness.output()
+
+    harness.signal(number)
+
+    assert harness.wait(30.0) == 130
+    assert processes_of(MARK, harness.mark) == set()
+    assert "Traceback" not in harness.output()
