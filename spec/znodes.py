@@ -70,7 +70,7 @@ class LeaderAndIsrDocument(msgspec.Struct, frozen=True, kw_only=True):
     isr: list[int]
     """Ascending."""
     controller_epoch: int = 0
-    """Of the controller that made the last leadership decision; 0 at level 0."""
+    """Of the controller that the writer is or obeys; 0 at level 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

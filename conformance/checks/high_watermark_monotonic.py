@@ -1,7 +1,8 @@
-"""`HighWatermarkMonotonic`: a high watermark never moves back and never passes the log's end.
+"""`HighWatermarkMonotonic`: it never moves back on one leader, and never passes the log's end.
 
-Per broker, incarnation and leader epoch, in the broker's own order (REPL-002, REPL-003); a high
-watermark read back at a start is at most the log end that was recovered (START-003).
+Per broker, incarnation and leader epoch, in the broker's own order (REPL-002); one read back at a
+start is at most the log end that was recovered (START-003). A follower takes its leader's word,
+which may lag after an election (REPL-003): only the log's end binds it.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,9 @@ from conformance.checks.ordering import order
 from conformance.checks.replica_log import is_replica_event
 from conformance.verdict import CheckResult
 from spec.trace import TraceEvent
-from spec.vocabulary import Invariant
+from spec.vocabulary import Action, Invariant
+
+LEADER_ACTIONS = frozenset({Action.LEADER_APPEND, Action.ADVANCE_HIGH_WATERMARK})
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
@@ -22,7 +25,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         _check_bound(event, evidence)
         key = event.broker_id, event.incarnation, event.leader_epoch
         before = latest.get(key)
-        if before is not None:
+        if before is not None and event.action in LEADER_ACTIONS:
             evidence.premise_count += 1
             _check_step(before, event, evidence)
         latest[key] = event

@@ -1,4 +1,4 @@
-"""`LinearizableZnode`: LeaderAndISR is a compare-and-set register with versions (ZK-003, 004, 006).
+"""`LinearizableZnode`: LeaderAndISR is a compare-and-set register (ZK-003, 004, 006; FAIL-006).
 
 ZooKeeper's own lines are the ground truth of what was written. Per path and creation:
 
@@ -7,7 +7,8 @@ ZooKeeper's own lines are the ground truth of what was written. Per path and cre
 - Z2 it had expected the version before it, so an unconditional write (-1) is a violation;
 - Z3 each version has one writer: an acknowledged write, else an indefinite one of that session,
   data and expected version, which is hereby settled; a refused write never took effect;
-- Z4 a read answers the data that its version has;
+- Z4 a read answers the data that its version has, and a command that a broker obeys names the
+  leader and epoch that its version has: what is sent was published;
 - Z5 versions respect real time (`monotone_counter`): a write invoked after version v was proven
   makes a later one.
 
@@ -24,9 +25,12 @@ from conformance.checks.evidence import Evidence
 from conformance.checks.log_history import invoked_ns
 from conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
 from conformance.checks.ordering import by_zxid, partition_of_event
+from conformance.checks.znode_history import document_of
 from conformance.verdict import CheckResult
 from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Invariant, Outcome
+from spec.vocabulary import Action, Invariant, Outcome
+
+_COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,6 +41,8 @@ class _Operations:
     refused: list[TraceEvent] = field(default_factory=list)
     unsettled: list[TraceEvent] = field(default_factory=list)
     read: list[TraceEvent] = field(default_factory=list)
+    obeyed: list[TraceEvent] = field(default_factory=list)
+    """Commands of a controller that a broker followed."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,6 +72,8 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         _settle(register, operations, evidence)
     for read in operations.read:
         _check_read(read, registers, evidence)
+    for command in operations.obeyed:
+        _check_command(command, registers, evidence)
     for register in registers:
         _check_order(register, _reads_of(register, registers, operations.read), evidence)
     return evidence.result()
@@ -78,6 +86,8 @@ def _operations(events: Iterable[TraceEvent]) -> _Operations:
         key = event.node, event.incarnation, event.op_id
         if event.action == "ReadLeaderAndIsr" and event.outcome is Outcome.OK:
             operations.read.append(event)
+        elif event.kind is Kind.ACTION and event.action in _COMMANDS:
+            operations.obeyed.append(event)
         if event.action != "WriteLeaderAndIsr":
             continue
         if event.kind is Kind.INVOKE:
@@ -215,6 +225,23 @@ def _check_read(read: TraceEvent, registers: Iterable[_Register], evidence: Evid
     if not any(_holds(register, read) for register in registers):
         message = f"A read answered version {_version(read)} with data that it never had."
         evidence.violated(message, read)
+
+
+def _check_command(command: TraceEvent, registers: Iterable[_Register], evidence: Evidence) -> None:
+    """Z4 for commands."""
+    stored = (
+        document_of(line)
+        for register in registers
+        for line in register.lines
+        if _version(line) == _version(command)
+    )
+    told = (command.leader, command.leader_epoch)
+    if not any(found and (found.leader, found.leader_epoch) == told for found in stored):
+        message = (
+            f"Broker {command.broker_id} obeyed leader {command.leader} of epoch"
+            f" {command.leader_epoch} as version {command.znode_version}, which ZooKeeper never held."
+        )
+        evidence.violated(message, command)
 
 
 def _holds(register: _Register, read: TraceEvent) -> bool:

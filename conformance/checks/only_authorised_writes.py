@@ -1,12 +1,15 @@
-"""`OnlyAuthorisedWrites`: who may write LeaderAndISR, and what (ZK-003, ZK-005, FAIL-004, ISR-006).
+"""`OnlyAuthorisedWrites`: who may write LeaderAndISR, and what (ZK-003, ZK-005, FAIL-001, FAIL-004).
 
 Judged in the order of ZooKeeper's transactions. The author is the broker whose session wrote.
 
 - The author is the controller of the current controller epoch (level 0: the owner of
   `/controller`), or the leader that the document before names.
-- A leader that is not the controller changes the ISR and nothing else, and stays in it.
+- A leader that is not the controller changes the ISR and nothing else, and stays in it; it signs
+  with the epoch of the controller that it obeys, which never falls.
 - A decision of the controller raises the leader epoch by exactly 1 and carries its controller
   epoch; only the controller creates the znode.
+- The leader that it names is from the ISR before, and so is the whole new ISR: an election outside
+  it may lose records. The trace does not yet tell where that was allowed (FAIL-002).
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,7 +71,9 @@ def _is_leaders_change(before: LeaderAndIsr | None, after: LeaderAndIsr, author:
     """True when the leader that `before` names changed its ISR and nothing else."""
     if before is None or before.leader != author:
         return False
-    return replace(before, isr=after.isr) == after
+    if after.controller_epoch < before.controller_epoch:
+        return False
+    return replace(before, isr=after.isr, controller_epoch=after.controller_epoch) == after
 
 
 def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr) -> str | None:
@@ -78,4 +83,6 @@ def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr) -> str | None
     if before is not None and after.leader_epoch != before.leader_epoch + 1:
         change = f"{before.leader_epoch} to {after.leader_epoch}"
         return f"a decision took the leader epoch from {change} instead of one up"
+    if before is not None and not after.isr <= before.isr:
+        return f"a decision made ISR {sorted(after.isr)} of ISR {sorted(before.isr)}"
     return None

@@ -35,7 +35,7 @@ _CLIENT = frozenset({"Produce", "Fetch", "ListOffsets"})
 _BROKER_ZNODE = frozenset({"WriteLeaderAndIsr", "ReadLeaderAndIsr"})
 _ZOOKEEPER = frozenset({"CreateSession", "CloseSession", "Create", "SetData", "Delete"})
 _AUTHORS = frozenset({Action.REGISTER_BROKER, Action.ELECT_CONTROLLER})
-_COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
+_COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER, Action.LEARN_CONTROLLER})
 _ISR_HOLDERS = frozenset(
     {
         Action.INIT_LEADER,
@@ -115,7 +115,7 @@ _ALL = (
         invariant=Invariant.LINEARIZABLE_ZNODE,
         run=linearizable_znode.check,
         per_partition=True,
-        reads=_ZOOKEEPER | _BROKER_ZNODE,
+        reads=_ZOOKEEPER | _BROKER_ZNODE | _COMMANDS,
     ),
     Check(
         invariant=Invariant.ONLY_AUTHORISED_WRITES,

@@ -1,7 +1,7 @@
 """`StaleControllerHarmless`: an old controller epoch has no effect (CTL-006, CTL-013, CMD-002).
 
 - A broker, until it restarts, never obeys a command of a smaller controller epoch than one that
-  it has obeyed, over all its partitions.
+  it has obeyed or read in ZooKeeper, over all its partitions.
 - For each partition `(leader_epoch, znode_version)` of the commands that it obeys rises strictly.
 - Once ZooKeeper holds controller epoch n + 1, no leadership decision of an epoch up to n is
   written: neither one signed so, nor one by a session whose own epoch has passed. ISR changes of
@@ -19,6 +19,7 @@ from spec.trace import Kind, TraceEvent
 from spec.vocabulary import Action, Invariant
 
 _COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
+_TEACH_EPOCHS = _COMMANDS | {Action.LEARN_CONTROLLER}
 
 
 class _Version(NamedTuple):
@@ -35,22 +36,22 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     actions = (e for e in events if e.kind is Kind.ACTION and e.action in _COMMANDS)
     obeyed = order(actions)
     evidence.premise_count = len(obeyed)
-    _check_controller_epochs(obeyed, evidence)
+    _check_controller_epochs(events, evidence)
     _check_versions(obeyed, evidence)
     _check_decisions(events, evidence)
     return evidence.result()
 
 
-def _check_controller_epochs(obeyed: Iterable[TraceEvent], evidence: Evidence) -> None:
+def _check_controller_epochs(events: Iterable[TraceEvent], evidence: Evidence) -> None:
     newest: dict[tuple[str, int], TraceEvent] = {}
-    for event in obeyed:
+    for event in order(e for e in events if e.kind is Kind.ACTION and e.action in _TEACH_EPOCHS):
         before = newest.setdefault((event.node, event.incarnation), event)
         if (event.controller_epoch or 0) >= (before.controller_epoch or 0):
             newest[event.node, event.incarnation] = event
             continue
         message = (
             f"Broker {event.broker_id} obeyed controller epoch {event.controller_epoch}"
-            f" after epoch {before.controller_epoch}."
+            f" when it knew epoch {before.controller_epoch}."
         )
         evidence.violated(message, before, event)
 
@@ -93,8 +94,7 @@ def _is_decision(write: LeaderAndIsrWrite) -> bool:
     before, after = write.before, write.after
     if before is None or after is None:
         return True
-    kept = before.leader, before.leader_epoch, before.controller_epoch
-    return kept != (after.leader, after.leader_epoch, after.controller_epoch)
+    return (before.leader, before.leader_epoch) != (after.leader, after.leader_epoch)
 
 
 def _epoch_of_author(

@@ -85,13 +85,14 @@ def read(trace: Trace, broker_id: int, data: str, version: int, **stamps: object
 def obey(trace: Trace, broker_id: int, action: str, epochs: tuple[int, int, int]) -> TraceEvent:
     """`epochs`: controller epoch, leader epoch, znode version of the command."""
     controller_epoch, leader_epoch, version = epochs
+    leader = 2 if leader_epoch else 1
     return trace.broker(
         broker_id,
         action,
         controller_epoch=controller_epoch,
         leader_epoch=leader_epoch,
         znode_version=version,
-        leader=1,
+        leader=leader,
         isr=[1, 2, 3],
     )
 
@@ -212,9 +213,14 @@ def session_reads_the_past(trace: Trace) -> None:
     read(trace, 1, FIRST, 0)
 
 
+def command_that_was_never_published(trace: Trace) -> None:
+    obey(trace, 1, "BecomeFollower", (1, 1, 0))
+
+
 @pytest.mark.parametrize(
     ("write_on", "message"),
     [
+        (command_that_was_never_published, "which ZooKeeper never held"),
         (unconditional, "became version 1 was unconditional"),
         (unconditional_and_unanswered, "unknown outcome that expected -1"),
         (wrong_expectation, "became version 2 expected version 0"),
@@ -308,6 +314,10 @@ def leader_epoch_skipped(trace: Trace) -> None:
     store(trace, 3, document(2, 2, [2, 3]), 1, zxid=3)
 
 
+def leader_from_outside_the_isr(trace: Trace) -> None:
+    store(trace, 3, document(4, 1, [4]), 1, zxid=3)
+
+
 def unknown_session(trace: Trace) -> None:
     trace.zookeeper("SetData", ZNODE, SHRUNK, session=7, zxid=3, version=1)
 
@@ -339,6 +349,11 @@ def command_of_an_older_controller(trace: Trace) -> None:
     )
 
 
+def command_of_a_controller_known_to_be_deposed(trace: Trace) -> None:
+    trace.broker(1, "LearnController", controller_id=2, controller_epoch=2)
+    obey(trace, 1, "BecomeFollower", (1, 0, 0))
+
+
 def command_of_the_same_leader_epoch(trace: Trace) -> None:
     obey(trace, 1, "BecomeLeader", (1, 0, 0))
     obey(trace, 1, "BecomeFollower", (1, 0, 0))
@@ -366,6 +381,11 @@ def elected_without_raising_the_epoch(trace: Trace) -> None:
         (only_authorised_writes.check, leader_raises_its_epoch, "more than the ISR"),
         (only_authorised_writes.check, leader_epoch_not_raised, "0 to 0 instead of one up"),
         (only_authorised_writes.check, leader_epoch_skipped, "0 to 2 instead of one up"),
+        (
+            only_authorised_writes.check,
+            leader_from_outside_the_isr,
+            "made ISR [4] of ISR [1, 2, 3]",
+        ),
         (only_authorised_writes.check, unknown_session, "session 7 belongs to no broker"),
         (only_authorised_writes.check, leader_outside_the_isr, "leader 2 is not in ISR [3]"),
         (only_authorised_writes.check, malformed_document, "the document is malformed"),
@@ -379,7 +399,16 @@ def elected_without_raising_the_epoch(trace: Trace) -> None:
             decision_signed_with_an_old_epoch,
             "already held epoch 2",
         ),
-        (stale_controller_harmless.check, command_of_an_older_controller, "epoch 1 after epoch 2"),
+        (
+            stale_controller_harmless.check,
+            command_of_an_older_controller,
+            "epoch 1 when it knew epoch 2",
+        ),
+        (
+            stale_controller_harmless.check,
+            command_of_a_controller_known_to_be_deposed,
+            "epoch 1 when it knew epoch 2",
+        ),
         (stale_controller_harmless.check, command_of_the_same_leader_epoch, "after leader epoch 0"),
         (one_controller_per_epoch.check, two_controllers_of_one_epoch, "brokers 2 and 3"),
         (one_controller_per_epoch.check, epoch_skipped, "went from 1 to 3"),
