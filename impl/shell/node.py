@@ -33,7 +33,7 @@ from impl.shell.rpc import CannotListenError, RpcClient, RpcServer
 from impl.shell.segments import StorageError
 from impl.shell.sessions import AnswersReady, DeadlinePassed, SessionNotification, Sessions
 from impl.shell.storage import Storage, notices, recovered_logs
-from impl.shell.tracer import Tracer
+from impl.shell.tracer import TraceError, Tracer
 from impl.shell.zookeeper import ZooKeeperError
 from impl.trace_lines import (
     ZnodeTrace,
@@ -65,7 +65,7 @@ class BrokerProcess:
     """Feeds the core and performs what it asks for."""
 
     def __init__(self, options: NodeOptions) -> None:
-        """Take data folder and trace file; raises `StorageError` or `OSError`."""
+        """Take data folder and trace file; raises `StorageError` or `TraceError`."""
         self._options = options
         broker_id = options.config.broker_id
         self._storage = Storage(options.data, options.flush)
@@ -74,6 +74,7 @@ class BrokerProcess:
         self._queue: asyncio.Queue[Item] = asyncio.Queue()
         self._tick_waits = False
         self._established = False
+        self._ticker: asyncio.Task[None] | None = None
         self._addresses = AddressBook()
         name = node_name(broker_id)
         clock = self._tracer.clock
@@ -90,21 +91,19 @@ class BrokerProcess:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._put, Stop())
         deadline = loop.call_later(self._options.start_timeout_ms / 1000, self._need_session)
-        ticker = asyncio.create_task(self._tick())
         try:
-            await self._start()
+            self._start()
             return await self._serve()
         finally:
             deadline.cancel()
-            ticker.cancel()
             await self._close()
 
-    async def _start(self) -> None:
+    def _start(self) -> None:
         config = self._options.config
         recoveries = self._recover()
         if self._options.fault_control:
             self._server.offer_fault_control(self._client.rules, lambda: self._sessions.identity)
-        port = await self._server.start(config.host, config.port)
+        port = self._server.bind(config.host, config.port)
         self._core = Node(replace(config, port=port), recoveries)
 
     def _recover(self) -> Mapping[TopicPartition, RecoveredLog]:
@@ -126,6 +125,10 @@ class BrokerProcess:
                 return item.reason
             for event in self._events(item):
                 self._step(event)
+            if self._established and self._ticker is None:
+                # The first event of the core is its session; requests and ticks come after it.
+                self._ticker = asyncio.create_task(self._tick())
+                await self._server.start()
 
     def _events(self, item: Event | SessionNotification) -> Iterable[Event]:
         match item:
@@ -224,6 +227,8 @@ class BrokerProcess:
         sys.stderr.write(f"{node_name(self._options.config.broker_id)}: {sentence}\n")
 
     async def _close(self) -> None:
+        if self._ticker:
+            self._ticker.cancel()
         await self._server.stop()
         await self._client.close()
         await self._sessions.close()
@@ -236,7 +241,7 @@ def run(options: NodeOptions) -> int:
     name = node_name(options.config.broker_id)
     try:
         reason = asyncio.run(_run(options))
-    except (StorageError, CannotListenError, ZooKeeperError) as error:
+    except (StorageError, TraceError, CannotListenError, ZooKeeperError) as error:
         reason = str(error)
     except Exception as error:  # the one place that reports and stops the node
         reason = describe(error)

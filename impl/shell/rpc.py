@@ -94,16 +94,22 @@ class RpcServer:
         """Serve FaultControl too; only before `start`."""
         self._server.add_generic_rpc_handlers((_fault_control(rules, identity),))
 
-    async def start(self, host: str, port: int) -> int:
-        """Listen, at a free port if `port` is 0; returns the port; raises `CannotListenError`."""
+    def bind(self, host: str, port: int) -> int:
+        """Take the address, a free port if `port` is 0; returns the port.
+
+        Connections wait until `start`. Raises `CannotListenError`.
+        """
         try:
             bound = self._server.add_insecure_port(f"{host}:{port}")
         except RuntimeError as error:
-            raise CannotListenError(f"cannot listen on {host}:{port}: it is taken") from error
-        if bound == 0:
-            raise CannotListenError(f"cannot listen on {host}:{port}: it is taken or not local")
-        await self._server.start()
+            raise CannotListenError(
+                f"cannot listen on {host}:{port}: it is taken, or no address of this machine"
+            ) from error
         return int(bound)
+
+    async def start(self) -> None:
+        """Take requests at the bound address."""
+        await self._server.start()
 
     def reply(self, token: int, response: Response) -> None:
         """Answer the request that came with `token`, if its sender still waits."""

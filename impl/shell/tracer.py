@@ -16,6 +16,10 @@ from spec.vocabulary import BrokerId
 INCARNATIONS_MAX = 100_000
 
 
+class TraceError(Exception):
+    """The trace cannot be written; says where and why."""
+
+
 class LamportClock:
     """Counts events so that what happened before has the smaller number."""
 
@@ -36,13 +40,17 @@ class Tracer:
     """The trace file of one start of one broker."""
 
     def __init__(self, folder: Path, run_id: str, broker_id: BrokerId) -> None:
-        """Begin the file of the next incarnation in `folder`; raises `OSError`."""
+        """Begin the file of the next incarnation in `folder`; raises `TraceError`."""
         self.clock = LamportClock()
         self._run_id = run_id
         self._node = node_name(broker_id)
         self._seq = 0
-        folder.mkdir(parents=True, exist_ok=True)
-        self.incarnation, self._file = _begin_file(folder, self._node)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.incarnation, self._file = _begin_file(folder, self._node)
+        except OSError as error:
+            reason = error.strerror
+            raise TraceError(f"cannot write to the trace folder {folder}: {reason}") from error
 
     def write(self, line: Line, mono_ns: int | None = None) -> None:
         """Add one line; `mono_ns` is given when it was told elsewhere before."""
@@ -60,7 +68,9 @@ class Tracer:
         text = encode(event)
         written = os.write(self._file, text)
         if written != len(text):
-            raise OSError(f"only {written} of {len(text)} bytes of a trace line could be written")
+            raise TraceError(
+                f"only {written} of {len(text)} bytes of a trace line could be written"
+            )
         self._seq += 1
 
     def close(self) -> None:
@@ -79,4 +89,4 @@ def _begin_file(folder: Path, node: str) -> tuple[int, int]:
             return incarnation, os.open(path, flags, 0o644)
         except FileExistsError:
             continue  # another process of this broker begins at the same time
-    raise OSError(f"{folder} holds {INCARNATIONS_MAX} traces of {node}; give an empty folder")
+    raise TraceError(f"{folder} holds {INCARNATIONS_MAX} traces of {node}; give an empty folder")

@@ -127,10 +127,16 @@ class Pair:
         return self.client.rules.add(control.RpcRule(**rule))  # type: ignore[arg-type]
 
 
+async def listen(server: RpcServer) -> int:
+    port = server.bind("127.0.0.1", 0)
+    await server.start()
+    return port
+
+
 @asynccontextmanager
 async def pair() -> AsyncIterator[Pair]:
     both = Pair()
-    both.port = await both.server.start("127.0.0.1", 0)
+    both.port = await listen(both.server)
     try:
         yield both
     finally:
@@ -233,7 +239,7 @@ async def test_a_broker_that_moved_is_looked_up_again() -> None:
 
         both.server = RpcServer(RECEIVER, "broker-2", both.clocks[1], both.received.put)
         both.received.server = both.server
-        both.port = await both.server.start("127.0.0.1", 0)
+        both.port = await listen(both.server)
         again = both.send(fetch(2))
         assert (await both.sent.hold(3))[2] == answered(again)
 
@@ -245,7 +251,7 @@ async def test_a_request_for_another_broker_is_refused_unread() -> None:
     async with pair() as both:
         await both.server.stop()
         both.server = RpcServer(BrokerId(3), "broker-3", both.clocks[1], both.received.put)
-        both.port = await both.server.start("127.0.0.1", 0)
+        both.port = await listen(both.server)
         send = both.send(fetch())
 
         assert await both.sent.hold(1) == [failed(send)]
@@ -291,8 +297,10 @@ async def test_a_port_in_use_is_one_sentence() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         server = RpcServer(RECEIVER, "broker-2", LamportClock(), Inbox().put)
-        with pytest.raises(CannotListenError, match=f"cannot listen on 127.0.0.1:{port}: it is"):
-            await server.start("127.0.0.1", port)
+        with pytest.raises(
+            CannotListenError, match=f"cannot listen on 127.0.0.1:{port}: it is taken"
+        ):
+            server.bind("127.0.0.1", port)
         await server.stop()
 
 
@@ -394,7 +402,7 @@ async def test_rules_that_cannot_be_are_refused_with_a_sentence() -> None:
 async def test_the_harness_reaches_rules_and_session_through_fault_control() -> None:
     both = Pair()
     both.server.offer_fault_control(both.client.rules, lambda: (SessionId(2**62), b"pass"))
-    port = await both.server.start("127.0.0.1", 0)
+    port = await listen(both.server)
     async with aio.insecure_channel(f"127.0.0.1:{port}") as channel:
 
         async def ask(method: str, message: object, answer: type) -> object:

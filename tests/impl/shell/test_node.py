@@ -1,0 +1,290 @@
+"""The broker as a process: how it starts, how it ends, what a kill costs."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import grpc
+import pytest
+
+from fault_injection.zookeeper_client import NoZnodeError, ZooKeeperClient
+from impl.core import messages
+from impl.core.effects import Effect
+from impl.core.events import Event
+from impl.core.messages import (
+    CreateTopicRequest,
+    FetchRequest,
+    FetchResponse,
+    ProduceRequest,
+    ProduceResponse,
+    Request,
+    Response,
+)
+from impl.shell import node
+from impl.shell.codec import decode, encode
+from impl.shell.options import node_options, parse
+from spec.trace import read_trace
+from spec.vocabulary import ErrorCode, Offset
+from spec.znodes import broker_path, parse_broker
+
+ROOT = Path(__file__).resolve().parents[3]
+DEADLINE_S = 15.0
+NOWHERE = "127.0.0.1:1"
+Found = TypeVar("Found")
+
+
+def arguments(folder: Path, zookeeper: str, *more: str) -> list[str]:
+    places = ["--data", str(folder / "data"), "--trace", str(folder / "trace")]
+    return ["--broker-id", "1", "--zookeeper", zookeeper, "--run-id", "r", *places, *more]
+
+
+def command(*options: str) -> list[str]:
+    return [sys.executable, "-m", "impl", "node", *options]
+
+
+def run(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*options), cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+    )
+
+
+@contextmanager
+def running(*options: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(command(*options), cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def eventually(found: Callable[[], Found | None]) -> Found:
+    """What `found` returns once it is something; looks again up to the deadline."""
+    deadline = time.monotonic() + DEADLINE_S
+    pause = threading.Event()
+    while (result := found()) is None:
+        assert time.monotonic() < deadline, "the deadline passed"
+        pause.wait(0.01)
+    return result
+
+
+class Registry:
+    """The registration of broker 1, as ZooKeeper has it."""
+
+    def __init__(self, client: ZooKeeperClient, folder: str) -> None:
+        self._client = client
+        self._path = f"{folder}{broker_path(1)}"
+
+    def address(self, other_than: str | None = None) -> str | None:
+        try:
+            znode = self._client.read(self._path)
+        except NoZnodeError:
+            return None
+        document = parse_broker(self._path, znode.data)
+        address = f"{document.host}:{document.port}"
+        return address if address != other_than else None
+
+
+@pytest.fixture
+def registry(chroot: str) -> Iterator[Registry]:
+    server, _, folder = chroot.partition("/")
+    with ZooKeeperClient(server) as client:
+        yield Registry(client, f"/{folder}")
+
+
+def ask(address: str, request: Request) -> Response:
+    method = type(request).__name__.removesuffix("Request")
+    with grpc.insecure_channel(address) as channel:
+        call = channel.unary_unary(f"/fencepost.Replication/{method}")
+        data = call(encode(request), timeout=DEADLINE_S, wait_for_ready=True)
+    response: Response = decode(getattr(messages, f"{method}Response"), data)
+    return response
+
+
+def produce(address: str, value: str) -> ProduceResponse:
+    def attempt() -> ProduceResponse | None:
+        response = ask(address, ProduceRequest(topic="t", partition=0, values=(value,)))
+        assert isinstance(response, ProduceResponse)
+        return response if response.error_code is ErrorCode.NONE else None
+
+    return eventually(attempt)
+
+
+def values(address: str) -> list[str]:
+    def attempt() -> list[str] | None:
+        request = FetchRequest(topic="t", partition=0, fetch_offset=Offset(0))
+        response = ask(address, request)
+        assert isinstance(response, FetchResponse)
+        found = [record.value for record in response.records]
+        return found if response.error_code is ErrorCode.NONE and found else None
+
+    return eventually(attempt)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--broker-id", "x"], "argument --broker-id: 'x' is no number from 0 to 2147483647"),
+        (["--zookeeper", "x"], "argument --zookeeper: 'x' is no ZooKeeper address"),
+        (["--port", "70000"], "argument --port: '70000' is no number from 0 to 65535"),
+        (["--level", "9"], "argument --level: '9' is no number from 0 to"),
+        (["--flush", "often"], "argument --flush: "),
+        (["--mutant", "no_step_down"], "unrecognized arguments: --mutant no_step_down"),
+        (["--session-timeout-ms", "0"], "argument --session-timeout-ms: '0' is no number from 1"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_a_wrong_argument_is_one_sentence_and_exit_code_4(
+    tmp_path: Path, options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        parse(["node", *arguments(tmp_path, NOWHERE), *options])
+
+    assert caught.value.code == 4
+    told = capsys.readouterr().err
+    assert complaint in told
+    assert told.count("\n") == 1
+
+
+def test_a_port_in_use_ends_the_start(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = run(*arguments(tmp_path, NOWHERE, "--port", str(port)))
+
+    assert result.returncode == 3
+    assert result.stderr == (
+        f"broker-1 stopped: cannot listen on 127.0.0.1:{port}: "
+        "it is taken, or no address of this machine\n"
+    )
+
+
+def test_a_zookeeper_that_does_not_answer_ends_the_start(tmp_path: Path) -> None:
+    result = run(*arguments(tmp_path, NOWHERE, "--start-timeout-ms", "200"))
+
+    assert (result.returncode, result.stdout) == (3, "")
+    assert result.stderr == (
+        "broker-1 stopped: ZooKeeper at 127.0.0.1:1 gave no session within 200 ms; "
+        "is it running there?\n"
+    )
+
+
+@pytest.mark.parametrize("place", ["data", "trace"])
+def test_a_folder_that_cannot_be_written_ends_the_start(tmp_path: Path, place: str) -> None:
+    (tmp_path / place).write_text("in the way")
+
+    result = run(*arguments(tmp_path, NOWHERE))
+
+    assert result.returncode == 3
+    expected = f"broker-1 stopped: cannot write to the {place} folder {tmp_path / place}: "
+    assert result.stderr == f"{expected}File exists\n"
+
+
+class BrokenNode:
+    """A core that finds one of its invariants broken at the first event."""
+
+    def __init__(self, config: object, recovered: object) -> None:
+        del config, recovered
+
+    def step(self, event: Event, now_ms: int) -> list[Effect]:
+        raise AssertionError(f"cannot happen: {type(event).__name__}, {now_ms > 0}")
+
+
+@pytest.mark.zookeeper
+def test_a_broken_invariant_stops_the_node_with_one_line(
+    tmp_path: Path,
+    chroot: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(node, "Node", BrokenNode)
+
+    code = node.run(node_options(parse(["node", *arguments(tmp_path, chroot)])))
+
+    told = capsys.readouterr().err
+    assert code == 3
+    assert told.startswith("broker-1 stopped: AssertionError at ")
+    assert told.endswith(": cannot happen: SessionEstablished, True\n")
+    assert told.count("\n") == 1
+
+
+@pytest.mark.zookeeper
+def test_a_broker_serves_and_leaves_at_once_when_told_to(
+    tmp_path: Path, chroot: str, registry: Registry
+) -> None:
+    with running(*arguments(tmp_path, chroot)) as process:
+        address = eventually(registry.address)
+        ask(address, CreateTopicRequest(topic="t"))
+        assert produce(address, "x").base_offset == 0
+        assert values(address) == ["x"]
+
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE_S) == 0
+        assert registry.address() is None
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+    trace = read_trace(tmp_path / "trace" / "trace-broker-1-1.ndjson")
+    assert (trace.torn_lines, trace.foreign_lines) == (0, [])
+    assert [event.seq for event in trace.events] == list(range(len(trace.events)))
+    expected = ["NodeStarted", "RegisterBroker", "ElectController", "BecomeLeader", "LeaderAppend"]
+    assert [event.action for event in trace.events if event.action in expected] == expected
+
+
+@pytest.mark.zookeeper
+def test_a_kill_loses_no_record_and_no_line(
+    tmp_path: Path, chroot: str, registry: Registry
+) -> None:
+    options = arguments(tmp_path, chroot, "--session-timeout-ms", "600")
+    stored = [f"value {n}" for n in range(20)]
+    with running(*options) as process:
+        address = eventually(registry.address)
+        ask(address, CreateTopicRequest(topic="t"))
+        for value in stored:
+            produce(address, value)
+        process.kill()
+        process.wait(DEADLINE_S)
+    with running(*options):
+        again = eventually(lambda: registry.address(other_than=address))
+        assert values(again) == stored
+
+    first, second = (
+        read_trace(tmp_path / "trace" / f"trace-broker-1-{n}.ndjson").events for n in (1, 2)
+    )
+    assert [value for event in first for value in event.values or ()] == stored
+    assert {event.incarnation for event in second} == {2}
+    (recovered,) = [event for event in second if event.action == "LogRecovered"]
+    assert (recovered.topic, recovered.partition, recovered.log_end_offset) == ("t", 0, 20)
+
+
+@pytest.mark.zookeeper
+def test_two_processes_do_not_share_a_data_folder(
+    tmp_path: Path, chroot: str, registry: Registry
+) -> None:
+    with running(*arguments(tmp_path, chroot)):
+        eventually(registry.address)
+        result = run(*arguments(tmp_path, chroot))
+
+    assert result.returncode == 3
+    assert "is in use by another process" in result.stderr
+
+
+@pytest.mark.zookeeper
+def test_a_damaged_record_stops_the_node(tmp_path: Path, chroot: str, registry: Registry) -> None:
+    with running(*arguments(tmp_path, chroot)) as process:
+        address = eventually(registry.address)
+        ask(address, CreateTopicRequest(topic="t"))
+        produce(address, "x")
+        os.truncate(tmp_path / "data" / "t-0" / f"{0:020}.log", 3)
+        with pytest.raises(grpc.RpcError):
+            values(address)
+        assert process.wait(DEADLINE_S) == 3
+        assert process.stderr is not None
+        assert "the record at offset 0 is damaged" in process.stderr.read()
