@@ -239,7 +239,7 @@ def _check_command(command: TraceEvent, registers: Iterable[_Register], evidence
     if not any(found and (found.leader, found.leader_epoch) == told for found in stored):
         message = (
             f"Broker {command.broker_id} obeyed leader {command.leader} of epoch"
-            f" {command.leader_epoch} as version {command.znode_version}, which ZooKeeper never held."
+            f" {command.leader_epoch} as version {command.znode_version}: ZooKeeper never held that."
         )
         evidence.violated(message, command)
 

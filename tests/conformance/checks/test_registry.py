@@ -10,8 +10,8 @@ from conformance.verdict import MAX_LISTED, Verdict
 from spec.trace import Kind, TraceEvent
 from spec.vocabulary import Invariant, snake_case
 from spec.znodes import TopicPartition
-from tests.conformance.checks.test_znode_checks import quiet_failover
 from tests.conformance.checks.trace_builder import PARTITION, ZNODE, Trace
+from tests.conformance.checks.znode_stories import quiet_failover
 
 
 def busy_run() -> list[TraceEvent]:

@@ -1,0 +1,296 @@
+"""The checks on authors, controllers and commands."""
+
+from collections.abc import Callable
+
+import pytest
+
+from conformance.checks import (
+    leader_in_isr,
+    linearizable_znode,
+    one_controller_per_epoch,
+    only_authorised_writes,
+    stale_controller_harmless,
+)
+from conformance.checks.registry import CheckFunction
+from conformance.verdict import Verdict
+from tests.conformance.checks.trace_builder import ZNODE, Trace, document
+from tests.conformance.checks.znode_stories import (
+    FIRST,
+    SHRUNK,
+    elect,
+    obey,
+    quiet_failover,
+    register,
+    session,
+    store,
+)
+
+Write = Callable[[Trace], object]
+
+ALL = [
+    leader_in_isr.check,
+    linearizable_znode.check,
+    one_controller_per_epoch.check,
+    only_authorised_writes.check,
+    stale_controller_harmless.check,
+]
+
+
+@pytest.mark.parametrize("check", ALL)
+def test_a_clean_failover_passes(check: CheckFunction) -> None:
+    trace = Trace()
+    quiet_failover(trace)
+    result = check(trace.events)
+
+    assert result.verdict is Verdict.PASS, result
+
+
+@pytest.mark.parametrize("check", ALL)
+def test_without_znodes_it_is_vacuous(check: CheckFunction) -> None:
+    trace = Trace()
+    register(trace)
+
+    assert check(trace.events).verdict is Verdict.VACUOUS
+
+
+# Each function continues a trace in which 3 is controller and 1 leads.
+
+
+def neither_controller_nor_leader(trace: Trace) -> None:
+    store(trace, 2, SHRUNK, 1, zxid=3)
+
+
+def deposed_controller(trace: Trace) -> None:
+    elect(trace, 2, 2, zxid=3)
+    store(trace, 3, document(2, 1, [2, 3]), 1, zxid=4)
+
+
+def decision_signed_with_an_old_epoch(trace: Trace) -> None:
+    elect(trace, 2, 2, zxid=3)
+    store(trace, 2, document(2, 1, [2, 3]), 1, zxid=4)
+
+
+def leader_changes_the_leader(trace: Trace) -> None:
+    store(trace, 1, document(2, 1, [1, 2]), 1, zxid=3)
+
+
+def leader_raises_its_epoch(trace: Trace) -> None:
+    store(trace, 1, document(1, 1, [1, 2]), 1, zxid=3)
+
+
+def leader_epoch_not_raised(trace: Trace) -> None:
+    store(trace, 3, document(2, 0, [2, 3]), 1, zxid=3)
+
+
+def leader_epoch_skipped(trace: Trace) -> None:
+    store(trace, 3, document(2, 2, [2, 3]), 1, zxid=3)
+
+
+def leader_from_outside_the_isr(trace: Trace) -> None:
+    store(trace, 3, document(4, 1, [4]), 1, zxid=3)
+
+
+def unknown_session(trace: Trace) -> None:
+    trace.zookeeper("SetData", ZNODE, SHRUNK, session=7, zxid=3, version=1)
+
+
+def leader_outside_the_isr(trace: Trace) -> None:
+    store(trace, 3, document(2, 1, [3]), 1, zxid=3)
+
+
+def malformed_document(trace: Trace) -> None:
+    store(trace, 3, "nonsense", 1, zxid=3)
+
+
+def empty_isr(trace: Trace) -> None:
+    store(trace, 3, document(-1, 1, []), 1, zxid=3)
+
+
+def leader_that_asks_to_leave(trace: Trace) -> None:
+    trace.broker(1, "ShrinkIsr", isr=[2], maximal_isr=[1, 2, 3], expected_version=0)
+
+
+def commit_without_a_member(trace: Trace) -> None:
+    trace.broker(1, "AdvanceHighWatermark", isr=[1, 2], maximal_isr=[1])
+
+
+def command_of_an_older_controller(trace: Trace) -> None:
+    obey(trace, 1, "BecomeFollower", (2, 1, 1))
+    trace.broker(
+        1, "BecomeLeader", partition=1, controller_epoch=1, leader_epoch=0, znode_version=0
+    )
+
+
+def command_of_a_controller_known_to_be_deposed(trace: Trace) -> None:
+    trace.broker(1, "LearnController", controller_id=2, controller_epoch=2)
+    obey(trace, 1, "BecomeFollower", (1, 0, 0))
+
+
+def command_of_the_same_leader_epoch(trace: Trace) -> None:
+    obey(trace, 1, "BecomeLeader", (1, 0, 0))
+    obey(trace, 1, "BecomeFollower", (1, 0, 0))
+
+
+def two_controllers_of_one_epoch(trace: Trace) -> None:
+    trace.broker(2, "ElectController", controller_id=2, controller_epoch=1, session_id=session(2))
+
+
+def epoch_skipped(trace: Trace) -> None:
+    elect(trace, 2, 3, zxid=3)
+
+
+def elected_without_raising_the_epoch(trace: Trace) -> None:
+    trace.zookeeper("Create", "/controller", "{}", session=session(2), zxid=3)
+
+
+@pytest.mark.parametrize(
+    ("check", "write_on", "message"),
+    [
+        (only_authorised_writes.check, neither_controller_nor_leader, "neither the controller nor"),
+        (only_authorised_writes.check, deposed_controller, "broker 3 was neither the controller"),
+        (only_authorised_writes.check, decision_signed_with_an_old_epoch, "2 signed as 1"),
+        (only_authorised_writes.check, leader_changes_the_leader, "more than the ISR"),
+        (only_authorised_writes.check, leader_raises_its_epoch, "more than the ISR"),
+        (only_authorised_writes.check, leader_epoch_not_raised, "0 to 0 instead of one up"),
+        (only_authorised_writes.check, leader_epoch_skipped, "0 to 2 instead of one up"),
+        (
+            only_authorised_writes.check,
+            leader_from_outside_the_isr,
+            "made ISR [4] of ISR [1, 2, 3]",
+        ),
+        (only_authorised_writes.check, unknown_session, "session 7 belongs to no broker"),
+        (only_authorised_writes.check, leader_outside_the_isr, "leader 2 is not in ISR [3]"),
+        (only_authorised_writes.check, malformed_document, "the document is malformed"),
+        (leader_in_isr.check, leader_outside_the_isr, "leader 2 outside its ISR [3]"),
+        (leader_in_isr.check, leader_that_asks_to_leave, "leader 1 outside its ISR [2]"),
+        (leader_in_isr.check, empty_isr, "an empty ISR"),
+        (leader_in_isr.check, commit_without_a_member, "asks for [1] only"),
+        (stale_controller_harmless.check, deposed_controller, "decision of controller epoch 1"),
+        (
+            stale_controller_harmless.check,
+            decision_signed_with_an_old_epoch,
+            "already held epoch 2",
+        ),
+        (
+            stale_controller_harmless.check,
+            command_of_an_older_controller,
+            "epoch 1 when it knew epoch 2",
+        ),
+        (
+            stale_controller_harmless.check,
+            command_of_a_controller_known_to_be_deposed,
+            "epoch 1 when it knew epoch 2",
+        ),
+        (stale_controller_harmless.check, command_of_the_same_leader_epoch, "after leader epoch 0"),
+        (one_controller_per_epoch.check, two_controllers_of_one_epoch, "brokers 2 and 3"),
+        (one_controller_per_epoch.check, epoch_skipped, "went from 1 to 3"),
+        (one_controller_per_epoch.check, elected_without_raising_the_epoch, "without raising"),
+    ],
+)
+def test_each_condition_is_caught(check: CheckFunction, write_on: Write, message: str) -> None:
+    trace = Trace()
+    register(trace)
+    elect(trace, 3, 1, zxid=1)
+    store(trace, 3, FIRST, 0, zxid=2)
+    assert not check(trace.events).violations
+    write_on(trace)
+    result = check(trace.events)
+
+    assert result.verdict is Verdict.FAIL
+    assert len(result.violations) == 1
+    assert message in result.violations[0].message
+
+
+def test_the_first_controller_epoch_is_one() -> None:
+    trace = Trace()
+    trace.zookeeper("Create", "/controller_epoch", "5", session=session(1), zxid=1)
+    result = one_controller_per_epoch.check(trace.events)
+
+    assert "5 instead of 1" in result.violations[0].message
+
+
+def test_a_deposed_controller_may_go_on_as_leader() -> None:
+    trace = Trace()
+    register(trace)
+    elect(trace, 1, 1, zxid=1)
+    store(trace, 1, FIRST, 0, zxid=2)
+    elect(trace, 2, 2, zxid=3)
+    store(trace, 1, SHRUNK, 1, zxid=4)
+
+    assert only_authorised_writes.check(trace.events).verdict is Verdict.PASS
+    assert stale_controller_harmless.check(trace.events).verdict is Verdict.PASS
+
+
+def test_a_partition_without_leader_keeps_its_isr() -> None:
+    trace = Trace()
+    register(trace)
+    elect(trace, 3, 1, zxid=1)
+    store(trace, 3, FIRST, 0, zxid=2)
+    store(trace, 3, document(-1, 1, [1]), 1, zxid=3)
+
+    assert only_authorised_writes.check(trace.events).verdict is Verdict.PASS
+    assert leader_in_isr.check(trace.events).verdict is Verdict.PASS
+
+
+def test_a_broker_that_restarted_has_forgotten_older_commands() -> None:
+    trace = Trace()
+    obey(trace, 1, "BecomeLeader", (2, 1, 1))
+    trace.broker(
+        1,
+        "BecomeFollower",
+        incarnation=2,
+        controller_epoch=1,
+        leader_epoch=1,
+        znode_version=1,
+    )
+
+    assert stale_controller_harmless.check(trace.events).verdict is Verdict.PASS
+
+
+# Level 0: no controller epoch anywhere.
+
+
+def elect_at_level_0(trace: Trace, broker_id: int) -> None:
+    trace.broker(
+        broker_id,
+        "ElectController",
+        controller_id=broker_id,
+        controller_epoch=0,
+        session_id=session(broker_id),
+    )
+
+
+def test_at_level_0_the_owner_of_the_znode_is_the_controller() -> None:
+    trace = Trace()
+    register(trace)
+    trace.zookeeper("Create", "/controller", "{}", session=session(3), zxid=1)
+    elect_at_level_0(trace, 3)
+    store(trace, 3, document(1, 0, [1, 2], 0), 0, zxid=2)
+    trace.zookeeper("CloseSession", "", "", session=session(3), zxid=3)
+    trace.zookeeper("Create", "/controller", "{}", session=session(2), zxid=4)
+    elect_at_level_0(trace, 2)
+    store(trace, 2, document(2, 1, [2], 0), 1, zxid=5)
+
+    assert one_controller_per_epoch.check(trace.events).verdict is Verdict.PASS
+    assert only_authorised_writes.check(trace.events).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("end", ["CloseSession", "Delete"])
+def test_at_level_0_a_former_owner_has_no_standing(end: str) -> None:
+    trace = Trace()
+    register(trace)
+    trace.zookeeper("Create", "/controller", "{}", session=session(3), zxid=1)
+    trace.zookeeper(end, "/controller", "", session=session(3), zxid=2)
+    store(trace, 3, document(1, 0, [1, 2], 0), 0, zxid=3)
+
+    assert only_authorised_writes.check(trace.events).verdict is Verdict.FAIL
+
+
+def test_at_level_0_an_election_rests_on_the_znode() -> None:
+    trace = Trace()
+    trace.zookeeper("Create", "/controller", "{}", session=session(3), zxid=1)
+    elect_at_level_0(trace, 3)
+    elect_at_level_0(trace, 2)
+    result = one_controller_per_epoch.check(trace.events)
+
+    assert [violation.node for violation in result.violations] == ["broker-2"]
