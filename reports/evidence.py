@@ -50,21 +50,6 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """The surroundings of one violation."""
-
-    at_ns: int
-    """Since the run's first event."""
-    replicas: tuple[ReplicaState, ...]
-    """Just before the event that completes the contradiction."""
-    before: str
-    """That event, in words."""
-    steps: tuple[Step, ...]
-    messages: tuple[Message, ...]
-    left_out_after: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WitnessLine:
     """One event that proves a violation."""
 
@@ -73,6 +58,27 @@ class WitnessLine:
     text: str
     line: str
     """As in the trace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One violation and its surroundings."""
+
+    message: str
+    witness: tuple[WitnessLine, ...]
+    at_ns: int
+    """Since the run's first event."""
+    replicas: tuple[ReplicaState, ...]
+    """Just before the event that completes the contradiction."""
+    before: str
+    """That event, in words."""
+    leading_before: tuple[str, ...]
+    """Nodes that believed, before the first step, that they lead."""
+    down_before: tuple[str, ...]
+    """Nodes that a fault held down before the first step."""
+    steps: tuple[Step, ...]
+    messages: tuple[Message, ...]
+    left_out_after: int
 
 
 def display_order(events: Iterable[TraceEvent]) -> list[TraceEvent]:
@@ -112,10 +118,15 @@ def gather(violation: Violation, ordered: Sequence[TraceEvent], start_ns: int) -
     first = min((i for i, e in enumerate(ordered) if _identity(e) in witness), default=instant)
     chosen = _choose(ordered, first, instant, witness)
     steps = _steps([(i, ordered[i]) for i in chosen], witness, start_ns)
+    before = replica_states(ordered[: chosen[0]] if chosen else ())
     return Evidence(
+        message=violation.message,
+        witness=witness_lines(violation, start_ns),
         at_ns=max(0, ordered[instant].mono_ns - start_ns) if ordered else 0,
         replicas=replica_states(ordered[:instant]),
         before=f"{ordered[instant].node}: {describe(ordered[instant])}" if ordered else "",
+        leading_before=tuple(f"broker-{r.broker_id}" for r in before if r.role == "leader"),
+        down_before=tuple(f"broker-{r.broker_id}" for r in before if r.process != "running"),
         steps=steps,
         messages=messages_between([ordered[i] for i in chosen]),
         left_out_after=len(ordered) - 1 - chosen[-1] if chosen else 0,
@@ -186,11 +197,8 @@ def describe(event: TraceEvent) -> str:
     """What happened, in a few words with the numbers that matter."""
     if event.kind is Kind.FAULT:
         return f"{event.fault} {event.phase}"
-    parts = [_name(event)]
-    for label, value in _facts(event):
-        if value is not None:
-            parts.append(f"{label} {_short(value)}")
-    return " · ".join(parts)
+    told = [f"{name} {_short(value)}" for name, value in _facts(event) if value is not None]
+    return " · ".join([_name(event), *told])
 
 
 def _name(event: TraceEvent) -> str:
@@ -199,33 +207,43 @@ def _name(event: TraceEvent) -> str:
     if event.kind is Kind.COMPLETE:
         answer = "ok" if event.outcome is Outcome.OK else event.error_code or str(event.outcome)
         return f"{event.action} answered {answer}"
-    return event.action
+    return f"{event.action} to {event.peer}" if event.action in _TO_PEER else event.action
 
 
-def _facts(event: TraceEvent) -> tuple[tuple[str, object], ...]:
-    return (
-        ("to", event.peer if event.action == "SendLeaderAndIsr" else None),
-        ("from", event.peer if event.action == "ServeFetch" else None),
-        ("leader", event.leader),
-        ("leader_epoch", event.leader_epoch),
-        ("controller_epoch", event.controller_epoch),
-        ("isr", event.isr),
-        ("live_brokers", event.live_brokers),
-        ("offset", event.offset),
-        ("values", event.values),
-        ("high_watermark", event.high_watermark),
-        ("log_end_offset", event.log_end_offset),
-        ("znode_version", event.znode_version),
-        ("acks", event.acks if event.kind is Kind.INVOKE else None),
-    )
+_TO_PEER = {"SendLeaderAndIsr"}
+_DECISION = ("leader", "leader_epoch", "isr", "znode_version")
+_ROLE = ("leader", "leader_epoch", "isr", "high_watermark", "log_end_offset")
+_TOLD = {
+    "InitLeader": _DECISION,
+    "ElectLeader": _DECISION,
+    "PublishDecision": _DECISION,
+    "SendLeaderAndIsr": _DECISION,
+    "BecomeLeader": _ROLE,
+    "BecomeFollower": _ROLE,
+    "LeaderAppend": ("offset", "values", "leader_epoch"),
+    "FollowerAppend": ("offset", "values", "leader_epoch", "high_watermark"),
+    "TruncateLog": ("leader_epoch", "high_watermark", "log_end_offset"),
+    "AdvanceHighWatermark": ("high_watermark", "leader_epoch", "isr"),
+    "Produce": ("offset", "values", "leader_epoch", "acks"),
+    "Fetch": ("offset", "values", "high_watermark", "leader_epoch"),
+    "ServeFetch": ("peer", "offset"),
+    "DetectBrokerChange": ("live_brokers",),
+}
+"""What a diagram tells of an action; of any other, whichever of `_OTHERWISE` it carries."""
+
+_OTHERWISE = (*_ROLE, "controller_id", "controller_epoch", "znode_version", "offset", "data")
+
+
+def _facts(event: TraceEvent) -> list[tuple[str, object]]:
+    return [(name, getattr(event, name)) for name in _TOLD.get(event.action, _OTHERWISE)]
 
 
 def _short(value: object) -> str:
     if isinstance(value, list):
-        shown = [str(item) for item in value[:3]]
-        more = f" +{len(value) - 3}" if len(value) > 3 else ""
-        return "[" + " ".join(shown) + more + "]"
-    return str(value)
+        shown = ", ".join(str(item) for item in value[:5])
+        return f"[{shown}{f', +{len(value) - 5}' if len(value) > 5 else ''}]"
+    words = str(value)
+    return words if len(words) <= 60 else words[:59] + "…"
 
 
 def _identity(event: TraceEvent) -> tuple[str, int, int]:

@@ -1,6 +1,6 @@
 """The space-time diagram of a violation: a lane per node, time downwards, messages across."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from markupsafe import Markup
 
@@ -11,14 +11,13 @@ from reports.words import at
 
 ROW = 23.0
 TOP = 44.0
+LANE_TOP = 26.0
 LANE = 76.0
 CLOCK = 78.0
 TEXT_GAP = 26.0
 TEXT_WIDTH = 590.0
 TEXT_MAX = 92
 LANES_MAX = 8
-
-_LEADS = {"BecomeLeader": True, "BecomeFollower": False, "FenceLeader": False}
 
 
 def spacetime_picture(evidence: Evidence, title: str) -> Markup:
@@ -28,7 +27,7 @@ def spacetime_picture(evidence: Evidence, title: str) -> Markup:
     rows = _rows(evidence.steps)
     bottom = (rows[-1] if rows else TOP) + ROW
     text_x = CLOCK + LANE * len(nodes) + TEXT_GAP
-    children = [*_headings(lanes), *_lanes(lanes, evidence.steps, rows, bottom)]
+    children = [*_headings(lanes), *_lanes(lanes, evidence, rows, bottom)]
     children += _arrows(evidence, lanes, rows)
     for step, y in zip(evidence.steps, rows, strict=True):
         children += _step(step, lanes, y, text_x)
@@ -64,40 +63,48 @@ def _headings(lanes: dict[str, float]) -> list[Markup]:
 
 
 def _lanes(
-    lanes: dict[str, float], steps: Sequence[Step], rows: Sequence[float], bottom: float
+    lanes: dict[str, float], evidence: Evidence, rows: Sequence[float], bottom: float
 ) -> list[Markup]:
     drawn = []
     for node, x in lanes.items():
-        drawn.append(svg.line((x, 26), (x, bottom), "lane"))
-        own = [(step, y) for step, y in zip(steps, rows, strict=True) if step.node == node]
-        drawn += _stretches(node, x, own, bottom)
+        drawn.append(svg.line((x, LANE_TOP), (x, bottom), "lane"))
+        own = [(s, y) for s, y in zip(evidence.steps, rows, strict=True) if s.node == node]
+        leads = _stretches(own, _leads, bottom, starts=node in evidence.leading_before)
+        down = _stretches(own, _is_down, bottom, starts=node in evidence.down_before)
+        drawn += [svg.line((x, y), (x, end), f"leads {_colour(node)}") for y, end in leads]
+        drawn += [svg.line((x, y), (x, end), "down") for y, end in down]
     return drawn
 
 
 def _stretches(
-    node: str, x: float, own: Sequence[tuple[Step, float]], bottom: float
-) -> list[Markup]:
-    """Thick where the node believes that it leads, dotted while a fault holds it down."""
-    drawn: list[Markup] = []
-    leads_from: float | None = None
-    down_from: float | None = None
+    own: Sequence[tuple[Step, float]],
+    change: Callable[[Step], bool | None],
+    bottom: float,
+    *,
+    starts: bool,
+) -> list[tuple[float, float]]:
+    """Where a condition holds down a lane: `change` says which steps begin and which end it."""
+    found = []
+    since = LANE_TOP if starts else None
     for step, y in own:
-        stops = step.is_fault and step.action == "down"
-        if leads_from is not None and (stops or _LEADS.get(step.action) is False):
-            drawn.append(svg.line((x, leads_from), (x, y), f"leads {_colour(node)}"))
-            leads_from = None
-        if _LEADS.get(step.action):
-            leads_from = y
-        if stops:
-            down_from = y
-        if down_from is not None and (step.action in {"up", "NodeStarted"}):
-            drawn.append(svg.line((x, down_from), (x, y), "down"))
-            down_from = None
-    if leads_from is not None:
-        drawn.append(svg.line((x, leads_from), (x, bottom), f"leads {_colour(node)}"))
-    if down_from is not None:
-        drawn.append(svg.line((x, down_from), (x, bottom), "down"))
-    return drawn
+        holds = change(step)
+        if holds is False and since is not None:
+            found.append((since, y))
+            since = None
+        elif holds and since is None:
+            since = y
+    return found if since is None else [*found, (since, bottom)]
+
+
+def _leads(step: Step) -> bool | None:
+    """Whether the node believes, from this step on, that it leads; None: as before."""
+    changes = {"BecomeLeader": True, "BecomeFollower": False, "FenceLeader": False, "down": False}
+    return changes.get(step.action)
+
+
+def _is_down(step: Step) -> bool | None:
+    """Whether a fault holds the node from this step on; None: as before."""
+    return {"down": True, "up": False, "NodeStarted": False}.get(step.action)
 
 
 def _arrows(evidence: Evidence, lanes: dict[str, float], rows: Sequence[float]) -> list[Markup]:
@@ -145,7 +152,8 @@ def _mark(step: Step, x: float, y: float) -> list[Markup]:
 
 def _cut(step: Step) -> str:
     words = f"{step.node.removeprefix('broker-')}: {step.text}" if _is_broker(step) else step.text
-    return words if len(words) <= TEXT_MAX else words[: TEXT_MAX - 1] + "…"
+    most = TEXT_MAX - 8 if step.is_witness else TEXT_MAX
+    return words if len(words) <= most else words[: most - 1] + "…"
 
 
 def _is_broker(step: Step) -> bool:

@@ -7,9 +7,9 @@ from markupsafe import Markup
 from conformance.verdict import Verdict, worst
 from reports.aggregates import Analysis, CheckOutcome, FolderReport, FoundViolation
 from reports.charts import budget_picture, colour, timeline_picture
-from reports.evidence import Evidence
+from reports.evidence import Evidence, WitnessLine
 from reports.metrics import PhaseLatency
-from reports.replicas import Record
+from reports.replicas import ReplicaState
 from reports.spacetime import spacetime_picture
 from reports.stages import Detail, Stage
 from reports.words import PROMISES, at, count, gravity, listing, milliseconds, seconds
@@ -35,12 +35,14 @@ class StageRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordMark:
-    """A record of a replica's log; `differs` when another replica holds something else there."""
+    """A record of a replica's log, or the lack of one that another replica holds."""
 
     offset: int
     value: str
     leader_epoch: int
     differs: bool
+    """True when another replica holds something else at this offset."""
+    is_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +80,9 @@ class Broken:
     headline: str
     facts: str
     reproduce: str
-    first: FoundViolation
+    first: str
     first_invariant: str
+    witness: tuple[WitnessLine, ...]
     at: str
     before: str
     replicas: tuple[ReplicaRow, ...]
@@ -119,6 +122,8 @@ class MatrixRow:
     checks: str
     verdict: Verdict
     status: str
+    is_planned: bool
+    """True when nothing judges it yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,18 +285,17 @@ def _shown(stage: Stage) -> dict[str, str]:
 
 def _broken(folder: FolderReport) -> Broken:
     failed = sorted(folder.failed, key=lambda check: gravity(check.invariant))
-    told = [check for check in failed if check.evidence is not None]
-    first = min(told, key=_instant, default=failed[0])
-    evidence = first.evidence or Evidence(
-        at_ns=0, replicas=(), before="", steps=(), messages=(), left_out_after=0
-    )
+    first = min(failed, key=_instant)
+    evidence = first.evidence
+    assert evidence is not None
     return Broken(
         anchor=f"run-{folder.index}",
         title=folder.title,
         headline=failed[0].violations[0].message,
         facts=_facts(folder),
         reproduce=folder.reproduce,
-        first=first.violations[0],
+        first=evidence.message,
+        witness=evidence.witness,
         first_invariant=str(first.invariant),
         at=at(evidence.at_ns),
         before=evidence.before,
@@ -303,7 +307,8 @@ def _broken(folder: FolderReport) -> Broken:
 
 
 def _instant(check: CheckOutcome) -> int:
-    return check.evidence.at_ns if check.evidence is not None else 0
+    assert check.evidence is not None
+    return check.evidence.at_ns
 
 
 def _broken_check(check: CheckOutcome) -> BrokenCheck:
@@ -344,19 +349,28 @@ def _replica_rows(evidence: Evidence) -> tuple[ReplicaRow, ...]:
             isr=" ".join(str(member) for member in replica.isr) or "—",
             high_watermark=_known(replica.high_watermark),
             log_end_offset=_known(replica.log_end_offset),
-            records=tuple(_mark(record, held) for record in replica.last_records),
+            records=_marks(replica, held),
         )
         for replica in evidence.replicas
     )
 
 
-def _mark(record: Record, held: dict[int, set[str]]) -> RecordMark:
-    return RecordMark(
-        offset=record.offset,
-        value=record.value,
-        leader_epoch=record.leader_epoch,
-        differs=len(held[record.offset]) > 1,
-    )
+def _marks(replica: ReplicaState, held: dict[int, set[str]]) -> tuple[RecordMark, ...]:
+    marks = [
+        RecordMark(
+            offset=record.offset,
+            value=record.value,
+            leader_epoch=record.leader_epoch,
+            differs=len(held[record.offset]) > 1,
+        )
+        for record in replica.last_records
+    ]
+    beyond = [offset for offset in sorted(held) if offset >= replica.log_end_offset >= 0]
+    marks += [
+        RecordMark(offset=offset, value="", leader_epoch=-1, differs=False, is_missing=True)
+        for offset in beyond
+    ]
+    return tuple(marks)
 
 
 def _known(number: int) -> str:

@@ -36,7 +36,7 @@ class Story:
     next_seq: dict[tuple[str, int], int] = field(default_factory=dict)
     incarnations: dict[str, int] = field(default_factory=dict)
 
-    def emit(self, node: str, kind: Kind, action: str, **fields: Any) -> TraceEvent:
+    def emit(self, node: str, kind: Kind, action: str, **fields: object) -> TraceEvent:
         incarnation = self.incarnations.get(node, 1)
         seq = self.next_seq.get((node, incarnation), 0)
         self.next_seq[node, incarnation] = seq + 1
@@ -89,14 +89,14 @@ class Story:
         self.incarnations[node] = self.incarnations.get(node, 1) + 1
         self.start_broker(broker_id)
 
-    def action(self, broker_id: int, action: str, **fields: Any) -> TraceEvent:
+    def action(self, broker_id: int, action: str, **fields: object) -> TraceEvent:
         return self.emit(f"broker-{broker_id}", Kind.ACTION, action, broker_id=broker_id, **fields)
 
-    def at(self, broker_id: int, action: str, **fields: Any) -> TraceEvent:
+    def at(self, broker_id: int, action: str, **fields: object) -> TraceEvent:
         """An action on the one partition of the story."""
         return self.action(broker_id, action, topic=self.topic, partition=0, **fields)
 
-    def zookeeper(self, action: str, broker_id: int, **fields: Any) -> None:
+    def zookeeper(self, action: str, broker_id: int, **fields: object) -> None:
         here, self.now_ns = self.now_ns, 0
         self.emit(
             "zookeeper",
@@ -344,9 +344,9 @@ def kill_leader(story: Story) -> None:
     story.advance(2, 1, [2, 3], 2)
 
 
-def failover_story(run_id: str, **fields: Any) -> Story:
+def failover_story(run_id: str, topic: str = TOPIC) -> Story:
     """Nothing is lost: broker 2 leads on with both records and takes a third."""
-    story = Story(run_id, **fields)
+    story = Story(run_id, topic=topic)
     begin(story)
     kill_leader(story)
     story.produce((2, "client-1/2/1"), (2, 1), [2, 3])
@@ -359,9 +359,10 @@ def failover_story(run_id: str, **fields: Any) -> Story:
     return story
 
 
-def truncation_story(run_id: str, **fields: Any) -> Story:
+def truncation_story(run_id: str, topic: str = TOPIC, mutant: str = "") -> Story:
     """Broker 2 cuts its log to a high watermark that lags, then leads: record 1 is gone."""
-    story = Story(run_id, level=0, **fields)
+    backend = "sim" if mutant else "real"
+    story = Story(run_id, topic=topic, level=0, mutant=mutant, backend=backend)
     begin(story)
     story.at(2, "TruncateLog", leader_epoch=0, offset=1, high_watermark=1, log_end_offset=1)
     kill_leader_after_truncation(story)
