@@ -44,7 +44,8 @@ ControllerPath == "/controller"
 ControllerEpochPath == "/controller_epoch"
 TopicPath == "/brokers/topics/t"
 StatePath == "/brokers/topics/t/0/leaderAndISR"
-BrokerPath(b) == "/brokers/ids/" \o ToString(b)
+BrokerPaths == [b \in Brokers |-> "/brokers/ids/" \o ToString(b)]
+BrokerPath(b) == BrokerPaths[b]
 Paths == {ControllerPath, ControllerEpochPath, TopicPath, StatePath}
          \cup {BrokerPath(b) : b \in Brokers}
 
@@ -140,7 +141,7 @@ Init ==
 (* anybody: a late command from before its crash is older than what it read. *)
 (* Waiting for the old session to end (START-005) is the create that fails.  *)
 RegisterBroker(b) ==
-    LET written == Apply(<<Create(BrokerPath(b), <<>>, b)>>)
+    LET written == Apply(<<CreateOp(BrokerPath(b), <<>>, b)>>)
         is_known == Exists(znodes, StatePath) /\ ~Has("restart_ignores_znode")
     IN /\ replicas[b].role # "down"
        /\ written.ok
@@ -155,7 +156,7 @@ RegisterBroker(b) ==
 (* An administrator writes the topic znode: here one partition, assigned to  *)
 (* all brokers. Deletion and second topics are left out.                     *)
 CreateTopic ==
-    LET written == Apply(<<Create(TopicPath, <<>>, NoSession)>>)
+    LET written == Apply(<<CreateOp(TopicPath, <<>>, NoSession)>>)
     IN /\ written.ok
        /\ znodes' = written.tree
        /\ UNCHANGED <<controllers, replicas, messages, budget, breaches>>
@@ -177,20 +178,20 @@ RestartBroker(b) ==
 (* ZooKeeper ends the session of a broker, dead or merely silent. The broker *)
 (* is not told: a leader leads on until somebody's epoch or version stops it.*)
 ExpireBrokerSession(b) ==
+    /\ Spend("expiries")
     /\ Exists(znodes, BrokerPath(b))
     /\ znodes' = [znodes EXCEPT ![BrokerPath(b)] = Absent]
-    /\ UNCHANGED <<controllers, replicas, messages, breaches>>
 
 (* The same for a controller: it acts on as a zombie. *)
 ExpireControllerSession(c) ==
+    /\ Spend("controller_expiries")
     /\ znodes[ControllerPath].ephemeral_owner = c
     /\ znodes' = [znodes EXCEPT ![ControllerPath] = Absent]
-    /\ UNCHANGED <<controllers, replicas, messages, breaches>>
 
 ExpireSession ==
-    /\ Spend("expiries")
     /\ \/ \E b \in Brokers : ExpireBrokerSession(b)
        \/ \E c \in Controllers : ExpireControllerSession(c)
+    /\ UNCHANGED <<controllers, replicas, messages, breaches>>
 
 -----------------------------------------------------------------------------
 (* The controller *)
@@ -211,8 +212,8 @@ RaisedControllerEpoch ==
 (* conflict or as a broker change. The epoch equals the version of its       *)
 (* znode, so one number serves as both.                                      *)
 ElectInOneMulti(c) ==
-    LET written == Apply(<<Create(ControllerPath, <<>>, c),
-                           SetData(ControllerEpochPath, RaisedControllerEpoch, AnyVersion)>>)
+    LET written == Apply(<<CreateOp(ControllerPath, <<>>, c),
+                           SetDataOp(ControllerEpochPath, RaisedControllerEpoch, AnyVersion)>>)
     IN /\ controllers[c].status = "standing"
        /\ written.ok
        /\ znodes' = written.tree
@@ -220,14 +221,14 @@ ElectInOneMulti(c) ==
 
 (* The wrong way, for comparison: create first, raise the epoch later.       *)
 CreateController(c) ==
-    LET written == Apply(<<Create(ControllerPath, <<>>, c)>>)
+    LET written == Apply(<<CreateOp(ControllerPath, <<>>, c)>>)
     IN /\ controllers[c].status = "standing"
        /\ written.ok
        /\ znodes' = written.tree
        /\ controllers' = [controllers EXCEPT ![c].status = "created"]
 
 RaiseEpochLater(c) ==
-    LET written == Apply(<<SetData(ControllerEpochPath, RaisedControllerEpoch, AnyVersion)>>)
+    LET written == Apply(<<SetDataOp(ControllerEpochPath, RaisedControllerEpoch, AnyVersion)>>)
     IN /\ controllers[c].status = "created"
        /\ znodes' = written.tree
        /\ controllers' = [controllers EXCEPT ![c] = Activated(c, RaisedControllerEpoch)]
@@ -309,9 +310,9 @@ DecisionWrite(c) ==
     LET decision == controllers[c].decision[1]
         version == IF Has("no_znode_version_check") THEN AnyVersion ELSE decision.expected_version
         write == IF decision.expected_version = NoVersion
-                 THEN Create(StatePath, decision.state, NoSession)
-                 ELSE SetData(StatePath, decision.state, version)
-        fence == Check(ControllerEpochPath, controllers[c].controller_epoch)
+                 THEN CreateOp(StatePath, decision.state, NoSession)
+                 ELSE SetDataOp(StatePath, decision.state, version)
+        fence == CheckOp(ControllerEpochPath, controllers[c].controller_epoch)
     IN Apply(IF Has("no_controller_epoch_check") THEN <<write>> ELSE <<fence, write>>)
 
 IsOwnWrite(state, expected_version) ==
@@ -427,7 +428,7 @@ WantedState(b) ==
      controller_epoch |-> replicas[b].controller_epoch]
 
 IsrWrite(b) ==
-    Apply(<<SetData(StatePath, WantedState(b),
+    Apply(<<SetDataOp(StatePath, WantedState(b),
                     IF Has("no_znode_version_check") THEN AnyVersion
                     ELSE replicas[b].znode_version)>>)
 

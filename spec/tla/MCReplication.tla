@@ -3,10 +3,11 @@
 EXTENDS Replication
 
 CONSTANTS MaxRecords, MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries,
-    MaxLosses, MaxDuplicates, MaxLostReplies
+    MaxControllerExpiries, MaxLosses, MaxDuplicates, MaxLostReplies
 
 Bounds ==
     [records |-> MaxRecords, elections |-> MaxElections, isr_changes |-> MaxIsrChanges,
-     crashes |-> MaxCrashes, expiries |-> MaxExpiries, losses |-> MaxLosses,
+     crashes |-> MaxCrashes, expiries |-> MaxExpiries,
+     controller_expiries |-> MaxControllerExpiries, losses |-> MaxLosses,
      duplicates |-> MaxDuplicates, lost_replies |-> MaxLostReplies]
 =============================================================================

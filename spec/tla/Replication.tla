@@ -230,18 +230,23 @@ LoseAnswer ==
     /\ Metadata!Spend("losses")
     /\ \E answer \in fetches : fetches' = fetches \ {answer}
     /\ UNCHANGED <<znodes, controllers, replicas, messages, breaches>>
-    /\ UNCHANGED <<logs, committed, acknowledged>>
 
 DuplicateAnswer ==
     /\ Metadata!Spend("duplicates")
     /\ \E answer \in fetches :
           answer.copy = 1 /\ fetches' = fetches \cup {[answer EXCEPT !.copy = 2]}
     /\ UNCHANGED <<znodes, controllers, replicas, messages, breaches>>
+
+(* A command or an answer is lost. For safety a lost message is one that     *)
+(* never arrives, which needs no action: a recorded loss gets a counterpart. *)
+LoseMessage ==
+    /\ LoseAnswer \/ (Metadata!LoseMessage /\ UNCHANGED fetches)
     /\ UNCHANGED <<logs, committed, acknowledged>>
 
-(* A command or an answer is lost, or arrives twice. *)
-LoseMessage == (Metadata!LoseMessage /\ UNCHANGED log_vars) \/ LoseAnswer
-DuplicateMessage == (Metadata!DuplicateMessage /\ UNCHANGED log_vars) \/ DuplicateAnswer
+(* A second copy of either, which may arrive at any time after the first.    *)
+DuplicateMessage ==
+    /\ DuplicateAnswer \/ (Metadata!DuplicateMessage /\ UNCHANGED fetches)
+    /\ UNCHANGED <<logs, committed, acknowledged>>
 
 RegisterBroker(b) == Metadata!RegisterBroker(b) /\ UNCHANGED log_vars
 CreateTopic == Metadata!CreateTopic /\ UNCHANGED log_vars

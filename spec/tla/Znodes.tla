@@ -8,12 +8,12 @@ NoSession == 0
 AnyVersion == -1
 Absent == [data |-> <<>>, version |-> -1, ephemeral_owner |-> NoSession, czxid |-> 0]
 
-Create(path, data, owner) ==
+CreateOp(path, data, owner) ==
     [op |-> "create", path |-> path, data |-> data, ephemeral_owner |-> owner]
-SetData(path, data, version) ==
+SetDataOp(path, data, version) ==
     [op |-> "set_data", path |-> path, data |-> data, version |-> version]
-Delete(path, version) == [op |-> "delete", path |-> path, version |-> version]
-Check(path, version) == [op |-> "check", path |-> path, version |-> version]
+DeleteOp(path, version) == [op |-> "delete", path |-> path, version |-> version]
+CheckOp(path, version) == [op |-> "check", path |-> path, version |-> version]
 
 Exists(tree, path) == tree[path].version >= 0
 

@@ -18,7 +18,7 @@ _KEYWORDS = {
     "PROPERTY": "properties",
     "PROPERTIES": "properties",
 }
-_COMMENT = re.compile(r"\\\*.*|\(\*.*?\*\)", re.DOTALL)
+_COMMENT = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
 _LINE_COMMENT = re.compile(r"\\\*[^\n]*")
 _ASSIGNMENT = re.compile(r"(\w+)\s*(=|<-)\s*(.+)")
 
@@ -52,12 +52,10 @@ class Config:
         return replace(self, constants={**self.constants, **replaced})
 
     def checking_only(self, name: str) -> "Config":
-        """The same with the one invariant or property `name` to check."""
-        if name in self.invariants:
-            return replace(self, invariants=(name,), properties=())
+        """The same with one thing to check: the property `name`, else the invariant `name`."""
         if name in self.properties:
             return replace(self, invariants=(), properties=(name,))
-        raise ConfigError(f"{name} is neither an invariant nor a property of the configuration")
+        return replace(self, invariants=(name,), properties=())
 
     def render(self) -> str:
         """The text that TLC reads."""

@@ -1,0 +1,14 @@
+--------------------------- MODULE MCLeaderAndIsr ---------------------------
+(* Bounds for TLC, as numbers that a cfg can set. *)
+EXTENDS LeaderAndIsr
+
+CONSTANTS MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries,
+    MaxControllerExpiries, MaxLosses, MaxDuplicates, MaxLostReplies
+
+ASSUME mutants \subseteq LeaderAndIsrMutants
+
+Bounds ==
+    [elections |-> MaxElections, isr_changes |-> MaxIsrChanges, crashes |-> MaxCrashes,
+     expiries |-> MaxExpiries, controller_expiries |-> MaxControllerExpiries,
+     losses |-> MaxLosses, duplicates |-> MaxDuplicates, lost_replies |-> MaxLostReplies]
+=============================================================================

@@ -1,0 +1,200 @@
+--------------------------------- MODULE Zk ---------------------------------
+(* ZooKeeper as its clients see it: sessions, ephemerals, versions, multi    *)
+(* with check, and writes whose reply is lost. A client is one process with  *)
+(* at most one session and one operation in flight.                          *)
+(*                                                                           *)
+(* Left out: watches, reads that lag behind, and the ensemble itself. Writes *)
+(* are one total order of transactions, numbered by zxid.                    *)
+EXTENDS Znodes, FiniteSets
+
+CONSTANTS
+    Clients,
+    Paths,
+    Fence,          \* the path whose version a fenced write checks in the same multi
+    Limits,         \* how often each bounded thing may happen
+    mutants         \* rules that are broken on purpose; {} is ZooKeeper
+
+VARIABLES
+    znodes,         \* the tree
+    zxid,           \* the last transaction
+    sessions,       \* per client the session it believes in, and whether that lives
+    results,        \* per client how its last write ended, as far as it knows
+    history,        \* writes that took effect: what was asked for and what was there
+    budget          \* what is left of Limits
+
+vars == <<znodes, zxid, sessions, results, history, budget>>
+
+ZkMutants ==
+    {"unconditional_writes", "multi_in_parts", "ephemeral_outlives_session",
+     "expired_session_writes"}
+
+ASSUME mutants \subseteq ZkMutants
+ASSUME Fence \in Paths
+
+Has(mutant) == mutant \in mutants
+
+NoClientSession == [session_id |-> NoSession, is_live |-> FALSE]
+LiveSessions == {session_id \in {sessions[c].session_id : c \in Clients} :
+                    \E c \in Clients : sessions[c] = [session_id |-> session_id, is_live |-> TRUE]}
+
+Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
+
+Init ==
+    /\ znodes = [path \in Paths |-> Absent]
+    /\ zxid = 0
+    /\ sessions = [c \in Clients |-> NoClientSession]
+    /\ results = [c \in Clients |-> [outcome |-> "none", effect |-> 0]]
+    /\ history = {}
+    /\ budget = Limits
+
+-----------------------------------------------------------------------------
+(* Sessions *)
+
+(* A client without a live session gets a new one, which knows nothing of    *)
+(* the one before. Its id is the transaction that made it.                   *)
+CreateSession(c) ==
+    /\ ~sessions[c].is_live
+    /\ Spend("sessions")
+    /\ zxid' = zxid + 1
+    /\ sessions' = [sessions EXCEPT ![c] = [session_id |-> zxid + 1, is_live |-> TRUE]]
+    /\ UNCHANGED <<znodes, results, history>>
+
+End(c) ==
+    /\ sessions[c].is_live
+    /\ zxid' = zxid + 1
+    /\ znodes' = IF Has("ephemeral_outlives_session") THEN znodes
+                 ELSE WithoutSession(znodes, sessions[c].session_id)
+    /\ UNCHANGED <<results, history>>
+
+(* The client ends its session and knows it; its ephemerals go at once.      *)
+CloseSession(c) ==
+    /\ Spend("closes")
+    /\ End(c)
+    /\ sessions' = [sessions EXCEPT ![c] = NoClientSession]
+
+(* ZooKeeper ends it after a silence. The client, expired but unaware, goes  *)
+(* on believing in it; what it then asks for is refused.                     *)
+ExpireSession ==
+    /\ Spend("expiries")
+    /\ \E c \in Clients : End(c) /\ sessions' = [sessions EXCEPT ![c].is_live = FALSE]
+
+-----------------------------------------------------------------------------
+(* Writes *)
+
+Sent(op) == IF Has("unconditional_writes") /\ op.op \in {"set_data", "delete"}
+            THEN [op EXCEPT !.version = AnyVersion] ELSE op
+
+IsPermitted(c) == sessions[c].is_live \/ Has("expired_session_writes")
+
+(* The tree after a multi; the mutant keeps the parts that went well.        *)
+After(c, ops) ==
+    LET write == Sent(ops[Len(ops)])
+        whole == Multi(znodes, [i \in DOMAIN ops |-> Sent(ops[i])], zxid + 1)
+        part == Multi(znodes, <<write>>, zxid + 1)
+    IN IF ~IsPermitted(c) THEN [ok |-> FALSE, tree |-> znodes]
+       ELSE IF Has("multi_in_parts") THEN [ok |-> whole.ok, tree |-> part.tree]
+       ELSE whole
+
+Entry(c, ops) ==
+    LET op == ops[Len(ops)]
+        is_create == op.op = "create"
+    IN [zxid |-> zxid + 1, op |-> op.op, path |-> op.path,
+        czxid |-> IF is_create THEN zxid + 1 ELSE znodes[op.path].czxid,
+        expected_version |-> IF is_create THEN -1 ELSE op.version,
+        expected_fence |-> IF Len(ops) = 1 THEN znodes[Fence].version ELSE ops[1].version,
+        fence |-> znodes[Fence].version,
+        is_live |-> sessions[c].is_live]
+
+(* One transaction, or none. Who hears nothing knows nothing.                *)
+Commit(c, ops, is_heard) ==
+    LET after == After(c, ops)
+        took_effect == after.tree # znodes
+        outcome == IF ~is_heard THEN "unknown"
+                   ELSE IF after.ok THEN "ok" ELSE "refused"
+    IN /\ sessions[c].session_id # NoSession
+       /\ zxid' = IF took_effect THEN zxid + 1 ELSE zxid
+       /\ znodes' = after.tree
+       /\ history' = IF took_effect THEN history \cup {Entry(c, ops)} ELSE history
+       /\ results' = [results EXCEPT ![c] =
+                        [outcome |-> outcome, effect |-> IF took_effect THEN zxid + 1 ELSE 0]]
+       /\ UNCHANGED sessions
+
+(* Each write alone, or in one multi behind a check of the fence. The        *)
+(* versions are any that the client may have read, stale ones included.      *)
+Versions(path) == 0 .. (znodes[path].version + 1)
+Fenced(op) ==
+    {<<op>>} \cup {<<CheckOp(Fence, version), op>> : version \in 0 .. znodes[Fence].version}
+
+Creates(c) == {CreateOp(path, c, owner) : path \in Paths,
+                                          owner \in {NoSession, sessions[c].session_id}}
+Changes(c) == UNION {{SetDataOp(path, c, version) : version \in Versions(path)} : path \in Paths}
+Deletes == UNION {{DeleteOp(path, version) : version \in Versions(path)} : path \in Paths}
+
+Ask(c, writes, is_heard) == \E op \in writes : \E ops \in Fenced(op) : Commit(c, ops, is_heard)
+
+(* Create a znode, lasting or ephemeral, that must not exist. *)
+Create(c) == Spend("writes") /\ Ask(c, Creates(c), TRUE)
+
+(* Replace the data of a znode that must have the version. *)
+SetData(c) == Spend("writes") /\ Ask(c, Changes(c), TRUE)
+
+(* Delete a znode that must have the version. *)
+Delete(c) == Spend("writes") /\ Ask(c, Deletes, TRUE)
+
+(* Any of these writes, done or refused, without the client hearing which.   *)
+LoseReply ==
+    /\ Spend("lost_replies")
+    /\ \E c \in Clients :
+          Ask(c, Creates(c), FALSE) \/ Ask(c, Changes(c), FALSE) \/ Ask(c, Deletes, FALSE)
+
+-----------------------------------------------------------------------------
+Next ==
+    \/ \E c \in Clients : CreateSession(c)
+    \/ \E c \in Clients : CloseSession(c)
+    \/ \E c \in Clients : Create(c)
+    \/ \E c \in Clients : SetData(c)
+    \/ \E c \in Clients : Delete(c)
+    \/ ExpireSession
+    \/ LoseReply
+
+-----------------------------------------------------------------------------
+(* Within one life of a znode each version is replaced at most once, by a    *)
+(* write that expected it: the znode is a compare-and-set register.          *)
+\* @req ZK-003
+LinearizableZnode ==
+    \A entry, other \in history :
+        (/\ entry # other
+         /\ entry.path = other.path
+         /\ entry.czxid = other.czxid) => entry.expected_version # other.expected_version
+
+(* An ephemeral exists only as long as the session that created it.          *)
+\* @req CTL-001
+EphemeralsHaveOwners ==
+    \A path \in Paths :
+        znodes[path].ephemeral_owner # NoSession => znodes[path].ephemeral_owner \in LiveSessions
+
+(* A write in a multi with a check took effect only if the check held then.  *)
+\* @req ZK-005
+MultiIsAtomic == \A entry \in history : entry.expected_fence = entry.fence
+
+(* Nothing takes effect under a session that is over. *)
+\* @req ZK-006
+OnlyLiveSessionsWrite == \A entry \in history : entry.is_live
+
+(* What was refused did not happen; only an unknown outcome leaves it open.  *)
+\* @req ZK-006
+RefusedHasNoEffect ==
+    \A c \in Clients :
+        /\ results[c].outcome = "refused" => results[c].effect = 0
+        /\ results[c].outcome = "ok" => results[c].effect # 0
+
+(* Does not hold, and that is a fact about ZooKeeper: a znode that is        *)
+(* deleted and created again counts its versions from 0, so that a version   *)
+(* read in its former life fits again. Only the czxid tells them apart.      *)
+VersionsNeverRepeat ==
+    \A entry, other \in history :
+        (/\ entry # other
+         /\ entry.path = other.path
+         /\ entry.op = "set_data"
+         /\ other.op = "set_data") => entry.expected_version # other.expected_version
+=============================================================================
