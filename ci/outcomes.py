@@ -8,9 +8,13 @@ from conformance.verdict import Verdict, worst
 
 if TYPE_CHECKING:
     from conformance.scenario import ScenarioResult
+    from conformance.simulate import MutantResult, SeedResult, SimulationResult
     from reports.aggregates import Analysis, CheckOutcome
     from spec.tlc.models import Model
     from spec.tlc.runner import ModelResult
+
+VIOLATIONS_LISTED = 50
+"""Of a simulation; the count is in the figures."""
 
 DOUBTS_LISTED = 3
 """Reasons that one line names; the report has them all."""
@@ -77,6 +81,74 @@ def _model_verdict(result: "ModelResult") -> Verdict:
         return Verdict.PASS
     undecided = {"not_exhausted": Verdict.INCONCLUSIVE, "error": Verdict.ERROR}
     return undecided.get(result.verdict, Verdict.FAIL)
+
+
+def of_seeds(result: "SimulationResult") -> Outcome:
+    """What the simulated schedules showed; a check that never had anything to decide is vacuous."""
+    rows = [row for failing in result.failing for row in _violation_rows(failing)]
+    errors = [failing.error for failing in result.failing if failing.error]
+    idle = ", ".join(result.idle)
+    parts = (
+        f"{result.seeds} seeds at level {result.level}, {result.events} events",
+        f"{len(rows)} violations" if rows else "no violation",
+        f"never tried: {idle}" if idle and result.verdict is Verdict.VACUOUS else "",
+        *errors[:DOUBTS_LISTED],
+        *result.doubts,
+    )
+    return Outcome(
+        verdict=result.verdict,
+        summary=", ".join(part for part in parts if part),
+        figures={
+            "seeds": result.seeds,
+            "simulated_events": result.events,
+            "events_per_second": round(result.events / result.seconds) if result.seconds else 0,
+            "violations": len(rows),
+        },
+        detail={
+            "seeds": result.seeds,
+            "level": result.level,
+            "violations": rows[:VIOLATIONS_LISTED],
+        },
+    )
+
+
+def _violation_rows(failing: "SeedResult") -> list[dict[str, Any]]:
+    return [
+        {
+            "seed": failing.seed,
+            "invariant": str(violation.invariant),
+            "message": violation.message,
+            "reproduce": failing.reproduce,
+        }
+        for violation in failing.violations
+    ]
+
+
+def of_hunt(results: Sequence["MutantResult"]) -> Outcome:
+    """Every mutant must be caught; one that lives shows a hole in the checks."""
+    caught = sum(1 for result in results if result.is_caught)
+    alive = ", ".join(result.mutant for result in results if not result.is_caught)
+    return Outcome(
+        verdict=Verdict.PASS if caught == len(results) else Verdict.FAIL,
+        summary=f"{caught} of {len(results)} mutants caught" + (f", not {alive}" if alive else ""),
+        figures={"mutants": len(results), "mutants_caught": caught},
+        detail={"mutants": [_mutant_row(result) for result in results]},
+    )
+
+
+def _mutant_row(result: "MutantResult") -> dict[str, Any]:
+    """The hunt takes seeds from 0 on, so that the catching one is the last that was tried."""
+    return {
+        "mutant": result.mutant,
+        "rule": result.rule,
+        "requirement": result.requirement,
+        "caught": result.is_caught,
+        "caught_by": list(result.caught_by),
+        "seed": result.seeds - 1 if result.is_caught else None,
+        "seeds_tried": result.seeds,
+        "message": result.message,
+        "reproduce": result.reproduce,
+    }
 
 
 def of_scenarios(results: Sequence["ScenarioResult"]) -> Outcome:

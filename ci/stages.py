@@ -24,7 +24,7 @@ def check_specs(run: GateRun) -> Outcome:
 
 def simulate(run: GateRun) -> Outcome:
     """Seeded schedules at the level of the run, then every mutant until it is caught."""
-    from conformance.simulate import hunt_mutants, run_seeds
+    from conformance.simulate import SimulationOptions, hunt_mutants, run_seeds
 
     effort = EFFORT[run.tier]
     first = run.seed * effort.seeds
@@ -34,8 +34,11 @@ def simulate(run: GateRun) -> Outcome:
             level=run.level,
             jobs=effort.workers,
             on_progress=advance,
+            options=SimulationOptions(out=run.folder / "simulate"),
         )
-    return of_seeds(result).joined(of_hunt(hunt_mutants(effort.mutant_seeds_max)))
+    with progress("mutants") as advance:
+        caught = hunt_mutants(effort.mutant_seeds_max, jobs=effort.workers, on_progress=advance)
+    return of_seeds(result).joined(of_hunt(caught))
 
 
 def inject_faults(run: GateRun) -> Outcome:

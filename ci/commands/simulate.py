@@ -1,15 +1,22 @@
 """`fencepost simulate`: seeded schedules of the whole protocol in virtual time."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ci.commands.options import NEWEST_LEVEL, JsonOption, LevelOption
+from ci.failures import as_usage
 from ci.tiers import EFFORT, Tier
 
 SeedCount = Annotated[int, typer.Option(min=1, help="How many seeds, from 0 on.")]
 OneSeed = Annotated[int | None, typer.Option(min=0, help="Only this seed.")]
 MutantName = Annotated[str | None, typer.Option(help="One deliberately wrong rule.")]
+TraceFolder = Annotated[
+    Path | None, typer.Option(help="A new folder for the traces of the first violating seeds.")
+]
+COLUMNS = ("seed", "invariant", "message", "reproduce")
+ROWS_MAX = 10
 
 
 def simulate(
@@ -17,6 +24,7 @@ def simulate(
     seed: OneSeed = None,
     level: LevelOption = NEWEST_LEVEL,
     mutant: MutantName = None,
+    out: TraceFolder = None,
     as_json: JsonOption = False,
 ) -> int:
     """Run the protocol in virtual time.
@@ -25,25 +33,26 @@ def simulate(
     """
     from ci.console import progress, say, show_json, show_table
     from ci.outcomes import of_seeds
-    from conformance.simulate import run_seeds
+    from ci.runs import make_run_folder, new_run_id
+    from conformance.adapter import UsageError
+    from conformance.simulate import SimulationOptions, run_seeds
     from conformance.verdict import exit_code
 
-    chosen = range(seeds) if seed is None else range(seed, seed + 1)
-    with progress("simulate") as advance:
+    traces = make_run_folder(new_run_id(), out) if out else None
+    with progress("simulate") as advance, as_usage(UsageError):
         result = run_seeds(
-            chosen,
+            range(seeds) if seed is None else [seed],
             level=level,
             mutant=mutant,
             jobs=EFFORT[Tier.QUICK].workers,
             on_progress=advance,
+            options=SimulationOptions(out=traces),
         )
     outcome = of_seeds(result)
     if as_json:
-        show_json({"verdict": outcome.verdict, **outcome.figures, **outcome.detail})
+        show_json({"verdict": outcome.verdict, "figures": outcome.figures, **outcome.detail})
         return exit_code([outcome.verdict])
-    columns = ("seed", "invariant", "message", "reproduce")
-    violations = outcome.detail["violations"]
-    if violations:
-        show_table("violations", columns, [[found[key] for key in columns] for found in violations])
+    if rows := outcome.detail["violations"][:ROWS_MAX]:
+        show_table("", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
     say(f"{outcome.verdict}: {outcome.summary}")
     return exit_code([outcome.verdict])
