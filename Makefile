@@ -36,7 +36,7 @@ check: setup
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
 	@$(RUN) ci.generated --check
-	@$(RUN) conformance.requirements
+	@$(RUN) ci.catalogue
 
 chaos: setup
 	@$(RUN) pytest -m chaos $(ARGS)
