@@ -49,9 +49,21 @@ class _Operations:
 class _Register:
     """One creation of the znode: its writes by ZooKeeper's own record, and their authors."""
 
-    lines: list[TraceEvent]
+    last: TraceEvent
+    lines: dict[int, TraceEvent] = field(default_factory=dict)
+    """Version -> the line that stored it; versions that repeat are a violation by themselves."""
     authors: dict[int, TraceEvent] = field(default_factory=dict)
     """Version -> the operation that wrote it."""
+
+    def store(self, line: TraceEvent) -> None:
+        """Add the next line of ZooKeeper's record."""
+        self.last = line
+        self.lines.setdefault(_version(line), line)
+
+    def holds(self, read: TraceEvent) -> bool:
+        """True when the version that `read` answered has the data that it answered."""
+        line = self.lines.get(_version(read))
+        return line is not None and line.data == read.data
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
@@ -129,13 +141,14 @@ def _registers(lines: Iterable[TraceEvent], evidence: Evidence) -> list[_Registe
         if line.action == "Delete":
             alive = False
         elif line.action == "Create" and not alive:
-            registers.append(_Register(lines=[line]))
+            registers.append(_Register(last=line))
             alive = True
             _check_dense(-1, None, line, evidence)
+            registers[-1].store(line)
         elif registers and alive:
-            before = registers[-1].lines[-1]
-            registers[-1].lines.append(line)
+            before = registers[-1].last
             _check_dense(_version(before), before, line, evidence)
+            registers[-1].store(line)
         else:
             evidence.violated("A znode that does not exist was written.", line)
     return registers
@@ -166,26 +179,25 @@ def _check_acknowledged(
     write: TraceEvent, registers: Iterable[_Register], evidence: Evidence
 ) -> None:
     """Z1 and, among acknowledgements, Z3."""
+    version, other = _version(write), None
     for register in registers:
-        for line in register.lines:
-            if not _is_answer_for(write, line):
-                continue
-            other = register.authors.setdefault(_version(line), write)
-            if other is write:
-                return
-            if write.zxid is None:
-                continue
-            message = f"Version {_version(line)} was acknowledged to two writes."
-            evidence.violated(message, other, write)
+        line = register.lines.get(version)
+        if line is None or not _is_answer_for(write, line):
+            continue
+        other = register.authors.setdefault(version, write)
+        if other is write:
             return
-    message = f"Version {_version(write)} was acknowledged, but ZooKeeper did not store it so."
-    evidence.violated(message, write)
+    if other is None:
+        message = f"Version {version} was acknowledged, but ZooKeeper did not store it so."
+    else:
+        message = f"Version {version} was acknowledged to two writes."
+    evidence.violated(message, other, write)
 
 
 def _is_answer_for(write: TraceEvent, line: TraceEvent) -> bool:
     """True when `line` is what the acknowledgement of `write` says; the zxid where it has one."""
     same_zxid = write.zxid is None or write.zxid == line.zxid
-    return same_zxid and _version(write) == _version(line) and _is_same_text(write, line)
+    return same_zxid and _is_same_text(write, line)
 
 
 def _is_same_text(write: TraceEvent, line: TraceEvent) -> bool:
@@ -194,13 +206,13 @@ def _is_same_text(write: TraceEvent, line: TraceEvent) -> bool:
 
 def _settle(register: _Register, operations: _Operations, evidence: Evidence) -> None:
     """Z3 for the versions whose author was not told that it had written them."""
-    for line in register.lines:
-        if _version(line) in register.authors:
+    for version, line in register.lines.items():
+        if version in register.authors:
             continue
         author = _find(line, operations.unsettled)
-        if author is not None and _expected(author) == _version(line) - 1:
+        if author is not None and _expected(author) == version - 1:
             operations.unsettled.remove(author)
-            register.authors[_version(line)] = author
+            register.authors[version] = author
             continue
         refused = _find(line, operations.refused)
         if author is not None:
@@ -209,7 +221,7 @@ def _settle(register: _Register, operations: _Operations, evidence: Evidence) ->
             cause = "by a write that was answered as refused"
         else:
             cause = "by no write in the trace"
-        message = f"Version {_version(line)} was stored {cause}."
+        message = f"Version {version} was stored {cause}."
         evidence.violated(message, line, author or refused)
 
 
@@ -222,7 +234,7 @@ def _find(line: TraceEvent, writes: Iterable[TraceEvent]) -> TraceEvent | None:
 
 def _check_read(read: TraceEvent, registers: Iterable[_Register], evidence: Evidence) -> None:
     """Z4."""
-    if not any(_holds(register, read) for register in registers):
+    if not any(register.holds(read) for register in registers):
         message = f"A read answered version {_version(read)} with data that it never had."
         evidence.violated(message, read)
 
@@ -232,22 +244,15 @@ def _check_command(command: TraceEvent, registers: Iterable[_Register], evidence
     stored = (
         document_of(line)
         for register in registers
-        for line in register.lines
-        if _version(line) == _version(command)
+        if (line := register.lines.get(_version(command))) is not None
     )
     told = (command.leader, command.leader_epoch)
     if not any(found and (found.leader, found.leader_epoch) == told for found in stored):
         message = (
             f"Broker {command.broker_id} obeyed leader {command.leader} of epoch"
-            f" {command.leader_epoch} as version {command.znode_version}: ZooKeeper never held that."
+            f" {command.leader_epoch} at version {command.znode_version}: ZooKeeper never held it."
         )
         evidence.violated(message, command)
-
-
-def _holds(register: _Register, read: TraceEvent) -> bool:
-    return any(
-        _version(line) == _version(read) and line.data == read.data for line in register.lines
-    )
 
 
 def _reads_of(
@@ -258,7 +263,7 @@ def _reads_of(
     return [
         read
         for read in reads
-        if _holds(register, read) and not any(_holds(other, read) for other in others)
+        if register.holds(read) and not any(other.holds(read) for other in others)
     ]
 
 

@@ -101,7 +101,7 @@ def command_that_was_never_published(trace: Trace) -> None:
 @pytest.mark.parametrize(
     ("write_on", "message"),
     [
-        (command_that_was_never_published, "ZooKeeper never held that"),
+        (command_that_was_never_published, "ZooKeeper never held it"),
         (unconditional, "became version 1 was unconditional"),
         (unconditional_and_unanswered, "unknown outcome that expected -1"),
         (wrong_expectation, "became version 2 expected version 0"),
