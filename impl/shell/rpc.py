@@ -31,7 +31,9 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 SERVICE = "fencepost.Replication"
 FAULT_CONTROL_SERVICE = "fencepost.FaultControl"
 REQUESTS_MAX = 2000
-"""Requests that may wait for their answer at one time; gRPC refuses more."""
+"""Requests that may wait for their answer at one time; more are refused unread."""
+PENDING_MAX = 100_000
+"""Requests that have arrived and that the event loop has not come to."""
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 STOP_GRACE_S = 0.2
 LAMPORT = "fencepost-lamport"
@@ -51,7 +53,13 @@ _SIZES = (
     ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
     ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
 )
-_SERVER_OPTIONS = (*_SIZES, ("grpc.so_reuseport", 0))
+_SERVER_OPTIONS = (
+    *_SIZES,
+    ("grpc.so_reuseport", 0),
+    # Above these gRPC cancels calls, which a client cannot tell from a lost answer.
+    ("grpc.server.max_pending_requests", PENDING_MAX),
+    ("grpc.server.max_pending_requests_hard_limit", PENDING_MAX),
+)
 _CHANNEL_OPTIONS = (
     *_SIZES,
     # gRPC would send a request again that a server may have seen.
@@ -82,7 +90,7 @@ class RpcServer:
         self._put = put
         self._tokens = count(1)
         self._waiting: dict[int, asyncio.Future[tuple[Response, int]]] = {}
-        self._server = aio.server(options=_SERVER_OPTIONS, maximum_concurrent_rpcs=REQUESTS_MAX)
+        self._server = aio.server(options=_SERVER_OPTIONS)
         handlers = {
             method: grpc.unary_unary_rpc_method_handler(partial(self._serve, kind))
             for method, kind in REQUEST_TYPES.items()
@@ -127,6 +135,9 @@ class RpcServer:
         if receiver not in (None, str(self._broker_id)):
             reason = f"this is broker {self._broker_id}, not {receiver}"
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, reason)
+        if len(self._waiting) >= REQUESTS_MAX:
+            reason = f"{REQUESTS_MAX} requests wait already"
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, reason)
         try:
             request = decode(kind, data)
         except CodecError as error:

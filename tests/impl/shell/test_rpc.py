@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import wraps
 from typing import ParamSpec
@@ -23,6 +23,8 @@ from impl.core.messages import (
     PeerRequest,
     Response,
 )
+from impl.core.zookeeper import Stat, Znode
+from impl.shell import rpc
 from impl.shell.addresses import AddressBook
 from impl.shell.codec import encode
 from impl.shell.rpc import LAMPORT, SERVICE, CannotListenError, RpcClient, RpcServer
@@ -37,9 +39,11 @@ from spec.vocabulary import (
     ZnodeVersion,
 )
 from spec.wire import fault_control_pb2 as control
+from spec.znodes import BrokerDocument, broker_path, document_bytes, topic_path
 
 RECEIVER = BrokerId(2)
 DEADLINE_S = 5.0
+STAT = Stat(version=ZnodeVersion(0), czxid=1, mzxid=1, ephemeral_owner=SessionId(1))
 Event = RequestReceived | ResponseReceived | RequestFailed
 Parameters = ParamSpec("Parameters")
 
@@ -96,6 +100,11 @@ def answer_to(request: object) -> Response:
     return FetchResponse(broker_id=RECEIVER, fetch_offset=request.fetch_offset)
 
 
+def registration(port: int) -> Znode:
+    document = BrokerDocument(host="127.0.0.1", port=port)
+    return Znode(path=broker_path(RECEIVER), data=document_bytes(document), stat=STAT)
+
+
 class Pair:
     """A broker that sends and one that receives."""
 
@@ -115,7 +124,7 @@ class Pair:
     async def look_up(self, broker_id: BrokerId) -> None:
         self.look_ups += 1
         if broker_id == RECEIVER and self.port:
-            self.addresses._addresses[broker_id] = f"127.0.0.1:{self.port}"
+            self.addresses.learn([registration(self.port)])
 
     def send(self, request: PeerRequest, request_id: int = 1, timeout_ms: int = 3000) -> Send:
         effect = Send(request_id=request_id, to=RECEIVER, request=request, timeout_ms=timeout_ms)
@@ -293,6 +302,40 @@ async def test_a_client_that_gives_up_is_forgotten() -> None:
 
 
 @asynchronous
+async def test_more_requests_than_may_wait_are_refused_unread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rpc, "REQUESTS_MAX", 3)
+    async with pair() as both, aio.insecure_channel(f"127.0.0.1:{both.port}") as channel:
+        both.received.silent = True
+        method = channel.unary_unary(f"/{SERVICE}/Fetch")
+        waiting = [asyncio.ensure_future(_answer(method, n)) for n in range(3)]
+        await both.received.hold(3)
+        with pytest.raises(aio.AioRpcError, match="3 requests wait already") as caught:
+            await method(encode(fetch()))
+        for event in both.received.events:
+            assert isinstance(event, RequestReceived)
+            both.server.reply(event.token, answer_to(event.request))
+        await asyncio.gather(*waiting)
+
+    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert len(both.received.events) == 3
+
+
+async def _answer(method: Callable[[bytes], Awaitable[bytes]], offset: int) -> bytes:
+    return await method(encode(fetch(offset)))
+
+
+@asynchronous
+async def test_a_flood_is_served_to_the_last_request() -> None:
+    async with pair() as both, aio.insecure_channel(f"127.0.0.1:{both.port}") as channel:
+        method = channel.unary_unary(f"/{SERVICE}/Fetch")
+        answers = await asyncio.gather(*(_answer(method, n) for n in range(1500)))
+
+    assert len(answers) == len(both.received.events) == 1500
+
+
+@asynchronous
 async def test_a_port_in_use_is_one_sentence() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -432,3 +475,17 @@ async def test_fault_control_is_not_there_unless_offered() -> None:
             await channel.unary_unary("/fencepost.FaultControl/GetSession")(b"")
 
     assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_the_address_book_keeps_what_registrations_say() -> None:
+    book = AddressBook()
+    book.learn([Znode(path=topic_path("2"), data=registration(1).data, stat=STAT)])
+    assert book[RECEIVER] is None
+    book.learn([registration(7)])
+    assert book[RECEIVER] == "127.0.0.1:7"
+    book.learn([registration(8)])
+    assert book[RECEIVER] == "127.0.0.1:8"
+    book.learn([Znode(path=broker_path(RECEIVER), data=b"{", stat=STAT)])
+    assert book[RECEIVER] is None
+    book.learn([registration(9), Znode(path=broker_path(RECEIVER))])
+    assert book[RECEIVER] is None
