@@ -1,0 +1,61 @@
+"""A function over many arguments, in several processes, with results in the order of arguments.
+
+Workers are spawned, not forked, so that threads of the caller do no harm, and they end when their
+parent does, however it ends.
+"""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import connection, get_context, parent_process
+from typing import TypeVar
+
+A = TypeVar("A")
+R = TypeVar("R")
+
+AHEAD = 2
+"""Chunks per worker that are under way; a caller that stops early wastes no more than these."""
+EXIT_ORPHANED = 3
+
+
+def in_order(
+    function: Callable[[A], R], arguments: Sequence[A], *, jobs: int, chunk: int
+) -> Generator[R, None, None]:
+    """`function` of each argument, in order; close the iterator to stop early.
+
+    With one job, or one chunk of work, everything happens in this process. Function, arguments and
+    results must be picklable.
+    """
+    if jobs <= 1 or len(arguments) <= chunk:
+        yield from map(function, arguments)
+        return
+    chunks = [arguments[at : at + chunk] for at in range(0, len(arguments), chunk)]
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_follow_parent)
+    waiting: deque[Future[list[R]]] = deque()
+    try:
+        for part in chunks:
+            waiting.append(pool.submit(_apply, function, part))
+            if len(waiting) >= AHEAD * jobs:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _apply(function: Callable[[A], R], arguments: Sequence[A]) -> list[R]:
+    return [function(argument) for argument in arguments]
+
+
+def _follow_parent() -> None:
+    """End this process as soon as the one that spawned it has ended."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(EXIT_ORPHANED)
+
+    threading.Thread(target=watch, daemon=True).start()
