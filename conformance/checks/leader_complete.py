@@ -5,9 +5,11 @@ A record is committed in epoch e when the leader of e moves its high watermark a
 same offset, whenever in real time the two happened: an old leader may commit late only what its
 successor had already fetched.
 
-`CommittedDurable`, the invariant of the specs, has no check of its own: that every committed
-record stays with the leaders is this condition, that it stays the same record on every replica is
-`LogMatching`, and what clients may rely on is `AcknowledgedDurable`.
+`CommittedDurable`, the invariant of the specs, has no check of its own. It asks at every instant
+whether each member of the ISR holds what is committed, and a trace knows no instant across brokers.
+What it protects is judged where it comes to bear: that a member that is elected has every record is
+this condition, that it is the same record everywhere is `LogMatching`, and what clients may rely on
+is `AcknowledgedDurable`.
 """
 
 from collections.abc import Sequence
