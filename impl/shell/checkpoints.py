@@ -11,14 +11,18 @@ class CheckpointError(ValueError):
     """A file that is no checkpoint; says which."""
 
 
-def write_checkpoint(path: Path, rows: Sequence[tuple[int, ...]]) -> None:
-    """The file holds `rows`, also after a loss of power."""
+def write_checkpoint(path: Path, rows: Sequence[tuple[int, ...]], *, flush: bool) -> None:
+    """The file holds `rows`; with `flush` also after a loss of power.
+
+    Without it, such a loss may leave a damaged file; `read_checkpoint` finds that out.
+    """
     lines = [_VERSION, *(" ".join(map(str, row)) for row in rows), str(len(rows))]
     fresh = path.with_name(path.name + ".new")
     with fresh.open("w", encoding="ascii") as file:
         file.write("\n".join(lines) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+        if flush:
+            file.flush()
+            os.fsync(file.fileno())
     fresh.replace(path)
 
 

@@ -23,7 +23,7 @@ EpochStarts = tuple[tuple[LeaderEpoch, Offset], ...]
 
 
 class FlushPolicy(StrEnum):
-    """When appended records are forced to the disk; a killed process loses nothing either way."""
+    """When what is written is forced to the disk; a killed process loses nothing either way."""
 
     NEVER = "never"
     EACH = "each"
@@ -105,7 +105,7 @@ class LogStore:
 
     def checkpoint_high_watermark(self, high_watermark: Offset) -> None:
         """Store the high watermark for the next start."""
-        write_checkpoint(self._folder / HIGH_WATERMARK_FILE, [(high_watermark,)])
+        self._write_checkpoint(HIGH_WATERMARK_FILE, [(high_watermark,)])
 
     def close(self) -> None:
         """The files are closed."""
@@ -163,4 +163,8 @@ class LogStore:
         return len(self._epoch_starts) != before
 
     def _write_epochs(self) -> None:
-        write_checkpoint(self._folder / LEADER_EPOCH_FILE, self._epoch_starts)
+        self._write_checkpoint(LEADER_EPOCH_FILE, self._epoch_starts)
+
+    def _write_checkpoint(self, name: str, rows: Sequence[tuple[int, ...]]) -> None:
+        flush = self._flush is FlushPolicy.EACH
+        write_checkpoint(self._folder / name, rows, flush=flush)

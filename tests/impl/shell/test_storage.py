@@ -208,12 +208,12 @@ def test_a_record_damaged_while_running_is_an_error_and_no_other_record(tmp_path
         log.read(Offset(0), Offset(2))
 
 
-@given(rows=st.lists(st.tuples(st.integers(), st.integers())))
+@given(rows=st.lists(st.tuples(st.integers(), st.integers())), flush=st.booleans())
 def test_a_checkpoint_reads_as_it_was_written(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, ...]]
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, ...]], flush: bool
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "checkpoint"
-    write_checkpoint(path, rows)
+    write_checkpoint(path, rows, flush=flush)
 
     assert read_checkpoint(path) == rows
     assert not path.with_name("checkpoint.new").exists()
@@ -221,7 +221,7 @@ def test_a_checkpoint_reads_as_it_was_written(
 
 def test_a_cut_checkpoint_is_never_taken_for_a_whole_one(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
-    write_checkpoint(path, [(1, 10), (2, 20)])
+    write_checkpoint(path, [(1, 10), (2, 20)], flush=False)
     text = path.read_bytes()
 
     for cut in range(len(text) - 1):
