@@ -151,6 +151,25 @@ class Analysis:
         return msgspec.json.format(msgspec.json.encode(self, order="sorted"), indent=1) + b"\n"
 
 
+def not_analysed() -> Analysis:
+    """What is known of a run whose traces nobody has read: nothing."""
+    failover = FailoverReport(
+        verdict=Verdict.NOT_RUN, observed=0, complete=0, latencies=(), failovers=(), left_out=0
+    )
+    parts = ("checks", "failover", "mutants", "traces")
+    return Analysis(
+        verdict=Verdict.NOT_RUN,
+        verdicts=dict.fromkeys(parts, Verdict.NOT_RUN),
+        figures={},
+        checks=(),
+        folders=(),
+        failover=failover,
+        timelines=(),
+        health=(),
+        versions={},
+    )
+
+
 def _decode(started: str | None) -> dict[str, Any]:
     try:
         told = msgspec.json.decode(started or "{}")

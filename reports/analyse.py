@@ -230,11 +230,11 @@ def _version(name: str) -> str:
         return "source"
 
 
-def load_analysis(run: Path) -> Analysis:
-    """The aggregates that `analyse` left; raises `ReportError` when they are absent or foreign."""
+def load_analysis(run: Path) -> Analysis | None:
+    """The aggregates that `analyse` left; None without them, `ReportError` when unreadable."""
     try:
         return msgspec.json.decode((run / AGGREGATES).read_bytes(), type=Analysis)
-    except FileNotFoundError as error:
-        raise ReportError(f"{run} has no {AGGREGATES}", "analyse the run first") from error
+    except FileNotFoundError:
+        return None
     except (OSError, msgspec.MsgspecError) as error:
         raise ReportError(f"{run / AGGREGATES} is unreadable", "analyse the run again") from error

@@ -17,9 +17,6 @@ FAULT_HEIGHT = 18.0
 LANE_HEIGHT = 58.0
 AXIS_HEIGHT = 28.0
 FAULT_ROWS_MAX = 8
-LABEL_MIN = 62.0
-"""Pixels below which a bar has no room for its words."""
-
 SILENT = ("proc.kill", "proc.pause")
 """Faults during which a broker leads nothing, whatever it believes."""
 
@@ -130,10 +127,16 @@ def _bar(bar: LeaderBar, faults: Sequence[FaultSpan], scale: _Scale, top: float)
     for start_ns, stop_ns in _alive(bar, faults):
         left, right = scale.x(start_ns), scale.x(stop_ns)
         drawn.append(svg.box((left, top), (right - left, 18), f"bar {colour(bar.leader)}"))
-    if end - x >= LABEL_MIN:
-        words = f"broker {bar.leader} · e{bar.leader_epoch}"
-        drawn.append(svg.text(x + 6, top + 13, words, "bar-label"))
+        words = _bar_words(bar, right - left)
+        if words:
+            drawn.append(svg.text(left + 5, top + 13, words, "bar-label"))
     return drawn
+
+
+def _bar_words(bar: LeaderBar, width: float) -> str:
+    """As much as there is room for: a digit takes about seven pixels."""
+    long, short = f"broker {bar.leader} · e{bar.leader_epoch}", str(bar.leader)
+    return next((words for words in (long, short) if 7 * len(words) + 8 <= width), "")
 
 
 def _alive(bar: LeaderBar, faults: Sequence[FaultSpan]) -> list[tuple[int, int]]:

@@ -74,7 +74,7 @@ def ingest(
 ) -> tuple[FileHealth, ...]:
     """Every trace file of `run` is in Parquet, in place of what was there; says what was read."""
     tasks = [
-        _Task(folder=index, source=run / folder.name / file, buckets=bucket_count(folder))
+        FileTask(folder=index, source=run / folder.name / file, buckets=bucket_count(folder))
         for index, folder in enumerate(folders)
         for file in folder.files
     ]
@@ -89,13 +89,15 @@ def ingest(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Task:
+class FileTask:
+    """One Spark task: one trace file into the buckets of its folder."""
+
     folder: int
     source: Path
     buckets: int
 
 
-def _worker(tasks: list[_Task], target: Path) -> ArrowFunction:
+def _worker(tasks: list[FileTask], target: Path) -> ArrowFunction:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             found = [convert_file(tasks[index], target) for index in batch.column(0).to_pylist()]
@@ -105,7 +107,7 @@ def _worker(tasks: list[_Task], target: Path) -> ArrowFunction:
     return read
 
 
-def convert_file(task: _Task, target: Path) -> FileHealth:
+def convert_file(task: FileTask, target: Path) -> FileHealth:
     """Write the events of one file into their buckets below `target` and count its lines."""
     health = FileHealth(folder=task.folder, file=task.source.name)
     last_seq: dict[tuple[str, int], int] = {}

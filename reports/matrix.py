@@ -11,7 +11,7 @@ from conformance.verdict import Verdict, worst
 from reports.aggregates import Analysis
 from reports.errors import ReportError
 from reports.stages import Stage
-from reports.summary import MatrixRow
+from reports.views import MatrixRow
 
 
 def requirement_matrix(analysis: Analysis, stages: Iterable[Stage]) -> tuple[MatrixRow, ...]:

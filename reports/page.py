@@ -6,7 +6,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from conformance.verdict import Verdict
-from reports.summary import Page
+from reports.views import Page
 from reports.words import at, milliseconds, seconds, sign, tone
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from reports.aggregates import AGGREGATES, not_analysed
 from reports.analyse import load_analysis
 from reports.errors import ReportError
 from reports.matrix import requirement_matrix
 from reports.page import page_html
-from reports.stages import load_stages
+from reports.stages import STAGES, load_stages
 from reports.summary import summarise
 
 REPORT = "report.html"
@@ -15,9 +16,13 @@ REPORT = "report.html"
 def render(run: Path) -> Path:
     """Write `report.html` from `aggregates.json` and `stages.json`; the same input, the same bytes.
 
-    Raises `ReportError` when either is unreadable or the folder refuses the file.
+    Without aggregates the page tells what the earlier stages left. Raises `ReportError` when there
+    is neither, when one is unreadable, or when the folder refuses the file.
     """
-    analysis, stages = load_analysis(run), load_stages(run)
+    found, stages = load_analysis(run), load_stages(run)
+    if found is None and not stages:
+        raise ReportError(f"{run} has no {AGGREGATES} and no {STAGES}", "analyse the run first")
+    analysis = not_analysed() if found is None else found
     page = summarise(analysis, stages, requirement_matrix(analysis, stages))
     target = run / REPORT
     try:

@@ -10,6 +10,8 @@ from conformance.verdict import Verdict
 from reports.errors import ReportError
 
 STAGES = "stages.json"
+ANALYSE = "analyse"
+"""The stage whose verdict is always the one of the aggregates: they may be newer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,7 @@ class Stage:
     stage: str
     verdict: Verdict
     seconds: float | None = None
+    summary: str = ""
     figures: dict[str, Any] = field(default_factory=dict)
     detail: Detail = field(default_factory=Detail)
 

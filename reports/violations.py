@@ -39,45 +39,57 @@ def judge(spark: SparkSession, target: Path, starts_ns: Mapping[int, int]) -> tu
 
     `starts_ns` holds the first `mono_ns` of each folder.
     """
-    tasks = [
-        _Task(folder=folder, bucket=bucket, start_ns=start_ns)
-        for folder, start_ns in sorted(starts_ns.items())
-        for bucket in [EVERY_BUCKET, *bucket_names(target, folder)]
-    ]
+    tasks = judge_tasks(target, starts_ns)
     frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(
         _worker(tasks, target), "judged string"
     )
-    found = [part for row in frame.collect() for part in _decoder.decode(row.judged)]
-    return tuple(
-        _together(folder, invariant, found) for folder in sorted(starts_ns) for invariant in CHECKS
-    )
+    return combine([part for row in frame.collect() for part in _decoder.decode(row.judged)])
+
+
+def combine(found: Sequence[Judged]) -> tuple[Judged, ...]:
+    """One answer per folder and check, of the answers of all tasks."""
+    folders = sorted({part.folder for part in found})
+    return tuple(_together(folder, invariant, found) for folder in folders for invariant in CHECKS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Task:
+class JudgeTask:
+    """One Spark task: the checks on one bucket, or those across a whole folder."""
+
     folder: int
     bucket: str
     start_ns: int
 
 
+def judge_tasks(target: Path, starts_ns: Mapping[int, int]) -> list[JudgeTask]:
+    """One task per bucket of each folder, and one per folder for the checks across partitions."""
+    return [
+        JudgeTask(folder=folder, bucket=bucket, start_ns=start_ns)
+        for folder, start_ns in sorted(starts_ns.items())
+        for bucket in [EVERY_BUCKET, *bucket_names(target, folder)]
+    ]
+
+
 _decoder = msgspec.json.Decoder(list[Judged])
 
 
-def _worker(tasks: list[_Task], target: Path) -> ArrowFunction:
+def _worker(tasks: list[JudgeTask], target: Path) -> ArrowFunction:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            answers = [_answer(tasks[index], target) for index in batch.column(0).to_pylist()]
-            yield pa.RecordBatch.from_pydict({"judged": answers})
+            found = [judge_task(tasks[index], target) for index in batch.column(0).to_pylist()]
+            texts = [msgspec.json.encode(answers).decode() for answers in found]
+            yield pa.RecordBatch.from_pydict({"judged": texts})
 
     return run
 
 
-def _answer(task: _Task, target: Path) -> str:
-    judge_task = _across if task.bucket == EVERY_BUCKET else _per_partition
-    return msgspec.json.encode(list(judge_task(task, target))).decode()
+def judge_task(task: JudgeTask, target: Path) -> list[Judged]:
+    """What a task finds in the Parquet below `target`: bounded, whatever the size of its bucket."""
+    judge_bucket = _across if task.bucket == EVERY_BUCKET else _per_partition
+    return list(judge_bucket(task, target))
 
 
-def _per_partition(task: _Task, target: Path) -> Iterator[Judged]:
+def _per_partition(task: JudgeTask, target: Path) -> Iterator[Judged]:
     shared = read_bucket(target, task.folder, SHARED)
     found: list[Judged] = []
     for events in split_by_partition(read_bucket(target, task.folder, task.bucket)).values():
@@ -89,7 +101,7 @@ def _per_partition(task: _Task, target: Path) -> Iterator[Judged]:
         yield _together(task.folder, check.invariant, found)
 
 
-def _across(task: _Task, target: Path) -> Iterator[Judged]:
+def _across(task: JudgeTask, target: Path) -> Iterator[Judged]:
     checks = _checks(per_partition=False)
     events = _read_all(task, target, frozenset[str]().union(*(check.reads for check in checks)))
     for check in checks:
@@ -103,7 +115,7 @@ def _checks(*, per_partition: bool) -> list[Check]:
     return [check for check in CHECKS.values() if check.per_partition is per_partition]
 
 
-def _read_all(task: _Task, target: Path, actions: frozenset[str] | None) -> list[TraceEvent]:
+def _read_all(task: JudgeTask, target: Path, actions: frozenset[str] | None) -> list[TraceEvent]:
     buckets = [SHARED, *bucket_names(target, task.folder)]
     return [
         event for bucket in buckets for event in read_bucket(target, task.folder, bucket, actions)
@@ -111,7 +123,7 @@ def _read_all(task: _Task, target: Path, actions: frozenset[str] | None) -> list
 
 
 def _surroundings(
-    result: CheckResult, events: Sequence[TraceEvent], task: _Task
+    result: CheckResult, events: Sequence[TraceEvent], task: JudgeTask
 ) -> Evidence | None:
     """What is around the first violation, among its partition's events and those about none."""
     if not result.violations:

@@ -1,0 +1,190 @@
+"""A failover is measured from the fault to the first write that the new leader acknowledged."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance.verdict import Verdict
+from reports.aggregates import FolderReport
+from reports.analyse import failover_report
+from reports.budgets import PHASES, Budgets, load_budgets
+from reports.errors import ReportError
+from reports.metrics import failovers, percentile
+from reports.tenures import Leadership, SharedRow, Tenure
+
+MS = 1_000_000
+
+
+def shared(action: str, at_ms: int, **fields: object) -> SharedRow:
+    row = dict.fromkeys(SharedRow.__dataclass_fields__)
+    told = {"folder": 0, "node": "harness", "action": action, "mono_ns": at_ms * MS}
+    return SharedRow(**(row | told | fields))  # type: ignore[arg-type]
+
+
+def tenure(epoch: int, leader: int, *stamps_ms: int | None) -> Tenure:
+    decided, published, told, leading, acknowledged = (
+        None if stamp is None else stamp * MS for stamp in stamps_ms
+    )
+    return Tenure(
+        folder=0,
+        topic="orders",
+        partition=0,
+        leader_epoch=epoch,
+        leader=leader,
+        decided_ns=decided,
+        published_ns=published,
+        told_ns=told,
+        leading_ns=leading,
+        first_acknowledged_ns=acknowledged,
+    )
+
+
+def fault(phase: str | None, at_ms: int, kind: str = "proc.kill", broker_id: int = 1) -> SharedRow:
+    return shared("Fault", at_ms, fault_id="f", fault=kind, phase=phase, broker_id=broker_id)
+
+
+def leadership(*tenures: Tenure, shared_rows: tuple[SharedRow, ...] = ()) -> Leadership:
+    rows = (
+        shared("ElectController", 1, controller_id=3),
+        fault("injecting", 1000),
+        fault("active", 1005),
+        shared("DetectBrokerChange", 2500, live_brokers=[2, 3]),
+        *shared_rows,
+    )
+    return Leadership(
+        tenures=tenures, shared=tuple(sorted(rows, key=lambda row: row.mono_ns)), writes=()
+    )
+
+
+FIRST = tenure(0, 1, 10, 20, 21, 30, 40)
+SECOND = tenure(1, 2, 2510, 2530, 2535, 2550, 2700)
+
+
+def test_each_phase_runs_from_the_end_of_the_one_before() -> None:
+    (found,) = failovers(leadership(FIRST, SECOND))
+
+    assert found.kind == "proc.kill"
+    assert (found.old_leader, found.new_leader) == (1, 2)
+    assert found.phases_ms == {
+        "detected": 1500.0,
+        "decided": 10.0,
+        "published": 20.0,
+        "told": 5.0,
+        "leading": 15.0,
+        "first_acknowledged": 150.0,
+        "total": 1700.0,
+    }
+
+
+def test_a_fault_on_a_broker_that_led_nothing_is_no_failover() -> None:
+    assert failovers(leadership(tenure(0, 2, 10, 20, 21, 30, 40), SECOND)) == ()
+
+
+def test_a_fault_that_leaves_the_leader_in_office_is_no_failover() -> None:
+    assert failovers(leadership(FIRST, tenure(1, 1, 2510, 2530, 2535, 2550, 2700))) == ()
+
+
+def test_a_fault_without_proven_effect_is_no_failover() -> None:
+    rows = leadership(FIRST, SECOND)
+    planned = tuple(row for row in rows.shared if row.phase != "active")
+
+    assert failovers(Leadership(tenures=rows.tenures, shared=planned, writes=())) == ()
+
+
+def test_a_write_acknowledged_in_a_later_epoch_still_counts() -> None:
+    silent = tenure(1, 2, 2510, 2530, 2535, 2550, None)
+    later = tenure(2, 3, 2800, 2810, 2811, 2820, 3000)
+
+    (found,) = failovers(leadership(FIRST, silent, later))
+
+    assert found.phases_ms["total"] == 2000.0
+
+
+def test_the_loss_of_the_controller_is_a_kind_of_its_own_and_detected_by_its_successor() -> None:
+    rows = (shared("ElectController", 2600, controller_id=2),)
+    first = tenure(0, 3, 10, 20, 21, 30, 40)
+    second = tenure(1, 2, 2610, 2630, 2635, 2650, 2700)
+    base = leadership(first, second, shared_rows=rows)
+    hit = tuple(
+        fault(row.phase, row.mono_ns // MS, broker_id=3) if row.fault else row
+        for row in base.shared
+        if row.action != "DetectBrokerChange"
+    )
+
+    (found,) = failovers(Leadership(tenures=base.tenures, shared=hit, writes=()))
+
+    assert found.kind == "proc.kill (controller)"
+    assert found.phases_ms["detected"] == 1600.0
+
+
+@pytest.mark.parametrize(
+    ("values", "fraction", "expected"),
+    [([5.0], 0.99, 5.0), ([1.0, 2.0, 3.0, 4.0], 0.5, 2.0), ([1.0, 2.0, 3.0, 4.0], 0.99, 4.0)],
+)
+def test_a_percentile_is_a_value_that_was_observed(
+    values: list[float], fraction: float, expected: float
+) -> None:
+    assert percentile(values, fraction) == expected
+
+
+def folder() -> FolderReport:
+    return FolderReport.from_detail(
+        '{"backend": "real"}',
+        index=0,
+        name="chaos/a",
+        run_ids=("r",),
+        events=1,
+        duration_ns=1,
+        has_end=True,
+        lost_lines=0,
+        foreign_lines=0,
+        torn_lines=0,
+        checks=(),
+    )
+
+
+def budgets(limit_ms: float) -> Budgets:
+    return Budgets(limits_ms=dict.fromkeys(PHASES, limit_ms), of={})
+
+
+def test_a_failover_within_its_budget_passes() -> None:
+    report = failover_report(leadership(FIRST, SECOND), [folder()], budgets(2000))
+
+    assert (report.verdict, report.complete) == (Verdict.PASS, 1)
+
+
+def test_a_missed_budget_fails() -> None:
+    report = failover_report(leadership(FIRST, SECOND), [folder()], budgets(1600))
+
+    assert report.verdict is Verdict.FAIL
+    assert [row.phase for row in report.latencies if not row.is_within] == ["total"]
+
+
+def test_a_run_without_failover_is_vacuous() -> None:
+    assert failover_report(leadership(FIRST), [folder()], budgets(1)).verdict is Verdict.VACUOUS
+
+
+def test_our_own_budgets_are_complete_and_detection_by_expiry_is_tighter() -> None:
+    ours = load_budgets()
+
+    assert set(ours.limits_ms) == set(PHASES)
+    assert ours.limit_ms("zk.expire", "detected") < ours.limit_ms("proc.kill", "detected")
+    assert ours.limit_ms("zk.expire", "total") == ours.limit_ms("proc.kill", "total")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "failover"),
+        ("[failover]\ntotal_ms = 1", "lacks detected_ms"),
+        ("[failover]\nlunch_ms = 1", "no phase"),
+        ("[failover]\ntotal_ms = -1", "above 0"),
+        ("[failover", "cannot be read"),
+    ],
+)
+def test_unusable_budgets_are_one_clear_sentence(tmp_path: Path, text: str, reason: str) -> None:
+    path = tmp_path / "budgets.toml"
+    path.write_text(text)
+
+    with pytest.raises(ReportError, match=reason):
+        load_budgets(path)
