@@ -1,0 +1,384 @@
+"""One node, driven event by event, with a ZooKeeper in memory and a disk: nothing else moves.
+
+The node's questions to ZooKeeper are answered in order and at once, unless a test asks for a
+`Fate`; what it sends to peers is kept for the test to answer.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TypeVar
+
+from impl.core.config import Config
+from impl.core.effects import (
+    ActionTaken,
+    AppendRecords,
+    CheckpointHighWatermark,
+    Effect,
+    ListChildren,
+    ReadZnodes,
+    Reply,
+    ReplyRecords,
+    ReportMalformed,
+    Send,
+    StartLog,
+    TruncateRecords,
+    WriteZnodes,
+)
+from impl.core.events import (
+    ChildrenListed,
+    Event,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    SessionEstablished,
+    SessionLost,
+    Tick,
+    WatchFired,
+    ZnodesRead,
+    ZnodesWritten,
+)
+from impl.core.messages import LeaderAndIsrRequest, LeaderAndIsrResponse, Request, Response
+from impl.core.node import Node
+from impl.core.replica import Replica
+from impl.core.zookeeper import Create, SetData, Unknown, WriteOp, WriteResult, Written
+from impl.sim.disk import SimDisk
+from impl.sim.zookeeper import SimZooKeeper
+from spec.vocabulary import Action, BrokerId, SessionId, ZnodeVersion
+from spec.znodes import (
+    PERSISTENT_PATHS,
+    BrokerDocument,
+    LeaderAndIsr,
+    TopicDocument,
+    TopicPartition,
+    broker_path,
+    document_bytes,
+    leader_and_isr_path,
+    parse_leader_and_isr,
+    topic_path,
+)
+
+SESSION_TIMEOUT_MS = 60_000
+STEPS_MAX = 500
+"""A node that asks ZooKeeper more often than this without time passing is in a loop."""
+
+Ask = ReadZnodes | ListChildren | WriteZnodes
+Answer = TypeVar("Answer", bound=Response)
+
+
+class Fate(Enum):
+    """What becomes of one question to ZooKeeper that a test has singled out."""
+
+    LOSE_REQUEST = "not applied, the answer is unknown"
+    LOSE_REPLY = "applied, the answer is unknown"
+    HOLD = "kept until `release`"
+
+
+@dataclass(slots=True)
+class Plan:
+    """The next question that touches `path` meets `fate`, after `first` has run."""
+
+    kind: type[Ask]
+    path: str
+    fate: Fate | None
+    first: Callable[[], None]
+
+
+class Driver:
+    """The node, its ZooKeeper, its disk, and everything that it did."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.now_ms = 0
+        self.disk = SimDisk()
+        self.effects: list[Effect] = []
+        self.sent: list[Send] = []
+        self.replies: dict[int, Response] = {}
+        self.session_id = SessionId(0)
+        self._events: deque[Event] = deque()
+        self._is_busy = False
+        self._held: list[Ask] = []
+        self._plans: list[Plan] = []
+        self._tokens = 0
+        self._registrations: dict[int, SessionId] = {}
+        self.zookeeper = SimZooKeeper(
+            now_ms=lambda: self.now_ms,
+            on_watch=self._on_watch,
+            on_session_end=lambda _: None,
+        )
+        self.zookeeper.ensure(PERSISTENT_PATHS)
+        self.outsider = self.zookeeper.open_session(SESSION_TIMEOUT_MS)
+        self.node = Node(config, {})
+
+    # The node's life
+
+    def start(self, recovered: bool = False) -> None:
+        """A session is established, and the node has done all that follows from it."""
+        if recovered:
+            self.node = Node(self.config, self.disk.recover())
+            self._events.clear()
+        self.session_id = self.zookeeper.open_session(SESSION_TIMEOUT_MS)
+        self.step(SessionEstablished(session_id=self.session_id))
+
+    def lose_session(self) -> None:
+        """ZooKeeper has ended the session, and the node knows."""
+        self.zookeeper.end_session(self.session_id)
+        self.session_id = SessionId(0)
+        self.step(SessionLost())
+
+    def tick(self, milliseconds: int = 0) -> None:
+        """So much time has passed, and the node has been told."""
+        self.now_ms += milliseconds
+        self.step(Tick())
+
+    def step(self, event: Event) -> list[Effect]:
+        """The node has taken `event` and all answers of ZooKeeper to it; returns the effects."""
+        begun = len(self.effects)
+        self._take(event)
+        self._settle()
+        return self.effects[begun:]
+
+    # Requests
+
+    def deliver(self, request: Request, answer: type[Answer]) -> Answer:
+        """The answer to `request`, which must come without time passing."""
+        return self.reply(self.ask(request), answer)
+
+    def ask(self, request: Request) -> int:
+        """`request` has reached the node; returns its token."""
+        self._tokens += 1
+        self.step(RequestReceived(token=self._tokens, request=request))
+        return self._tokens
+
+    def reply(self, token: int, answer: type[Answer]) -> Answer:
+        """What was answered to the request with `token`."""
+        response = self.replies[token]
+        assert isinstance(response, answer)
+        return response
+
+    def is_answered(self, token: int) -> bool:
+        """True when the node has replied."""
+        return token in self.replies
+
+    # Peers
+
+    def respond(self, send: Send, response: Response) -> None:
+        """The peer has answered."""
+        self.step(
+            ResponseReceived(
+                request_id=send.request_id, sender=send.to, request=send.request, response=response
+            )
+        )
+
+    def fail(self, send: Send) -> None:
+        """No answer came."""
+        self.step(RequestFailed(request_id=send.request_id, to=send.to, request=send.request))
+
+    def commands(self, broker_id: int) -> list[Send]:
+        """LeaderAndIsr requests to a broker so far."""
+        return [
+            send
+            for send in self.sent
+            if send.to == broker_id and isinstance(send.request, LeaderAndIsrRequest)
+        ]
+
+    def acknowledge_commands(self) -> None:
+        """Every LeaderAndIsr request so far has been answered well, also our own to ourselves."""
+        for send in [s for s in self.sent if isinstance(s.request, LeaderAndIsrRequest)]:
+            self.respond(send, LeaderAndIsrResponse())
+
+    # ZooKeeper, as others change it
+
+    def register(self, broker_id: int) -> None:
+        """Another broker is live, or live again."""
+        self.unregister(broker_id)
+        session = self.zookeeper.open_session(SESSION_TIMEOUT_MS)
+        self._registrations[broker_id] = session
+        data = document_bytes(BrokerDocument(host="127.0.0.1", port=9000 + broker_id))
+        op = Create(path=broker_path(broker_id), data=data, ephemeral=True)
+        assert isinstance(self.zookeeper.write(session, (op,)), Written)
+        self._settle()
+
+    def unregister(self, broker_id: int) -> None:
+        """Another broker is gone."""
+        if broker_id in self._registrations:
+            self.zookeeper.end_session(self._registrations.pop(broker_id))
+            self._settle()
+
+    def write(self, *ops: WriteOp) -> WriteResult:
+        """Somebody else has written."""
+        result = self.zookeeper.write(self.outsider, ops)
+        self._settle()
+        return result
+
+    def create_topic(self, topic: str, *partitions: tuple[int, ...]) -> None:
+        """A topic znode with these replicas per partition stands."""
+        listed = {str(number): list(replicas) for number, replicas in enumerate(partitions)}
+        data = document_bytes(TopicDocument(partitions=listed))
+        assert isinstance(self.write(Create(path=topic_path(topic), data=data)), Written)
+
+    def put_state(self, key: TopicPartition, state: LeaderAndIsr | bytes) -> None:
+        """LeaderAndISR holds `state`, by somebody else's hand."""
+        path = leader_and_isr_path(key)
+        data = state if isinstance(state, bytes) else state.document()
+        if self.zookeeper.peek(path).stat is not None:
+            op = SetData(path=path, data=data, expected_version=ZnodeVersion(-1))
+            result = self.write(op)
+        else:
+            parent = Create(path=path.rpartition("/")[0], data=b"")
+            result = self.write(parent, Create(path=path, data=data))
+        assert isinstance(result, Written)
+
+    def state(self, key: TopicPartition) -> LeaderAndIsr:
+        """What ZooKeeper holds about a partition."""
+        path = leader_and_isr_path(key)
+        return parse_leader_and_isr(path, self.zookeeper.peek(path).data)
+
+    # What becomes of questions
+
+    def plan_write(
+        self, path: str, fate: Fate | None, first: Callable[[], None] = lambda: None
+    ) -> None:
+        """The next write to `path` meets `fate`; `first` runs before it."""
+        self._plans.append(Plan(WriteZnodes, path, fate, first))
+
+    def plan_read(
+        self, path: str, fate: Fate | None, first: Callable[[], None] = lambda: None
+    ) -> None:
+        """The next read of `path` meets `fate`; `first` runs before it."""
+        self._plans.append(Plan(ReadZnodes, path, fate, first))
+
+    def plan_listing(
+        self, path: str, fate: Fate | None, first: Callable[[], None] = lambda: None
+    ) -> None:
+        """The next listing of children of `path` meets `fate`; `first` runs before it."""
+        self._plans.append(Plan(ListChildren, path, fate, first))
+
+    def release(self) -> None:
+        """Everything that was held reaches ZooKeeper now, in order."""
+        held, self._held = self._held, []
+        for ask in held:
+            self._events.append(self._answer(ask))
+        self._settle()
+
+    # What was done
+
+    @property
+    def actions(self) -> list[ActionTaken]:
+        """Every action, in order."""
+        return [effect for effect in self.effects if isinstance(effect, ActionTaken)]
+
+    def took(self, action: Action) -> list[ActionTaken]:
+        """Every time that `action` was taken."""
+        return [taken for taken in self.actions if taken.action is action]
+
+    @property
+    def malformed(self) -> list[str]:
+        """Paths that were reported."""
+        return [effect.path for effect in self.effects if isinstance(effect, ReportMalformed)]
+
+    @property
+    def writes(self) -> list[WriteZnodes]:
+        """Every multi that was asked for."""
+        return [effect for effect in self.effects if isinstance(effect, WriteZnodes)]
+
+    def replica(self, key: TopicPartition) -> Replica:
+        """The node's replica."""
+        return self.node.broker.replicas[key]
+
+    # Machinery
+
+    def _settle(self) -> None:
+        if self._is_busy:
+            return
+        for _ in range(STEPS_MAX):
+            if not self._events:
+                return
+            self._take(self._events.popleft())
+        raise AssertionError("the node asks ZooKeeper without end")
+
+    def _take(self, event: Event) -> None:
+        self._is_busy = True
+        for effect in self.node.step(event, self.now_ms):
+            self.effects.append(effect)
+            self._perform(effect)
+        self._is_busy = False
+
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case Send():
+                self.sent.append(effect)
+            case Reply(token=token, response=response):
+                self._answered(token, response)
+            case ReplyRecords(token=token, response=response, topic_partition=key):
+                records = self.disk.read(key, effect.start, effect.end)
+                self._answered(token, replace(response, records=records))
+            case ReadZnodes() | ListChildren() | WriteZnodes():
+                self._question(effect)
+            case AppendRecords(topic_partition=key):
+                self.disk.append(key, effect.base_offset, effect.records)
+            case TruncateRecords(topic_partition=key):
+                self.disk.truncate(key, effect.offset)
+            case CheckpointHighWatermark(topic_partition=key):
+                self.disk.checkpoint(key, effect.high_watermark)
+            case StartLog(topic_partition=key):
+                self.disk.start_log(key)
+            case ActionTaken() | ReportMalformed():
+                pass
+
+    def _answered(self, token: int, response: Response) -> None:
+        assert token not in self.replies, f"{response} is a second answer"
+        self.replies[token] = response
+
+    def _question(self, ask: Ask) -> None:
+        paths = [op.path for op in ask.ops] if isinstance(ask, WriteZnodes) else list(ask.paths)
+        plans = (p for p in self._plans if isinstance(ask, p.kind) and p.path in paths)
+        plan = next(plans, None)
+        if plan is None:
+            self._events.append(self._answer(ask))
+            return
+        self._plans.remove(plan)
+        if plan.fate is Fate.HOLD:
+            self._held.append(ask)
+            return
+        plan.first()
+        answer = self._answer(ask) if plan.fate is not Fate.LOSE_REQUEST else _unknown(ask)
+        self._events.append(answer if plan.fate is None else _unknown(ask))
+
+    def _answer(self, ask: Ask) -> Event:
+        session_id = self.session_id
+        match ask:
+            case ReadZnodes(op_id=op_id, paths=paths, watch=watch):
+                if not session_id:
+                    return _unknown(ask)
+                znodes = [self.zookeeper.read(session_id, path, watch=watch) for path in paths]
+                return ZnodesRead(op_id=op_id, znodes=tuple(znodes))
+            case ListChildren(op_id=op_id, paths=paths, watch=watch):
+                if not session_id:
+                    return _unknown(ask)
+                listed = [
+                    self.zookeeper.list_children(session_id, path, watch=watch) for path in paths
+                ]
+                return ChildrenListed(op_id=op_id, children=tuple(listed))
+            case WriteZnodes(op_id=op_id, ops=ops):
+                return ZnodesWritten(op_id=op_id, result=self.zookeeper.write(session_id, ops))
+
+    def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
+        if session_id == self.session_id:
+            self._events.append(event)
+
+
+def _unknown(ask: Ask) -> Event:
+    match ask:
+        case ReadZnodes(op_id=op_id):
+            return ZnodesRead(op_id=op_id, znodes=None)
+        case ListChildren(op_id=op_id):
+            return ChildrenListed(op_id=op_id, children=None)
+        case WriteZnodes(op_id=op_id):
+            return ZnodesWritten(op_id=op_id, result=Unknown())
+
+
+def broker_ids(*numbers: int) -> frozenset[BrokerId]:
+    """Numbers as a set of brokers."""
+    return frozenset(map(BrokerId, numbers))
