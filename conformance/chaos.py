@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -39,10 +40,13 @@ from fault_injection.rpc_rules import InjectionError
 from fault_injection.supervisor import LEDGER_FILE, ProcessError, Supervisor
 from fault_injection.transaction_log import read_transactions, to_trace_events
 from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
+from fault_injection.zookeeper_client import ZooKeeperClient
 from spec.trace import TRACE_VERSION, Kind, TraceEvent, encode, read_trace
-from spec.vocabulary import Invariant
+from spec.vocabulary import Invariant, Outcome
 
 EMBEDDED = "embedded"
+ANSWER_S = 5.0
+"""How long a ZooKeeper of somebody else may take to answer at all."""
 HEALTHY_S = 25.0
 """How long everything may take to be in sync again after the last fault was healed."""
 WORK_S = 20.0
@@ -67,11 +71,14 @@ def run_scenarios(
 ) -> tuple[ScenarioResult, ...]:
     """Run the named scenarios, or all, one after the other; each in its own folder below `out`.
 
-    Raises `UsageError` before anything starts when a name, the level or the address is wrong.
+    Raises `UsageError` before anything starts when a name, the level or the address is wrong, and
+    `ZooKeeperError` when nobody answers at the address.
     """
     scenarios = [find(name) for name in names] if names else list(SCENARIOS.values())
     settings = ClusterSettings(level=level)
     external = _external(zookeeper)
+    if external is not None:
+        _require_answer(external)
     results: list[ScenarioResult] = []
     for done, scenario in enumerate(scenarios):
         if on_progress:
@@ -109,6 +116,12 @@ def _external(zookeeper: str | None) -> str | None:
         return str(ZooKeeperAddress.parse(zookeeper))
     except ZooKeeperError as error:
         raise UsageError(f"{error}, or {EMBEDDED}") from error
+
+
+def _require_answer(external: str) -> None:
+    address = ZooKeeperAddress.parse(external)
+    with ZooKeeperClient(f"{address.host}:{address.port}", deadline_s=ANSWER_S):
+        pass
 
 
 @dataclass(slots=True, kw_only=True)
@@ -195,7 +208,6 @@ class Run:
     def _ending(self) -> dict[str, object]:
         executed = self._record.executed
         return {
-            "acknowledged": self._record.acknowledged,
             "executed": json.loads(executed.to_json()) if executed else None,
             "problems": [problem.sentence for problem in self._record.problems],
         }
@@ -204,7 +216,7 @@ class Run:
         session = Session(
             folder=self.folder,
             run_id=self.run_id,
-            bootstrap=cluster.addresses,
+            bootstrap=partial(_addresses, cluster),
             clock=harness.clock,
         )
         engine = FaultEngine(
@@ -216,27 +228,28 @@ class Run:
             cluster=cluster, engine=engine, session=session, partitions=[], seed=self.seed
         )
         try:
-            workload = self._start_workload(stage)
-            try:
-                with engine:
-                    self._hurt(stage, workload)
-            finally:
-                self._end_workload(stage, workload)
+            self._play_with_clients(stage)
             self._read_everything(stage)
         finally:
-            session.connections.close()
+            session.close()
 
-    def _start_workload(self, stage: Stage) -> Workload | None:
-        if not self.scenario.has_workload:
-            return None
-        stage.partitions.extend(stage.cluster.create_topic(TOPIC, ASSIGNMENT))
-        workload = Workload(stage.session, stage.partitions, seed=self.seed)
-        workload.start()
-        if not workload.await_acknowledged(WARM_UP, WORK_S):
-            self._record.add(Verdict.ERROR, f"no {WARM_UP} requests were acknowledged before it")
-        return workload
+    def _play_with_clients(self, stage: Stage) -> None:
+        if self.scenario.has_workload:
+            stage.partitions.extend(stage.cluster.create_topic(TOPIC, ASSIGNMENT))
+            stage.workload = Workload(stage.session, stage.partitions, seed=self.seed)
+            stage.workload.start()
+        try:
+            with stage.engine:
+                self._warm_up(stage)
+                self._hurt(stage)
+        finally:
+            self._end_faults(stage)
 
-    def _hurt(self, stage: Stage, workload: Workload | None) -> None:
+    def _warm_up(self, stage: Stage) -> None:
+        if stage.workload and not stage.workload.await_acknowledged(WARM_UP, WORK_S):
+            raise ClusterError(f"no {WARM_UP} requests were acknowledged in {WORK_S:g} s")
+
+    def _hurt(self, stage: Stage) -> None:
         """The scenario was played, everything is healed and the clients work again."""
         try:
             self.scenario.play(stage)
@@ -244,6 +257,10 @@ class Run:
             self._record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
         stage.engine.heal_all()
         self._await_health(stage)
+        self._cool_down(stage)
+
+    def _cool_down(self, stage: Stage) -> None:
+        workload = stage.workload
         if workload and not workload.await_acknowledged(workload.acknowledged + COOL_DOWN, WORK_S):
             self._record.add(
                 Verdict.FAIL, f"no {COOL_DOWN} requests were acknowledged in {WORK_S:g} s after it"
@@ -258,13 +275,12 @@ class Run:
         except ClusterError as error:
             self._record.add(Verdict.FAIL, str(error))
 
-    def _end_workload(self, stage: Stage, workload: Workload | None) -> None:
+    def _end_faults(self, stage: Stage) -> None:
         self._record.faults = tuple(stage.engine.reports())
         self._record.executed = stage.engine.executed(self.seed)
-        if workload is not None:
-            workload.stop()
-            self._record.acknowledged = workload.acknowledged
-        self._record.judge_faults(workload)
+        if stage.workload is not None:
+            stage.workload.stop()
+        self._record.judge_faults(stage.workload)
 
     def _read_everything(self, stage: Stage) -> None:
         reader = stage.session.client(FINAL_READER)
@@ -301,7 +317,7 @@ class Run:
             floors=self._record.floors,
             problems=tuple(self._record.problems),
             events=len(events),
-            acknowledged=self._record.acknowledged,
+            acknowledged=sum(map(_is_acknowledgement, events)),
             seconds=monotonic() - started,
             folder=self.folder.name,
             reproduce=self.reproduce,
@@ -325,6 +341,23 @@ def read_folder(folder: Path) -> tuple[list[TraceEvent], list[str]]:
         if found.foreign_lines:
             doubts.append(f"{path.name} has {len(found.foreign_lines)} lines that are no events")
     return events, doubts
+
+
+def _is_acknowledgement(event: TraceEvent) -> bool:
+    return (
+        event.kind is Kind.COMPLETE
+        and event.action == "Produce"
+        and event.outcome is Outcome.OK
+        and event.acks == -1
+    )
+
+
+def _addresses(cluster: Cluster) -> list[str]:
+    """A client that cannot look up brokers has no leader; that is no defect of the client."""
+    try:
+        return cluster.addresses()
+    except ZooKeeperError:
+        return []
 
 
 def _weight(check: CheckResult) -> Verdict:

@@ -25,13 +25,15 @@ COOL_DOWN = 20
 """Acknowledged requests after the last fault was healed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Stage:
     """A running cluster with everything that a scenario may use."""
 
     cluster: Cluster
     engine: FaultEngine
     session: Session
+    workload: Workload | None = None
+    """Clients that are at work meanwhile."""
     partitions: list[TopicPartition]
     """Grows when a scenario creates topics; all of it is read at the end."""
     seed: int
@@ -134,7 +136,6 @@ class Record:
     faults: tuple[FaultReport, ...] = ()
     floors: tuple[Floor, ...] = ()
     executed: Schedule | None = None
-    acknowledged: int = 0
 
     def add(self, verdict: Verdict, sentence: str) -> None:
         """The run is worth at most `verdict`."""
@@ -162,5 +163,5 @@ def _floors(faults: Sequence[FaultReport], workload: Workload) -> tuple[Floor, .
     return tuple(
         workload.floor(report.timed.fault_id, report.injected_ns, report.healed_ns)
         for report in faults
-        if report.injected_ns is not None and report.healed_ns is not None
+        if report.is_effective and report.injected_ns is not None and report.healed_ns is not None
     )

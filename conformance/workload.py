@@ -43,11 +43,19 @@ class Session:
     bootstrap: Callable[[], Sequence[str]]
     clock: LamportClock = field(default_factory=LamportClock)
     connections: Connections = field(default_factory=Connections)
+    recorders: list[Recorder] = field(default_factory=list)
 
     def client(self, node: str) -> Client:
         """A client that writes `trace-<node>.ndjson`."""
         recorder = Recorder(self.folder, run_id=self.run_id, node=node, clock=self.clock)
+        self.recorders.append(recorder)
         return Client(self.bootstrap, connections=self.connections, recorder=recorder)
+
+    def close(self) -> None:
+        """Connections and trace files are closed."""
+        self.connections.close()
+        for recorder in self.recorders:
+            recorder.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

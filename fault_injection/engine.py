@@ -26,7 +26,7 @@ TROUBLE = (InjectionError, ProcessError, ZooKeeperError)
 
 POLL_S = 0.03
 RESOLVE_MS = 8_000
-"""How long a role may stay vacant before a fault on it counts as without effect."""
+"""How long a role may stay vacant or its broker away; then the fault counts as without effect."""
 EVIDENCE_MS = 10_000
 """The hard deadline of a fault: its own length, and this much longer for evidence."""
 HEAL_MS = 20_000
@@ -171,15 +171,17 @@ class FaultEngine:
                 self._look_for_health(running)
 
     def _resolve(self, running: RunningFault) -> None:
+        """Inject as soon as somebody plays the role and is registered: the dead cannot be hurt."""
         view, fault = self.target.view(), running.timed.fault
         victim = victim_of(fault)
-        running.broker_id = victim.resolve(view)
-        if isinstance(fault, RpcFault):
-            running.receiver_id = fault.receiver.resolve(view)
-        if running.broker_id is not None:
-            self._inject(running, running.broker_id)
+        broker_id = victim.resolve(view)
+        if broker_id is not None and self.target.registration(broker_id) is not None:
+            running.broker_id = broker_id
+            if isinstance(fault, RpcFault):
+                running.receiver_id = fault.receiver.resolve(view)
+            self._inject(running, broker_id)
         elif self._now_ms() - running.since_ms > RESOLVE_MS:
-            self._move(running, Phase.INEFFECTIVE, f"nobody is {victim}")
+            self._move(running, Phase.INEFFECTIVE, f"{victim} is nobody who is registered")
 
     def _inject(self, running: RunningFault, broker_id: int) -> None:
         timed = running.timed

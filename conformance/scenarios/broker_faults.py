@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from conformance.cluster import ClusterError
 from conformance.scenario import TOPIC, Scenario, Stage
 from fault_injection.faults import (
     CONTROLLER,
@@ -13,6 +14,8 @@ from fault_injection.faults import (
 )
 from fault_injection.schedule import Schedule, TimedFault, generate
 
+QUIET_REQUESTS = 300
+QUIET_S = 30.0
 RANDOM_MS = 12_000
 """Length of the drawn schedule, its quiet tail included."""
 
@@ -32,7 +35,10 @@ def _one(fault_of: Callable[[Stage], Fault]) -> Callable[[Stage], None]:
 
 
 def _nothing(stage: Stage) -> None:
-    stage.engine.run(Schedule(seed=stage.seed))
+    assert stage.workload is not None
+    enough = stage.workload.await_acknowledged(QUIET_REQUESTS, QUIET_S)
+    if not enough:
+        raise ClusterError(f"{QUIET_REQUESTS} requests were not acknowledged in {QUIET_S:g} s")
 
 
 def _drawn(stage: Stage) -> None:

@@ -13,7 +13,7 @@ def run_folder(tmp_path: Path) -> Iterator[tuple[Session, Path, list[str]]]:
     with cluster() as fake:
         session = Session(folder=tmp_path, run_id="r1", bootstrap=lambda: [fake.address])
         yield session, tmp_path, fake.log
-        session.connections.close()
+        session.close()
 
 
 def trace(folder: Path, node: str) -> list[TraceEvent]:
@@ -97,4 +97,4 @@ def test_final_read_of_a_silent_cluster_says_how_far_it_came(tmp_path: Path) -> 
     with pytest.raises(NotConvergedError, match=r"orders/0 was read to 0"):
         read_everything(session.client("client-final"), [PARTITION], deadline_s=0)
 
-    session.connections.close()
+    session.close()

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -34,12 +34,16 @@ from tests.grpc_server import Method, serving
 @dataclass
 class VirtualTime:
     ns: int = 5_000_000_000
+    alarms: list[tuple[int, Callable[[], None]]] = field(default_factory=list)
 
     def now_ns(self) -> int:
         return self.ns
 
     def wait(self, seconds: float) -> None:
         self.ns += int(seconds * 1e9)
+        for at_ns, ring in [alarm for alarm in self.alarms if alarm[0] <= self.ns]:
+            ring()
+            self.alarms.remove((at_ns, ring))
 
 
 @dataclass
@@ -76,13 +80,18 @@ class FakeProcess:
 class FakeTarget:
     controller_id: int | None = 3
     session_timeout_ms: int = 1500
-    registrations: dict[int, Registration] = field(default_factory=dict)
+    registrations: dict[int, Registration] = field(
+        default_factory=lambda: {broker_id: registered(broker_id, 1) for broker_id in (1, 2, 3)}
+    )
     processes: dict[int, FakeProcess] = field(default_factory=dict)
     expired: list[tuple[int, bytes, int]] = field(default_factory=list)
     restarted: list[int] = field(default_factory=list)
 
     def view(self) -> ClusterView:
         return ClusterView(controller_id=self.controller_id)
+
+    def come_back(self, broker_id: int) -> None:
+        self.registrations[broker_id] = registered(broker_id, 2)
 
     def process(self, broker_id: int) -> FakeProcess:
         return self.processes.setdefault(broker_id, FakeProcess())
@@ -233,6 +242,18 @@ def test_role_that_nobody_plays_makes_the_fault_ineffective() -> None:
 
     assert report.phase is Phase.INEFFECTIVE
     assert bench.log == []
+
+
+def test_broker_that_is_away_is_waited_for() -> None:
+    bench = Bench()
+    del bench.target.registrations[1]
+    bench.time.alarms.append((6_000_000_000, lambda: bench.target.come_back(1)))
+
+    (report,) = run(bench, pause("a", 0)).reports()
+
+    assert report.is_effective
+    assert report.injected_ns is not None
+    assert report.injected_ns >= 6_000_000_000
 
 
 def test_role_is_resolved_at_injection_and_pinned_in_the_executed_schedule() -> None:
@@ -448,7 +469,9 @@ def test_broker_without_fault_control_is_named() -> None:
 
 def test_rule_of_an_unregistered_broker_cannot_be_injected() -> None:
     with pytest.raises(InjectionError, match="broker 1 is not registered"):
-        inject(FakeTarget(), DropRequest(method="Fetch", sender=broker(1), for_ms=10))
+        inject(
+            FakeTarget(registrations={}), DropRequest(method="Fetch", sender=broker(1), for_ms=10)
+        )
 
 
 def test_expiry_is_proved_by_another_session() -> None:
