@@ -22,6 +22,7 @@ of that epoch must not fall below it, so the allowance ends where the new leader
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from conformance.checks.evidence import Evidence
 from conformance.checks.log_history import (
@@ -33,7 +34,7 @@ from conformance.checks.log_history import (
     known,
     read_history,
 )
-from conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
+from conformance.checks.monotone_counter import UNBOUNDED, find_violation
 from conformance.verdict import CheckResult
 from spec.trace import TraceEvent
 from spec.vocabulary import Invariant
@@ -57,11 +58,12 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     contents = _Contents()
     _place_acknowledged(history.records, contents, evidence)
     _place_seen(history, contents, evidence)
-    claims = [*_record_claims(history.records, contents), *_length_claims(history.answers)]
+    claims, by_epoch = _Claims(), dict[int, _Claims]()
+    _claim_records(history.records, contents, claims)
+    _claim_lengths(history.answers, claims, by_epoch)
     _check_density(history.records, contents, claims, evidence)
-    _check_order(claims, evidence)
-    for epoch_claims in _claims_by_epoch(history.answers):
-        _check_order(epoch_claims, evidence)
+    for comparable in (claims, *by_epoch.values()):
+        _check_order(comparable, evidence)
     return evidence.result()
 
 
@@ -139,27 +141,40 @@ def _place_fetched(
             return
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LogClaim:
-    claim: Claim
-    event: TraceEvent
+@dataclass(slots=True)
+class _Claims:
+    """What operations claim about the length, for the kernel; plain tuples, as there are many."""
+
+    bounds: list[tuple[int, int, int, int]] = field(default_factory=list)
+    events: list[TraceEvent] = field(default_factory=list)
+
+    def add(self, bounds: tuple[int, int, int, int], event: TraceEvent) -> None:
+        """Append the claim of `event`, as the fields of a `Claim`."""
+        self.bounds.append(bounds)
+        self.events.append(event)
 
 
-def _record_claims(records: Sequence[Record], contents: _Contents) -> Iterator[_LogClaim]:
+def _claim_records(records: Sequence[Record], contents: _Contents, claims: _Claims) -> None:
     """The step of each record whose offset is known: the log was as long as that offset."""
     for record in records:
         offset = record.offset
         if record.standing is Standing.POSSIBLE and record.value in contents.offset_of:
             offset = contents.offset_of[record.value][0]
         if offset >= 0:
-            claim = Claim(record.inv, record.ret, offset + 1, offset)
-            yield _LogClaim(claim=claim, event=record.event)
+            claims.add((record.inv, record.ret, offset + 1, offset), record.event)
 
 
-def _length_claims(answers: Iterable[TraceEvent]) -> Iterator[_LogClaim]:
+def _claim_lengths(
+    answers: Iterable[TraceEvent], claims: _Claims, by_epoch: dict[int, _Claims]
+) -> None:
+    """Least lengths into `claims`; both bounds into the claims of the answer's leader epoch."""
     for answer in answers:
-        claim = Claim(invoked_ns(answer), answer.mono_ns, _at_least(answer), UNBOUNDED)
-        yield _LogClaim(claim=claim, event=answer)
+        inv, ret, least = invoked_ns(answer), answer.mono_ns, _at_least(answer)
+        claims.add((inv, ret, least, UNBOUNDED), answer)
+        epoch = known(answer.leader_epoch, -1)
+        if epoch >= 0:
+            within = by_epoch.get(epoch) or by_epoch.setdefault(epoch, _Claims())
+            within.add((inv, ret, least, _at_most(answer)), answer)
 
 
 def _at_least(answer: TraceEvent) -> int:
@@ -182,68 +197,70 @@ def _at_most(answer: TraceEvent) -> int:
     return known(answer.high_watermark, nothing_at)
 
 
-def _claims_by_epoch(answers: Iterable[TraceEvent]) -> Iterator[list[_LogClaim]]:
-    """Claims of the answers given in one leader epoch; those without an epoch are left out."""
-    epochs: dict[int, list[_LogClaim]] = {}
-    for answer in answers:
-        if answer.leader_epoch is None or answer.leader_epoch < 0:
-            continue
-        inv, most = invoked_ns(answer), _at_most(answer)
-        claim = Claim(inv, answer.mono_ns, _at_least(answer), most)
-        epochs.setdefault(answer.leader_epoch, []).append(_LogClaim(claim=claim, event=answer))
-    yield from (epochs[epoch] for epoch in sorted(epochs))
-
-
-def _check_order(claims: Sequence[_LogClaim], evidence: Evidence) -> None:
+def _check_order(claims: _Claims, evidence: Evidence) -> None:
     """C6."""
-    inversion = find_violation([claim.claim for claim in claims])
+    inversion = find_violation(claims.bounds)
     if inversion is None:
         return
-    later = claims[inversion.later]
+    later = claims.events[inversion.later]
     if inversion.earlier is None:
-        evidence.violated("Offset 0, the start of the log, was called out of range.", later.event)
+        evidence.violated("Offset 0, the start of the log, was called out of range.", later)
         return
-    earlier = claims[inversion.earlier]
+    proven, denied = claims.bounds[inversion.earlier][2], claims.bounds[inversion.later][3]
     message = (
-        f"The log was proven {earlier.claim.lo} records long, and an operation invoked later"
-        f" was answered as if it had {later.claim.hi}; stale by {inversion.staleness} ns."
+        f"The log was proven {proven} records long, and an operation invoked later was answered"
+        f" as if it had {denied}; stale by {inversion.staleness} ns."
     )
-    evidence.violated(message, earlier.event, later.event)
+    evidence.violated(message, claims.events[inversion.earlier], later)
 
 
 def _check_density(
     records: Sequence[Record],
     contents: _Contents,
-    claims: Sequence[_LogClaim],
+    claims: _Claims,
     evidence: Evidence,
 ) -> None:
     """C5: spares, by invocation, fill holes, by offset; the r-th hole takes the r-th spare."""
+    length = max((lo for _, ret, lo, _ in claims.bounds if ret < UNBOUNDED), default=0)
+    if next(_holes(contents, length), None) is None:
+        return
     spares = sorted(
         record.inv
         for record in records
         if record.standing is Standing.POSSIBLE and record.value not in contents.offset_of
     )
     proofs = _first_proofs(claims)
-    for rank, hole in enumerate(_holes(contents, proofs[-1].claim.lo if proofs else 0)):
+    for rank, hole in enumerate(_holes(contents, length)):
         proof = proofs[bisect_right(proofs, hole, key=_proven_length)]
-        if rank >= len(spares) or spares[rank] > proof.claim.ret:
+        if rank >= len(spares) or spares[rank] > proof.ret:
             message = f"Offset {hole} lies below a proven length, but nobody wrote a record there."
             evidence.violated(message, proof.event)
             return
 
 
-def _first_proofs(claims: Sequence[_LogClaim]) -> list[_LogClaim]:
+class _Proof(NamedTuple):
+    length: int
+    ret: int
+    event: TraceEvent
+
+
+def _first_proofs(claims: _Claims) -> list[_Proof]:
     """The operations that were first to prove a length or more; lengths and returns ascending."""
-    completed = [claim for claim in claims if claim.claim.ret < UNBOUNDED]
-    first: list[_LogClaim] = []
-    for claim in sorted(completed, key=_proven_length, reverse=True):
-        if not first or claim.claim.ret < first[-1].claim.ret:
-            first.append(claim)
+    first: list[_Proof] = []
+    for (_, ret, length, _), event in sorted(
+        zip(claims.bounds, claims.events, strict=True), key=_claimed_length, reverse=True
+    ):
+        if ret < UNBOUNDED and (not first or ret < first[-1].ret):
+            first.append(_Proof(length, ret, event))
     return first[::-1]
 
 
-def _proven_length(claim: _LogClaim) -> int:
-    return claim.claim.lo
+def _claimed_length(claim: tuple[tuple[int, int, int, int], TraceEvent]) -> int:
+    return claim[0][2]
+
+
+def _proven_length(proof: _Proof) -> int:
+    return proof.length
 
 
 def _holes(contents: _Contents, length: int) -> Iterator[int]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from conformance.checks.monotone_counter import UNBOUNDED
 from conformance.checks.ordering import order
@@ -26,8 +27,7 @@ class Standing(Enum):
     """A definite error: never in the log."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(NamedTuple):
     """One record that a client tried to write."""
 
     value: str
