@@ -192,17 +192,28 @@ def of_analysis(analysis: "Analysis") -> Outcome:
     """The verdict of Spark over all traces of a run."""
     figures = analysis.figures
     doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
-    found = (
-        f"{figures['events']:.0f} events of {figures['runs']:.0f} runs: "
-        f"{figures['violations']:.0f} violations, failover within budget: "
-        f"{analysis.failover.verdict}"
+    parts = (
+        f"{figures['events']:.0f} events of {figures['runs']:.0f} runs",
+        f"{figures['violations']:.0f} violations",
+        f"{analysis.failover.complete} failovers",
+        *missed_budgets(analysis),
+        *doubts[:DOUBTS_LISTED],
     )
     return Outcome(
         verdict=analysis.verdict,
-        summary=" ".join([found, *doubts[:DOUBTS_LISTED]]),
+        summary=", ".join(parts),
         figures=dict(figures) | {name: str(part) for name, part in analysis.verdicts.items()},
         detail={"checks": [_check_row(check) for check in analysis.checks]},
     )
+
+
+def missed_budgets(analysis: "Analysis") -> list[str]:
+    """Which failovers took longer than `ci/budgets.toml` allows, one phrase each."""
+    return [
+        f"{row.phase} took {row.max_ms:.0f} ms of {row.limit_ms:.0f} allowed after {row.kind}"
+        for row in analysis.failover.latencies
+        if not row.is_within
+    ]
 
 
 def _check_row(check: "CheckOutcome") -> dict[str, Any]:

@@ -112,7 +112,7 @@ def versions() -> dict[str, str]:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
+            found[package] = "source"
     return found
 
 
