@@ -47,8 +47,11 @@ from impl.sim.disk import SimDisk
 from impl.sim.zookeeper import SimZooKeeper
 from spec.vocabulary import Action, BrokerId, SessionId, ZnodeVersion
 from spec.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
     PERSISTENT_PATHS,
     BrokerDocument,
+    ControllerDocument,
     LeaderAndIsr,
     TopicDocument,
     TopicPartition,
@@ -205,6 +208,19 @@ class Driver:
         if broker_id in self._registrations:
             self.zookeeper.end_session(self._registrations.pop(broker_id))
             self._settle()
+
+    def give_office(self, broker_id: int) -> None:
+        """A registered broker holds `/controller`, under the next controller epoch."""
+        epoch = self.zookeeper.peek(CONTROLLER_EPOCH)
+        document = ControllerDocument(brokerid=broker_id, timestamp="0")
+        office = Create(path=CONTROLLER, data=document_bytes(document), ephemeral=True)
+        raised: WriteOp = Create(path=CONTROLLER_EPOCH, data=b"1")
+        if epoch.stat is not None:
+            data = str(int(epoch.data) + 1).encode()
+            raised = SetData(path=CONTROLLER_EPOCH, data=data, expected_version=epoch.stat.version)
+        result = self.zookeeper.write(self._registrations[broker_id], (office, raised))
+        assert isinstance(result, Written)
+        self._settle()
 
     def write(self, *ops: WriteOp) -> WriteResult:
         """Somebody else has written."""
