@@ -148,7 +148,7 @@ class Broker:
     def _settle(self, key: TopicPartition) -> None:
         """Nobody waits for a replica that leads no more (CMD-004)."""
         for produce in self.replicas.waiting(key).all_produces():
-            self._reply_produce(produce, ErrorCode.NOT_LEADER_AFTER_APPEND)
+            self._reply_produce(key, produce, ErrorCode.NOT_LEADER_AFTER_APPEND)
         self._retry_fetches(key)
 
     # Clients and followers
@@ -171,7 +171,7 @@ class Broker:
             deadline_ms=self.outbox.now_ms + request.timeout_ms,
         )
         if self._answers_at_once(request):
-            self._reply_produce(produce, ErrorCode.NONE)
+            self._reply_produce(key, produce, ErrorCode.NONE)
         else:
             self.replicas.waiting(key).produces.append(produce)
         self.replicas.advance(key)
@@ -214,14 +214,17 @@ class Broker:
         if replica is None or not replica.is_leader:
             return
         for produce in self.replicas.waiting(key).committed(replica.high_watermark):
-            self._reply_produce(produce, ErrorCode.NONE)
+            self._reply_produce(key, produce, ErrorCode.NONE)
 
-    def _reply_produce(self, produce: PendingProduce, error_code: ErrorCode) -> None:
+    def _reply_produce(
+        self, key: TopicPartition, produce: PendingProduce, error_code: ErrorCode
+    ) -> None:
         response = ProduceResponse(
             error_code=error_code,
             broker_id=self.config.broker_id,
             leader_epoch=produce.leader_epoch,
             base_offset=produce.base_offset,
+            high_watermark=self.replicas[key].high_watermark,
         )
         self.outbox.emit(Reply(token=produce.token, response=response))
 
@@ -370,7 +373,7 @@ class Broker:
         for key in self.replicas.partitions():
             waiting = self.replicas.waiting(key)
             for produce in waiting.expired_produces(self.outbox.now_ms):
-                self._reply_produce(produce, ErrorCode.REQUEST_TIMED_OUT)
+                self._reply_produce(key, produce, ErrorCode.REQUEST_TIMED_OUT)
             for parked in waiting.expired_fetches(self.outbox.now_ms):
                 self._end_parking(parked)
             self.isr_writer.tick(key)
