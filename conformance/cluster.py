@@ -53,6 +53,8 @@ class Cluster:
         self._supervisor = supervisor
         self._znodes = ZooKeeperClient(zookeeper)
         self._wait = threading.Event()
+        self._orphaned: dict[int, int] = {}
+        """By broker, the zxid of a registration that a process of before has left."""
 
     @property
     def session_timeout_ms(self) -> int:
@@ -82,6 +84,8 @@ class Cluster:
 
     def restart(self, broker_id: int) -> None:
         """A broker that does not run is starting on its data."""
+        left = self._read(znodes.broker_path(broker_id))
+        self._orphaned[broker_id] = left.czxid if left else 0
         command = broker_command(
             self.settings,
             broker_id,
@@ -120,10 +124,13 @@ class Cluster:
         return sorted(int(name) for name in self._children(znodes.BROKER_IDS) if name.isdigit())
 
     def registration(self, broker_id: int) -> Registration | None:
-        """The broker's registration now; None when there is none that can be read."""
+        """The registration that the broker's current process made; None when there is none.
+
+        That of a killed process lasts as long as its session and leads nowhere.
+        """
         path = znodes.broker_path(broker_id)
         znode = self._read(path)
-        if znode is None:
+        if znode is None or znode.czxid == self._orphaned.get(broker_id):
             return None
         with suppress(MalformedZnodeError):
             document = znodes.parse_broker(path, znode.data)

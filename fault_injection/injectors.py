@@ -5,7 +5,7 @@ An injection knows one fault and its resolved target. The engine calls `inject`,
 No method waits: all but `inject` and `heal` only look.
 """
 
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -216,41 +216,42 @@ class Rule:
     fault: RpcFault
     rule_id: str
     _process: BrokerProcess | None = field(init=False, default=None)
-    _address: str = field(init=False, default="")
     _last: rpc_rules.RuleStatus | None = field(init=False, default=None)
 
     def inject(self) -> None:
         """The sender applies the rule from now on."""
-        registration = self.target.registration(self.broker_id)
-        if registration is None:
-            raise InjectionError(f"broker {self.broker_id} is not registered")
         self._process = self.target.process(self.broker_id)
-        self._address = registration.address
-        rpc_rules.add_rule(self._address, self.rule_id, self.fault, self.receiver_id)
+        rpc_rules.add_rule(self._address(), self.rule_id, self.fault, self.receiver_id)
 
     def evidence(self) -> str | None:
         """The rule applied to at least one request."""
-        status = self._look(rpc_rules.rule_status)
-        if status is None or not status.matched:
+        if self._has_process():
+            self._last = rpc_rules.rule_status(self._address(), self.rule_id)
+        if self._last is None or not self._last.matched:
             return None
-        return f"{status.matched} requests matched"
+        return f"{self._last.matched} requests matched"
 
     def heal(self) -> None:
         """The rule applies no more; what it held is delivered."""
-        self._look(rpc_rules.remove_rule)
+        if self._has_process():
+            with suppress(rpc_rules.RuleRefusedError):  # it was never added
+                self._last = rpc_rules.remove_rule(self._address(), self.rule_id)
 
     def healed(self) -> str | None:
         """The rule is gone, or the process that had it."""
-        last = self._last
-        if not last:
-            return "the process that held the rule has ended"
-        return f"{last.matched} requests matched, {last.held + last.released} held"
+        if self._last is None:
+            return "no rule is left"
+        return f"{self._last.matched} requests matched, {self._last.released} delivered late"
 
-    def _look(self, ask: Callable[[str, str], rpc_rules.RuleStatus]) -> rpc_rules.RuleStatus | None:
-        if self._process is None or not self._process.is_running:
-            return self._last  # the rule ended with the process that had it
-        self._last = ask(self._address, self.rule_id)
-        return self._last
+    def _has_process(self) -> bool:
+        """False when the rule has ended with the process that had it."""
+        return self._process is not None and self._process.is_running
+
+    def _address(self) -> str:
+        registration = self.target.registration(self.broker_id)
+        if registration is None:
+            raise InjectionError(f"broker {self.broker_id} is not registered")
+        return registration.address
 
 
 def injection_of(

@@ -25,6 +25,10 @@ class InjectionError(Exception):
     """A fault could not be done, seen or undone; says at which broker and why."""
 
 
+class RuleRefusedError(InjectionError):
+    """The broker answered that it cannot add, or does not have, the rule."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleStatus:
     """What a rule has done so far."""
@@ -77,7 +81,7 @@ def _rule_call(address: str, method: str, request: object) -> RuleStatus:
         call = cast(Callable[..., Any], getattr(stub, method))
         status = call(request, timeout=CALL_DEADLINE_S)
     if status.error:
-        raise InjectionError(f"the broker at {address} refused {method}: {status.error}")
+        raise RuleRefusedError(f"the broker at {address} refused {method}: {status.error}")
     return RuleStatus(matched=status.matched, held=status.held, released=status.released)
 
 

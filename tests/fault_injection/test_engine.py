@@ -417,10 +417,13 @@ class FakeControl:
 
     def get_rule(self, name: fault_control_pb2.RuleName) -> fault_control_pb2.RuleStatus:
         self.looks += 1
+        if name.rule_id not in self.rules:
+            return fault_control_pb2.RuleStatus(error="there is no such rule")
         return fault_control_pb2.RuleStatus(rule_id=name.rule_id, matched=self.looks - 1, held=1)
 
     def remove_rule(self, name: fault_control_pb2.RuleName) -> fault_control_pb2.RuleStatus:
-        del self.rules[name.rule_id]
+        if self.rules.pop(name.rule_id, None) is None:
+            return fault_control_pb2.RuleStatus(error="there is no such rule")
         return fault_control_pb2.RuleStatus(rule_id=name.rule_id, matched=2, released=1)
 
 
@@ -449,7 +452,22 @@ def test_rule_is_proved_by_its_match_count_and_removed() -> None:
         assert (sent.method, sent.to, sent.verb, sent.count) == ("Fetch", -1, "hold", 2)
         assert looks == [None, "1 requests matched"]
         assert fake.rules == {}
-        assert rule.healed() == "2 requests matched, 1 held"
+        assert rule.healed() == "2 requests matched, 1 delivered late"
+
+
+def test_rule_that_was_never_added_needs_no_healing() -> None:
+    with control() as (_, address):
+        target = FakeTarget(registrations={})
+        fault = DropRequest(method="Fetch", sender=broker(1), for_ms=10)
+        rule = injection_of(TimedFault(fault_id="rule-1", at_ms=0, fault=fault), target, 1, None)
+        with pytest.raises(InjectionError, match="broker 1 is not registered"):
+            rule.inject()
+        target.registrations[1] = registered(9, 1, address)
+        rule.heal()
+
+        with pytest.raises(InjectionError, match="there is no such rule"):
+            rule.evidence()
+        assert rule.healed() == "no rule is left"
 
 
 def test_refused_rule_says_why() -> None:
@@ -465,13 +483,6 @@ def test_broker_without_fault_control_is_named() -> None:
 
     with pytest.raises(InjectionError, match=r"127\.0\.0\.1:1 does not answer fault commands"):
         inject(target, DropRequest(method="Fetch", sender=broker(1), for_ms=10))
-
-
-def test_rule_of_an_unregistered_broker_cannot_be_injected() -> None:
-    with pytest.raises(InjectionError, match="broker 1 is not registered"):
-        inject(
-            FakeTarget(registrations={}), DropRequest(method="Fetch", sender=broker(1), for_ms=10)
-        )
 
 
 def test_expiry_is_proved_by_another_session() -> None:

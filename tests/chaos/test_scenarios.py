@@ -1,0 +1,125 @@
+"""Every scenario on real processes and a real ZooKeeper: `pytest -m chaos`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.adapter import ClusterSettings
+from conformance.chaos import Run, read_folder, run_scenario
+from conformance.scenario import Scenario, Stage
+from conformance.scenarios import SCENARIOS
+from conformance.verdict import Verdict
+from fault_injection.faults import DropRequest, broker
+from fault_injection.schedule import Schedule, TimedFault
+from fault_injection.supervisor import Supervisor
+from fault_injection.zookeeper_client import ZooKeeperClient
+from fault_injection.zookeeper_server import ZooKeeperServer
+from spec.trace import Kind, Phase
+from spec.vocabulary import Invariant
+
+pytestmark = pytest.mark.chaos
+
+LOSS = {
+    Invariant.ACKNOWLEDGED_DURABLE,
+    Invariant.LINEARIZABLE_LOG,
+    Invariant.LEADER_COMPLETE,
+    Invariant.LOG_MATCHING,
+}
+"""What sees a committed record vanish."""
+
+
+@pytest.mark.parametrize("name", list(SCENARIOS))
+def test_reference_passes_at_its_newest_level(name: str, tmp_path: Path) -> None:
+    result = run_scenario(name, level=2, seed=1, out=tmp_path)
+
+    assert (result.verdict, result.why) == (Verdict.PASS, "")
+    assert result.acknowledged > 0
+    assert result.is_expected
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_truncation_to_the_high_watermark_loses_an_acknowledged_record(
+    level: int, tmp_path: Path
+) -> None:
+    result = run_scenario("truncation_loss", level=level, seed=1, out=tmp_path)
+
+    violated = {check.invariant for check in result.checks if check.violations}
+    assert result.verdict is Verdict.FAIL
+    assert result.is_expected
+    assert violated >= LOSS
+    assert all(report.is_effective for report in result.faults)
+    assert "client-1/2/1" in result.why
+    assert (
+        result.reproduce == f"fencepost chaos --scenario truncation_loss --seed 1 --level {level}"
+    )
+
+
+def test_phases_of_a_fault_are_in_the_trace(tmp_path: Path) -> None:
+    run_scenario("leader_kill", level=2, seed=1, out=tmp_path)
+
+    events, doubts = read_folder(tmp_path / "leader_kill")
+    faults = [event for event in events if event.kind is Kind.FAULT]
+    assert doubts == []
+    assert [event.phase for event in faults] == [
+        Phase.PLANNED,
+        Phase.INJECTING,
+        Phase.ACTIVE,
+        Phase.HEALING,
+        Phase.HEALED,
+    ]
+    assert {event.fault for event in faults} == {"proc.kill"}
+    assert {event.target for event in faults} == {"leader(orders/0)"}
+    assert faults[-1].broker_id in (1, 2, 3)
+
+
+def _without_effect(stage: Stage) -> None:
+    """A topic that nobody has is never fetched."""
+    fault = DropRequest(method="Fetch", sender=broker(1), topic="nowhere", for_ms=100)
+    timed = TimedFault(fault_id="fault-1", at_ms=0, fault=fault)
+    stage.engine.run(Schedule(seed=stage.seed, faults=(timed,)))
+
+
+def test_fault_without_effect_makes_the_scenario_vacuous(tmp_path: Path) -> None:
+    scenario = Scenario(name="idle", sentence="-", requirements=(), play=_without_effect)
+
+    result = Run(
+        scenario=scenario, settings=ClusterSettings(), seed=1, folder=tmp_path / "idle"
+    ).play()
+
+    assert result.verdict is Verdict.VACUOUS
+    assert result.why == "fault-1 (rpc.drop_request) ended ineffective"
+
+
+def test_command_that_is_no_broker_is_an_error_with_its_last_words(tmp_path: Path) -> None:
+    command = "sh -c 'echo I am no broker; exit 3' --"
+
+    result = Run(
+        scenario=SCENARIOS["quiet"],
+        settings=ClusterSettings(command=command),
+        seed=1,
+        folder=tmp_path / "quiet",
+    ).play()
+
+    assert result.verdict is Verdict.ERROR
+    assert "broker 1 ended by itself before all brokers and a controller" in result.why
+    assert "I am no broker" in result.why
+
+
+@pytest.fixture
+def zookeeper(tmp_path: Path) -> Iterator[str]:
+    with Supervisor(tmp_path / "external", "external") as supervisor:
+        server = ZooKeeperServer(supervisor, tmp_path / "external" / "zookeeper")
+        server.start()
+        yield server.address
+
+
+def test_external_zookeeper_is_left_as_it_was(zookeeper: str, tmp_path: Path) -> None:
+    result = run_scenario(
+        "quiet", level=2, seed=1, out=tmp_path / "out", zookeeper=f"{zookeeper}/tenants/a"
+    )
+
+    with ZooKeeperClient(zookeeper) as client:
+        left = client.children("/tenants/a")
+    assert (result.verdict, result.why) == (Verdict.PASS, "")
+    assert left == []

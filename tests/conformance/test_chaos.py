@@ -1,0 +1,165 @@
+"""How scenarios are chosen and judged; they run for real in `tests/chaos`."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.adapter import UsageError
+from conformance.chaos import read_folder, run_scenario, run_scenarios
+from conformance.scenario import Problem, Record, ScenarioResult
+from conformance.scenarios import SCENARIOS
+from conformance.simulate import write_trace
+from conformance.verdict import CheckResult, Verdict, Violation
+from conformance.workload import Session, Workload
+from fault_injection.faults import PauseBroker, broker
+from fault_injection.progress import FaultReport
+from fault_injection.schedule import TimedFault
+from fault_injection.zookeeper_address import ZooKeeperError
+from spec.trace import Phase
+from spec.vocabulary import Invariant
+from tests.conformance.fake_simulator import simulate
+
+REPORT = FaultReport(
+    timed=TimedFault(fault_id="f", at_ms=0, fault=PauseBroker(target=broker(1), for_ms=10)),
+    phase=Phase.HEALED,
+    broker_id=1,
+    evidence="seen",
+    injected_ns=100,
+    healed_ns=200,
+)
+
+
+def test_issue_scenarios_are_there_and_described() -> None:
+    assert list(SCENARIOS) == [
+        "quiet",
+        "leader_pause",
+        "leader_kill",
+        "session_expiry",
+        "controller_kill",
+        "controller_pause",
+        "rpc_faults",
+        "truncation_loss",
+        "random",
+    ]
+    for scenario in SCENARIOS.values():
+        assert scenario.sentence.endswith(".")
+        assert scenario.requirements
+
+
+def test_only_the_truncation_loss_is_expected_to_fail_and_only_below_leader_epoch() -> None:
+    failing = [
+        (name, level)
+        for name, scenario in SCENARIOS.items()
+        for level in (0, 1, 2)
+        if scenario.expected(level) is Verdict.FAIL
+    ]
+
+    assert failing == [("truncation_loss", 0), ("truncation_loss", 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "zookeeper", "message"),
+    [
+        ("earthquake", 2, None, "unknown scenario 'earthquake'; choose one of quiet, "),
+        ("quiet", 5, None, r"level 5 is none; choose one of \(0, 1, 2\)"),
+        ("quiet", 2, "nowhere", "'nowhere' is no ZooKeeper address; .* or embedded"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_anything_starts(
+    name: str, level: int, zookeeper: str | None, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        run_scenario(name, level=level, seed=1, out=tmp_path, zookeeper=zookeeper)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_zookeeper_that_does_not_answer_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.chaos.ANSWER_S", 0.2)
+
+    with pytest.raises(ZooKeeperError, match=r"no ZooKeeper answers at 127\.0\.0\.1:1 "):
+        run_scenarios(level=2, seed=1, out=tmp_path, zookeeper="127.0.0.1:1/a")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folder_of_an_earlier_run_is_not_written_into(tmp_path: Path) -> None:
+    (tmp_path / "quiet").mkdir()
+
+    with pytest.raises(UsageError, match="quiet is there already; name a new folder"):
+        run_scenario("quiet", level=2, seed=1, out=tmp_path)
+
+
+def judged(*reports: FaultReport, workload: Workload | None = None) -> list[Verdict]:
+    record = Record(faults=reports)
+    record.judge_faults(workload)
+    return [problem.verdict for problem in record.problems]
+
+
+def test_effective_fault_is_no_problem() -> None:
+    assert judged(REPORT) == []
+
+
+@pytest.mark.parametrize("phase", [Phase.INEFFECTIVE, Phase.FAILED])
+def test_fault_without_effect_is_vacuous(phase: Phase) -> None:
+    assert judged(replace(REPORT, phase=phase, evidence=None)) == [Verdict.VACUOUS]
+
+
+def test_fault_that_depends_on_luck_may_be_without_effect() -> None:
+    lucky = replace(REPORT.timed, must_take_effect=False)
+
+    assert judged(replace(REPORT, timed=lucky, phase=Phase.INEFFECTIVE)) == []
+
+
+def test_fault_in_a_run_without_acknowledgements_is_vacuous(tmp_path: Path) -> None:
+    idle = Workload(Session(folder=tmp_path, run_id="r", bootstrap=list), [], seed=1)
+
+    assert judged(REPORT, workload=idle) == [Verdict.VACUOUS]
+
+
+RESULT = ScenarioResult(
+    name="quiet",
+    sentence="-",
+    requirements=(),
+    level=2,
+    seed=1,
+    run_id="r",
+    verdict=Verdict.FAIL,
+    expected=Verdict.PASS,
+)
+VIOLATED = CheckResult(
+    invariant=Invariant.LOG_MATCHING,
+    premise_count=1,
+    violations=(Violation(invariant=Invariant.LOG_MATCHING, message="Offset 1 differs."),),
+)
+
+
+def test_violation_is_told_before_anything_else() -> None:
+    problems = (Problem(verdict=Verdict.INCONCLUSIVE, sentence="late"),)
+
+    result = replace(RESULT, checks=(VIOLATED,), problems=problems)
+
+    assert result.why == "LogMatching: Offset 1 differs."
+
+
+def test_problem_that_decided_the_verdict_is_told_first() -> None:
+    problems = (
+        Problem(verdict=Verdict.INCONCLUSIVE, sentence="late"),
+        Problem(verdict=Verdict.FAIL, sentence="never in sync again"),
+    )
+
+    assert replace(RESULT, problems=problems).why == "never in sync again"
+
+
+def test_foreign_lines_of_a_folder_are_told(tmp_path: Path) -> None:
+    write_trace(tmp_path, simulate(1, level=2, mutant=None))
+    with (tmp_path / "trace-client-1.ndjson").open("a") as file:
+        file.write("what is this\n")
+
+    events, doubts = read_folder(tmp_path)
+
+    assert len(events) == 6
+    assert doubts == ["trace-client-1.ndjson has 1 lines that are no events"]
