@@ -233,6 +233,9 @@ RaiseEpochLater(c) ==
        /\ znodes' = written.tree
        /\ controllers' = [controllers EXCEPT ![c] = Activated(c, RaisedControllerEpoch)]
 
+(* Who creates /controller is the controller, and nobody else is (CTL-002).  *)
+(* That a starting broker looks before it stands (CTL-003) is left out: the  *)
+(* create fails anyhow.                                                      *)
 ElectController(c) ==
     /\ IF Has("two_step_controller_election")
        THEN CreateController(c) \/ RaiseEpochLater(c)
@@ -361,6 +364,15 @@ SendLeaderAndIsr(c) ==
 -----------------------------------------------------------------------------
 (* Brokers obey *)
 
+(* A broker reads in ZooKeeper who is controller, and from now on refuses    *)
+(* commands of a smaller epoch (CTL-004, CTL-007). It may read this late or  *)
+(* never, and then learns it from a command that it obeys.                   *)
+LearnController(b) ==
+    /\ replicas[b].role \notin {"down", "starting"}
+    /\ replicas[b].controller_epoch < CurrentControllerEpoch
+    /\ replicas' = [replicas EXCEPT ![b].controller_epoch = CurrentControllerEpoch]
+    /\ UNCHANGED <<znodes, controllers, messages, budget, breaches>>
+
 IsOlderController(b, m) == m.controller_epoch < replicas[b].controller_epoch
 
 (* A command counts when its leader epoch is larger (CMD-002) and its        *)
@@ -390,8 +402,8 @@ Obey(b, m, role, isr) ==
 
 (* The replica takes ISR and version from the command, a change of its own   *)
 (* in flight is forgotten (CMD-003). A refused command stays in flight and   *)
-(* has no effect; that its sender's controller epoch is remembered even then *)
-(* (CTL-007) is left out, which allows more, not less.                       *)
+(* has no effect, not even that its sender's epoch is remembered: that is    *)
+(* LearnController's.                                                        *)
 BecomeLeader(b) ==
     \E m \in messages : m.leader = b /\ IsObeyed(b, m) /\ Obey(b, m, "leader", m.isr)
 
@@ -423,9 +435,12 @@ ExpandIsr(b, f) ==
     /\ f \notin replicas[b].isr
     /\ AskIsr(b, replicas[b].isr \cup {f})
 
+(* The controller epoch stays as the deciding controller wrote it. The       *)
+(* leader has it from the command; at the version it expects the znode has   *)
+(* the same, and reading it there saves a variable.                          *)
 WantedState(b) ==
     [leader |-> b, leader_epoch |-> replicas[b].leader_epoch, isr |-> replicas[b].pending_isr[1],
-     controller_epoch |-> replicas[b].controller_epoch]
+     controller_epoch |-> State.controller_epoch]
 
 IsrWrite(b) ==
     Apply(<<SetDataOp(StatePath, WantedState(b),
@@ -524,6 +539,7 @@ Next ==
     \/ \E b \in Brokers : RegisterBroker(b)
     \/ \E c \in Controllers : ElectController(c)
     \/ \E c \in Controllers : ResignController(c)
+    \/ \E b \in Brokers : LearnController(b)
     \/ \E c \in Controllers : DetectBrokerChange(c)
     \/ \E c \in Controllers : InitLeader(c)
     \/ \E c \in Controllers : ElectLeader(c)

@@ -252,6 +252,7 @@ RegisterBroker(b) == Metadata!RegisterBroker(b) /\ UNCHANGED log_vars
 CreateTopic == Metadata!CreateTopic /\ UNCHANGED log_vars
 ElectController(c) == Metadata!ElectController(c) /\ UNCHANGED log_vars
 ResignController(c) == Metadata!ResignController(c) /\ UNCHANGED log_vars
+LearnController(b) == Metadata!LearnController(b) /\ UNCHANGED log_vars
 DetectBrokerChange(c) == Metadata!DetectBrokerChange(c) /\ UNCHANGED log_vars
 InitLeader(c) == Metadata!InitLeader(c) /\ UNCHANGED log_vars
 ElectLeader(c) == Metadata!ElectLeader(c) /\ UNCHANGED log_vars
@@ -266,6 +267,7 @@ Next ==
     \/ \E b \in Brokers : RegisterBroker(b)
     \/ \E c \in Controllers : ElectController(c)
     \/ \E c \in Controllers : ResignController(c)
+    \/ \E b \in Brokers : LearnController(b)
     \/ \E c \in Controllers : DetectBrokerChange(c)
     \/ \E c \in Controllers : InitLeader(c)
     \/ \E c \in Controllers : ElectLeader(c)

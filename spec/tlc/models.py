@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -47,7 +47,7 @@ class Model:
     name: str
     module: str
     config: str
-    constants: Mapping[str, ConstantValue]
+    constants: Mapping[str, ConstantValue] = field(hash=False)
     """Replace the values in `config`."""
     tier: Tier
     expected: Verdict

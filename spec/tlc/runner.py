@@ -17,11 +17,14 @@ from threading import Event, Lock, Timer
 
 from spec.tlc.counterexample import Counterexample
 from spec.tlc.jar import JarNotFoundError, find_jar
-from spec.tlc.models import Model, ModelError, Verdict
+from spec.tlc.models import Model, ModelError, Tier, Verdict
 from spec.tlc.output import PROGRESS, Finding, Message, MessageReader, conclude, read_counts
 
 HEAP = "-Xmx1g"
 """Fingerprints and queue go to disk beyond it; two runs fit beside everything else."""
+
+SHORT_RUN = "-XX:TieredStopAtLevel=1"
+"""A model of a second or two ends before an optimising compiler would have paid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +84,8 @@ class Stop:
         finally:
             child.kill()
             child.wait()
+            if child.stdout is not None:
+                child.stdout.close()
             with self._lock:
                 self._children.discard(child)
 
@@ -116,13 +121,13 @@ def check_model(
     started = time.monotonic()
     try:
         config = model.tlc_config().render()
-        command = (java or _java(), find_jar())
+        command = (java or _java(), find_jar(), model.tier)
     except (ModelError, JarNotFoundError, _java_error()) as error:
         finding = Finding(verdict=Verdict.ERROR, error=str(error))
     else:
         with tempfile.TemporaryDirectory(prefix="tlc-", ignore_cleanup_errors=True) as directory:
             run = _Run(model, Path(directory), on_progress, stop or Stop())
-            finding = run.perform(_command(*command, run.prepare(config)))
+            finding = run.perform(_command(run.prepare(config), *command))
     return _result(model, finding, time.monotonic() - started)
 
 
@@ -138,12 +143,13 @@ def _java_error() -> type[Exception]:
     return JavaNotFoundError
 
 
-def _command(java: Path, jar: Path, module: Path) -> list[str]:
+def _command(module: Path, java: Path, jar: Path, tier: Tier) -> list[str]:
     directory = module.parent
     return [
         str(java),
         HEAP,
-        "-XX:+UseParallelGC",
+        "-XX:+UseSerialGC",
+        *([SHORT_RUN] if tier is Tier.QUICK else []),
         f"-Djava.io.tmpdir={directory}",
         "-cp",
         str(jar),

@@ -1,0 +1,177 @@
+"""TLC as a child process: verdicts, comparison, and what it leaves behind."""
+
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spec.tlc.config import ConstantValue
+from spec.tlc.models import Model, Tier, Verdict, load_models, select
+from spec.tlc.runner import Stop, check_model, check_models
+from spec.vocabulary import Action, EnvironmentAction
+
+COUNTER = """---- MODULE Counter ----
+EXTENDS Integers
+CONSTANT N
+VARIABLE x
+Init == x = 0
+Next == x' = (x + 1) % N
+Endless == x' = x + 1
+Low == x < 2
+====
+"""
+
+
+@pytest.fixture
+def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
+    """A model of three states, in a machine whose temporary directory starts empty."""
+    modules, temporary = tmp_path / "modules", tmp_path / "temporary"
+    modules.mkdir()
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    (modules / "Counter.tla").write_text(COUNTER)
+    (modules / "Counter.cfg").write_text("CONSTANTS\n    N = 3\nINIT Init\nNEXT Next\n")
+    return Model(
+        name="counter",
+        module="Counter",
+        config="Counter.cfg",
+        constants={},
+        tier=Tier.QUICK,
+        expected=Verdict.HOLDS,
+        invariant=None,
+        counterexample_states=None,
+        distinct_states=3,
+        budget_s=60,
+        hazard="H0",
+        shows="That it counts.",
+        directory=modules,
+    )
+
+
+def violating(model: Model, *, states: int, distinct: int) -> Model:
+    return replace(
+        model,
+        expected=Verdict.VIOLATES,
+        invariant="Low",
+        counterexample_states=states,
+        distinct_states=distinct,
+    )
+
+
+@pytest.mark.tlc
+def test_a_model_that_holds_agrees_and_leaves_nothing(counter: Model) -> None:
+    result = check_model(counter)
+
+    assert (result.verdict, result.agrees, result.distinct) == (Verdict.HOLDS, True, 3)
+    assert list(Path(tempfile.gettempdir()).iterdir()) == []
+    assert sorted(path.name for path in counter.directory.iterdir()) == [
+        "Counter.cfg",
+        "Counter.tla",
+    ]
+
+
+@pytest.mark.tlc
+def test_models_run_side_by_side_and_every_difference_is_told(counter: Model) -> None:
+    models = (
+        replace(counter, name="moved", distinct_states=4),
+        replace(violating(counter, states=3, distinct=3), name="agrees"),
+        replace(violating(counter, states=2, distinct=3), name="longer"),
+        replace(violating(counter, states=3, distinct=3), name="healed", constants={"N": 2}),
+    )
+
+    results = {result.model: result for result in check_models(models, workers=2)}
+
+    assert results["moved"].why == "has 3 distinct states, but models.toml says 4"
+    assert results["agrees"].agrees
+    assert results["longer"].why == "violates Low in 3 states, but the shortest way took 2"
+    assert results["healed"].why == "held, but should have violated Low"
+    assert [name for name, result in results.items() if result.agrees] == ["agrees"]
+
+
+@pytest.mark.tlc
+def test_an_endless_search_is_not_exhausted(counter: Model) -> None:
+    (counter.directory / "Counter.cfg").write_text("CONSTANT N = 3\nINIT Init\nNEXT Endless\n")
+
+    result = check_model(replace(counter, budget_s=2))
+
+    assert (result.verdict, result.agrees) == (Verdict.NOT_EXHAUSTED, False)
+    assert result.why.startswith("not exhausted after 2 s: ")
+    assert list(Path(tempfile.gettempdir()).iterdir()) == []
+
+
+@pytest.mark.tlc
+def test_a_syntax_error_names_module_and_line(counter: Model) -> None:
+    counter.module_path.write_text(COUNTER.replace("(x + 1)", "(x + )"))
+
+    result = check_model(counter)
+
+    assert (result.verdict, result.agrees) == (Verdict.ERROR, False)
+    assert result.why.startswith('module Counter, line 6: Encountered ")"')
+
+
+@pytest.mark.parametrize(
+    ("constants", "why"),
+    [
+        ({"M": 1}, "model counter: constant M is not in the configuration, which has N"),
+    ],
+)
+def test_a_wrong_constant_is_an_error_of_one_sentence(
+    counter: Model, constants: Mapping[str, ConstantValue], why: str
+) -> None:
+    result = check_model(replace(counter, constants=constants))
+
+    assert (result.verdict, result.agrees, result.why) == (Verdict.ERROR, False, why)
+
+
+def test_a_java_that_is_not_there_is_an_error_of_one_sentence(
+    counter: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+
+    result = check_model(counter)
+
+    assert result.verdict is Verdict.ERROR
+    assert "JAVA_HOME" in result.why
+
+
+@pytest.mark.tlc
+def test_a_requested_stop_ends_the_child(counter: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    children: list[subprocess.Popen[str]] = []
+
+    kill = subprocess.Popen.kill
+
+    def remember(child: subprocess.Popen[str]) -> None:
+        children.append(child)
+        kill(child)
+
+    monkeypatch.setattr(subprocess.Popen, "kill", remember)
+    stop = Stop()
+    stop.request()
+
+    result = check_model(counter, stop=stop)
+
+    assert result.verdict is Verdict.NOT_EXHAUSTED
+    assert children
+    assert all(child.returncode is not None for child in children)
+
+
+@pytest.mark.tlc
+def test_truncation_to_the_high_watermark_loses_and_by_leader_epoch_keeps() -> None:
+    names = ["truncation_to_high_watermark", "truncation_by_leader_epoch"]
+    smaller = (
+        replace(model, constants={**model.constants, "MaxExpiries": 1})
+        for model in select(load_models(), names)
+    )
+
+    lost, kept = check_models(smaller)
+
+    assert (kept.verdict, kept.counterexample) == (Verdict.HOLDS, None)
+    assert (lost.verdict, lost.violated) == (Verdict.VIOLATES, "CommittedDurable")
+    assert lost.states_in_counterexample == 15
+    assert lost.counterexample is not None
+    actions = [state.action for state in lost.counterexample.states]
+    assert actions[-1] == "TruncateLog"
+    assert set(actions[1:]) <= {*Action, *EnvironmentAction}
