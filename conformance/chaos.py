@@ -17,7 +17,7 @@ from time import monotonic
 
 from conformance.adapter import ClusterSettings, Folders, UsageError
 from conformance.checks.completeness import trace_health
-from conformance.checks.registry import run_checks
+from conformance.checks.registry import CHECKS, run_checks
 from conformance.cluster import Cluster, ClusterError, running_cluster, zookeeper_for
 from conformance.recorder import LamportClock, Recorder
 from conformance.scenario import (
@@ -55,6 +55,9 @@ FINAL_READ_S = 15.0
 
 REQUIRED = frozenset({Invariant.LINEARIZABLE_LOG, Invariant.ACKNOWLEDGED_DURABLE})
 """Checks whose premise must have occurred: a run without acknowledged records shows nothing."""
+
+ZOOKEEPER_LINES = frozenset({"Create", "SetData", "Delete"})
+"""Actions of the lines that come from ZooKeeper's transaction log."""
 
 Progress = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what happens now."""
@@ -299,8 +302,16 @@ class Run:
         for doubt in (*doubts, *trace_health(events).doubts):
             self._record.add(Verdict.INCONCLUSIVE, doubt)
         checks = run_checks(events)
+        unseen = self._unobservable(checks)
+        weights = [_weight(check) for check in checks if check not in unseen]
         verdicts = [problem.verdict for problem in self._record.problems]
-        verdict = worst([Verdict.PASS, *verdicts, *(_weight(check) for check in checks)])
+        verdict = worst([Verdict.PASS, *verdicts, *weights])
+        if unseen:
+            names = ", ".join(check.invariant for check in unseen)
+            self._record.add(
+                Verdict.NOT_OBSERVABLE,
+                f"the transaction log of an external ZooKeeper cannot be read: {names}",
+            )
         if verdict is Verdict.PASS:
             self._remove_data()
         return ScenarioResult(
@@ -322,6 +333,13 @@ class Run:
             folder=self.folder.name,
             reproduce=self.reproduce,
         )
+
+    def _unobservable(self, checks: Sequence[CheckResult]) -> list[CheckResult]:
+        """What could not be decided without the transaction log of somebody else's ZooKeeper."""
+        if self.zookeeper is None:
+            return []
+        undecided = [check for check in checks if check.verdict is Verdict.INCONCLUSIVE]
+        return [check for check in undecided if CHECKS[check.invariant].reads & ZOOKEEPER_LINES]
 
     def _remove_data(self) -> None:
         """Of a run that passed, the traces and logs are enough."""

@@ -120,10 +120,12 @@ class ScenarioResult:
     @property
     def why(self) -> str:
         """The first thing that keeps it from passing; empty for a pass."""
-        problems = sorted(self.problems, key=lambda p: p.verdict is not self.verdict)
+        if self.verdict is Verdict.PASS:
+            return ""
         violations = [violation for check in self.checks for violation in check.violations]
         if violations and self.verdict is Verdict.FAIL:
             return f"{violations[0].invariant}: {violations[0].message}"
+        problems = sorted(self.problems, key=lambda p: p.verdict is not self.verdict)
         doubts = [doubt for check in self.checks for doubt in check.doubts]
         return problems[0].sentence if problems else next(iter(doubts), "")
 
