@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.chaos import read_folder
+from conformance.scenario_run import read_folder
 from spec.trace import Kind, Phase, TraceEvent
 
 pytestmark = pytest.mark.chaos

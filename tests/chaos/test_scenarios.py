@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from conformance.adapter import ClusterSettings
-from conformance.chaos import Run, read_folder, run_scenario
+from conformance.chaos import run_scenario
 from conformance.scenario import Scenario, Stage
+from conformance.scenario_run import ScenarioRun, read_folder
 from conformance.scenarios import SCENARIOS
 from conformance.verdict import Verdict
 from fault_injection.faults import DropRequest, broker
@@ -86,7 +87,7 @@ def test_fault_without_effect_makes_the_scenario_vacuous(
     monkeypatch.setattr("fault_injection.engine.EVIDENCE_MS", 500)
     scenario = Scenario(name="idle", sentence="-", requirements=(), play=_without_effect)
 
-    result = Run(
+    result = ScenarioRun(
         scenario=scenario, settings=ClusterSettings(), seed=1, folder=tmp_path / "idle"
     ).play()
 
@@ -97,7 +98,7 @@ def test_fault_without_effect_makes_the_scenario_vacuous(
 def test_command_that_is_no_broker_is_an_error_with_its_last_words(tmp_path: Path) -> None:
     command = "sh -c 'echo I am no broker; exit 3' --"
 
-    result = Run(
+    result = ScenarioRun(
         scenario=SCENARIOS["quiet"],
         settings=ClusterSettings(command=command),
         seed=1,

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from conformance.adapter import UsageError
-from conformance.chaos import read_folder, run_scenario, run_scenarios
+from conformance.chaos import run_scenario, run_scenarios
 from conformance.scenario import Problem, Record, ScenarioResult
+from conformance.scenario_run import read_folder
 from conformance.scenarios import SCENARIOS
 from conformance.simulate import write_trace
 from conformance.verdict import CheckResult, Verdict, Violation

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conformance.adapter import UsageError
-from conformance.chaos import read_folder
+from conformance.scenario_run import read_folder
 from conformance.simulate import (
     REFERENCE_TARGET,
     SimulationOptions,

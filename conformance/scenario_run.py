@@ -1,0 +1,326 @@
+"""One chaos scenario from the start of its cluster to its verdict.
+
+A run starts a cluster and clients, injects the scenario's faults, heals, waits until everything is
+in sync, reads every partition in full, stops the cluster, adds what ZooKeeper wrote down, and only
+then judges. What could not be played is reported beside what the checks found, and hides nothing.
+"""
+
+import json
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from time import monotonic
+
+from conformance.adapter import ClusterSettings, Folders, UsageError
+from conformance.checks.completeness import trace_health
+from conformance.checks.registry import CHECKS, run_checks
+from conformance.cluster import Cluster, ClusterError, running_cluster, zookeeper_for
+from conformance.recorder import LamportClock, Recorder
+from conformance.scenario import (
+    ASSIGNMENT,
+    COOL_DOWN,
+    TOPIC,
+    WARM_UP,
+    Record,
+    Scenario,
+    ScenarioResult,
+    Stage,
+)
+from conformance.verdict import CheckResult, Verdict, worst
+from conformance.workload import FINAL_READER, NotConvergedError, Session, Workload, read_everything
+from fault_injection.engine import FaultEngine
+from fault_injection.ledger import Ledger
+from fault_injection.progress import PhaseChange
+from fault_injection.rpc_rules import InjectionError
+from fault_injection.supervisor import LEDGER_FILE, ProcessError, Supervisor
+from fault_injection.transaction_log import read_transactions, to_trace_events
+from fault_injection.zookeeper_address import ZooKeeperError
+from spec.trace import TRACE_VERSION, Kind, TraceEvent, encode, read_trace
+from spec.vocabulary import Invariant, Outcome
+
+HEALTHY_S = 25.0
+"""How long everything may take to be in sync again after the last fault was healed."""
+WORK_S = 20.0
+"""How long the clients may take to get a few requests acknowledged."""
+FINAL_READ_S = 15.0
+
+REQUIRED = frozenset({Invariant.LINEARIZABLE_LOG, Invariant.ACKNOWLEDGED_DURABLE})
+"""Checks whose premise must have occurred: a run without acknowledged records shows nothing."""
+
+ZOOKEEPER_LINES = frozenset({"Create", "SetData", "Delete"})
+"""Actions of the lines that come from ZooKeeper's transaction log."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ScenarioRun:
+    """One scenario at one level with one seed."""
+
+    scenario: Scenario
+    settings: ClusterSettings
+    seed: int
+    folder: Path
+    zookeeper: str | None = None
+    run_id: str = field(init=False)
+    _record: Record = field(init=False, default_factory=Record)
+
+    def __post_init__(self) -> None:
+        self.run_id = f"{self.scenario.name}-{self.settings.level}-{secrets.token_hex(4)}"
+        self.settings = replace(self.settings, replica_lag_ms=self.scenario.replica_lag_ms)
+
+    @property
+    def reproduce(self) -> str:
+        """The command that runs the same again."""
+        return (
+            f"fencepost chaos --scenario {self.scenario.name} --seed {self.seed} "
+            f"--level {self.settings.level}"
+        )
+
+    def play(self) -> ScenarioResult:
+        """Run the scenario and judge it; its traces are in the folder.
+
+        Raises `UsageError` when the folder is there already.
+        """
+        started = monotonic()
+        try:
+            self.folder.mkdir(parents=True)
+        except FileExistsError as error:
+            raise UsageError(f"{self.folder} is there already; name a new folder") from error
+        try:
+            self._run_on_processes()
+        except (ClusterError, ZooKeeperError, ProcessError) as error:
+            self._record.add(Verdict.ERROR, str(error))
+        return self._judge(started)
+
+    def _run_on_processes(self) -> None:
+        folders = Folders(root=self.folder)
+        with Supervisor(folders.processes, self.run_id) as supervisor:
+            around = zookeeper_for(
+                self.run_id, supervisor=supervisor, folder=self.folder, external=self.zookeeper
+            )
+            with around as (address, data_dir), self._traced() as harness:
+                with running_cluster(
+                    self.settings,
+                    folder=self.folder,
+                    run_id=self.run_id,
+                    supervisor=supervisor,
+                    zookeeper=address,
+                ) as cluster:
+                    self._play_on(cluster, harness)
+                if data_dir is not None:
+                    self._write_transactions(data_dir)
+
+    @contextmanager
+    def _traced(self) -> Iterator[Recorder]:
+        """The harness's own trace, which begins and ends the run."""
+        clock = LamportClock()
+        with Recorder(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
+            harness.write(Kind.RUN, "RunStarted", detail=json.dumps(self._description()))
+            try:
+                yield harness
+            finally:
+                harness.write(Kind.RUN, "RunEnded", detail=json.dumps(self._ending()))
+
+    def _description(self) -> dict[str, object]:
+        return {
+            "trace_version": TRACE_VERSION,
+            "backend": "real",
+            "level": self.settings.level,
+            "seed": self.seed,
+            "brokers": self.settings.brokers,
+            "scenario": self.scenario.name,
+            "mutant": None,
+            "reproduce": self.reproduce,
+        }
+
+    def _ending(self) -> dict[str, object]:
+        executed = self._record.executed
+        return {
+            "executed": json.loads(executed.to_json()) if executed else None,
+            "problems": [problem.sentence for problem in self._record.problems],
+        }
+
+    def _play_on(self, cluster: Cluster, harness: Recorder) -> None:
+        session = Session(
+            folder=self.folder,
+            run_id=self.run_id,
+            bootstrap=partial(_addresses, cluster),
+            clock=harness.clock,
+        )
+        engine = FaultEngine(
+            target=cluster,
+            ledger=Ledger(Folders(root=self.folder).processes / LEDGER_FILE),
+            record=lambda change: _write_phase(harness, change),
+        )
+        stage = Stage(
+            cluster=cluster, engine=engine, session=session, partitions=[], seed=self.seed
+        )
+        try:
+            self._play_with_clients(stage)
+            self._read_everything(stage)
+        finally:
+            session.close()
+
+    def _play_with_clients(self, stage: Stage) -> None:
+        if self.scenario.has_workload:
+            stage.partitions.extend(stage.cluster.create_topic(TOPIC, ASSIGNMENT))
+            stage.workload = Workload(stage.session, stage.partitions, seed=self.seed)
+            stage.workload.start()
+        try:
+            with stage.engine:
+                self._warm_up(stage)
+                self._hurt(stage)
+        finally:
+            self._end_faults(stage)
+
+    def _warm_up(self, stage: Stage) -> None:
+        if stage.workload and not stage.workload.await_acknowledged(WARM_UP, WORK_S):
+            raise ClusterError(f"no {WARM_UP} requests were acknowledged in {WORK_S:g} s")
+
+    def _hurt(self, stage: Stage) -> None:
+        """The scenario was played, everything is healed and the clients work again."""
+        try:
+            self.scenario.play(stage)
+        except (ClusterError, InjectionError) as error:
+            self._record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
+        stage.engine.heal_all()
+        self._await_health(stage)
+        self._cool_down(stage)
+
+    def _cool_down(self, stage: Stage) -> None:
+        workload = stage.workload
+        if workload and not workload.await_acknowledged(workload.acknowledged + COOL_DOWN, WORK_S):
+            self._record.add(
+                Verdict.FAIL, f"no {COOL_DOWN} requests were acknowledged in {WORK_S:g} s after it"
+            )
+
+    def _await_health(self, stage: Stage) -> None:
+        cluster, partitions = stage.cluster, stage.partitions
+        try:
+            cluster.await_state(
+                lambda: cluster.is_healthy(partitions), HEALTHY_S, "full ISRs after the faults"
+            )
+        except ClusterError as error:
+            self._record.add(Verdict.FAIL, str(error))
+
+    def _end_faults(self, stage: Stage) -> None:
+        self._record.faults = tuple(stage.engine.reports())
+        self._record.executed = stage.engine.executed(self.seed)
+        if stage.workload is not None:
+            stage.workload.stop()
+        self._record.judge_faults(stage.workload)
+
+    def _read_everything(self, stage: Stage) -> None:
+        reader = stage.session.client(FINAL_READER)
+        try:
+            read_everything(reader, stage.partitions, deadline_s=FINAL_READ_S)
+        except NotConvergedError as error:
+            self._record.add(Verdict.FAIL, str(error))
+
+    def _write_transactions(self, data_dir: Path) -> None:
+        events = to_trace_events(read_transactions(data_dir), self.run_id)
+        with (self.folder / "trace-zookeeper.ndjson").open("wb") as file:
+            file.writelines(map(encode, events))
+
+    def _judge(self, started: float) -> ScenarioResult:
+        events, doubts = read_folder(self.folder)
+        for doubt in (*doubts, *trace_health(events).doubts):
+            self._record.add(Verdict.INCONCLUSIVE, doubt)
+        checks = run_checks(events)
+        unseen = self._unobservable(checks)
+        weights = [_weight(check) for check in checks if check not in unseen]
+        verdicts = [problem.verdict for problem in self._record.problems]
+        verdict = worst([Verdict.PASS, *verdicts, *weights])
+        if unseen:
+            names = ", ".join(check.invariant for check in unseen)
+            self._record.add(
+                Verdict.NOT_OBSERVABLE,
+                f"the transaction log of an external ZooKeeper cannot be read: {names}",
+            )
+        if verdict is Verdict.PASS:
+            self._remove_data()
+        return ScenarioResult(
+            name=self.scenario.name,
+            sentence=self.scenario.sentence,
+            requirements=self.scenario.requirements,
+            level=self.settings.level,
+            seed=self.seed,
+            run_id=self.run_id,
+            verdict=verdict,
+            expected=self.scenario.expected(self.settings.level),
+            checks=checks,
+            faults=self._record.faults,
+            floors=self._record.floors,
+            problems=tuple(self._record.problems),
+            events=len(events),
+            acknowledged=sum(map(_is_acknowledgement, events)),
+            seconds=monotonic() - started,
+            folder=self.folder.name,
+            reproduce=self.reproduce,
+        )
+
+    def _unobservable(self, checks: Sequence[CheckResult]) -> list[CheckResult]:
+        """What could not be decided without the transaction log of somebody else's ZooKeeper."""
+        if self.zookeeper is None:
+            return []
+        undecided = [check for check in checks if check.verdict is Verdict.INCONCLUSIVE]
+        return [check for check in undecided if CHECKS[check.invariant].reads & ZOOKEEPER_LINES]
+
+    def _remove_data(self) -> None:
+        """Of a run that passed, the traces and logs are enough."""
+        folders = Folders(root=self.folder)
+        data = [folders.data(broker_id) for broker_id in self.settings.broker_ids]
+        for folder in (*data, folders.zookeeper):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def read_folder(folder: Path) -> tuple[list[TraceEvent], list[str]]:
+    """All events of a run folder, and what could not be read of it."""
+    events: list[TraceEvent] = []
+    doubts: list[str] = []
+    for path in sorted(folder.glob("trace-*.ndjson")):
+        found = read_trace(path)
+        events.extend(found.events)
+        if found.foreign_lines:
+            doubts.append(f"{path.name} has {len(found.foreign_lines)} lines that are no events")
+    return events, doubts
+
+
+def _is_acknowledgement(event: TraceEvent) -> bool:
+    return (
+        event.kind is Kind.COMPLETE
+        and event.action == "Produce"
+        and event.outcome is Outcome.OK
+        and event.acks == -1
+    )
+
+
+def _addresses(cluster: Cluster) -> list[str]:
+    """A client that cannot look up brokers has no leader; that is no defect of the client."""
+    try:
+        return cluster.addresses()
+    except ZooKeeperError:
+        return []
+
+
+def _weight(check: CheckResult) -> Verdict:
+    """What a check says of the whole: an idle one says nothing, unless it is required."""
+    if check.verdict is Verdict.VACUOUS and check.invariant not in REQUIRED:
+        return Verdict.PASS
+    return check.verdict
+
+
+def _write_phase(harness: Recorder, change: PhaseChange) -> None:
+    harness.write(
+        Kind.FAULT,
+        change.fault,
+        fault_id=change.fault_id,
+        fault=change.fault,
+        phase=change.phase,
+        target=change.target,
+        broker_id=change.broker_id,
+        detail=change.detail,
+    )
