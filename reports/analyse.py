@@ -26,7 +26,7 @@ from reports.folders import PARQUET, TraceFolder, trace_folders
 from reports.ingest import FileHealth, ingest
 from reports.metrics import failovers, latencies
 from reports.session import spark_session
-from reports.tenures import Leadership, read_leadership
+from reports.tenures import Leadership
 from reports.timelines import Timeline, timelines
 from reports.violations import Judged, judge
 
@@ -73,15 +73,14 @@ def _analyse(
     health = ingest(spark, run, folders)
     spans = {index: span_of(index, health) for index in range(len(folders))}
     starts = {index: first for index, (first, _) in spans.items()}
-    judged = judge(spark, run / PARQUET, starts)
-    leadership = read_leadership(spark, run / PARQUET, spans)
+    findings = judge(spark, run / PARQUET, spans)
     reports = tuple(
-        folder_report(index, folder.name, health, judged, spans[index])
+        folder_report(index, folder.name, health, findings.judged, spans[index])
         for index, folder in enumerate(folders)
     )
-    failover = failover_report(leadership, reports, budgets)
-    pictures = timelines(reports, starts, leadership)
-    return conclude(reports, health, judged, failover, pictures)
+    failover = failover_report(findings.leadership, reports, budgets)
+    pictures = timelines(reports, starts, findings.leadership)
+    return conclude(reports, health, findings.judged, failover, pictures)
 
 
 def span_of(folder: int, health: Sequence[FileHealth]) -> tuple[int, int]:

@@ -104,6 +104,8 @@ def _configuration(master: str, scratch: Path) -> SparkConf:
     }
     if master.startswith("local"):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        # Python workers do the work; a short-lived JVM that compiles less is there sooner.
+        settings["spark.driver.extraJavaOptions"] += " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     return SparkConf(loadDefaults=False).setAll(list(settings.items()))
 
 

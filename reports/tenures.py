@@ -1,16 +1,15 @@
-"""What Spark SQL tells of a run's leadership: one small row per tenure, fault and bin of writes.
+"""A run's leadership in small rows: tenures, faults, and acknowledged writes per pixel.
 
-A tenure is one leader epoch of one partition. The rows are bounded by the number of elections,
-faults and pixels, never by the number of records.
+A tenure is one leader epoch of one partition. All events of a partition are in one bucket, so each
+Spark task gathers the rows of its own; they are bounded by the number of elections, faults and
+pixels, never by the number of records.
 """
 
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame, SparkSession
-
-from reports.ingest import SHARED
-from reports.schema import spark_schema
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import Action, Outcome
 
 BINS = 240
 """Columns of a timeline picture, in which acknowledged writes are counted."""
@@ -62,64 +61,137 @@ class WriteBin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leadership:
-    """All of it."""
+    """All of it, sorted."""
 
-    tenures: tuple[Tenure, ...]
-    shared: tuple[SharedRow, ...]
-    writes: tuple[WriteBin, ...]
+    tenures: tuple[Tenure, ...] = ()
+    shared: tuple[SharedRow, ...] = ()
+    writes: tuple[WriteBin, ...] = ()
 
 
-def read_leadership(
-    spark: SparkSession, target: Path, spans_ns: dict[int, tuple[int, int]]
-) -> Leadership:
-    """Aggregate the Parquet below `target`; `spans_ns` holds first and last stamp per folder."""
-    frame = spark.read.schema(spark_schema()).parquet(str(target))
-    frame.createOrReplaceTempView("trace")
-    spans = [(folder, first, max(last, first + 1)) for folder, (first, last) in spans_ns.items()]
-    spark.createDataFrame(
-        spans, "folder long, first_ns long, last_ns long"
-    ).createOrReplaceTempView("span")
+def together(parts: Iterable[Leadership]) -> Leadership:
+    """The rows of all tasks in one, in an order that depends on the rows alone."""
+    found = tuple(parts)
     return Leadership(
-        tenures=tuple(Tenure(**row.asDict()) for row in spark.sql(_TENURES).collect()),
-        shared=tuple(SharedRow(**row.asDict()) for row in _shared(frame).collect()),
-        writes=tuple(WriteBin(**row.asDict()) for row in spark.sql(_WRITES).collect()),
+        tenures=tuple(sorted((t for part in found for t in part.tenures), key=_tenure_order)),
+        shared=tuple(sorted((row for part in found for row in part.shared), key=_shared_order)),
+        writes=tuple(sorted((w for part in found for w in part.writes), key=_write_order)),
     )
 
 
-_TENURES = """
-SELECT folder, topic, partition, leader_epoch,
-       min_by(leader, mono_ns) FILTER (WHERE leader IS NOT NULL) AS leader,
-       min(mono_ns) FILTER (WHERE action IN ('ElectLeader', 'InitLeader')) AS decided_ns,
-       min(mono_ns) FILTER (WHERE action = 'PublishDecision') AS published_ns,
-       min(mono_ns) FILTER (WHERE action = 'SendLeaderAndIsr'
-                            AND peer = concat('broker-', leader)) AS told_ns,
-       min(mono_ns) FILTER (WHERE action = 'BecomeLeader') AS leading_ns,
-       min(mono_ns) FILTER (WHERE kind = 'complete') AS first_acknowledged_ns
-FROM trace
-WHERE topic IS NOT NULL AND partition IS NOT NULL AND leader_epoch IS NOT NULL
-  AND (action IN ('ElectLeader', 'InitLeader', 'PublishDecision', 'SendLeaderAndIsr',
-                  'BecomeLeader')
-       OR (kind = 'complete' AND action = 'Produce' AND outcome = 'ok' AND acks = -1))
-GROUP BY folder, topic, partition, leader_epoch
-ORDER BY folder, topic, partition, leader_epoch
-"""
-
-_WRITES = f"""
-SELECT folder, topic, partition,
-       CAST(least({BINS - 1}, floor((mono_ns - first_ns) * {BINS} / (last_ns - first_ns))) AS LONG)
-         AS column,
-       CAST(sum(size(values)) AS LONG) AS records
-FROM trace JOIN span USING (folder)
-WHERE kind = 'complete' AND action = 'Produce' AND outcome = 'ok' AND acks = -1
-  AND topic IS NOT NULL AND partition IS NOT NULL AND values IS NOT NULL
-GROUP BY folder, topic, partition, column
-ORDER BY folder, topic, partition, column
-"""  # noqa: S608 - the only number put in is our own constant
+def _tenure_order(tenure: Tenure) -> tuple[int, str, int, int]:
+    return tenure.folder, tenure.topic, tenure.partition, tenure.leader_epoch
 
 
-def _shared(frame: DataFrame) -> DataFrame:
-    actions = ("DetectBrokerChange", "ElectController", "NodeStarted")
-    columns = list(SharedRow.__dataclass_fields__)
-    wanted = frame.action.isin(*actions) | (frame.kind == "fault")
-    rows = frame.where((frame.bucket == SHARED) & wanted).select(columns)
-    return rows.orderBy("folder", "mono_ns", "node", "action", "fault_id")
+def _shared_order(row: SharedRow) -> tuple[int, int, str, str, str, str]:
+    return (row.folder, row.mono_ns, row.node, row.action, row.fault_id or "", row.phase or "")
+
+
+def _write_order(row: WriteBin) -> tuple[int, str, int, int]:
+    return row.folder, row.topic, row.partition, row.column
+
+
+_DECIDES = (Action.INIT_LEADER, Action.ELECT_LEADER)
+
+
+@dataclass(slots=True)
+class _Steps:
+    """The first stamp of each step, and who was first named leader."""
+
+    leader: int | None = None
+    named_ns: int | None = None
+    stamps: dict[str, int] = field(default_factory=dict)
+
+    def see(self, event: TraceEvent, step: str) -> None:
+        self.stamps[step] = min(event.mono_ns, self.stamps.get(step, event.mono_ns))
+        is_first = self.named_ns is None or event.mono_ns < self.named_ns
+        if event.leader is not None and is_first:
+            self.leader, self.named_ns = event.leader, event.mono_ns
+
+
+def tenures_of(folder: int, events: Iterable[TraceEvent]) -> tuple[Tenure, ...]:
+    """The tenures of the partitions whose events these are, each with its first stamps."""
+    found: dict[tuple[str, int, int], _Steps] = {}
+    for event in events:
+        step = _step(event)
+        if step is None or event.topic is None or event.partition is None:
+            continue
+        if event.leader_epoch is not None:
+            key = (event.topic, event.partition, event.leader_epoch)
+            found.setdefault(key, _Steps()).see(event, step)
+    return tuple(_tenure(folder, key, steps) for key, steps in sorted(found.items()))
+
+
+def _tenure(folder: int, key: tuple[str, int, int], steps: _Steps) -> Tenure:
+    return Tenure(
+        folder=folder,
+        topic=key[0],
+        partition=key[1],
+        leader_epoch=key[2],
+        leader=steps.leader,
+        decided_ns=steps.stamps.get("decided"),
+        published_ns=steps.stamps.get("published"),
+        told_ns=steps.stamps.get("told"),
+        leading_ns=steps.stamps.get("leading"),
+        first_acknowledged_ns=steps.stamps.get("first_acknowledged"),
+    )
+
+
+def _step(event: TraceEvent) -> str | None:
+    """Which step towards a tenure `event` is, by the names of the budgets; None: no step."""
+    if event.kind is Kind.COMPLETE:
+        return "first_acknowledged" if is_acknowledged(event) else None
+    if event.kind is not Kind.ACTION:
+        return None
+    if event.action == Action.SEND_LEADER_AND_ISR:
+        return "told" if event.peer == f"broker-{event.leader}" else None
+    if event.action in _DECIDES:
+        return "decided"
+    steps = {Action.PUBLISH_DECISION: "published", Action.BECOME_LEADER: "leading"}
+    return next((step for action, step in steps.items() if event.action == action), None)
+
+
+def is_acknowledged(event: TraceEvent) -> bool:
+    """True of the answer to a write with acks=all that took effect."""
+    is_write = event.kind is Kind.COMPLETE and event.action == "Produce"
+    return is_write and event.outcome is Outcome.OK and event.acks == -1
+
+
+def writes_of(
+    folder: int, events: Iterable[TraceEvent], span_ns: tuple[int, int]
+) -> tuple[WriteBin, ...]:
+    """Acknowledged records per column of a picture that spans `span_ns`."""
+    first_ns, length_ns = span_ns[0], max(1, span_ns[1] - span_ns[0])
+    found: dict[tuple[str, int, int], int] = {}
+    for event in events:
+        if is_acknowledged(event) and event.topic is not None and event.partition is not None:
+            column = min(BINS - 1, (event.mono_ns - first_ns) * BINS // length_ns)
+            key = (event.topic, event.partition, column)
+            found[key] = found.get(key, 0) + len(event.values or ())
+    return tuple(
+        WriteBin(folder=folder, topic=topic, partition=partition, column=column, records=records)
+        for (topic, partition, column), records in sorted(found.items())
+    )
+
+
+_SHARED_ACTIONS = (Action.DETECT_BROKER_CHANGE, Action.ELECT_CONTROLLER)
+
+
+def shared_rows(folder: int, events: Iterable[TraceEvent]) -> tuple[SharedRow, ...]:
+    """What events about no partition tell of faults, brokers and controllers."""
+    return tuple(
+        SharedRow(
+            folder=folder,
+            action=event.action,
+            mono_ns=event.mono_ns,
+            node=event.node,
+            broker_id=event.broker_id,
+            controller_id=event.controller_id,
+            live_brokers=event.live_brokers,
+            fault_id=event.fault_id,
+            fault=event.fault,
+            phase=event.phase,
+            target=event.target,
+        )
+        for event in events
+        if event.kind is Kind.FAULT or event.action in _SHARED_ACTIONS
+    )

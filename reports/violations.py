@@ -18,8 +18,12 @@ from conformance.verdict import CheckResult, merge
 from reports.evidence import Evidence, display_order, gather
 from reports.ingest import SHARED, bucket_names, read_bucket
 from reports.schema import ArrowFunction
+from reports.tenures import Leadership, shared_rows, tenures_of, together, writes_of
 from spec.trace import TraceEvent
 from spec.vocabulary import Invariant
+
+Spans = Mapping[int, tuple[int, int]]
+"""The first and last `mono_ns` of each folder."""
 
 EVERY_BUCKET = "*"
 """The bucket of a task that runs the checks across partitions."""
@@ -34,22 +38,13 @@ class Judged:
     evidence: Evidence | None = None
 
 
-def judge(spark: SparkSession, target: Path, starts_ns: Mapping[int, int]) -> tuple[Judged, ...]:
-    """Every registered check on every folder below `target`: by folder, then in registry order.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What one task found, or all of them together."""
 
-    `starts_ns` holds the first `mono_ns` of each folder.
-    """
-    tasks = judge_tasks(target, starts_ns)
-    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(
-        _worker(tasks, target), "judged string"
-    )
-    return combine([part for row in frame.collect() for part in _decoder.decode(row.judged)])
-
-
-def combine(found: Sequence[Judged]) -> tuple[Judged, ...]:
-    """One answer per folder and check, of the answers of all tasks."""
-    folders = sorted({part.folder for part in found})
-    return tuple(_together(folder, invariant, found) for folder in folders for invariant in CHECKS)
+    judged: tuple[Judged, ...]
+    """Of all tasks: by folder, then in registry order."""
+    leadership: Leadership
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,57 +53,86 @@ class JudgeTask:
 
     folder: int
     bucket: str
-    start_ns: int
+    span_ns: tuple[int, int]
+    """First and last `mono_ns` of the folder."""
 
 
-def judge_tasks(target: Path, starts_ns: Mapping[int, int]) -> list[JudgeTask]:
+_decoder = msgspec.json.Decoder(Findings)
+
+
+def judge(spark: SparkSession, target: Path, spans_ns: Spans) -> Findings:
+    """Every registered check on every folder below `target`, and who led what when."""
+    tasks = judge_tasks(target, spans_ns)
+    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(
+        _worker(tasks, target), "findings string"
+    )
+    return combine([_decoder.decode(row.findings) for row in frame.collect()])
+
+
+def judge_tasks(target: Path, spans_ns: Spans) -> list[JudgeTask]:
     """One task per bucket of each folder, and one per folder for the checks across partitions."""
     return [
-        JudgeTask(folder=folder, bucket=bucket, start_ns=start_ns)
-        for folder, start_ns in sorted(starts_ns.items())
+        JudgeTask(folder=folder, bucket=bucket, span_ns=span_ns)
+        for folder, span_ns in sorted(spans_ns.items())
         for bucket in [EVERY_BUCKET, *bucket_names(target, folder)]
     ]
 
 
-_decoder = msgspec.json.Decoder(list[Judged])
+def combine(found: Sequence[Findings]) -> Findings:
+    """One answer per folder and check, of the answers of all tasks."""
+    parts = [part for findings in found for part in findings.judged]
+    folders = sorted({part.folder for part in parts})
+    return Findings(
+        judged=tuple(_together(folder, name, parts) for folder in folders for name in CHECKS),
+        leadership=together(findings.leadership for findings in found),
+    )
 
 
 def _worker(tasks: list[JudgeTask], target: Path) -> ArrowFunction:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             found = [judge_task(tasks[index], target) for index in batch.column(0).to_pylist()]
-            texts = [msgspec.json.encode(answers).decode() for answers in found]
-            yield pa.RecordBatch.from_pydict({"judged": texts})
+            texts = [msgspec.json.encode(findings).decode() for findings in found]
+            yield pa.RecordBatch.from_pydict({"findings": texts})
 
     return run
 
 
-def judge_task(task: JudgeTask, target: Path) -> list[Judged]:
+def judge_task(task: JudgeTask, target: Path) -> Findings:
     """What a task finds in the Parquet below `target`: bounded, whatever the size of its bucket."""
-    judge_bucket = _across if task.bucket == EVERY_BUCKET else _per_partition
-    return list(judge_bucket(task, target))
+    return (_across if task.bucket == EVERY_BUCKET else _per_partition)(task, target)
 
 
-def _per_partition(task: JudgeTask, target: Path) -> Iterator[Judged]:
+def _per_partition(task: JudgeTask, target: Path) -> Findings:
     shared = read_bucket(target, task.folder, SHARED)
+    bucket = read_bucket(target, task.folder, task.bucket)
+    checks = _checks(per_partition=True)
     found: list[Judged] = []
-    for events in split_by_partition(read_bucket(target, task.folder, task.bucket)).values():
-        for check in _checks(per_partition=True):
+    for events in split_by_partition(bucket).values():
+        for check in checks:
             result = check.run([event for event in events if event.action in check.reads])
             evidence = _surroundings(result, [*shared, *events], task)
             found.append(Judged(folder=task.folder, result=result, evidence=evidence))
-    for check in _checks(per_partition=True):
-        yield _together(task.folder, check.invariant, found)
+    return Findings(
+        judged=tuple(_together(task.folder, check.invariant, found) for check in checks),
+        leadership=Leadership(
+            tenures=tenures_of(task.folder, bucket),
+            writes=writes_of(task.folder, bucket, task.span_ns),
+        ),
+    )
 
 
-def _across(task: JudgeTask, target: Path) -> Iterator[Judged]:
+def _across(task: JudgeTask, target: Path) -> Findings:
     checks = _checks(per_partition=False)
     events = _read_all(task, target, frozenset[str]().union(*(check.reads for check in checks)))
+    judged = []
     for check in checks:
         result = check.run([event for event in events if event.action in check.reads])
         around = _read_all(task, target, None) if result.violations else []
         evidence = _surroundings(result, around, task)
-        yield Judged(folder=task.folder, result=result, evidence=evidence)
+        judged.append(Judged(folder=task.folder, result=result, evidence=evidence))
+    shared = shared_rows(task.folder, read_bucket(target, task.folder, SHARED))
+    return Findings(judged=tuple(judged), leadership=Leadership(shared=shared))
 
 
 def _checks(*, per_partition: bool) -> list[Check]:
@@ -135,7 +159,7 @@ def _surroundings(
         if (partition := partition_of_event(event)) is None
         or (partition.topic, partition.partition) == (first.topic, first.partition)
     ]
-    return gather(first, display_order(about), task.start_ns)
+    return gather(first, display_order(about), task.span_ns[0])
 
 
 def _together(folder: int, invariant: Invariant, found: Iterable[Judged]) -> Judged:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from conformance.verdict import Verdict
-from reports.aggregates import Analysis, FailoverReport
-from reports.analyse import conclude, folder_report, span_of
+from reports.aggregates import Analysis
+from reports.analyse import conclude, failover_report, folder_report, span_of
+from reports.budgets import load_budgets
 from reports.folders import trace_folders
 from reports.ingest import FileTask, bucket_count, convert_file
+from reports.timelines import timelines
 from reports.violations import combine, judge_task, judge_tasks
 from tests.reports.stories import Story
 
@@ -19,7 +20,7 @@ def save_all(run: Path, stories: Mapping[str, Story]) -> Path:
 
 
 def analysed(run: Path, scratch: Path) -> Analysis:
-    """As `analyse`, without the timelines and latencies, which Spark SQL computes."""
+    """As `analyse`."""
     folders = trace_folders(run)
     health = tuple(
         convert_file(
@@ -30,13 +31,12 @@ def analysed(run: Path, scratch: Path) -> Analysis:
         for file in folder.files
     )
     spans = {index: span_of(index, health) for index in range(len(folders))}
-    tasks = judge_tasks(scratch, {index: span[0] for index, span in spans.items()})
-    judged = combine([part for task in tasks for part in judge_task(task, scratch)])
+    findings = combine([judge_task(task, scratch) for task in judge_tasks(scratch, spans)])
     reports = tuple(
-        folder_report(index, folder.name, health, judged, spans[index])
+        folder_report(index, folder.name, health, findings.judged, spans[index])
         for index, folder in enumerate(folders)
     )
-    failover = FailoverReport(
-        verdict=Verdict.PASS, observed=0, complete=0, latencies=(), failovers=(), left_out=0
-    )
-    return conclude(reports, health, judged, failover, ())
+    failover = failover_report(findings.leadership, reports, load_budgets())
+    starts = {index: span[0] for index, span in spans.items()}
+    pictures = timelines(reports, starts, findings.leadership)
+    return conclude(reports, health, findings.judged, failover, pictures)

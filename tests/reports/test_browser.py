@@ -1,0 +1,70 @@
+"""A person opens the report: it is drawn, fits the window, and the browser has no complaint."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.reports.browser import Browser, colours_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.spark]
+
+HEADLINES = {
+    "passing_run": "Every check held, on every run, within every budget.",
+    "failing_run": "Acknowledged record client-1/1/1 at offset 1 is client-1/2/1 in the final "
+    "read, in chaos/truncation_loss.",
+}
+WIDTHS = (1280, 800, 390)
+LEAST_COLOURS = 40
+"""A page of text, badges and bars has hundreds; an empty or broken one a handful."""
+
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+HIDDEN_PICTURES = """
+[...document.querySelectorAll("svg")].filter(s => !s.closest("details")
+  && (s.getBoundingClientRect().width < 40 || s.getBoundingClientRect().height < 10)).length
+"""
+SPILLING_WORDS = """
+[...document.querySelectorAll("svg.picture")].flatMap(s => [...s.querySelectorAll("text")]
+  .filter(t => t.getBoundingClientRect().right > s.getBoundingClientRect().right + 1)
+  .map(t => t.textContent))
+"""
+
+
+@pytest.mark.parametrize("run", ["passing_run", "failing_run"])
+def test_the_report_is_drawn_and_fits(
+    run: str, browser: Browser, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    folder: Path = request.getfixturevalue(run)
+    for width in WIDTHS:
+        browser.open(folder / "report.html", width)
+
+        assert browser.evaluate("document.getElementById('verdict').textContent") == HEADLINES[run]
+        assert browser.evaluate(OVERFLOW) == 0, width
+        assert browser.evaluate(HIDDEN_PICTURES) == 0
+        assert browser.evaluate(SPILLING_WORDS) == []
+        picture = browser.screenshot(0.25)
+        (tmp_path / f"{run}-{width}.png").write_bytes(picture)
+        assert colours_of(picture) > LEAST_COLOURS
+
+    assert browser.complaints == []
+
+
+def test_the_dark_page_is_dark(browser: Browser, failing_run: Path) -> None:
+    colour = "getComputedStyle(document.body).backgroundColor"
+    browser.open(failing_run / "report.html", 1280, scheme="light")
+    light = browser.evaluate(colour)
+    browser.open(failing_run / "report.html", 1280, scheme="dark")
+    dark = browser.evaluate(colour)
+
+    assert light != dark
+    assert sum(int(part) for part in dark.strip("rgb()").split(",")) < 100
+    assert browser.complaints == []
+
+
+def test_what_the_policy_forbids_would_be_seen(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    policy = "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'\">"
+    page.write_text(f"<!doctype html>{policy}<script>1</script><p>text")
+
+    browser.open(page, 800)
+
+    assert any("Content Security Policy" in complaint for complaint in browser.complaints)
