@@ -1,0 +1,42 @@
+"""A stored run that is not whole: the report is written, says so, and the exit code is 3."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ci.cli import run
+from conformance.simulate import Subject, write_trace
+
+pytestmark = pytest.mark.spark
+
+HARNESS = "trace-harness.ndjson"
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    """The traces of one simulated run."""
+    subject = Subject(target="python:impl.sim.adapter", level=2)
+    write_trace(tmp_path / "simulate" / "seed-5", subject.simulate(5))
+    return tmp_path
+
+
+def test_a_run_that_is_cut_off_and_corrupt_is_incomplete(
+    stored: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = stored / "simulate" / "seed-5"
+    whole = (folder / HARNESS).read_bytes()
+    (folder / HARNESS).write_bytes(whole[:-20])
+    with next(folder.glob("trace-broker-*.ndjson")).open("ab") as file:
+        file.write(b'{"foreign": true}\nnot JSON at all\n\x00\xff\n')
+
+    assert run(["report", str(stored), "--json"]) == 3
+
+    out, err = capsys.readouterr()
+    complaints = [line for line in err.splitlines() if line.startswith("fencepost: ")]
+    assert "Traceback" not in err
+    assert len(complaints) == 2
+    assert "lacks its RunEnded: it was cut off" in complaints[0]
+    assert "has 3 unreadable lines" in complaints[1]
+    assert json.loads(out)["figures"]["traces"] == "INCONCLUSIVE"
+    assert (stored / "report.html").stat().st_size > 1000
