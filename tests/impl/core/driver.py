@@ -188,8 +188,9 @@ class Driver:
 
     def acknowledge_commands(self) -> None:
         """Every LeaderAndIsr request so far has been answered well, also our own to ourselves."""
-        for send in [s for s in self.sent if isinstance(s.request, LeaderAndIsrRequest)]:
-            self.respond(send, LeaderAndIsrResponse())
+        for send in self.sent:  # grows: an answer may set the next request free
+            if isinstance(send.request, LeaderAndIsrRequest):
+                self.respond(send, LeaderAndIsrResponse())
 
     # ZooKeeper, as others change it
 

@@ -1,0 +1,237 @@
+"""Mutants: each breaks its rule, and none can be active by accident."""
+
+import ast
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import impl.core
+from impl.__main__ import main
+from impl.core.config import Config
+from impl.core.messages import LeaderAndIsrResponse, ProduceResponse
+from impl.core.mutants import MUTANTS, Mutant
+from impl.core.zookeeper import SetData
+from impl.shell.options import EXIT_USAGE, node_options, parse
+from spec.vocabulary import Action, ErrorCode, Invariant
+from spec.znodes import leader_and_isr_path
+from tests.impl.core.build import ME, T0, command, order, state
+from tests.impl.core.driver import Driver
+from tests.impl.core.roles import leading, obey, produce
+from tests.impl.core.test_node import live_through
+
+CORE = Path(impl.core.__file__).parent
+NODE = ["node", "--broker-id", "1", "--zookeeper", "127.0.0.1:1/x", "--data", "d"]
+NODE += ["--trace", "t", "--run-id", "r"]
+REQUIREMENT = re.compile(r"[A-Z]+-\d{3}")
+NAMES = [mutant.value for mutant in Mutant]
+
+
+# The list
+
+
+def test_every_mutant_has_exactly_one_record() -> None:
+    assert sorted(record.mutant for record in MUTANTS) == sorted(Mutant)
+
+
+def test_every_record_names_a_rule_a_requirement_and_checks() -> None:
+    for record in MUTANTS:
+        assert record.rule.endswith(".")
+        assert REQUIREMENT.fullmatch(record.requirement)
+        assert record.caught_by
+        assert record.caught_by <= set(Invariant)
+
+
+# Never by accident
+
+
+def test_no_config_has_a_mutant_unless_it_is_named() -> None:
+    assert Config(broker_id=ME).mutant is None
+    assert node_options(parse(NODE)).config.mutant is None
+
+
+@pytest.mark.parametrize("value", [*NAMES, "1", "true"])
+def test_the_environment_changes_no_config_and_no_node(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    quiet = Driver(Config(broker_id=ME))
+    live_through(quiet)
+    for name in ("MUTANT", "FENCEPOST_MUTANT", "FENCEPOST_MUTANTS", "IMPL_MUTANT", "mutant"):
+        monkeypatch.setenv(name, value)
+
+    loud = Driver(node_options(parse(NODE)).config)
+    live_through(loud)
+
+    assert loud.config == quiet.config
+    assert loud.effects == quiet.effects
+
+
+@pytest.mark.parametrize("flag", ["--mutant", "--mut", "--mutants"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_broker_process_rejects_a_mutant(
+    capsys: pytest.CaptureFixture[str], flag: str, name: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*NODE, flag, name])
+
+    assert ended.value.code == EXIT_USAGE
+    assert flag in capsys.readouterr().err
+
+
+def test_the_help_of_the_broker_process_knows_no_mutant(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["node", "--help"])
+
+    told = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert "--broker-id" in told
+    assert "mutant" not in told.lower()
+
+
+def strays(tree: ast.Module) -> list[int]:
+    """Lines that say `mutant` in code elsewhere than in `<...>config.mutant is Mutant.X`."""
+    allowed: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "impl.core.mutants":
+            allowed.update(map(id, node.names))
+        if isinstance(node, ast.Compare) and is_comparison(node):
+            allowed.update(map(id, ast.walk(node)))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            allowed.add(id(node.value))  # a docstring
+    return [
+        getattr(node, "lineno", 0)
+        for node in ast.walk(tree)
+        if id(node) not in allowed and says_mutant(node)
+    ]
+
+
+def is_comparison(node: ast.Compare) -> bool:
+    left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
+    is_identity = len(node.ops) == 1 and isinstance(node.ops[0], ast.Is)
+    named = right.removeprefix("Mutant.") in Mutant.__members__
+    return is_identity and named and left in ("self._config.mutant", "self.config.mutant")
+
+
+def says_mutant(node: ast.AST) -> bool:
+    spelled = [getattr(node, name, None) for name in ("id", "attr", "arg", "name", "value")]
+    return any(isinstance(word, str) and "mutant" in word.lower() for word in spelled)
+
+
+def test_the_core_says_mutant_only_where_it_compares() -> None:
+    modules = [p for p in sorted(CORE.glob("*.py")) if p.name not in ("mutants.py", "config.py")]
+    found = {p.name: strays(ast.parse(p.read_text())) for p in modules}
+
+    assert len(modules) > 15
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mutant = Mutant.NO_STEP_DOWN",
+        "Config(broker_id=1, mutant=m)",
+        "if config.mutant: pass",
+        "if self._config.mutant is not None: pass",
+        "if self._config.mutant is other: pass",
+        "getattr(self, name).mutant",
+        "getattr(config, 'mutant')",
+        "level = os.environ['FENCEPOST_MUTANT']",
+    ],
+)
+def test_another_use_of_the_word_is_seen(line: str) -> None:
+    assert 1 in strays(ast.parse(line))
+
+
+def test_a_docstring_may_tell_of_mutants() -> None:
+    assert strays(ast.parse('def f() -> None:\n    """A mutant\'s wrong rule."""')) == []
+
+
+def test_the_config_declares_the_mutant_once_and_reads_nothing() -> None:
+    tree = ast.parse((CORE / "config.py").read_text())
+    fields = [n for n in ast.walk(tree) if isinstance(n, ast.AnnAssign) and says_mutant(n.target)]
+
+    (field,) = fields
+    assert isinstance(field.value, ast.Constant)
+    assert field.value.value is None
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    assert {ast.unparse(call.func) for call in calls} == {"dataclass", "min"}
+
+
+# Each rule, with and without its mutant
+
+
+def led(mutant: Mutant | None, isr: tuple[int, ...] = (1, 2, 3)) -> Driver:
+    return leading(Driver(Config(broker_id=ME, mutant=mutant)), isr=isr)
+
+
+def expected_version(mutant: Mutant | None) -> int:
+    driver = led(mutant)
+    driver.tick(2001)
+    ops = (op for effect in driver.writes for op in effect.ops)
+    (write,) = [op for op in ops if op.path == leader_and_isr_path(T0)]
+    assert isinstance(write, SetData)
+    return write.expected_version
+
+
+def steps_down(mutant: Mutant | None) -> bool:
+    driver = led(mutant)
+    driver.put_state(T0, state(2, 2, (2, 3)))
+    driver.tick(2001)
+    refused = driver.deliver(produce("a", acks=1), ProduceResponse).error_code
+    return refused is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def waits_for_followers(mutant: Mutant | None) -> bool:
+    driver = led(mutant)
+    return not driver.is_answered(driver.ask(produce("a")))
+
+
+def refuses_older_controllers(mutant: Mutant | None) -> bool:
+    driver = led(mutant)
+    obey(driver, command(1, 2), epoch=5)
+    response = driver.deliver(order(command(2, 3), epoch=4), LeaderAndIsrResponse)
+    return response.error_code is ErrorCode.STALE_CONTROLLER_EPOCH
+
+
+def high_watermark_alone(mutant: Mutant | None) -> int:
+    driver = led(mutant)
+    driver.ask(produce("a", acks=1))
+    return driver.replica(T0).high_watermark
+
+
+def epoch_after_election(mutant: Mutant | None) -> int:
+    driver = Driver(Config(broker_id=ME, mutant=mutant))
+    driver.register(2)
+    driver.start()
+    driver.create_topic("t", (2, 1))
+    driver.unregister(2)
+    assert driver.took(Action.ELECT_LEADER)
+    return driver.state(T0).leader_epoch
+
+
+@pytest.mark.parametrize(
+    ("mutant", "observe", "right", "wrong"),
+    [
+        (Mutant.NO_ZNODE_VERSION_CHECK, expected_version, 0, -1),
+        (Mutant.NO_STEP_DOWN, steps_down, True, False),
+        (Mutant.ACKNOWLEDGE_BEFORE_REPLICATION, waits_for_followers, True, False),
+        (Mutant.ACCEPT_OLDER_CONTROLLER_EPOCH, refuses_older_controllers, True, False),
+        (Mutant.HIGH_WATERMARK_FROM_LEADER_ALONE, high_watermark_alone, 0, 1),
+        (Mutant.LEADER_EPOCH_NOT_RAISED, epoch_after_election, 1, 0),
+    ],
+)
+def test_a_mutant_breaks_its_rule_and_nothing_else_does(
+    mutant: Mutant, observe: Callable[[Mutant | None], int], right: int, wrong: int
+) -> None:
+    assert observe(None) == right
+    assert observe(mutant) == wrong
+
+
+def test_every_mutant_is_shown_to_break_its_rule() -> None:
+    marks = test_a_mutant_breaks_its_rule_and_nothing_else_does.pytestmark  # type: ignore[attr-defined]
+    cases = marks[0].args[1]
+
+    assert sorted(case[0] for case in cases) == sorted(Mutant)
