@@ -9,10 +9,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from spec.vocabulary import ProtocolLevel
+
 REFERENCE_COMMAND = f"{shlex.quote(sys.executable)} -m impl node"
 """The implementation that comes with Fencepost; known here as a command line only."""
 
-LEVELS = (0, 1, 2)
+LEVELS = tuple(level.value for level in ProtocolLevel)
 
 
 class UsageError(ValueError):

@@ -17,6 +17,7 @@ from time import monotonic
 
 from conformance.adapter import ClusterSettings, Folders, UsageError
 from conformance.checks.completeness import trace_health
+from conformance.checks.log_history import FINAL_READER
 from conformance.checks.registry import CHECKS, run_checks
 from conformance.cluster import Cluster, ClusterError, running_cluster, zookeeper_for
 from conformance.recorder import LamportClock, Recorder
@@ -31,7 +32,7 @@ from conformance.scenario import (
     Stage,
 )
 from conformance.verdict import CheckResult, Verdict, worst
-from conformance.workload import FINAL_READER, NotConvergedError, Session, Workload, read_everything
+from conformance.workload import NotConvergedError, Session, Workload, read_everything
 from fault_injection.engine import FaultEngine
 from fault_injection.ledger import Ledger
 from fault_injection.progress import PhaseChange

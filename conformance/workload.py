@@ -18,9 +18,6 @@ from conformance.recorder import LamportClock, Recorder
 from spec.vocabulary import ErrorCode
 from spec.znodes import TopicPartition
 
-FINAL_READER = "client-final"
-"""The node whose fetches the checks take as the final state of a log."""
-
 ATTEMPTS_MAX = 5
 PACE_S = 0.01
 BACK_OFF_S = 0.03

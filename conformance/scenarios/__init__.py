@@ -2,13 +2,14 @@
 
 from conformance.adapter import UsageError
 from conformance.scenario import Scenario
-from conformance.scenarios import broker_faults, rpc_faults, truncation_loss
+from conformance.scenarios import broker_faults, rpc_faults, stale_command, truncation_loss
 
 SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
     for scenario in (
         *broker_faults.SCENARIOS,
         rpc_faults.SCENARIO,
+        stale_command.SCENARIO,
         truncation_loss.SCENARIO,
         broker_faults.RANDOM,
     )

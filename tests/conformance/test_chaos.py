@@ -40,6 +40,7 @@ def test_issue_scenarios_are_there_and_described() -> None:
         "controller_kill",
         "controller_pause",
         "rpc_faults",
+        "stale_command",
         "truncation_loss",
         "random",
     ]

@@ -1,0 +1,56 @@
+"""A command that its controller sent and no longer stands for arrives after its successor's."""
+
+from conformance.cluster import ClusterError
+from conformance.scenario import Scenario, Stage
+from fault_injection.faults import ExpireSession, HoldRequest, broker
+from spec.trace import TraceEvent
+from spec.vocabulary import Action
+
+STEP_S = 15.0
+WHOLE_RUN_MS = 120_000
+"""The rule ends with the scenario, not by time."""
+
+
+def _play(stage: Stage) -> None:
+    """Hold a command, depose its controller, wait until the successor is obeyed, let it go."""
+    controller = stage.cluster.controller()
+    assert controller is not None
+    victim, late = stage.others(controller)
+    hold = HoldRequest(
+        method="LeaderAndIsr",
+        sender=broker(controller),
+        receiver=broker(late),
+        for_ms=WHOLE_RUN_MS,
+    )
+    held = stage.engine.inject("hold-command", hold)
+    stage.engine.heal(stage.engine.inject("expire-victim", ExpireSession(target=broker(victim))))
+    stage.engine.await_active(held)
+    _depose(stage, controller, late)
+    stage.engine.heal(held)
+
+
+def _depose(stage: Stage, controller: int, late: int) -> None:
+    """The session of the controller has ended, and `late` has obeyed what followed from it."""
+    led = [p for p in stage.partitions if stage.cluster.leader_of(p) == controller]
+    before = stage.cluster.state_of(led[0]) if led else None
+    if before is None:
+        raise ClusterError(f"the controller, broker {controller}, leads nothing that it could lose")
+
+    def follows_from_it(event: TraceEvent) -> bool:
+        return (
+            event.action in (Action.BECOME_LEADER, Action.BECOME_FOLLOWER)
+            and (event.topic, event.partition) == (led[0].topic, led[0].partition)
+            and (event.leader_epoch or 0) > before.leader_epoch
+        )
+
+    expiry = ExpireSession(target=broker(controller))
+    stage.engine.heal(stage.engine.inject("expire-controller", expiry))
+    stage.await_event(late, follows_from_it, STEP_S, f"the next command to broker {late}")
+
+
+SCENARIO = Scenario(
+    name="stale_command",
+    sentence="A deposed controller's command arrives after its successor's and changes nothing.",
+    requirements=("CMD-002", "CTL-006", "CTL-007", "CTL-013"),
+    play=_play,
+)
