@@ -1,0 +1,77 @@
+"""Small simulated runs for the tests of the simulator."""
+
+from functools import cache
+
+from conformance.checks.registry import run_checks
+from conformance.verdict import Verdict
+from fault_injection.faults import Fault
+from fault_injection.schedule import Schedule, TimedFault
+from impl.sim.adapter import simulate
+from impl.sim.clients import TopicCreator
+from impl.sim.cluster import Cluster
+from impl.sim.injector import Injector
+from impl.sim.options import Options
+from spec.trace import Kind, Phase, TraceEvent, encode_all
+from spec.vocabulary import Invariant, ProtocolLevel
+from spec.znodes import TopicPartition
+
+T0 = TopicPartition("t", 0)
+CONVERGES_MS = 8_000
+
+
+def calm(*faults: tuple[int, Fault], seed: int = 7) -> Options:
+    """A run without weather; `faults` are (at_ms, fault)."""
+    timed = tuple(
+        TimedFault(fault_id=f"f{number}", at_ms=at_ms, fault=fault)
+        for number, (at_ms, fault) in enumerate(faults)
+    )
+    return Options(
+        seed=seed,
+        level=ProtocolLevel.LEADER_EPOCH,
+        schedule=Schedule(seed=seed, faults=timed),
+    )
+
+
+def topic(cluster: Cluster, partitions: int = 1) -> None:
+    """The topic `t` is being created."""
+    TopicCreator(cluster, "t", partitions).create()
+
+
+def settled(cluster: Cluster) -> bool:
+    """Let the cluster come to rest; true when it did in time."""
+    limit_ms = cluster.scheduler.now_ms + CONVERGES_MS
+    return cluster.scheduler.run_until(limit_ms, cluster.is_converged)
+
+
+def inject(cluster: Cluster) -> Injector:
+    """The faults of the cluster's options are planned from now on."""
+    injector = Injector(cluster, cluster.recorder.node("harness"))
+    injector.plan(cluster.scheduler.now_ms)
+    return injector
+
+
+def run_for(cluster: Cluster, milliseconds: int) -> None:
+    """Virtual time has passed."""
+    cluster.scheduler.run_until(cluster.scheduler.now_ms + milliseconds)
+
+
+def phases(cluster: Cluster, fault_id: str = "f0") -> list[Phase]:
+    """The phases of a fault as the trace tells them."""
+    lines = (e for e in cluster.recorder.events if e.kind is Kind.FAULT and e.fault_id == fault_id)
+    return [event.phase for event in lines if event.phase is not None]
+
+
+def violated(events: list[TraceEvent]) -> set[Invariant]:
+    """The invariants that the checks found broken."""
+    return {r.invariant for r in run_checks(events) if r.verdict is Verdict.FAIL}
+
+
+def trace_bytes(seed: int, level: int, mutant: str | None) -> bytes:
+    """The whole trace of a run, as a file would hold it."""
+    return b"".join(encode_all(simulate(seed, level=level, mutant=mutant)))
+
+
+@cache
+def quiet_run(seed: int) -> tuple[TraceEvent, ...]:
+    """The run of a seed at the highest level; it is played once."""
+    return tuple(simulate(seed, level=ProtocolLevel.LEADER_EPOCH))

@@ -1,0 +1,201 @@
+"""Whole runs: convergence, determinism, and what the checks say about each level and mutant."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+import impl
+from impl.core.mutants import MUTANTS, Mutant, MutantRecord
+from impl.sim.adapter import mutants, simulate
+from impl.sim.cluster import Cluster
+from impl.sim.options import swarm
+from impl.sim.run import run
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import BrokerId, Invariant, ProtocolLevel
+from tests.impl.sim.build import calm, quiet_run, settled, topic, trace_bytes, violated
+
+ROOT = Path(impl.__file__).parent.parent
+SEEDS = range(25)
+LEVEL_0_SEEDS = range(40, 340)
+MUTANT_SEEDS = range(150)
+SAME = [(4, 2, None), (24, 2, None), (48, 0, None), (7, 0, None), (2, 2, "no_step_down")]
+IN_SUBPROCESS = """
+import hashlib, sys
+from impl.sim.adapter import simulate
+from spec.trace import encode_all
+for case in sys.argv[1:]:
+    seed, level, mutant = case.split(",")
+    events = simulate(int(seed), level=int(level), mutant=mutant or None)
+    print(hashlib.sha256(b"".join(encode_all(events))).hexdigest())
+"""
+
+
+# Convergence
+
+
+def test_a_calm_cluster_converges_and_a_hurt_one_has_not() -> None:
+    cluster = Cluster(calm(), "run")
+    assert not cluster.is_converged()
+    topic(cluster)
+    assert settled(cluster)
+
+    cluster.processes[BrokerId(2)].pause()
+    assert not cluster.is_converged()
+    cluster.processes[BrokerId(2)].resume()
+    assert settled(cluster)
+    cluster.processes[BrokerId(2)].die()
+
+    assert not cluster.is_converged()
+
+
+def detail_of(events: Iterable[TraceEvent], action: str) -> dict[str, object]:
+    (event,) = (event for event in events if event.action == action)
+    detail = json.loads(event.detail or "")
+    assert isinstance(detail, dict)
+    return detail
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_at_level_2_a_run_converges_and_breaks_nothing(seed: int) -> None:
+    events = quiet_run(seed)
+
+    assert violated(list(events)) == set()
+    assert events[-1].action == "RunEnded"
+    assert detail_of(events, "RunEnded") == {"converged": True, "final_read": True}
+
+
+def test_runs_differ_in_kind_and_do_something() -> None:
+    runs = [quiet_run(seed) for seed in SEEDS]
+
+    assert len({swarm(seed, level=ProtocolLevel.LEADER_EPOCH).weather for seed in SEEDS}) > 5
+    assert len({e.fault for events in runs for e in events if e.kind is Kind.FAULT}) == 7
+    acknowledged = [sum(e.action == "Produce" and e.outcome == "ok" for e in r) for r in runs]
+    assert min(acknowledged) > 0
+
+
+def test_a_trace_has_no_gap_in_any_nodes_sequence() -> None:
+    for seed in islice(SEEDS, 5):
+        numbered: dict[tuple[str, int], list[int]] = {}
+        for event in quiet_run(seed):
+            numbered.setdefault((event.node, event.incarnation), []).append(event.seq)
+        assert all(seqs == list(range(len(seqs))) for seqs in numbered.values())
+
+
+def test_every_operation_is_invoked_before_it_completes() -> None:
+    events = quiet_run(3)
+    open_: dict[tuple[str, int, int | None], int] = {}
+    completed = 0
+    for event in events:
+        key = event.node, event.incarnation, event.op_id
+        if event.kind is Kind.INVOKE:
+            assert key not in open_
+            open_[key] = event.mono_ns
+        elif event.kind is Kind.COMPLETE:
+            assert event.inv_ns == open_.pop(key)
+            assert event.mono_ns > event.inv_ns
+            completed += 1
+    assert completed > 100
+
+
+# Determinism
+
+
+@pytest.mark.parametrize(("seed", "level", "mutant"), SAME)
+def test_a_seed_gives_the_same_bytes_twice(seed: int, level: int, mutant: str | None) -> None:
+    assert trace_bytes(seed, level, mutant) == trace_bytes(seed, level, mutant)
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "12345"])
+def test_a_seed_gives_the_same_bytes_in_another_process(hash_seed: str) -> None:
+    here = [hashlib.sha256(trace_bytes(*case)).hexdigest() for case in SAME]
+    cases = [f"{seed},{level},{mutant or ''}" for seed, level, mutant in SAME]
+
+    there = subprocess.run(
+        [sys.executable, "-c", IN_SUBPROCESS, *cases],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert there.stdout.split() == here
+
+
+def test_other_seeds_levels_and_mutants_give_other_bytes() -> None:
+    cases = [(4, 2, None), (5, 2, None), (4, 0, None), (4, 2, "acknowledge_before_replication")]
+
+    assert len({trace_bytes(*case) for case in cases}) == len(cases)
+
+
+def test_a_run_is_a_function_of_its_options() -> None:
+    options = swarm(5, level=ProtocolLevel.LEADER_EPOCH)
+
+    assert run(options, "sim-5-level-2") == list(quiet_run(5))
+
+
+# What the checks find
+
+
+def test_at_level_0_the_simulator_finds_a_lost_record_by_itself() -> None:
+    lost = {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LINEARIZABLE_LOG}
+    finds = (seed for seed in LEVEL_0_SEEDS if lost <= violated(simulate(seed, level=0)))
+
+    seed = next(finds, None)
+
+    assert seed is not None, f"no loss in {len(LEVEL_0_SEEDS)} seeds"
+    assert violated(simulate(seed, level=2)) == set()
+
+
+@pytest.mark.parametrize("record", MUTANTS, ids=lambda record: record.mutant.value)
+def test_every_mutant_is_caught_by_a_check_that_its_record_names(record: MutantRecord) -> None:
+    found = (
+        violated(simulate(seed, level=2, mutant=record.mutant.value)) & record.caught_by
+        for seed in MUTANT_SEEDS
+    )
+
+    assert any(found), f"{record.mutant} is not caught in {len(MUTANT_SEEDS)} seeds"
+
+
+# The adapter
+
+
+def test_a_trace_tells_how_to_play_it_again() -> None:
+    plain, wrong = simulate(6, level=2), simulate(6, level=1, mutant="no_step_down")
+
+    assert detail_of(plain, "RunStarted")["reproduce"] == "fencepost simulate --seed 6 --level 2"
+    again = detail_of(wrong, "RunStarted")
+    assert again["reproduce"] == "fencepost simulate --seed 6 --level 1 --mutant no_step_down"
+    assert (again["mutant"], again["level"], again["seed"]) == ("no_step_down", 1, 6)
+    assert {event.run_id for event in wrong} == {"sim-6-level-1-no_step_down"}
+
+
+def test_the_adapter_lists_every_mutant_in_plain_values() -> None:
+    listed = mutants()
+
+    assert [entry["mutant"] for entry in listed] == [mutant.value for mutant in Mutant]
+    assert json.loads(json.dumps(listed)) == listed
+
+
+@pytest.mark.parametrize(
+    ("level", "mutant", "reason"),
+    [
+        (3, None, "level 3 is not implemented; choose one of 0, 1, 2"),
+        (-1, None, "level -1 is not implemented"),
+        (2, "nobody", "unknown mutant 'nobody'; choose one of no_znode_version_check, "),
+        (2, "", "unknown mutant ''"),
+    ],
+)
+def test_unknown_levels_and_mutants_get_one_sentence(
+    level: int, mutant: str | None, reason: str
+) -> None:
+    with pytest.raises(ValueError, match=reason):
+        simulate(1, level=level, mutant=mutant)

@@ -1,0 +1,228 @@
+"""A broker's connection to the simulated ZooKeeper: order, unknown outcomes, late arrivals."""
+
+from random import Random
+
+import pytest
+
+from impl.core.effects import ListChildren, ReadZnodes, WriteZnodes
+from impl.core.events import (
+    ChildrenListed,
+    SessionEstablished,
+    SessionLost,
+    SessionReconnected,
+    SessionSuspended,
+    WatchFired,
+    ZnodesRead,
+    ZnodesWritten,
+    ZooKeeperEvent,
+)
+from impl.core.zookeeper import Create, Unknown, Written
+from impl.sim.scheduler import Scheduler
+from impl.sim.zookeeper import SimZooKeeper
+from impl.sim.zookeeper_client import ZkClient
+from spec.znodes import BROKER_IDS, PERSISTENT_PATHS
+
+TIMEOUT_MS = 600
+SEEDS = 20
+PATH = f"{BROKER_IDS}/1"
+
+
+class Line:
+    """One client, its server, and all that was delivered, in order."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self.heard: list[ZooKeeperEvent] = []
+        self.scheduler = Scheduler()
+        self.server = SimZooKeeper(
+            now_ms=lambda: self.scheduler.now_ms,
+            on_watch=lambda _, event: self.client.on_watch(event),
+            on_session_end=lambda _: self.client.on_session_end(),
+        )
+        self.server.ensure(PERSISTENT_PATHS)
+        self.client = ZkClient(
+            scheduler=self.scheduler,
+            server=self.server,
+            random=Random(seed),
+            timeout_ms=TIMEOUT_MS,
+            gate=lambda callback: callback(),
+            deliver=self.heard.append,
+        )
+        self.client.start()
+        self.run(10)
+        assert isinstance(self.heard.pop(), SessionEstablished)
+
+    def run(self, milliseconds: int) -> None:
+        self.scheduler.run_until(self.scheduler.now_ms + milliseconds)
+
+    def run_until_created(self) -> None:
+        self.scheduler.run_until(self.scheduler.now_ms + 20, lambda: self.is_created)
+
+    def create(self, op_id: int = 1) -> None:
+        op = Create(path=PATH, data=b"x", ephemeral=True)
+        self.client.perform(WriteZnodes(op_id=op_id, ops=(op,)))
+
+    @property
+    def is_created(self) -> bool:
+        return self.server.peek(PATH).stat is not None
+
+
+def test_answers_come_in_the_order_of_the_questions() -> None:
+    line = Line()
+    line.create(1)
+    for op_id in range(2, 30):
+        line.client.perform(ReadZnodes(op_id=op_id, paths=(PATH,)))
+    assert line.heard == []
+
+    line.run(100)
+
+    assert [e.op_id for e in line.heard if isinstance(e, ZnodesWritten | ZnodesRead)] == list(
+        range(1, 30)
+    )
+
+
+def test_a_watch_comes_after_the_answers_before_it() -> None:
+    line = Line()
+    line.client.perform(ListChildren(op_id=1, paths=(BROKER_IDS,), watch=True))
+    line.create(2)
+
+    line.run(100)
+
+    listed, watch, written = line.heard
+    assert isinstance(listed, ChildrenListed)
+    assert watch == WatchFired(path=BROKER_IDS, children=True)
+    assert isinstance(written, ZnodesWritten)
+
+
+def test_without_a_connection_every_answer_is_unknown() -> None:
+    line = Line()
+    line.client.break_connection()
+    line.heard.clear()
+    line.create(1)
+    line.client.perform(ReadZnodes(op_id=2, paths=(PATH,)))
+    line.client.perform(ListChildren(op_id=3, paths=(BROKER_IDS,)))
+
+    line.run(5)
+
+    assert line.heard == [
+        ZnodesWritten(op_id=1, result=Unknown()),
+        ZnodesRead(op_id=2, znodes=None),
+        ChildrenListed(op_id=3, children=None),
+    ]
+    assert not line.is_created
+
+
+def test_what_was_in_flight_is_answered_unknown_before_the_suspension() -> None:
+    line = Line()
+    line.create(1)
+    line.client.perform(ReadZnodes(op_id=2, paths=(PATH,)))
+
+    line.client.break_connection()
+
+    assert line.heard == [
+        ZnodesWritten(op_id=1, result=Unknown()),
+        ZnodesRead(op_id=2, znodes=None),
+        SessionSuspended(),
+    ]
+
+
+def break_in_flight(seed: int) -> Line:
+    """A write is on its way when the connection breaks."""
+    line = Line(seed)
+    line.create(1)
+    line.client.break_connection()
+    assert not line.is_created
+    line.run(400)
+    return line
+
+
+def test_a_lost_write_may_or_may_not_be_applied_afterwards() -> None:
+    applied = {break_in_flight(seed).is_created for seed in range(SEEDS)}
+
+    assert applied == {True, False}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_unknown_write_is_never_answered_again(seed: int) -> None:
+    line = break_in_flight(seed)
+
+    written = [e for e in line.heard if isinstance(e, ZnodesWritten)]
+
+    assert written == [ZnodesWritten(op_id=1, result=Unknown())]
+
+
+def test_a_reply_that_was_lost_on_the_way_back_is_unknown_too() -> None:
+    found = 0
+    for seed in range(SEEDS):
+        line = Line(seed)
+        line.create(1)
+        line.run_until_created()
+        if not line.heard:
+            line.client.break_connection()
+            line.run(400)
+            assert line.heard[0] == ZnodesWritten(op_id=1, result=Unknown())
+            assert line.is_created
+            found += 1
+    assert found
+
+
+def test_within_its_timeout_a_session_outlives_its_connection() -> None:
+    line = Line()
+    session_id = line.client.session_id
+    line.create()
+    line.run(20)
+    line.heard.clear()
+
+    line.client.break_connection()
+    line.run(300)
+
+    assert line.heard == [SessionSuspended(), SessionReconnected(session_id=session_id)]
+    assert line.is_created
+
+
+def test_a_session_that_the_server_ended_is_lost_and_another_one_opened() -> None:
+    line = Line()
+    old = line.client.session_id
+    line.create()
+    line.run(20)
+    line.heard.clear()
+
+    line.server.end_session(old)
+    assert not line.is_created
+    line.run(300)
+
+    suspended, lost, established = line.heard
+    assert (suspended, lost) == (SessionSuspended(), SessionLost())
+    assert isinstance(established, SessionEstablished)
+    assert established.session_id == line.client.session_id != old
+
+
+def test_heartbeats_keep_an_idle_session() -> None:
+    line = Line()
+    for _ in range(40):
+        line.run(100)
+        line.server.end_silent_sessions()
+
+    assert line.server.touch(line.client.session_id)
+
+
+def test_a_closed_client_falls_silent() -> None:
+    line = Line()
+    session_id = line.client.session_id
+
+    line.client.close()
+    line.run(TIMEOUT_MS + 100)
+    line.server.end_silent_sessions()
+
+    assert not line.server.touch(session_id)
+    assert line.heard == []
+
+
+def test_an_answered_write_is_applied() -> None:
+    line = Line()
+    line.create()
+    line.run(20)
+
+    (written,) = line.heard
+    assert isinstance(written, ZnodesWritten)
+    assert isinstance(written.result, Written)
+    assert line.is_created
