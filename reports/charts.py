@@ -10,7 +10,7 @@ from reports.tenures import BINS
 from reports.timelines import FaultSpan, LeaderBar, PartitionLane, Timeline
 from reports.words import milliseconds
 
-LEFT = 150.0
+LEFT = 176.0
 WIDTH = 1080.0
 PLOT = WIDTH - LEFT - 12
 FAULT_HEIGHT = 18.0
@@ -122,10 +122,14 @@ def _lane(
 
 def _bar(bar: LeaderBar, faults: Sequence[FaultSpan], scale: _Scale, top: float) -> list[Markup]:
     """Solid while the leader could lead, dashed while it was killed or stopped."""
-    x, end = scale.x(bar.start_ns), scale.x(bar.end_ns)
-    drawn = [svg.line((x, top + 9), (end, top + 9), "leaderless")]
-    for start_ns, stop_ns in _alive(bar, faults):
+    drawn, reached_ns = [], bar.start_ns
+    for start_ns, stop_ns in [*_alive(bar, faults), (bar.end_ns, bar.end_ns)]:
         left, right = scale.x(start_ns), scale.x(stop_ns)
+        if start_ns > reached_ns:
+            drawn.append(svg.line((scale.x(reached_ns), top + 9), (left, top + 9), "leaderless"))
+        reached_ns = stop_ns
+        if stop_ns == start_ns:
+            continue
         drawn.append(svg.box((left, top), (right - left, 18), f"bar {colour(bar.leader)}"))
         words = _bar_words(bar, right - left)
         if words:

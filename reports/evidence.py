@@ -173,7 +173,7 @@ def _steps(
     for index, event in chosen:
         steps.append(
             Step(
-                node=event.node if event.kind is not Kind.FAULT else event.target or event.node,
+                node=_lane_of(event),
                 action=_step_action(event),
                 at_ns=max(0, event.mono_ns - start_ns),
                 text=describe(event),
@@ -184,6 +184,13 @@ def _steps(
         )
         previous = index
     return tuple(steps)
+
+
+def _lane_of(event: TraceEvent) -> str:
+    """Where a diagram shows `event`: a fault at its victim, whatever the harness called it."""
+    if event.kind is Kind.FAULT and event.broker_id is not None:
+        return f"broker-{event.broker_id}"
+    return event.node
 
 
 def _step_action(event: TraceEvent) -> str:
@@ -228,6 +235,8 @@ _TOLD = {
     "Fetch": ("offset", "values", "high_watermark", "leader_epoch"),
     "ServeFetch": ("peer", "offset"),
     "DetectBrokerChange": ("live_brokers",),
+    "WriteLeaderAndIsr": ("expected_version", "znode_version"),
+    "ReadLeaderAndIsr": ("znode_version",),
 }
 """What a diagram tells of an action; of any other, whichever of `_OTHERWISE` it carries."""
 

@@ -49,8 +49,9 @@ def count(number: int, noun: str) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """`0.4 ms`, `87 ms`, `1,517 ms`."""
-    return f"{value:,.0f} ms" if value >= 10 else f"{value:,.1f} ms"
+    """`0.04 ms`, `3.6 ms`, `1,517 ms`."""
+    digits = 0 if value >= 10 else 1 if value >= 1 else 2
+    return f"{value:,.{digits}f} ms"
 
 
 def seconds(value: float | None) -> str:

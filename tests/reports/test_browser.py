@@ -24,7 +24,8 @@ HIDDEN_PICTURES = """
 """
 SPILLING_WORDS = """
 [...document.querySelectorAll("svg.picture")].flatMap(s => [...s.querySelectorAll("text")]
-  .filter(t => t.getBoundingClientRect().right > s.getBoundingClientRect().right + 1)
+  .filter(t => t.getBoundingClientRect().right > s.getBoundingClientRect().right + 1
+    || t.getBoundingClientRect().left < s.getBoundingClientRect().left - 1)
   .map(t => t.textContent))
 """
 
