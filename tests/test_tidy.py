@@ -28,7 +28,6 @@ ONLY_IN = {
     "kazoo": ("impl/shell/zookeeper.py", "fault_injection/zookeeper_client.py"),
     "grpc": (
         "impl/shell/rpc.py",
-        "impl/shell/interceptor.py",
         "conformance/client.py",
         "fault_injection/rpc_rules.py",
     ),

@@ -1,0 +1,62 @@
+"""The documents speak of what is there, and show every command."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from ci.cli import app
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci", "tests")
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *(path for room in ROOMS for path in (ROOT / room).glob("*.md"))]
+)
+PATH = re.compile(rf"`((?:{'|'.join(ROOMS)}|\.ci)/[\w./-]*)`")
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)\)")
+MADE_BY_A_RUN = "reports/runs"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_path_in_a_document_exists(document: Path) -> None:
+    text = document.read_text()
+    named = [ROOT / path for path in PATH.findall(text) if not path.startswith(MADE_BY_A_RUN)]
+    linked = [document.parent / link for link in LINK.findall(text)]
+
+    assert [str(path) for path in named + linked if not path.exists()] == []
+
+
+@pytest.mark.parametrize("name", ["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"])
+def test_root_document_is_there(name: str) -> None:
+    assert len((ROOT / f"{name}.md").read_text().splitlines()) > 10
+
+
+@pytest.mark.parametrize("room", ["spec", "conformance", "fault_injection", "reports", "ci"])
+def test_room_has_a_readme(room: str) -> None:
+    assert (ROOT / room / "README.md").is_file()
+
+
+def commands() -> set[str]:
+    """Every command of `fencepost`, with its group: `gate`, `cluster up`."""
+    found = set()
+    for name, command in vars(typer.main.get_command(app))["commands"].items():
+        below = vars(command).get("commands")
+        found |= {f"{name} {inner}" for inner in below} if below else {name}
+    return found
+
+
+def test_the_readme_shows_every_command_that_starts_or_judges_something() -> None:
+    readme = (ROOT / "README.md").read_text()
+    missing = {name for name in commands() if f"fencepost {name}" not in readme}
+
+    assert missing == {"cluster status", "topics list", "topics describe"}
+
+
+def test_every_command_that_the_readme_shows_exists() -> None:
+    shown = re.findall(
+        r"^fencepost ((?:cluster |topics )?\w+)", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
+
+    assert shown
+    assert set(shown) <= commands()
