@@ -291,3 +291,22 @@ def test_a_leader_fetches_from_nobody(driver: Driver) -> None:
     driver.tick(1000)
 
     assert [send for send in driver.sent if send is not late] == []
+
+
+def test_a_second_answer_to_one_fetch_starts_no_second_fetch(driver: Driver) -> None:
+    following(driver)
+    first = driver.sent[-1]
+    fetched(driver)
+    assert len(driver.sent) == 2
+
+    response = FetchResponse(
+        broker_id=BrokerId(2),
+        leader_epoch=LeaderEpoch(1),
+        fetch_offset=Offset(0),
+        high_watermark=Offset(0),
+        records=records(1),
+    )
+    driver.respond(first, response)
+
+    assert len(driver.sent) == 2
+    assert driver.replica(T0).log_end_offset == 0

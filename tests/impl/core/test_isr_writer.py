@@ -201,3 +201,19 @@ def test_a_lost_write_may_still_come_and_only_one_of_the_two_succeeds(driver: Dr
 
     assert "BAD_VERSION" in str(late)
     assert driver.replica(T0).znode_version == 1
+
+
+def test_an_earlier_epochs_answer_does_not_settle_this_epochs_change(driver: Driver) -> None:
+    leading(driver)
+    for _ in range(2):
+        driver.plan_write(PATH, Fate.HOLD)
+    driver.tick(LAG_MS)
+    driver.put_state(T0, state(1, 2, (1, 2)))
+    obey(driver, command(1, 2, isr=(1, 2), version=1))
+    driver.tick(LAG_MS)
+    assert len(isr_writes(driver)) == 2
+
+    driver.release()
+
+    assert driver.replica(T0).isr == broker_ids(1)
+    assert len(isr_writes(driver)) == 2
