@@ -35,6 +35,9 @@ def make_run_folder(run_id: str, out: Path | None) -> Path:
         raise UsageError(f"{folder} is not a folder; name another with --out") from error
     except PermissionError as error:
         raise HarnessError(f"no permission to write {folder}; name another with --out") from error
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise HarnessError(f"{folder} cannot be made: {why}; name another with --out") from error
     return folder
 
 
