@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LINE_EVERY_S = 5.0
 """Where there is no terminal, at most one line of progress in this time."""
 
+PIPE_WIDTH = 2000
+"""Columns where nobody looks at a screen; a row is as wide as what is in it."""
+
 Advance = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what was last seen to happen."""
 
@@ -84,7 +87,7 @@ def _lines(title: str) -> Advance:
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print a table; on a pipe it is as wide as its content, so that grep finds whole rows."""
-    console = Console() if sys.stdout.isatty() else Console(width=200, highlight=False)
+    console = Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH, highlight=False)
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")

@@ -1,0 +1,146 @@
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from ci.outcomes import Outcome, of_hunt, of_models, of_seeds
+from conformance.simulate import MutantResult, SeedResult, SimulationResult
+from conformance.verdict import Verdict, Violation
+from reports.stages import Detail
+from spec.tlc.models import Model, Tier, Verdict as Found
+from spec.tlc.runner import ModelResult
+from spec.vocabulary import Invariant
+
+MODEL = Model(
+    name="small",
+    module="MCSmall",
+    config="MCSmall.cfg",
+    constants={},
+    tier=Tier.QUICK,
+    expected=Found.HOLDS,
+    invariant=None,
+    counterexample_states=None,
+    distinct_states=5,
+    budget_s=1.0,
+    hazard="H1",
+    shows="Nothing is lost.",
+)
+RESULT = ModelResult(
+    model="small",
+    verdict=Found.HOLDS,
+    violated=None,
+    states_in_counterexample=None,
+    distinct=5,
+    generated=9,
+    seconds=0.24,
+    agrees=True,
+    why="holds in all 5 states, as expected",
+)
+CAUGHT = MutantResult(
+    mutant="no_step_down",
+    rule="A deposed leader leads on.",
+    requirement="ISR-004",
+    expected=("LogMatching",),
+    seeds=3,
+    caught_by=("LogMatching",),
+)
+SEEDS = SimulationResult(
+    level=2,
+    mutant=None,
+    seeds=60,
+    verdicts={Verdict.PASS: 60},
+    premises=dict.fromkeys(Invariant, 1),
+    failing=(),
+    events=6000,
+    seconds=2.0,
+)
+
+
+def assert_readable(outcome: Outcome) -> None:
+    """The report reads the detail by the names that it knows."""
+    detail = msgspec.convert(msgspec.to_builtins(outcome.detail), Detail)
+    assert detail != Detail()
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (Found.NOT_EXHAUSTED, Verdict.INCONCLUSIVE),
+        (Found.ERROR, Verdict.ERROR),
+        (Found.VIOLATES, Verdict.FAIL),
+        (Found.HOLDS, Verdict.FAIL),
+    ],
+)
+def test_a_model_that_does_not_agree_is_never_a_pass(found: Found, verdict: Verdict) -> None:
+    result = replace(RESULT, verdict=found, agrees=False, why="differs")
+
+    assert of_models([MODEL], [result]).verdict is verdict
+
+
+def test_a_model_as_expected_passes_and_is_told_in_full() -> None:
+    outcome = of_models([MODEL], [RESULT])
+
+    assert outcome.verdict is Verdict.PASS
+    assert outcome.figures["models_as_expected"] == 1
+    assert_readable(outcome)
+
+
+def test_no_model_at_all_is_no_pass() -> None:
+    assert of_models([], []).verdict is Verdict.NOT_RUN
+
+
+def test_a_mutant_that_lives_fails_the_stage_by_name() -> None:
+    alive = replace(CAUGHT, mutant="immortal", caught_by=("LeaderInIsr",), seeds=2000)
+
+    outcome = of_hunt([CAUGHT, alive])
+
+    assert outcome.verdict is Verdict.FAIL
+    assert outcome.summary == "1 of 2 mutants caught, not immortal"
+    assert [row["seed"] for row in outcome.detail["mutants"]] == [2, None]
+    assert_readable(outcome)
+
+
+def test_quiet_seeds_pass() -> None:
+    outcome = of_seeds(SEEDS)
+
+    assert outcome.verdict is Verdict.PASS
+    assert outcome.figures["events_per_second"] == 3000
+    assert_readable(outcome)
+
+
+def test_a_check_without_a_premise_is_named() -> None:
+    idle = {**SEEDS.premises, Invariant.LOG_MATCHING: 0}
+
+    outcome = of_seeds(replace(SEEDS, premises=idle))
+
+    assert outcome.verdict is Verdict.VACUOUS
+    assert "never tried: LogMatching" in outcome.summary
+
+
+def test_a_violating_seed_says_how_to_see_it_again() -> None:
+    violation = Violation(invariant=Invariant.LOG_MATCHING, message="Offset 3 differs.")
+    failing = SeedResult(
+        seed=7, verdict=Verdict.FAIL, violations=(violation,), reproduce="fencepost simulate"
+    )
+
+    outcome = of_seeds(replace(SEEDS, failing=(failing,), verdicts={Verdict.FAIL: 1}))
+
+    assert outcome.verdict is Verdict.FAIL
+    assert outcome.detail["violations"] == [
+        {
+            "seed": 7,
+            "invariant": "LogMatching",
+            "message": "Offset 3 differs.",
+            "reproduce": "fencepost simulate",
+        }
+    ]
+    assert_readable(outcome)
+
+
+def test_the_worse_half_of_a_stage_decides() -> None:
+    half = Outcome(verdict=Verdict.PASS, summary="one", figures={"a": 1}, detail={"b": []})
+    other = Outcome(verdict=Verdict.FAIL, summary="two", figures={"c": 2})
+
+    assert half.joined(other) == Outcome(
+        verdict=Verdict.FAIL, summary="one; two", figures={"a": 1, "c": 2}, detail={"b": []}
+    )
