@@ -43,7 +43,7 @@ def _nodes(steps: Iterable[Step]) -> list[str]:
     def place(node: str) -> tuple[int, int, str]:
         kind, _, number = node.partition("-")
         rank = {"client": 0, "broker": 1, "zookeeper": 2}.get(kind, 3)
-        return rank, int(number) if number.isdigit() else 0, node
+        return rank, int(number) if number.isdecimal() else 0, node
 
     return sorted({step.node for step in steps}, key=place)[:LANES_MAX]
 
@@ -162,4 +162,4 @@ def _is_broker(step: Step) -> bool:
 
 def _colour(node: str) -> str:
     number = node.removeprefix("broker-")
-    return colour(int(number)) if node.startswith("broker-") and number.isdigit() else "other"
+    return colour(int(number)) if node.startswith("broker-") and number.isdecimal() else "other"
