@@ -8,130 +8,7 @@
 (* Sessions are worst case: a process whose session expired goes on, and its *)
 (* writes still reach ZooKeeper under a later session, so that only versions *)
 (* and epochs protect the znode, never the session.                          *)
-EXTENDS Znodes, FiniteSets, TLC
-
-CONSTANTS
-    Brokers,        \* positive numbers; all of them are assigned replicas
-    Controllers,    \* positive numbers; with one of them there is no failover
-    InitialIsr,     \* of the first leader, its smallest member, when Start is "serving"
-    Start,          \* "empty": nothing exists; "serving": the first leader serves
-    Limits,         \* how often each bounded thing may happen
-    mutants         \* rules that are broken on purpose; {} is the protocol
-
-VARIABLES
-    znodes,         \* the tree
-    controllers,    \* per controller what it knows and has in flight
-    replicas,       \* per broker what it believes about the partition
-    messages,       \* commands in flight: any may be late, overtaken or never arrive
-    budget,         \* what is left of Limits
-    breaches        \* history: acts that no rule allows
-
-metadata_vars == <<znodes, controllers, replicas, messages, budget, breaches>>
-
-LeaderAndIsrMutants ==
-    {"no_znode_version_check", "no_step_down", "accept_older_controller_epoch",
-     "leader_epoch_not_raised", "no_controller_epoch_check", "two_step_controller_election",
-     "controller_epoch_not_raised", "leader_may_leave_isr", "restart_ignores_znode",
-     "accept_older_leader_epoch", "shrink_on_election_empties_isr"}
-
-Has(mutant) == mutant \in mutants
-
-NoBroker == -1
-NoEpoch == -1
-NoVersion == -1
-
-ControllerPath == "/controller"
-ControllerEpochPath == "/controller_epoch"
-TopicPath == "/brokers/topics/t"
-StatePath == "/brokers/topics/t/0/leaderAndISR"
-BrokerPaths == [b \in Brokers |-> "/brokers/ids/" \o ToString(b)]
-BrokerPath(b) == BrokerPaths[b]
-Paths == {ControllerPath, ControllerEpochPath, TopicPath, StatePath}
-         \cup {BrokerPath(b) : b \in Brokers}
-
-(* Broker epochs are not modelled here, hence no transaction ids.            *)
-Apply(ops) == Multi(znodes, ops, 0)
-
-Registered == {b \in Brokers : Exists(znodes, BrokerPath(b))}
-State == znodes[StatePath].data
-StateVersion == znodes[StatePath].version
-CurrentControllerEpoch == znodes[ControllerEpochPath].data
-
-(* Another controller was elected since: whatever `c` does now comes late.   *)
-IsDeposed(c) ==
-    /\ Exists(znodes, ControllerPath)
-    /\ znodes[ControllerPath].ephemeral_owner # c
-
-MaximalIsr(b) ==
-    replicas[b].isr \cup (IF replicas[b].pending_isr = <<>> THEN {} ELSE replicas[b].pending_isr[1])
-
-IsLeading(b) == replicas[b].role = "leader"
-
-IsActingLeader(b) ==
-    /\ IsLeading(b)
-    /\ State.leader = b
-    /\ State.leader_epoch = replicas[b].leader_epoch
-
-Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
-
-Breach(invariant, actor, is_breached) ==
-    breaches' = breaches
-        \cup (IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {})
-
------------------------------------------------------------------------------
-(* Initial states *)
-
-StoppedReplica(role) ==
-    [role |-> role, leader |-> NoBroker, leader_epoch |-> NoEpoch, isr |-> {},
-     pending_isr |-> <<>>, is_reply_lost |-> FALSE, znode_version |-> NoVersion,
-     controller_epoch |-> 0]
-
-FirstLeader == CHOOSE b \in InitialIsr : \A other \in InitialIsr : b <= other
-FirstController == CHOOSE c \in Controllers : \A other \in Controllers : c <= other
-
-FirstState ==
-    [leader |-> FirstLeader, leader_epoch |-> 0, isr |-> InitialIsr, controller_epoch |-> 1]
-
-Persistent(data, version) ==
-    [data |-> data, version |-> version, ephemeral_owner |-> NoSession, czxid |-> 0]
-Ephemeral(owner) == [data |-> <<>>, version |-> 0, ephemeral_owner |-> owner, czxid |-> 0]
-
-IdleController ==
-    [status |-> "standing", controller_epoch |-> 0, live_brokers |-> {},
-     decision |-> <<>>, is_reply_lost |-> FALSE, to_send |-> <<>>]
-
-InitEmpty ==
-    /\ znodes = [path \in Paths |->
-                    IF path = ControllerEpochPath THEN Persistent(0, 0) ELSE Absent]
-    /\ controllers = [c \in Controllers |-> IdleController]
-    /\ replicas = [b \in Brokers |-> StoppedReplica("starting")]
-
-(* Reachable from the empty start: all brokers are registered, the first     *)
-(* controller is active, and everybody has obeyed its first command.         *)
-InitServing ==
-    /\ znodes = [path \in Paths |->
-                    CASE path = ControllerPath -> Ephemeral(FirstController)
-                      [] path = ControllerEpochPath -> Persistent(1, 1)
-                      [] path = TopicPath -> Persistent(<<>>, 0)
-                      [] path = StatePath -> Persistent(FirstState, 0)
-                      [] OTHER -> Ephemeral(CHOOSE b \in Brokers : BrokerPath(b) = path)]
-    /\ controllers = [c \in Controllers |->
-                        IF c = FirstController
-                        THEN [IdleController EXCEPT !.status = "active", !.controller_epoch = 1,
-                                                    !.live_brokers = Brokers]
-                        ELSE IdleController]
-    /\ replicas = [b \in Brokers |->
-                    [StoppedReplica("follower") EXCEPT
-                        !.role = IF b = FirstLeader THEN "leader" ELSE @,
-                        !.leader = FirstLeader, !.leader_epoch = 0,
-                        !.isr = IF b = FirstLeader THEN InitialIsr ELSE {},
-                        !.znode_version = 0, !.controller_epoch = 1]]
-
-Init ==
-    /\ IF Start = "empty" THEN InitEmpty ELSE InitServing
-    /\ messages = {}
-    /\ budget = Limits
-    /\ breaches = {}
+EXTENDS PartitionState
 
 -----------------------------------------------------------------------------
 (* Brokers come, go and are told about topics *)
@@ -197,7 +74,8 @@ ExpireSession ==
 (* The controller *)
 
 CurrentState ==
-    IF Exists(znodes, StatePath) THEN <<[state |-> State, znode_version |-> StateVersion]>> ELSE <<>>
+    IF Exists(znodes, StatePath)
+    THEN <<[state |-> State, znode_version |-> StateVersion]>> ELSE <<>>
 
 Activated(c, controller_epoch) ==
     [IdleController EXCEPT !.status = "active", !.controller_epoch = controller_epoch,
