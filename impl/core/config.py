@@ -27,6 +27,7 @@ class Config:
     """Between two high-watermark checkpoints."""
     min_insync_replicas: int = 1
     unclean_leader_election: bool = False
+    """No command line sets it yet: the trace cannot tell such an election (FAIL-002)."""
     mutant: Mutant | None = None
     """One deliberately wrong rule. Only `--mutant` of the simulator sets it."""
 

@@ -100,7 +100,6 @@ def _add_protocol(parser: Parser) -> None:
         parser.add_argument(f"--{name}-ms", type=milliseconds, default=value)
     parser.add_argument("--fetch-records-max", type=number(1, 100_000), default=200)
     parser.add_argument("--min-insync-replicas", type=number(1, 1000), default=1)
-    parser.add_argument("--unclean-leader-election", action="store_true")
 
 
 def node_options(arguments: argparse.Namespace) -> NodeOptions:
@@ -118,7 +117,6 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
             retry_ms=arguments.retry_ms,
             checkpoint_ms=arguments.checkpoint_ms,
             min_insync_replicas=arguments.min_insync_replicas,
-            unclean_leader_election=arguments.unclean_leader_election,
         ),
         zookeeper=arguments.zookeeper,
         data=arguments.data,
