@@ -1,7 +1,10 @@
 # Everything a fresh machine needs is set up in .venv by whichever target comes first.
 # Needed before: Python 3.11 or newer, make, a C library.
 
-PYTHON ?= python3
+# The first that is new enough; looked for only when .venv has to be made.
+PYTHON ?= $(or $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+  $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+  && echo $$python && break; done),python3)
 ARGS ?=
 BIN := .venv/bin
 # The checkout comes first on the path, so that a foreign package of a room's name cannot shadow it.
