@@ -391,4 +391,4 @@ def _known(number: int) -> int | None:
 
 
 def _number(text: object) -> int:
-    return int(text) if isinstance(text, str) and text.isdigit() else 0
+    return int(text) if isinstance(text, str) and text.isdecimal() else 0

@@ -121,7 +121,7 @@ class Cluster:
 
     def live_brokers(self) -> list[int]:
         """The ids below `/brokers/ids`, ascending."""
-        return sorted(int(name) for name in self._children(znodes.BROKER_IDS) if name.isdigit())
+        return sorted(int(name) for name in self._children(znodes.BROKER_IDS) if name.isdecimal())
 
     def registration(self, broker_id: int) -> Registration | None:
         """The registration that the broker's current process made; None when there is none.

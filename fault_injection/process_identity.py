@@ -129,7 +129,7 @@ def kill_session(leader: ProcessIdentity) -> None:
 
 def _session_members(session: int, run_id: str) -> Iterator[ProcessIdentity]:
     for path in PROC.iterdir():
-        if not path.name.isdigit():
+        if not path.name.isdecimal():
             continue
         stat = read_stat(path)
         if stat is None or stat.is_dead or stat.session != session:

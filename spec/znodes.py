@@ -144,7 +144,7 @@ def parse_topic(path: str, data: bytes) -> dict[int, tuple[BrokerId, ...]]:
     document = _decode(path, data, TopicDocument)
     assignment: dict[int, tuple[BrokerId, ...]] = {}
     for name, replicas in document.partitions.items():
-        if not name.isdigit() or not replicas or len(set(replicas)) != len(replicas):
+        if not name.isdecimal() or not replicas or len(set(replicas)) != len(replicas):
             raise MalformedZnodeError(path, f"partition {name!r} has replicas {replicas}")
         assignment[int(name)] = tuple(BrokerId(replica) for replica in replicas)
     return assignment

@@ -52,4 +52,4 @@ def split_by_partition(
 def broker_of(event: TraceEvent) -> int | None:
     """The broker whose node wrote `event`; None for clients, ZooKeeper and the harness."""
     name, _, number = event.node.partition("-")
-    return int(number) if name == "broker" and number.isdigit() else None
+    return int(number) if name == "broker" and number.isdecimal() else None

@@ -59,7 +59,7 @@ class Admin:
         if listed is None:
             self._refuse(token, ErrorCode.BROKER_NOT_AVAILABLE, "no connection to ZooKeeper")
             return
-        live = sorted(BrokerId(int(name)) for name in listed[0].names or () if name.isdigit())
+        live = sorted(BrokerId(int(name)) for name in listed[0].names or () if name.isdecimal())
         error, reason = _validate(request, live)
         if error is not ErrorCode.NONE:
             self._refuse(token, error, reason)
@@ -98,7 +98,7 @@ class Admin:
         znodes = yield from read(
             CONTROLLER,
             CONTROLLER_EPOCH,
-            *(broker_path(int(name)) for name in brokers if name.isdigit()),
+            *(broker_path(int(name)) for name in brokers if name.isdecimal()),
             *(topic_path(name) for name in topics),
         )
         if znodes is None:
@@ -150,6 +150,9 @@ def _validate(request: CreateTopicRequest, live: list[BrokerId]) -> tuple[ErrorC
 def _validate_assignment(
     request: CreateTopicRequest, live: list[BrokerId]
 ) -> tuple[ErrorCode, str]:
+    if len(request.assignment) > PARTITIONS_MAX:
+        reason = f"{len(request.assignment)} partitions: give 1 to {PARTITIONS_MAX}"
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason
     for partition, entry in enumerate(request.assignment):
         listed = list(entry.replicas)
         if not listed or len(set(listed)) != len(listed) or not set(listed) <= set(live):

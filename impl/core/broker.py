@@ -109,11 +109,12 @@ class Broker:
         key = command.key
         replica = self.replicas.get(key)
         if replica is None:
-            self.outbox.emit(StartLog(topic_partition=key))
             replica = Replica(broker_id=self.config.broker_id, topic_partition=key)
         if not is_newer(replica, command):
             must_lead = replica.role is Role.WAITING and command.leader == replica.broker_id
             return ErrorCode.REPLICA_NOT_AVAILABLE if must_lead else ErrorCode.STALE_LEADER_EPOCH
+        if replica.role is Role.WAITING:
+            self.outbox.emit(StartLog(topic_partition=key))
         self.follower.stop_fetching(key)
         if command.leader == self.config.broker_id:
             self._become_leader(replica, command, request)

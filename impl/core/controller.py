@@ -75,6 +75,11 @@ class Controller:
         self._is_loaded = False
         self._missed: set[str] = set()
         """Procedures to begin again because the connection failed in the middle."""
+        self._topics_changed = False
+        """True when that was told while the state was being read."""
+        self._with_folder: set[TopicPartition] = set()
+        """Partitions whose folder is there although they have no LeaderAndISR."""
+        self._skipped: set[TopicPartition] = set()
         self._retry_ms = 0
 
     # The office
@@ -117,6 +122,9 @@ class Controller:
             return
         self._is_loaded = True
         self._decide_or_tell(keys)
+        if self._topics_changed:
+            self._topics_changed = False
+            yield from self._on_topic_change()
 
     # Broker changes (V3 A)
 
@@ -163,7 +171,7 @@ class Controller:
             return None
         znodes = None
         if listed is not None:
-            names = [name for name in listed[0].names or () if name.isdigit()]
+            names = [name for name in listed[0].names or () if name.isdecimal()]
             znodes = yield from read(*(broker_path(int(name)) for name in names))
         if self.term != term:
             return None
@@ -189,6 +197,8 @@ class Controller:
         """The children of `/brokers/topics` changed."""
         if self.is_active and self._is_loaded:
             self.outbox.run(self._on_topic_change())
+        else:
+            self._topics_changed = True
 
     def _on_topic_change(self) -> Script:
         term = self.term
@@ -204,7 +214,7 @@ class Controller:
             return False
         if listed is None:
             return self._miss("topics")
-        known = {key.topic for key in self.assignments}
+        known = {key.topic for key in self.assignments} - {key.topic for key in self._skipped}
         names = [name for name in listed[0].names or () if name not in known]
         znodes = yield from read(*(topic_path(name) for name in names))
         if self.term != term:
@@ -224,7 +234,9 @@ class Controller:
             self.outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
             return
         for partition, replicas in assignment.items():
-            self.assignments[TopicPartition(topic, partition)] = replicas
+            key = TopicPartition(topic, partition)
+            self.assignments[key] = replicas
+            self._skipped.discard(key)
 
     # Partition states
 
@@ -292,10 +304,9 @@ class Controller:
             return
         self._took_decision(Action.INIT_LEADER, key, decision, ANY_VERSION)
         path = leader_and_isr_path(key)
-        ops = (
-            Create(path=path.rpartition("/")[0], data=b""),
-            Create(path=path, data=decision.document()),
-        )
+        state = Create(path=path, data=decision.document())
+        folder = Create(path=path.rpartition("/")[0], data=b"")
+        ops = (state,) if key in self._with_folder else (folder, state)
         self._deciding.add(key)
         self.outbox.run(self._publish(key, decision, ops))
 
@@ -346,6 +357,8 @@ class Controller:
         elif isinstance(result, Rejected) and result.error is ZkError.NO_NODE:
             self._skip(key)
         else:
+            if isinstance(result, Rejected) and result.error is ZkError.NODE_EXISTS:
+                self._with_folder.add(key)
             yield from self._settle(key, decision)
 
     def _settle(self, key: TopicPartition, decision: LeaderAndIsr) -> Script:
@@ -402,7 +415,8 @@ class Controller:
         return any(error is not ZkError.ROLLED_BACK for error in result.errors[:fence_length])
 
     def _skip(self, key: TopicPartition) -> None:
-        """The partition cannot be managed until its topic is read again (ZK-002)."""
+        """The partition is not managed until a topic comes or goes, or a failover (ZK-002)."""
+        self._skipped.add(key)
         self.assignments.pop(key, None)
         self.states.pop(key, None)
 

@@ -1,10 +1,12 @@
 """A leader's conditional writes of the ISR, and how each is settled (V3 G; ISR-003, ISR-004)."""
 
+from collections.abc import Generator
+
 from impl.core.config import Config
 from impl.core.effects import ActionTaken
 from impl.core.isr import adopt_isr, expand_isr, fence_leader, shrink_isr
 from impl.core.mutants import Mutant
-from impl.core.outbox import Outbox, Script, read, write
+from impl.core.outbox import Answer, Ask, Outbox, Script, read, write
 from impl.core.replica import Replica
 from impl.core.replicas import Replicas
 from impl.core.zookeeper import SetData, Written
@@ -37,7 +39,7 @@ class IsrWriter:
         due_ms = self._unsettled.get(key)
         if due_ms is not None and due_ms <= self._outbox.now_ms:
             del self._unsettled[key]
-            self._outbox.run(self._settle(key, replica.leader_epoch))
+            self._outbox.run(self._resume(key, replica.leader_epoch))
         wanted = shrink_isr(replica, self._outbox.now_ms, self._config.replica_lag_time_ms)
         self._change(Action.SHRINK_ISR, replica, wanted)
 
@@ -54,45 +56,56 @@ class IsrWriter:
         self._outbox.run(self._write(after.topic_partition, after.leader_epoch))
 
     def _write(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> Script:
-        replica = self._replicas[key]
-        state = self._wanted(replica)
-        unchecked = self._config.mutant is Mutant.NO_ZNODE_VERSION_CHECK
-        result = yield from write(
-            SetData(
-                path=leader_and_isr_path(key),
-                data=state.document(),
-                expected_version=ANY_VERSION if unchecked else replica.znode_version,
+        """The change is written until it is decided; each try has the same expected version."""
+        is_undecided = True
+        while is_undecided:
+            replica = self._replicas[key]
+            state = self._wanted(replica)
+            unchecked = self._config.mutant is Mutant.NO_ZNODE_VERSION_CHECK
+            result = yield from write(
+                SetData(
+                    path=leader_and_isr_path(key),
+                    data=state.document(),
+                    expected_version=ANY_VERSION if unchecked else replica.znode_version,
+                )
             )
-        )
-        if not self._is_waiting(key, leader_epoch):
-            return
-        if isinstance(result, Written):
-            adopted = adopt_isr(self._replicas[key], state.isr, result.versions[0])
-            self._decide(Action.ADOPT_ISR, adopted)
-            return
-        yield from self._settle(key, leader_epoch)
+            if not self._is_waiting(key, leader_epoch):
+                return
+            if isinstance(result, Written):
+                adopted = adopt_isr(self._replicas[key], state.isr, result.versions[0])
+                self._decide(Action.ADOPT_ISR, adopted)
+                return
+            is_undecided = yield from self._settle(key, leader_epoch)
 
-    def _settle(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> Script:
-        """ZooKeeper is read back: a lost reply or a refusal says too little (ZK-006, H39, H40)."""
+    def _resume(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> Script:
+        if (yield from self._settle(key, leader_epoch)):
+            yield from self._write(key, leader_epoch)
+
+    def _settle(
+        self, key: TopicPartition, leader_epoch: LeaderEpoch
+    ) -> Generator[Ask, Answer, bool]:
+        """ZooKeeper is read back: a lost reply or a refusal says too little (ZK-006, H39, H40).
+
+        Returns true when the change must be written again: it was not applied, though the lost one
+        may still come. Only one of the two can succeed.
+        """
         path = leader_and_isr_path(key)
         znodes = yield from read(path)
         if not self._is_waiting(key, leader_epoch):
-            return
+            return False
         if znodes is None:
             self._unsettled[key] = self._outbox.now_ms + self._config.retry_ms
-            return
+            return False
         (znode,) = znodes
         replica = self._replicas[key]
-        found: LeaderAndIsr | None = None
-        if znode.stat is not None:
-            found = self._parse(path, znode.data)
+        found = self._parse(path, znode.data) if znode.stat is not None else None
         if found is None or znode.stat is None or not self._is_mine(replica, found):
             self._fence(replica)
-        elif znode.stat.version == replica.znode_version:
-            # Not applied, but the lost one may still come: only one of the two can succeed.
-            yield from self._write(key, leader_epoch)
-        else:
-            self._decide(Action.ADOPT_ISR, adopt_isr(replica, found.isr, znode.stat.version))
+            return False
+        if znode.stat.version == replica.znode_version:
+            return True
+        self._decide(Action.ADOPT_ISR, adopt_isr(replica, found.isr, znode.stat.version))
+        return False
 
     def _fence(self, replica: Replica) -> None:
         if self._config.mutant is Mutant.NO_STEP_DOWN:

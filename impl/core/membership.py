@@ -12,7 +12,7 @@ from impl.core.controller import FIRST_VERSION, Controller
 from impl.core.effects import ActionTaken, ReportMalformed
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
 from impl.core.replica import Replica, Role
-from impl.core.zookeeper import Create, SetData, WriteOp, Written, Znode
+from impl.core.zookeeper import Check, Create, SetData, WriteOp, Written, Znode
 from spec.vocabulary import (
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
@@ -78,7 +78,7 @@ class Membership:
 
     def on_watch(self, path: str) -> None:
         """A znode of the membership changed."""
-        if path == CONTROLLER:
+        if path in (CONTROLLER, CONTROLLER_EPOCH):
             self._stand()
         elif path == broker_path(self._config.broker_id):
             self._join()
@@ -227,7 +227,7 @@ class Membership:
             return
         holder, epoch = znodes
         if holder.stat is not None and holder.stat.ephemeral_owner == session_id:
-            self._hold_office(epoch)
+            yield from self._hold_office(session_id, holder, epoch)
             return
         self._controller.resign_controller()
         brokerid = self._parse_holder(holder)
@@ -235,20 +235,42 @@ class Membership:
         if brokerid == NO_BROKER:
             yield from self._try_to_win(session_id, epoch)
 
-    def _hold_office(self, epoch: Znode) -> None:
-        """`/controller` is ours: by an election whose reply was lost, or since long (H23)."""
-        if self._controller.is_active:
-            return
+    def _hold_office(self, session_id: SessionId, holder: Znode, epoch: Znode) -> Script:
+        """`/controller` is ours: since long, or by an election whose reply was lost (H23).
+
+        If the epoch was written after that election, somebody else did: it is raised once more, so
+        that no epoch has two controllers.
+        """
+        assert holder.stat is not None
         version = epoch.stat.version if epoch.stat else FIRST_VERSION
-        self.elect_controller(self._parse_epoch(epoch), version)
+        is_fenced = self._config.level >= ProtocolLevel.CONTROLLER_EPOCH
+        if self._controller.is_active:
+            if not is_fenced or self._controller.epoch_version == version:
+                return
+            self._controller.resign_controller()
+        if not is_fenced:
+            self.elect_controller(NO_CONTROLLER_EPOCH, FIRST_VERSION)
+        elif epoch.stat is not None and epoch.stat.mzxid == holder.stat.czxid:
+            self.elect_controller(self._parse_epoch(epoch), version)
+        else:
+            yield from self._win(
+                session_id, epoch, Check(path=CONTROLLER, expected_version=FIRST_VERSION)
+            )
 
     def _try_to_win(self, session_id: SessionId, epoch: Znode) -> Script:
         """Create `/controller` and raise the epoch in one multi (CTL-005, H21).
 
         Whoever loses is told by the watch that the reading has set.
         """
+        document = ControllerDocument(
+            brokerid=self._config.broker_id, timestamp=str(self._outbox.now_ms)
+        )
+        office = Create(path=CONTROLLER, data=document_bytes(document), ephemeral=True)
+        yield from self._win(session_id, epoch, office)
+
+    def _win(self, session_id: SessionId, epoch: Znode, office: Create | Check) -> Script:
         controller_epoch = ControllerEpoch(self._parse_epoch(epoch) + 1)
-        result = yield from write(*self._election(epoch, controller_epoch))
+        result = yield from write(*self._election(office, epoch, controller_epoch))
         if self.session_id != session_id:
             return
         if self._controller.is_active:
@@ -261,11 +283,9 @@ class Membership:
             return
         self._again()
 
-    def _election(self, epoch: Znode, controller_epoch: ControllerEpoch) -> tuple[WriteOp, ...]:
-        document = ControllerDocument(
-            brokerid=self._config.broker_id, timestamp=str(self._outbox.now_ms)
-        )
-        office = Create(path=CONTROLLER, data=document_bytes(document), ephemeral=True)
+    def _election(
+        self, office: Create | Check, epoch: Znode, controller_epoch: ControllerEpoch
+    ) -> tuple[WriteOp, ...]:
         if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
             return (office,)
         data = str(controller_epoch).encode()

@@ -48,7 +48,7 @@ class AddressBook:
         """Keep what registrations among `znodes` say; a malformed one says nothing (ZK-002)."""
         for znode in znodes:
             folder, _, name = znode.path.rpartition("/")
-            if folder == BROKER_IDS and name.isdigit():
+            if folder == BROKER_IDS and name.isdecimal():
                 self._learn_one(BrokerId(int(name)), znode)
 
     def _learn_one(self, broker_id: BrokerId, znode: Znode) -> None:

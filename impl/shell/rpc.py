@@ -290,4 +290,4 @@ def _handler(
 
 def _lamport(metadata: dict[str, str | bytes]) -> int:
     text = metadata.get(LAMPORT, "0")
-    return int(text) if isinstance(text, str) and text.isdigit() else 0
+    return int(text) if isinstance(text, str) and text.isdecimal() else 0

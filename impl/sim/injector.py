@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from fault_injection.faults import (
+    ANY_BROKER,
     ExpireSession,
     KillBroker,
     PauseBroker,
@@ -109,8 +110,10 @@ class Injector:
         self._cluster.zookeeper.end_session(session_id)
         return lambda: {"session_id": session_id}
 
-    def _rule(self, fault: RpcFault, process: Process) -> Heal:
+    def _rule(self, fault: RpcFault, process: Process) -> Heal | None:
         receiver = fault.receiver.resolve(self._cluster.view())
+        if receiver is None and fault.receiver != ANY_BROKER:
+            return None
         rule = Rule(
             method=fault.method,
             sender=process.broker_id,

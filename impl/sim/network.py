@@ -24,9 +24,9 @@ class Weather:
     duplication: float = 0.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Rule:
-    """One active fault on requests of one sender."""
+    """One active fault on requests of one sender; two that say the same are still two."""
 
     method: str
     """Empty: every method."""

@@ -93,7 +93,7 @@ class ZkClient:
 
     def _arrive(self, ask: Ask, connection: int, session_id: SessionId) -> None:
         is_late = connection != self._connection
-        if self._is_closed or (is_late and self._random.random() < 0.5):
+        if is_late and self._random.random() < 0.5:
             return
         if not self._server.touch(session_id):
             return

@@ -340,14 +340,18 @@ def delete(driver: Driver, op: Delete) -> None:
 
 def test_a_deposed_controllers_write_is_refused_and_it_resigns(driver: Driver) -> None:
     managing(driver)
-    raised = SetData(path=CONTROLLER_EPOCH, data=b"2", expected_version=ANY_VERSION)
-    driver.write(raised)
+
+    def raise_epoch() -> None:
+        driver.write(SetData(path=CONTROLLER_EPOCH, data=b"6", expected_version=ANY_VERSION))
+
+    driver.plan_write(leader_and_isr_path(T0), None, raise_epoch)
 
     driver.unregister(2)
 
-    assert not holds_office(driver)
-    assert driver.state(T0) == state(2, 0, (1, 2, 3))
     assert len(driver.took(Action.RESIGN_CONTROLLER)) == 1
+    assert holds_office(driver), "it still owns /controller, and takes office under a new epoch"
+    assert driver.node.controller.controller_epoch == 7
+    assert driver.state(T0).leader_epoch == 1
 
 
 def test_a_broker_that_knows_a_newer_controller_makes_this_one_resign(driver: Driver) -> None:

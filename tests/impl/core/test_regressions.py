@@ -1,0 +1,100 @@
+"""What was once wrong in the core: each test shows one bug that stays away."""
+
+import pytest
+
+from impl.core.admin import PARTITIONS_MAX
+from impl.core.config import Config
+from impl.core.messages import CreateTopicRequest, CreateTopicResponse, ReplicaList
+from impl.core.zookeeper import Create, SetData
+from spec.vocabulary import ANY_VERSION, BrokerId, ErrorCode
+from spec.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    TopicPartition,
+    leader_and_isr_path,
+    topic_path,
+)
+from tests.impl.core.build import ME, T0, T1, state
+from tests.impl.core.driver import Driver
+
+
+@pytest.fixture
+def driver() -> Driver:
+    return Driver(Config(broker_id=ME))
+
+
+def test_a_topic_that_appears_during_the_failover_gets_its_leader(driver: Driver) -> None:
+    driver.create_topic("a", (1,))
+
+    def plan() -> None:  # after winning: the controller's own read of topic "a"
+        driver.plan_read(topic_path("a"), None, lambda: driver.create_topic("b", (1,)))
+
+    driver.plan_write(CONTROLLER, None, plan)
+    driver.start()
+    driver.tick(10_000)
+
+    assert driver.state(TopicPartition("a", 0)).leader == 1
+    assert driver.zookeeper.peek(leader_and_isr_path(TopicPartition("b", 0))).stat is not None
+
+
+def test_a_topic_that_appears_after_that_is_seen_again(driver: Driver) -> None:
+    driver.create_topic("a", (1,))
+
+    def plan() -> None:
+        driver.plan_read(topic_path("a"), None, lambda: driver.create_topic("b", (1,)))
+
+    driver.plan_write(CONTROLLER, None, plan)
+    driver.start()
+
+    driver.create_topic("c", (1,))
+
+    assert driver.zookeeper.peek(leader_and_isr_path(TopicPartition("c", 0))).stat is not None
+
+
+def test_a_partition_znode_without_a_state_is_no_endless_loop(driver: Driver) -> None:
+    driver.create_topic("t", (1,))
+    driver.write(Create(path="/brokers/topics/t/0", data=b""))
+
+    driver.start()
+
+    assert driver.node.controller.is_active
+
+
+def test_a_given_assignment_has_the_same_limit_of_partitions(driver: Driver) -> None:
+    driver.start()
+    driver.plan_write(topic_path("t"), None, lambda: pytest.fail("the znode is written"))
+    lists = (ReplicaList(replicas=(BrokerId(1),)),) * (PARTITIONS_MAX + 1)
+
+    response = driver.deliver(CreateTopicRequest(topic="t", assignment=lists), CreateTopicResponse)
+
+    assert response.error_code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+def test_a_controller_deposed_by_an_edited_epoch_leaves_the_office_to_somebody(
+    driver: Driver,
+) -> None:
+    driver.register(2)
+    driver.start()
+    driver.create_topic("t", (2, 1))
+    raised = SetData(path=CONTROLLER_EPOCH, data=b"7", expected_version=ANY_VERSION)
+    driver.write(raised)
+    driver.unregister(2)  # its write is refused by the fence: it resigns, but keeps `/controller`
+    driver.tick(10_000)
+
+    assert driver.node.controller.is_active
+    assert driver.state(T0).leader == 1
+
+
+def test_a_skipped_partition_comes_back_when_its_znode_is_repaired(driver: Driver) -> None:
+    driver.create_topic("t", (9, 1), (9, 1))
+    driver.put_state(T0, b"?")
+    driver.put_state(T1, state(9, 3, (1, 9)))
+    driver.start()
+    assert driver.state(T1) == state(1, 4, (1,))
+
+    driver.put_state(T0, state(9, 3, (1, 9)))
+    driver.register(5)  # any change
+    driver.create_topic("u", (1,))
+    driver.tick(10_000)
+
+    assert driver.state(T0) == state(1, 4, (1,))
