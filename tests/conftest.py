@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -57,7 +58,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             session.config.stash[LEFT] = sorted(left)
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
             return
-        time.sleep(POLL_S)
+        threading.Event().wait(POLL_S)
 
 
 def pytest_terminal_summary(

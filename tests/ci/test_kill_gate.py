@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -78,7 +79,7 @@ def until(holds: Callable[[], bool], deadline_s: float) -> bool:
     while not holds():
         if time.monotonic() > deadline:
             return False
-        time.sleep(POLL_S)
+        threading.Event().wait(POLL_S)
     return True
 
 
