@@ -67,7 +67,7 @@ class PortInUseError(ZooKeeperError):
 
     def __init__(self, port: int) -> None:
         super().__init__(
-            f"port {port} of {HOST} is in use; name another one, or none to get a free"
+            f"port {port} of {HOST} is in use; name another one, or none to get a free one"
         )
 
 

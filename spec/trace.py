@@ -9,6 +9,7 @@ CLOCK_MONOTONIC of one host (virtual time in the simulator) and gives client ope
 real-time order (research: Herlihy & Wing 1990, and DESIGN section 5).
 """
 
+import inspect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -173,4 +174,7 @@ def encode_all(events: Iterable[TraceEvent]) -> Iterator[bytes]:
 def json_schema() -> dict[str, object]:
     """The JSON Schema (2020-12) of a line: what `trace.schema.json` holds."""
     schema = msgspec.json.schema(TraceEvent)
+    for definition in schema["$defs"].values():
+        if "description" in definition:  # Python >= 3.13 strips the indentation of docstrings
+            definition["description"] = inspect.cleandoc(definition["description"])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -10,16 +10,16 @@ from dataclasses import replace
 
 from impl.core.commands import Commands
 from impl.core.config import Config
+from impl.core.controller_context import ControllerContext
 from impl.core.effects import ActionTaken, ReportMalformed
 from impl.core.leadership import elect_leader, init_leader
 from impl.core.messages import LeaderAndIsrResponse, PartitionState
 from impl.core.mutants import Mutant
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
-from impl.core.zookeeper import Check, Create, Rejected, SetData, Written, ZkError, Znode
+from impl.core.zookeeper import Check, Create, Rejected, SetData, Written, ZkError
 from spec.vocabulary import (
     ANY_VERSION,
     Action,
-    BrokerEpoch,
     BrokerId,
     ControllerEpoch,
     ErrorCode,
@@ -36,8 +36,6 @@ from spec.znodes import (
     TopicPartition,
     broker_path,
     leader_and_isr_path,
-    parse_leader_and_isr,
-    parse_topic,
     topic_path,
 )
 
@@ -60,14 +58,7 @@ class Controller:
         self._forget()
 
     def _forget(self) -> None:
-        self.live: dict[BrokerId, BrokerEpoch] = {}
-        """Live broker -> czxid of its registration."""
-        self.assignments: dict[TopicPartition, tuple[BrokerId, ...]] = {}
-        self.states: dict[TopicPartition, tuple[LeaderAndIsr, ZnodeVersion]] = {}
-        self._bounced: dict[TopicPartition, frozenset[BrokerId]] = {}
-        """Who was away since the state of the partition was written."""
-        self._considered: dict[TopicPartition, frozenset[BrokerId]] = {}
-        """Those of `_bounced` that the decision in flight knows of."""
+        self.context = ControllerContext()
         self._deciding: set[TopicPartition] = set()
         """Partitions with a write or a re-read under way."""
         self._unread: set[TopicPartition] = set()
@@ -79,7 +70,6 @@ class Controller:
         """True when that was told while the state was being read."""
         self._with_folder: set[TopicPartition] = set()
         """Partitions whose folder is there although they have no LeaderAndISR."""
-        self._skipped: set[TopicPartition] = set()
         self._retry_ms = 0
 
     # The office
@@ -117,7 +107,7 @@ class Controller:
         self._took_broker_change()
         if not (yield from self._read_topics()) or self.term != term:
             return
-        keys = sorted(self.assignments)
+        keys = sorted(self.context.assignments)
         if not (yield from self._read_states(keys)) or self.term != term:
             return
         self._is_loaded = True
@@ -134,37 +124,16 @@ class Controller:
             self.outbox.run(self._on_broker_change())
 
     def _on_broker_change(self) -> Script:
-        before = yield from self._read_live_brokers()
-        if before is None or not self._is_loaded:
-            return
-        changed = frozenset(
-            broker_id
-            for broker_id in before.keys() | self.live.keys()
-            if before.get(broker_id) != self.live.get(broker_id)
-        )
-        if not changed:
+        changed = yield from self._read_live_brokers()
+        if not changed or not self._is_loaded:
             return
         self._took_broker_change()
         for broker_id in sorted(changed):
             self.commands.drop(broker_id)
-        keys = [key for key in sorted(self.assignments) if changed & set(self.assignments[key])]
-        bounced = changed & before.keys() & self.live.keys()
-        for key in keys if bounced else ():
-            self._bounced[key] = self._bounced.get(key, frozenset()) | bounced
-        yield from self._reread(keys)
+        yield from self._reread(self.context.partitions_of(changed))
 
-    def detect_broker_change(self, znodes: Iterable[Znode]) -> None:
-        """The live brokers are those whose registrations were read, each with its czxid (H2)."""
-        self.live = {
-            BrokerId(int(znode.path.rpartition("/")[2])): BrokerEpoch(znode.stat.czxid)
-            for znode in znodes
-            if znode.stat is not None
-        }
-
-    def _read_live_brokers(
-        self,
-    ) -> Generator[Ask, Answer, dict[BrokerId, BrokerEpoch] | None]:
-        """`live` is read anew; returns what it was, or None when term or reading ended."""
+    def _read_live_brokers(self) -> Generator[Ask, Answer, frozenset[BrokerId] | None]:
+        """The live brokers are read; returns who changed, or None when term or reading ended."""
         term = self.term
         listed = yield from list_children(BROKER_IDS, watch=True)
         if self.term != term:
@@ -178,16 +147,14 @@ class Controller:
         if znodes is None:
             self._miss("brokers")
             return None
-        before = self.live
-        self.detect_broker_change(znodes)
-        return before
+        return self.context.detect_broker_change(znodes)
 
     def _took_broker_change(self) -> None:
         self.outbox.took(
             ActionTaken(
                 action=Action.DETECT_BROKER_CHANGE,
                 controller_epoch=self.controller_epoch,
-                live_brokers=frozenset(self.live),
+                live_brokers=frozenset(self.context.live),
             )
         )
 
@@ -202,10 +169,10 @@ class Controller:
 
     def _on_topic_change(self) -> Script:
         term = self.term
-        before = set(self.assignments)
+        before = set(self.context.assignments)
         if not (yield from self._read_topics()) or self.term != term:
             return
-        yield from self._reread(sorted(set(self.assignments) - before))
+        yield from self._reread(sorted(set(self.context.assignments) - before))
 
     def _read_topics(self) -> Generator[Ask, Answer, bool]:
         term = self.term
@@ -214,7 +181,7 @@ class Controller:
             return False
         if listed is None:
             return self._miss("topics")
-        known = {key.topic for key in self.assignments} - {key.topic for key in self._skipped}
+        known = self.context.known_topics()
         names = [name for name in listed[0].names or () if name not in known]
         znodes = yield from read(*(topic_path(name) for name in names))
         if self.term != term:
@@ -222,21 +189,8 @@ class Controller:
         if znodes is None:
             return self._miss("topics")
         for name, znode in zip(names, znodes, strict=True):
-            self._learn_topic(name, znode)
+            self._report(self.context.learn_topic(name, znode))
         return True
-
-    def _learn_topic(self, topic: str, znode: Znode) -> None:
-        if znode.stat is None:
-            return
-        try:
-            assignment = parse_topic(znode.path, znode.data)
-        except MalformedZnodeError as error:
-            self.outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
-            return
-        for partition, replicas in assignment.items():
-            key = TopicPartition(topic, partition)
-            self.assignments[key] = replicas
-            self._skipped.discard(key)
 
     # Partition states
 
@@ -251,20 +205,12 @@ class Controller:
             self._retry_ms = self.outbox.now_ms + self.config.retry_ms
             return False if self._is_loaded else self._miss("state")
         for key, znode in zip(keys, znodes, strict=True):
-            self._learn_state(key, znode)
+            self._report(self.context.learn_state(key, znode))
         return True
 
-    def _learn_state(self, key: TopicPartition, znode: Znode) -> None:
-        if znode.stat is None:
-            self.states.pop(key, None)
-            return
-        try:
-            state = parse_leader_and_isr(znode.path, znode.data)
-        except MalformedZnodeError as error:
-            self.outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
-            self._skip(key)
-            return
-        self.states[key] = (state, znode.stat.version)
+    def _report(self, error: MalformedZnodeError | None) -> None:
+        if error is not None:
+            self.outbox.emit(ReportMalformed(path=error.path, reason=str(error)))
 
     def _reread(self, keys: list[TopicPartition]) -> Script:
         """ZooKeeper's state is read anew, sent on (H4), and decided upon (V3 A.3.1)."""
@@ -289,9 +235,9 @@ class Controller:
                 self._tell(key)
 
     def _decide(self, key: TopicPartition) -> None:
-        if key in self._deciding or key not in self.assignments:
+        if key in self._deciding or key not in self.context.assignments:
             return
-        known = self.states.get(key)
+        known = self.context.states.get(key)
         if known is None:
             self.init_leader(key)
         else:
@@ -299,7 +245,9 @@ class Controller:
 
     def init_leader(self, key: TopicPartition) -> None:
         """A partition without a LeaderAndISR znode gets its first leader, by creation only (H9)."""
-        decision = init_leader(self.assignments[key], self.live.keys(), self.controller_epoch)
+        decision = init_leader(
+            self.context.assignments[key], self.context.live.keys(), self.controller_epoch
+        )
         if decision is None:
             return
         self._took_decision(Action.INIT_LEADER, key, decision, ANY_VERSION)
@@ -316,13 +264,13 @@ class Controller:
         """A partition whose leader or ISR is not alive gets new ones, if the version stands."""
         elected = elect_leader(
             state,
-            self.assignments[key],
-            self.live.keys(),
-            self._bounced.get(key, frozenset()),
+            self.context.assignments[key],
+            self.context.live.keys(),
+            self.context.bounced.get(key, frozenset()),
             unclean_leader_election=self.config.unclean_leader_election,
         )
         if elected is None:
-            self._bounced.pop(key, None)
+            self.context.bounced.pop(key, None)
             return
         decision = replace(elected, controller_epoch=self.controller_epoch)
         if self.config.mutant is Mutant.LEADER_EPOCH_NOT_RAISED:
@@ -343,7 +291,7 @@ class Controller:
     ) -> Script:
         """One multi: the fence, then the write. Unless it surely succeeded, read again (ZK-004)."""
         term = self.term
-        self._considered[key] = self._bounced.get(key, frozenset())
+        self.context.begin_decision(key)
         fence = self._fence()
         result = yield from write(*fence, *ops)
         if self.term != term:
@@ -355,7 +303,7 @@ class Controller:
         elif isinstance(result, Rejected) and self._is_deposed(result, len(fence)):
             self.resign_controller()
         elif isinstance(result, Rejected) and result.error is ZkError.NO_NODE:
-            self._skip(key)
+            self.context.skip(key)
         else:
             if isinstance(result, Rejected) and result.error is ZkError.NODE_EXISTS:
                 self._with_folder.add(key)
@@ -369,9 +317,9 @@ class Controller:
         if self.term != term:
             return
         self._deciding.discard(key)
-        if not done or key not in self.assignments:
+        if not done or key not in self.context.assignments:
             return
-        known = self.states.get(key)
+        known = self.context.states.get(key)
         if known is not None and known[0] == decision:
             self.publish_decision(key, decision, known[1], None)
         self._decide_or_tell([key])
@@ -384,10 +332,7 @@ class Controller:
         zxid: int | None,
     ) -> None:
         """ZooKeeper holds the decision; only now may brokers be told (FAIL-006)."""
-        self.states[key] = (decision, znode_version)
-        since = self._bounced.pop(key, frozenset()) - self._considered.pop(key, frozenset())
-        if since:
-            self._bounced[key] = since
+        self.context.end_decision(key, decision, znode_version)
         self.outbox.took(
             ActionTaken(
                 action=Action.PUBLISH_DECISION,
@@ -414,12 +359,6 @@ class Controller:
     def _is_deposed(self, result: Rejected, fence_length: int) -> bool:
         return any(error is not ZkError.ROLLED_BACK for error in result.errors[:fence_length])
 
-    def _skip(self, key: TopicPartition) -> None:
-        """The partition is not managed until a topic comes or goes, or a failover (ZK-002)."""
-        self._skipped.add(key)
-        self.assignments.pop(key, None)
-        self.states.pop(key, None)
-
     def _took_decision(
         self,
         action: Action,
@@ -435,7 +374,7 @@ class Controller:
                 leader_epoch=decision.leader_epoch,
                 isr=decision.isr,
                 controller_epoch=decision.controller_epoch,
-                assigned_replicas=self.assignments[key],
+                assigned_replicas=self.context.assignments[key],
                 expected_version=expected_version,
             )
         )
@@ -443,7 +382,7 @@ class Controller:
     # Commands
 
     def _tell(self, key: TopicPartition) -> None:
-        known = self.states.get(key)
+        known = self.context.states.get(key)
         if known is None:
             return
         state, znode_version = known
@@ -454,10 +393,10 @@ class Controller:
             leader_epoch=state.leader_epoch,
             isr=tuple(sorted(state.isr)),
             znode_version=znode_version,
-            assigned_replicas=self.assignments[key],
+            assigned_replicas=self.context.assignments[key],
         )
-        for broker_id in self.assignments[key]:
-            if broker_id in self.live:
+        for broker_id in self.context.assignments[key]:
+            if broker_id in self.context.live:
                 self.commands.put(broker_id, command)
 
     def on_answer(
@@ -469,9 +408,8 @@ class Controller:
                 self.resign_controller()
             return
         for refused in self.commands.on_answer(broker_id, request_id, response):
-            if refused in self.states and self.is_active:
-                known = self._bounced.get(refused, frozenset())
-                self._bounced[refused] = known | {broker_id}
+            if refused in self.context.states and self.is_active:
+                self.context.add_bounced(refused, frozenset({broker_id}))
                 self._decide(refused)
 
     # Time
