@@ -46,7 +46,7 @@ def _check_final(record: Record, final: FinalRead, evidence: Evidence) -> None:
         return
     where = f"record {record.value} at offset {record.offset}"
     if found is not None:
-        message = f"Acknowledged {where} is {found} in the final read."
+        message = f"Acknowledged {where} is lost: the final read finds {found} there."
         evidence.violated(message, record.event, final.last)
     elif record.offset >= final.log_end_offset:
         message = f"Acknowledged {where} is lost: the final log ends at {final.log_end_offset}."

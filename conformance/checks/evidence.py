@@ -10,6 +10,11 @@ MAX_WITNESSES = 6
 """Events per violation: enough to see the contradiction, few enough to read."""
 
 
+def milliseconds(duration_ns: int) -> str:
+    """A duration as people read it, exact: `0.000001 ms` is a nanosecond."""
+    return f"{duration_ns / 1_000_000:.6f}".rstrip("0").rstrip(".") + " ms"
+
+
 @dataclass(slots=True, kw_only=True)
 class Evidence:
     """Counts premises and keeps the first violations and doubts, bounded."""

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from conformance.checks.evidence import Evidence
+from conformance.checks.evidence import Evidence, milliseconds
 from conformance.checks.log_history import (
     LogHistory,
     Record,
@@ -209,7 +209,7 @@ def _check_order(claims: _Claims, evidence: Evidence) -> None:
     proven, denied = claims.bounds[inversion.earlier][2], claims.bounds[inversion.later][3]
     message = (
         f"The log was proven {proven} records long, and an operation invoked later was answered"
-        f" as if it had {denied}; stale by {inversion.staleness} ns."
+        f" as if it had {denied}; stale by {milliseconds(inversion.staleness)}."
     )
     evidence.violated(message, claims.events[inversion.earlier], later)
 

@@ -21,7 +21,7 @@ clients on one host.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from conformance.checks.evidence import Evidence
+from conformance.checks.evidence import Evidence, milliseconds
 from conformance.checks.log_history import invoked_ns
 from conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
 from conformance.checks.ordering import by_zxid, partition_of_event
@@ -295,6 +295,6 @@ def _check_claims(claims: Sequence[tuple[Claim, TraceEvent]], evidence: Evidence
     earlier, later = claims[inversion.earlier], claims[inversion.later]
     message = (
         f"Version {earlier[0].lo - 1} was proven, and an operation invoked later was answered as"
-        f" if the version were at most {later[0].hi - 1}; stale by {inversion.staleness} ns."
+        f" if the version were at most {later[0].hi - 1}; stale by {milliseconds(inversion.staleness)}."
     )
     evidence.violated(message, earlier[1], later[1])

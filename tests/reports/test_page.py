@@ -49,8 +49,8 @@ def test_the_verdict_of_a_failing_run_is_its_gravest_loss(failing: Path) -> None
     html = failing.read_text()
 
     assert headline(html) == (
-        "Acknowledged record client-1/1/1 at offset 1 is client-1/2/1 in the final read, "
-        "in chaos/truncation_loss."
+        "Acknowledged record client-1/1/1 at offset 1 is lost: the final read finds client-1/2/1 "
+        "there, in chaos/truncation_loss."
     )
     assert "<title>FAIL · Fencepost</title>" in html
 

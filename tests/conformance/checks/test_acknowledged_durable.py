@@ -46,7 +46,7 @@ def read_otherwise_later(trace: Trace) -> None:
     ("write", "message"),
     [
         (lost, "is lost: the final log ends at 1"),
-        (changed, "is c in the final read"),
+        (changed, "is lost: the final read finds c there"),
         (read_otherwise_later, "then read as c"),
     ],
 )

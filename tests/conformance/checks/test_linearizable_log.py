@@ -175,7 +175,7 @@ def test_a_violation_shows_the_two_operations() -> None:
 
     assert violation.witness == (written, read)
     assert (violation.node, violation.seq) == ("client-1", 1)
-    assert "stale by 1 ns" in violation.message
+    assert "stale by 0.000001 ms" in violation.message
 
 
 def test_a_new_leader_may_lag_until_it_has_caught_up() -> None:
