@@ -295,6 +295,7 @@ def _check_claims(claims: Sequence[tuple[Claim, TraceEvent]], evidence: Evidence
     earlier, later = claims[inversion.earlier], claims[inversion.later]
     message = (
         f"Version {earlier[0].lo - 1} was proven, and an operation invoked later was answered as"
-        f" if the version were at most {later[0].hi - 1}; stale by {milliseconds(inversion.staleness)}."
+        f" if the version were at most {later[0].hi - 1};"
+        f" stale by {milliseconds(inversion.staleness)}."
     )
     evidence.violated(message, earlier[1], later[1])
