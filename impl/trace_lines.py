@@ -73,6 +73,8 @@ def log_recovered(
 def action_taken(effect: ActionTaken, broker_id: BrokerId) -> Line:
     """The line of an action; what the effect leaves out, the line does too."""
     line: Line = {"kind": Kind.ACTION, "action": effect.action.value, "broker_id": broker_id}
+    if effect.topic is not None:
+        line["topic"] = effect.topic
     if effect.topic_partition:
         line |= _partition(effect.topic_partition)
     line |= {name: getattr(effect, name) for name in _PLAIN if getattr(effect, name) is not None}

@@ -80,9 +80,7 @@ class Admin:
 
     def create_topic(self, token: int, topic: str) -> None:
         """The topic exists; the controller gives its partitions leaders."""
-        self._outbox.took(
-            ActionTaken(action=Action.CREATE_TOPIC, topic_partition=TopicPartition(topic, 0))
-        )
+        self._outbox.took(ActionTaken(action=Action.CREATE_TOPIC, topic=topic))
         self._outbox.emit(Reply(token=token, response=CreateTopicResponse()))
 
     def _refuse(self, token: int, error_code: ErrorCode, message: str) -> None:

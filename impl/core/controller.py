@@ -230,6 +230,8 @@ class Controller:
     def _decide_or_tell(self, keys: Iterable[TopicPartition]) -> None:
         """A partition that needs no decision is told as it stands; the others once it is made."""
         for key in keys:
+            if self.context.is_settled_as_decided(key):
+                self.publish_decision(key, *self.context.states[key], None)
             self._decide(key)
             if key not in self._deciding:
                 self._tell(key)
@@ -311,18 +313,8 @@ class Controller:
 
     def _settle(self, key: TopicPartition, decision: LeaderAndIsr) -> Script:
         """A lost reply or a conflict: what ZooKeeper holds decides (ZK-006, H4)."""
-        term = self.term
-        self._deciding.add(key)
-        done = yield from self._read_states([key])
-        if self.term != term:
-            return
-        self._deciding.discard(key)
-        if not done or key not in self.context.assignments:
-            return
-        known = self.context.states.get(key)
-        if known is not None and known[0] == decision:
-            self.publish_decision(key, decision, known[1], None)
-        self._decide_or_tell([key])
+        self.context.leave_undecided(key, decision)
+        yield from self._reread([key])
 
     def publish_decision(
         self,

@@ -31,6 +31,8 @@ class ControllerContext:
     """Who was away since the state of the partition was written."""
     considered: dict[TopicPartition, frozenset[BrokerId]] = field(default_factory=dict)
     """Those of `bounced` that the decision in flight knows of."""
+    undecided: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
+    """Decisions of which it is not known whether ZooKeeper holds them."""
 
     def detect_broker_change(self, znodes: Iterable[Znode]) -> frozenset[BrokerId]:
         """`live` is what the registrations tell; returns who came, went or came back (H2)."""
@@ -53,6 +55,15 @@ class ControllerContext:
     def partitions_of(self, brokers: frozenset[BrokerId]) -> list[TopicPartition]:
         """The partitions assigned to any of them, ascending."""
         return [key for key in sorted(self.assignments) if brokers & set(self.assignments[key])]
+
+    def leave_undecided(self, key: TopicPartition, decision: LeaderAndIsr) -> None:
+        """The reply was lost or a refusal: what ZooKeeper holds will tell (ZK-006)."""
+        self.undecided[key] = decision
+
+    def is_settled_as_decided(self, key: TopicPartition) -> bool:
+        """True once: when ZooKeeper is read to hold the decision that was left undecided."""
+        decision = self.undecided.pop(key, None)
+        return decision is not None and key in self.states and self.states[key][0] == decision
 
     def add_bounced(self, key: TopicPartition, brokers: frozenset[BrokerId]) -> None:
         """They may not go on in the ISR or as leader as if nothing had been."""

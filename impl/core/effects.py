@@ -130,6 +130,8 @@ class ActionTaken:
     """
 
     action: Action
+    topic: str | None = None
+    """Of an action on a whole topic."""
     topic_partition: TopicPartition | None = None
     leader: BrokerId | None = None
     leader_epoch: LeaderEpoch | None = None

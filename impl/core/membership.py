@@ -60,6 +60,8 @@ class Membership:
         """As last read in ZooKeeper (CTL-004)."""
         self._is_joining = False
         self._is_standing = False
+        self._must_stand_again = False
+        """True when a watch fired while its znodes were being read."""
         self._again_ms: int | None = None
 
     def on_session_established(self, session_id: SessionId) -> None:
@@ -68,6 +70,7 @@ class Membership:
         self.is_registered = False
         self._is_joining = False
         self._is_standing = False
+        self._must_stand_again = False
         self._join()
 
     def on_session_lost(self) -> None:
@@ -211,9 +214,13 @@ class Membership:
     # Election, as EL tells it
 
     def _stand(self) -> None:
-        if self.is_registered and self._broker.is_ready and not self._is_standing:
-            self._is_standing = True
-            self._outbox.run(self._stand_for_election())
+        if not self.is_registered or not self._broker.is_ready:
+            return
+        if self._is_standing:
+            self._must_stand_again = True
+            return
+        self._is_standing = True
+        self._outbox.run(self._stand_for_election())
 
     def _stand_for_election(self) -> Script:
         """Whoever holds `/controller` is known and watched; if nobody does, this node tries."""
@@ -222,6 +229,10 @@ class Membership:
         if self.session_id != session_id:
             return
         self._is_standing = False
+        if self._must_stand_again:
+            self._must_stand_again = False
+            self._stand()
+            return
         if znodes is None:
             self._again()
             return

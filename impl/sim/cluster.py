@@ -24,6 +24,7 @@ from spec.znodes import (
     TOPICS,
     LeaderAndIsr,
     TopicPartition,
+    broker_path,
     leader_and_isr_path,
     parse_controller,
     parse_leader_and_isr,
@@ -202,7 +203,9 @@ class Cluster:
         return parse_leader_and_isr(path, znode.data), znode.stat.version
 
     def is_converged(self) -> bool:
-        """Every partition has its leader and full ISR, and all replicas hold it, committed."""
+        """All are registered, each partition has leader and full ISR, all hold it, committed."""
+        if any(self.zookeeper.peek(broker_path(b)).stat is None for b in self.disks):
+            return False
         assigned = self.assignments()
         return bool(assigned) and all(self._is_settled(key, assigned[key]) for key in assigned)
 

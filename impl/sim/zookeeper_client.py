@@ -5,6 +5,8 @@ reach the server afterwards, as it may with a real socket.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from impl.core.effects import ListChildren, ReadZnodes, WriteZnodes
@@ -19,8 +21,9 @@ from impl.core.events import (
     ZnodesWritten,
     ZooKeeperEvent,
 )
-from impl.core.zookeeper import Unknown
-from impl.sim.scheduler import Scheduler
+from impl.core.outbox import Answer
+from impl.core.zookeeper import Children, Unknown, Znode
+from impl.sim.scheduler import US_PER_MS, Scheduler
 from impl.sim.zookeeper import SimZooKeeper
 from spec.vocabulary import SessionId
 
@@ -28,8 +31,22 @@ Ask = ReadZnodes | ListChildren | WriteZnodes
 
 NO_SESSION = SessionId(0)
 DELAY_US = (200, 2_000)
+PIPELINED_US = (1, 600)
+"""Between two requests of one pipeline."""
+LATE_LOSS = 0.5
+"""Share of the writes under way that die with their connection."""
 RECONNECT_US = (10_000, 120_000)
+LONG_ABSENCE = 0.15
+"""Share of broken connections that outlive the session."""
 HEARTBEATS_PER_TIMEOUT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """The connection and session under which something was asked."""
+
+    connection: int
+    session_id: SessionId
 
 
 class ZkClient:
@@ -75,9 +92,14 @@ class ZkClient:
             self._later(lambda: self._answer_unknown(ask), 0)
             return
         self._in_flight[ask.op_id] = ask
-        connection, session_id = self._connection, self.session_id
+        link = _Link(self._connection, self.session_id)
+        parts = ask.paths if isinstance(ask, ReadZnodes | ListChildren) else ("",)
+        found: list[Znode | Children] = []
         self._arrival_us = self._fifo(self._arrival_us)
-        self._scheduler.at_us(self._arrival_us, lambda: self._arrive(ask, connection, session_id))
+        for path in parts:
+            arrive = partial(self._arrive, ask, path, found, link)
+            self._scheduler.at_us(self._arrival_us, arrive)
+            self._arrival_us += self._draw(PIPELINED_US)
 
     def on_watch(self, event: WatchFired) -> None:
         """The server tells that a watch fired; it comes after the answers before it."""
@@ -91,30 +113,34 @@ class ZkClient:
         """The connection is gone now; the session is not."""
         self._gate(self._disconnect)
 
-    def _arrive(self, ask: Ask, connection: int, session_id: SessionId) -> None:
-        is_late = connection != self._connection
-        if is_late and self._random.random() < 0.5:
+    def _arrive(self, ask: Ask, path: str, found: list[Znode | Children], link: _Link) -> None:
+        """One request of a pipeline reaches the server; others' writes may come between two."""
+        is_late = link.connection != self._connection
+        if is_late and (path or self._random.random() < LATE_LOSS):
             return
-        if not self._server.touch(session_id):
+        if not self._server.touch(link.session_id):
             return
-        answer = self._perform(ask, session_id)
-        if not is_late:
+        answer = self._perform(ask, path, found, link.session_id)
+        if answer is not None and not is_late:
             self._send_back(lambda: self._complete(answer))
 
     def _perform(
-        self, ask: Ask, session_id: SessionId
-    ) -> ZnodesRead | ChildrenListed | ZnodesWritten:
+        self, ask: Ask, path: str, found: list[Znode | Children], session_id: SessionId
+    ) -> Answer | None:
         match ask:
-            case ReadZnodes(op_id=op_id, paths=paths, watch=watch):
-                znodes = tuple(self._server.read(session_id, p, watch=watch) for p in paths)
-                return ZnodesRead(op_id=op_id, znodes=znodes)
-            case ListChildren(op_id=op_id, paths=paths, watch=watch):
-                listed = (self._server.list_children(session_id, p, watch=watch) for p in paths)
-                return ChildrenListed(op_id=op_id, children=tuple(listed))
             case WriteZnodes(op_id=op_id, ops=ops):
                 return ZnodesWritten(op_id=op_id, result=self._server.write(session_id, ops))
+            case ReadZnodes(op_id=op_id, paths=paths, watch=watch):
+                found.append(self._server.read(session_id, path, watch=watch))
+                znodes = tuple(one for one in found if isinstance(one, Znode))
+                return ZnodesRead(op_id=op_id, znodes=znodes) if len(found) == len(paths) else None
+            case ListChildren(op_id=op_id, paths=paths, watch=watch):
+                found.append(self._server.list_children(session_id, path, watch=watch))
+                children = tuple(one for one in found if isinstance(one, Children))
+                is_done = len(found) == len(paths)
+                return ChildrenListed(op_id=op_id, children=children) if is_done else None
 
-    def _complete(self, answer: ZnodesRead | ChildrenListed | ZnodesWritten) -> None:
+    def _complete(self, answer: Answer) -> None:
         if self._in_flight.pop(answer.op_id, None) is not None:
             self._deliver(answer)
 
@@ -137,7 +163,10 @@ class ZkClient:
         for ask in asked:
             self._answer_unknown(ask)
         self._deliver(SessionSuspended())
-        self._later(self._reconnect, self._draw(RECONNECT_US))
+        delay_us = self._draw(RECONNECT_US)
+        if self._random.random() < LONG_ABSENCE:
+            delay_us += 2 * self._timeout_ms * US_PER_MS
+        self._later(self._reconnect, delay_us)
 
     def _answer_unknown(self, ask: Ask) -> None:
         match ask:

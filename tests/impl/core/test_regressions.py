@@ -5,8 +5,8 @@ import pytest
 from impl.core.admin import PARTITIONS_MAX
 from impl.core.config import Config
 from impl.core.messages import CreateTopicRequest, CreateTopicResponse, ReplicaList
-from impl.core.zookeeper import Create, SetData
-from spec.vocabulary import ANY_VERSION, BrokerId, ErrorCode
+from impl.core.zookeeper import Create, SetData, Znode
+from spec.vocabulary import ANY_VERSION, Action, BrokerId, ErrorCode, SessionId
 from spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -15,7 +15,7 @@ from spec.znodes import (
     topic_path,
 )
 from tests.impl.core.build import ME, T0, T1, state
-from tests.impl.core.driver import Driver
+from tests.impl.core.driver import Driver, Fate
 
 
 @pytest.fixture
@@ -98,3 +98,40 @@ def test_a_skipped_partition_comes_back_when_its_znode_is_repaired(driver: Drive
     driver.tick(10_000)
 
     assert driver.state(T0) == state(1, 4, (1,))
+
+
+def test_a_holder_that_goes_while_it_is_read_is_not_believed(driver: Driver) -> None:
+    driver.register(2)
+    driver.give_office(2)
+    read = driver.zookeeper.read
+    gone: list[str] = []
+
+    def read_slowly(session_id: SessionId, path: str, *, watch: bool = False) -> Znode:
+        if path == CONTROLLER_EPOCH and watch and not gone:
+            gone.append(path)  # between the two reads of one pipeline
+            driver.unregister(2)
+        return read(session_id, path, watch=watch)
+
+    driver.zookeeper.read = read_slowly  # type: ignore[method-assign]
+    driver.start()
+    driver.tick(1_000)
+
+    assert gone
+    assert driver.node.controller.is_active
+
+
+def test_a_decision_that_is_settled_late_is_traced_as_published(driver: Driver) -> None:
+    driver.register(2)
+    driver.register(3)
+    driver.start()
+    driver.create_topic("t", (2, 3, 1))
+    driver.acknowledge_commands()
+    path = leader_and_isr_path(T0)
+    published = len(driver.took(Action.PUBLISH_DECISION))
+    driver.plan_write(path, Fate.LOSE_REPLY, lambda: driver.plan_read(path, Fate.LOSE_REQUEST))
+
+    driver.unregister(2)
+    driver.tick(1_000)
+
+    assert len(driver.took(Action.PUBLISH_DECISION)) == published + 1
+    assert driver.state(T0).leader == 3
