@@ -116,11 +116,11 @@ def _violation_rows(failing: "SeedResult") -> list[dict[str, Any]]:
     return [
         {
             "seed": failing.seed,
-            "invariant": str(violation.invariant),
-            "message": violation.message,
+            "invariant": str(failure.invariant),
+            "message": failure.message,
             "reproduce": failing.reproduce,
         }
-        for violation in failing.violations
+        for failure in failing.failures
     ]
 
 

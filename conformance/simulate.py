@@ -19,6 +19,7 @@ from conformance.adapter import LEVELS, UsageError
 from conformance.checks.completeness import trace_health
 from conformance.checks.ordering import order
 from conformance.checks.registry import CHECKS, run_checks
+from conformance.run_end import BadEnding, run_end
 from conformance.verdict import CheckResult, Verdict, Violation, worst
 from conformance.worker_pool import in_order
 from spec.trace import TraceEvent, encode_all
@@ -98,6 +99,8 @@ class SeedResult:
     premises: dict[Invariant, int] = field(default_factory=dict)
     violations: tuple[Violation, ...] = ()
     omitted_violations: int = 0
+    bad_endings: tuple[BadEnding, ...] = ()
+    """What its run tells of its end; no check, so that no mutant is caught by it."""
     doubts: tuple[str, ...] = ()
     error: str | None = None
     """The simulator failed; says how."""
@@ -107,6 +110,11 @@ class SeedResult:
     def violated(self) -> frozenset[Invariant]:
         """The invariants that do not hold in its trace."""
         return frozenset(violation.invariant for violation in self.violations)
+
+    @property
+    def failures(self) -> tuple[Violation | BadEnding, ...]:
+        """What does not hold in its trace, then at its end."""
+        return (*self.violations, *self.bad_endings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +208,7 @@ def run_seeds(
             results.append(result)
             if on_progress:
                 on_progress(len(results), len(wanted), f"seed {result.seed}")
-            if options.stop_at_first and result.violations:
+            if options.stop_at_first and result.failures:
                 break
     traces = _write_failing(subject, results, options.out) if options.out else ()
     return _summary(subject, results, seconds=monotonic() - started, traces=tuple(traces))
@@ -235,14 +243,17 @@ def judge_seed(subject: Subject, seed: int) -> SeedResult:
         message = f"{type(error).__name__}: {error}"
         return SeedResult(seed=seed, verdict=Verdict.ERROR, error=message, reproduce=reproduce)
     checks = run_checks(events)
+    end = run_end(events)
+    health = trace_health(events)
     return SeedResult(
         seed=seed,
-        verdict=_verdict(checks, events),
+        verdict=worst((_verdict(checks), health.verdict, end.verdict)),
         events=len(events),
         premises={check.invariant: check.premise_count for check in checks},
         violations=tuple(v for check in checks for v in check.violations),
         omitted_violations=sum(check.omitted_violations for check in checks),
-        doubts=(*trace_health(events).doubts, *(d for check in checks for d in check.doubts)),
+        bad_endings=end.bad,
+        doubts=(*health.doubts, *end.doubts, *(d for check in checks for d in check.doubts)),
         reproduce=reproduce,
     )
 
@@ -277,10 +288,10 @@ def _first_expected(catch: SeedResult, expected: set[str]) -> str:
     return next(v.message for v in catch.violations if v.invariant in expected)
 
 
-def _verdict(checks: Sequence[CheckResult], events: Sequence[TraceEvent]) -> Verdict:
+def _verdict(checks: Sequence[CheckResult]) -> Verdict:
     """A check that was idle in one seed may work in another: that is judged over all of them."""
     said = [check.verdict for check in checks if check.verdict is not Verdict.VACUOUS]
-    return worst((Verdict.PASS, trace_health(events).verdict, *said))
+    return worst((Verdict.PASS, *said))
 
 
 def _summary(
@@ -296,7 +307,7 @@ def _summary(
         seeds=len(results),
         verdicts=dict(sorted(Counter(result.verdict for result in results).items())),
         premises={invariant: premises[invariant] for invariant in CHECKS},
-        failing=tuple(result for result in results if result.violations or result.error),
+        failing=tuple(result for result in results if result.failures or result.error),
         events=sum(result.events for result in results),
         seconds=seconds,
         doubts=tuple(doubts)[:DOUBTS_MAX],
@@ -306,7 +317,7 @@ def _summary(
 
 def _write_failing(subject: Subject, results: Sequence[SeedResult], out: Path) -> Iterator[str]:
     """A seed gives the same trace again, so that workers need not send traces around."""
-    for result in [result for result in results if result.violations][:TRACES_MAX]:
+    for result in [result for result in results if result.failures][:TRACES_MAX]:
         suffix = f"-{subject.mutant}" if subject.mutant else ""
         name = f"seed-{result.seed}-level-{subject.level}{suffix}"
         write_trace(out / name, subject.simulate(result.seed))

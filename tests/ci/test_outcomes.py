@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from ci.outcomes import Outcome, of_hunt, of_models, of_seeds
+from conformance.run_end import BadEnding, Ending
 from conformance.simulate import MutantResult, SeedResult, SimulationResult
 from conformance.verdict import Verdict, Violation
 from reports.stages import Detail
@@ -132,6 +133,24 @@ def test_a_violating_seed_says_how_to_see_it_again() -> None:
             "invariant": "LogMatching",
             "message": "Offset 3 differs.",
             "reproduce": "fencepost simulate",
+        }
+    ]
+    assert_readable(outcome)
+
+
+def test_a_seed_that_does_not_heal_is_told_as_a_violation() -> None:
+    bad = BadEnding(invariant=Ending.CONVERGED, message="It had not healed.")
+    failing = SeedResult(seed=7, verdict=Verdict.FAIL, bad_endings=(bad,), reproduce="again")
+
+    outcome = of_seeds(replace(SEEDS, failing=(failing,), verdicts={Verdict.FAIL: 1}))
+
+    assert outcome.figures["violations"] == 1
+    assert outcome.detail["violations"] == [
+        {
+            "seed": 7,
+            "invariant": "Converged",
+            "message": "It had not healed.",
+            "reproduce": "again",
         }
     ]
     assert_readable(outcome)

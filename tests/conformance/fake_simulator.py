@@ -5,7 +5,21 @@ from spec.vocabulary import Outcome
 
 LOSING_SEED = 7
 BROKEN_SEED = 9
+CUT_SEED = 11
+"""At level 0 its trace has no end."""
 MUTANT_SHOWS_FROM = 3
+SICK_SEED = 12
+"""At level 0 its cluster does not heal."""
+UNREAD_SEED = 13
+"""At level 0 its final read does not end."""
+MUMBLING_SEED = 14
+"""At level 0 it ends with words that are no JSON."""
+ENDINGS = {
+    SICK_SEED: '{"converged": false, "final_read": true}',
+    UNREAD_SEED: '{"converged": true, "final_read": false}',
+    MUMBLING_SEED: "well",
+}
+HEALTHY = '{"converged": true, "final_read": true}'
 
 
 def simulate(seed: int, *, level: int, mutant: str | None) -> list[TraceEvent]:
@@ -55,12 +69,22 @@ def simulate(seed: int, *, level: int, mutant: str | None) -> list[TraceEvent]:
             leader_epoch=0,
             **found,
         ),
-        line("harness", 1, Kind.RUN, "RunEnded", 6),
+        *end_of(seed, level, mutant),
     ]
 
 
+def end_of(seed: int, level: int, mutant: str | None) -> list[TraceEvent]:
+    """How the run ended, in its own words."""
+    detail = ENDINGS.get(seed, HEALTHY) if level == 0 else HEALTHY
+    if mutant == "harmless":
+        detail = ENDINGS[SICK_SEED]
+    if level == 0 and seed == CUT_SEED:
+        return []
+    return [line("harness", 1, Kind.RUN, "RunEnded", 6, detail=detail)]
+
+
 def mutants() -> list[dict[str, object]]:
-    """One that is caught and one that nobody sees."""
+    """One that is caught, and one that no check sees though its cluster never heals."""
     return [
         {
             "mutant": "forgetful",

@@ -87,6 +87,45 @@ def test_failing_simulator_is_an_error_of_that_seed_only() -> None:
     assert result.verdicts == {Verdict.PASS: 2, Verdict.ERROR: 1}
 
 
+@pytest.mark.parametrize(
+    ("seed", "name", "message"),
+    [
+        (
+            fake_simulator.SICK_SEED,
+            "Converged",
+            "The cluster had not healed in the time it had after the last fault.",
+        ),
+        (fake_simulator.UNREAD_SEED, "FinalRead", "The final read did not end in its time."),
+    ],
+)
+def test_run_that_does_not_end_well_fails(
+    seed: int, name: str, message: str, tmp_path: Path
+) -> None:
+    options = SimulationOptions(target=TARGET, out=tmp_path, stop_at_first=True)
+
+    result = run_seeds([seed, seed + 20], level=0, jobs=1, options=options)
+
+    (failing,) = result.failing
+    assert (result.verdict, result.seeds) == (Verdict.FAIL, 1)
+    assert [(str(bad.invariant), bad.message) for bad in failing.bad_endings] == [(name, message)]
+    assert failing.violations == ()
+    assert result.traces == (f"seed-{seed}-level-0",)
+
+
+@pytest.mark.parametrize(
+    ("seed", "doubt"),
+    [
+        (fake_simulator.CUT_SEED, "The run has no RunEnded: it was cut short."),
+        (fake_simulator.MUMBLING_SEED, "The detail of RunEnded cannot be read: "),
+    ],
+)
+def test_run_whose_end_is_unknown_is_inconclusive(seed: int, doubt: str) -> None:
+    result = run_seeds([seed], level=0, jobs=1, options=FAKE)
+
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert result.doubts[0].startswith(f"seed {seed}: {doubt}")
+
+
 def test_many_seeds_that_leave_a_check_idle_are_vacuous() -> None:
     seeds = [seed for seed in range(61) if seed != fake_simulator.BROKEN_SEED]
 
@@ -117,6 +156,14 @@ def test_kill_table_tells_caught_from_escaped() -> None:
     assert caught.reproduce == "fencepost simulate --seed 3 --level 2 --mutant forgetful"
     assert not escaped.is_caught
     assert escaped.seeds == 6
+
+
+def test_mutant_that_never_heals_is_not_caught_by_that() -> None:
+    result = run_seeds([0], level=2, mutant="harmless", jobs=1, options=FAKE)
+    _, escaped = hunt_mutants(1, target=TARGET, jobs=1)
+
+    assert result.verdict is Verdict.FAIL
+    assert (escaped.is_caught, escaped.caught_by) == (False, ())
 
 
 @pytest.mark.parametrize(
