@@ -1,7 +1,8 @@
 """`LeaderInIsr`: the leader is in its own ISR, which is never empty (ISR-006, FAIL-003).
 
 It holds for every stored LeaderAndISR document, every decision of a controller and every ISR that
-a leader works with or asks for; what a leader needs for a commit (`maximal_isr`) contains its ISR
+a leader works with or asks for. What a leader needs for a commit (`maximal_isr`) contains its ISR
+and, from the moment at which it asks for another one until that is decided, the other one too
 (ISR-003). A partition without a leader keeps its last ISR.
 """
 
@@ -27,6 +28,10 @@ _NAMES_THE_LEADER = frozenset(
 _LEADER_ACTS = frozenset(
     {Action.ADVANCE_HIGH_WATERMARK, Action.SHRINK_ISR, Action.EXPAND_ISR, Action.ADOPT_ISR}
 )
+_ASKS = frozenset({Action.SHRINK_ISR, Action.EXPAND_ISR})
+_DECIDES = frozenset(
+    {Action.ADOPT_ISR, Action.FENCE_LEADER, Action.BECOME_LEADER, Action.BECOME_FOLLOWER}
+)
 
 
 class _Belief(NamedTuple):
@@ -42,6 +47,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         belief = _belief(event)
         if belief is not None:
             _check_belief(belief, evidence)
+    _check_commits(events, evidence)
     return evidence.result()
 
 
@@ -67,14 +73,23 @@ def _check_belief(belief: _Belief, evidence: Evidence) -> None:
     if belief.leader not in isr:
         message = f"{belief.event.action} has leader {belief.leader} outside its ISR {isr}."
         evidence.violated(message, belief.event)
-    maximal = belief.event.maximal_isr
-    if maximal is not None and belief.event.action == Action.ADVANCE_HIGH_WATERMARK:
-        _check_maximal(isr, maximal, belief.event, evidence)
 
 
-def _check_maximal(
-    isr: Collection[int], maximal: Collection[int], event: TraceEvent, evidence: Evidence
-) -> None:
-    if not set(isr) <= set(maximal):
-        message = f"A commit asks for {sorted(maximal)} only, while the ISR is {isr}."
-        evidence.violated(message, event)
+def _check_commits(events: Sequence[TraceEvent], evidence: Evidence) -> None:
+    wanted: dict[tuple[str, int], TraceEvent] = {}
+    for event in order(e for e in events if e.kind is Kind.ACTION):
+        key = event.node, event.incarnation
+        if event.action in _ASKS:
+            wanted[key] = event
+        elif event.action in _DECIDES:
+            wanted.pop(key, None)
+        elif event.action == Action.ADVANCE_HIGH_WATERMARK:
+            _check_maximal(event, wanted.get(key), evidence)
+
+
+def _check_maximal(event: TraceEvent, asked: TraceEvent | None, evidence: Evidence) -> None:
+    needed = {*(event.isr or ()), *((asked.isr or ()) if asked else ())}
+    maximal = event.maximal_isr
+    if maximal is not None and not needed <= set(maximal):
+        message = f"A commit asks for {sorted(maximal)} only, while it needs {sorted(needed)}."
+        evidence.violated(message, asked, event)

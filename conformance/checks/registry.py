@@ -47,6 +47,7 @@ _ISR_HOLDERS = frozenset(
         Action.SHRINK_ISR,
         Action.EXPAND_ISR,
         Action.ADOPT_ISR,
+        Action.FENCE_LEADER,
     }
 )
 

@@ -114,6 +114,11 @@ def commit_without_a_member(trace: Trace) -> None:
     trace.broker(1, "AdvanceHighWatermark", isr=[1, 2], maximal_isr=[1])
 
 
+def commit_without_a_member_that_is_asked_in(trace: Trace) -> None:
+    trace.broker(1, "ExpandIsr", isr=[1, 2], maximal_isr=[1, 2], expected_version=0)
+    trace.broker(1, "AdvanceHighWatermark", isr=[1], maximal_isr=[1])
+
+
 def command_of_an_older_controller(trace: Trace) -> None:
     obey(trace, 1, "BecomeFollower", (2, 1, 1))
     trace.broker(
@@ -165,6 +170,7 @@ def elected_without_raising_the_epoch(trace: Trace) -> None:
         (leader_in_isr.check, leader_that_asks_to_leave, "leader 1 outside its ISR [2]"),
         (leader_in_isr.check, empty_isr, "an empty ISR"),
         (leader_in_isr.check, commit_without_a_member, "asks for [1] only"),
+        (leader_in_isr.check, commit_without_a_member_that_is_asked_in, "while it needs [1, 2]"),
         (stale_controller_harmless.check, deposed_controller, "decision of controller epoch 1"),
         (
             stale_controller_harmless.check,
