@@ -124,13 +124,14 @@ def _violation_rows(failing: "SeedResult") -> list[dict[str, Any]]:
     ]
 
 
-def of_hunt(results: Sequence["MutantResult"]) -> Outcome:
-    """Every mutant must be caught; one that lives shows a hole in the checks."""
+def of_hunt(results: Sequence["MutantResult"], *, level: int) -> Outcome:
+    """Every mutant must be caught at `level`; one that lives shows a hole in the checks."""
     caught = sum(1 for result in results if result.is_caught)
     alive = ", ".join(result.mutant for result in results if not result.is_caught)
     return Outcome(
         verdict=Verdict.PASS if caught == len(results) else Verdict.FAIL,
-        summary=f"{caught} of {len(results)} mutants caught" + (f", not {alive}" if alive else ""),
+        summary=f"{caught} of {len(results)} mutants caught at level {level:d}"
+        + (f", not {alive}" if alive else ""),
         figures={"mutants": len(results), "mutants_caught": caught},
         detail={"mutants": [_mutant_row(result) for result in results]},
     )

@@ -9,6 +9,7 @@ from ci.stage import Stage
 from ci.tiers import EFFORT
 from ci.verdict_files import GateRun
 from conformance.verdict import Verdict
+from spec.vocabulary import ProtocolLevel
 
 
 def check_specs(run: GateRun) -> Outcome:
@@ -23,10 +24,14 @@ def check_specs(run: GateRun) -> Outcome:
 
 
 def simulate(run: GateRun) -> Outcome:
-    """Seeded schedules at the level of the run, then every mutant until it is caught."""
+    """Seeded schedules at the level of the run, then every mutant until it is caught.
+
+    A mutant breaks one rule of the newest level, so that is where it is hunted at any level.
+    """
     from conformance.simulate import SimulationOptions, hunt_mutants, run_seeds
 
     effort = EFFORT[run.tier]
+    newest = max(ProtocolLevel)
     first = run.seed * effort.seeds
     with progress("simulate") as advance:
         result = run_seeds(
@@ -37,8 +42,10 @@ def simulate(run: GateRun) -> Outcome:
             options=SimulationOptions(out=run.folder / "simulate"),
         )
     with progress("mutants") as advance:
-        caught = hunt_mutants(effort.mutant_seeds_max, jobs=effort.workers, on_progress=advance)
-    return of_seeds(result).joined(of_hunt(caught))
+        caught = hunt_mutants(
+            effort.mutant_seeds_max, level=newest, jobs=effort.workers, on_progress=advance
+        )
+    return of_seeds(result).joined(of_hunt(caught, level=newest))
 
 
 def inject_faults(run: GateRun) -> Outcome:

@@ -93,10 +93,10 @@ def test_no_model_at_all_is_no_pass() -> None:
 def test_a_mutant_that_lives_fails_the_stage_by_name() -> None:
     alive = replace(CAUGHT, mutant="immortal", caught_by=("LeaderInIsr",), seeds=2000)
 
-    outcome = of_hunt([CAUGHT, alive])
+    outcome = of_hunt([CAUGHT, alive], level=2)
 
     assert outcome.verdict is Verdict.FAIL
-    assert outcome.summary == "1 of 2 mutants caught, not immortal"
+    assert outcome.summary == "1 of 2 mutants caught at level 2, not immortal"
     assert [row["seed"] for row in outcome.detail["mutants"]] == [2, None]
     assert_readable(outcome)
 
