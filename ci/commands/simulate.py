@@ -9,19 +9,25 @@ from ci.commands.options import NEWEST_LEVEL, JsonOption, LevelOption
 from ci.failures import as_usage
 from ci.tiers import EFFORT, Tier
 
-SeedCount = Annotated[int, typer.Option(min=1, help="How many seeds, from 0 on.")]
-OneSeed = Annotated[int | None, typer.Option(min=0, help="Only this seed.")]
+SeedCount = Annotated[
+    int | None, typer.Option(min=1, help="How many seeds.  [default: 200, or 1 with --seed]")
+]
+FirstSeed = Annotated[
+    int | None, typer.Option(min=0, help="The first seed; alone, the only one.  [default: 0]")
+]
 MutantName = Annotated[str | None, typer.Option(help="One deliberately wrong rule.")]
 TraceFolder = Annotated[
     Path | None, typer.Option(help="A new folder for the traces of the first violating seeds.")
 ]
 COLUMNS = ("seed", "invariant", "message", "reproduce")
 ROWS_MAX = 10
+SEEDS = 200
+"""How many are run when nobody says how many, nor where to start."""
 
 
 def simulate(
-    seeds: SeedCount = 200,
-    seed: OneSeed = None,
+    seeds: SeedCount = None,
+    seed: FirstSeed = None,
     level: LevelOption = NEWEST_LEVEL,
     mutant: MutantName = None,
     out: TraceFolder = None,
@@ -41,7 +47,7 @@ def simulate(
     traces = make_run_folder(new_run_id(), out) if out else None
     with progress("simulate") as advance, as_usage(UsageError):
         result = run_seeds(
-            range(seeds) if seed is None else [seed],
+            wanted(seeds, seed),
             level=level,
             mutant=mutant,
             jobs=EFFORT[Tier.QUICK].workers,
@@ -56,3 +62,10 @@ def simulate(
         show_table("", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
     say(f"{outcome.verdict}: {outcome.summary}")
     return exit_code([outcome.verdict])
+
+
+def wanted(seeds: int | None, seed: int | None) -> range:
+    """The seeds that the options ask for: so many from the first on; one when only that is told."""
+    first = 0 if seed is None else seed
+    count = seeds or (SEEDS if seed is None else 1)
+    return range(first, first + count)
