@@ -246,14 +246,16 @@ class Client:
         deadline_s: float,
     ) -> Answer:
         leader = self._leader(partition)
-        if leader is None:
-            return Answer(outcome=Outcome.DEFINITE_ERROR, error_code=NO_LEADER)
-        broker_id, address = leader
         fields = {"topic": partition.topic, "partition": partition.partition, **fields}
         op_id = next(self._op_ids)
         invoked = self._record(Kind.INVOKE, method, op_id=op_id, **fields)
-        reply = self._call(address, method, request, deadline_s, broker_id)
-        answer = _answer(method, reply, broker_id)
+        # Also what cannot be sent is written down: a partition that nobody leads must show that
+        # clients wanted it.
+        answer = Answer(outcome=Outcome.DEFINITE_ERROR, error_code=NO_LEADER)
+        if leader is not None:
+            broker_id, address = leader
+            reply = self._call(address, method, request, deadline_s, broker_id)
+            answer = _answer(method, reply, broker_id)
         if invoked is not None:
             self._record_completion(method, invoked, fields, answer)
         if not answer.is_ok:

@@ -194,13 +194,22 @@ def test_produce_to_a_dead_broker_is_surely_without_effect(
     assert answer.error_code == "UNAVAILABLE"
 
 
-def test_partition_without_leader_sends_nothing(connections: Connections, tmp_path: Path) -> None:
+def test_partition_without_leader_is_sent_nothing_and_the_trace_says_so(
+    connections: Connections, tmp_path: Path
+) -> None:
     with cluster() as fake:
         fake.leader = -1
         answer = client_of(fake.address, connections, tmp_path).produce(PARTITION, ["a"])
 
+    invoke, complete = lines(tmp_path)
     assert answer.outcome is Outcome.DEFINITE_ERROR
-    assert lines(tmp_path) == []
+    assert fake.log == []
+    assert (invoke.kind, invoke.values) == (Kind.INVOKE, ["a"])
+    assert (complete.outcome, complete.error_code) == (
+        Outcome.DEFINITE_ERROR,
+        "BROKER_NOT_AVAILABLE",
+    )
+    assert complete.broker_id is None
 
 
 def test_routing_view_is_read_again_after_an_error_only(
