@@ -198,6 +198,7 @@ def of_analysis(analysis: "Analysis") -> Outcome:
         f"{figures['violations']:.0f} violations",
         f"{analysis.failover.complete} failovers",
         *missed_budgets(analysis),
+        *analysis.failover.unfinished[:DOUBTS_LISTED],
         *doubts[:DOUBTS_LISTED],
     )
     return Outcome(

@@ -122,9 +122,11 @@ class FailoverReport:
 
     verdict: Verdict
     observed: int
-    """Partitions whose leader a fault removed."""
+    """Partitions whose leader a fault removed and that clients still wrote to."""
     complete: int
     """Of these, how many acknowledged a write again."""
+    unfinished: tuple[str, ...]
+    """Of the others, which they were, one sentence each."""
     latencies: tuple[PhaseLatency, ...]
     failovers: tuple[Failover, ...]
     left_out: int
@@ -154,7 +156,13 @@ class Analysis:
 def not_analysed() -> Analysis:
     """What is known of a run whose traces nobody has read: nothing."""
     failover = FailoverReport(
-        verdict=Verdict.NOT_RUN, observed=0, complete=0, latencies=(), failovers=(), left_out=0
+        verdict=Verdict.NOT_RUN,
+        observed=0,
+        complete=0,
+        unfinished=(),
+        latencies=(),
+        failovers=(),
+        left_out=0,
     )
     parts = ("checks", "failover", "mutants", "traces")
     return Analysis(

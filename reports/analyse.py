@@ -24,11 +24,12 @@ from reports.errors import ReportError
 from reports.evidence import witness_lines
 from reports.folders import PARQUET, TraceFolder, trace_folders
 from reports.ingest import FileHealth, ingest
-from reports.metrics import failovers, latencies
+from reports.metrics import Failover, PhaseLatency, failovers, latencies
 from reports.session import spark_session
 from reports.tenures import Leadership
 from reports.timelines import Timeline, timelines
 from reports.violations import Judged, judge
+from reports.words import milliseconds
 
 FAILOVERS_LISTED = 100
 
@@ -189,15 +190,32 @@ def failover_report(
     found = tuple(failover for failover in failovers(leadership) if failover.folder in real)
     rows = latencies(found, budgets)
     complete = sum(failover.is_complete for failover in found)
-    missed = any(not row.is_within for row in rows)
-    passed = Verdict.PASS if complete else Verdict.VACUOUS
+    unfinished = [f for f in found if f.is_unfinished(budgets.limit_ms(f.fault, "total"))]
     return FailoverReport(
-        verdict=Verdict.FAIL if missed else passed,
-        observed=len(found),
+        verdict=_failover_verdict(rows, complete, len(unfinished)),
+        observed=complete + len(unfinished),
         complete=complete,
+        unfinished=tuple(_never_completed(f) for f in unfinished[:FAILOVERS_LISTED]),
         latencies=rows,
         failovers=found[:FAILOVERS_LISTED],
         left_out=max(0, len(found) - FAILOVERS_LISTED),
+    )
+
+
+def _failover_verdict(rows: Sequence[PhaseLatency], complete: int, unfinished: int) -> Verdict:
+    """A failover that did not end has no latency: that it missed its budget is not measured."""
+    if any(not row.is_within for row in rows):
+        return Verdict.FAIL
+    if unfinished:
+        return Verdict.INCONCLUSIVE
+    return Verdict.PASS if complete else Verdict.VACUOUS
+
+
+def _never_completed(failover: Failover) -> str:
+    return (
+        f"After {failover.kind} of broker {failover.old_leader}, no write to "
+        f"{failover.topic}/{failover.partition} was acknowledged any more, though clients asked "
+        f"for {milliseconds(failover.waited_ms or 0.0)}."
     )
 
 

@@ -2,13 +2,17 @@
 
 Times are CLOCK_MONOTONIC of one host. A failover starts when the harness begins to inject: the
 later stamp of the fault's proven effect would hide the time that the proof took.
+
+A failover that nobody completes has no latency, so it is told by the time for which clients asked
+in vain. A leader that stays in office or comes back is acknowledged again, clients that stopped ask
+for nothing, and a run that ends soon after the fault leaves little time: none of them is one.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reports.budgets import PHASES, Budgets
-from reports.tenures import Leadership, SharedRow, Tenure
+from reports.tenures import Leadership, SharedRow, Tenure, Unserved
 
 LEADER_FAULTS = ("proc.kill", "proc.pause", "zk.expire")
 """Faults that can take a leader away."""
@@ -31,6 +35,11 @@ class Occurrence:
     """When the harness began to heal; None when the run ended first."""
     was_controller: bool
 
+    @property
+    def kind(self) -> str:
+        """What the latencies are grouped by."""
+        return self.fault + (OF_CONTROLLER if self.was_controller else "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failover:
@@ -43,12 +52,19 @@ class Failover:
     partition: int
     old_leader: int
     new_leader: int
+    """-1 when nobody else came."""
     phases_ms: dict[str, float | None]
+    waited_ms: float | None = None
+    """How long clients asked in vain, up to the last of them; None when they were served."""
 
     @property
     def is_complete(self) -> bool:
         """True when the new leader acknowledged a write."""
         return self.phases_ms["total"] is not None
+
+    def is_unfinished(self, limit_ms: float) -> bool:
+        """True when clients asked in vain for longer than that."""
+        return self.waited_ms is not None and self.waited_ms > limit_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,18 +157,59 @@ def _after(fault: Occurrence, until_ns: int | None, leadership: Leadership) -> l
     for tenure in leadership.tenures:
         if tenure.folder == fault.folder:
             by_partition.setdefault((tenure.topic, tenure.partition), []).append(tenure)
+    in_vain = {
+        (row.topic, row.partition): row for row in leadership.unserved if row.folder == fault.folder
+    }
     found = []
-    for _, tenures in sorted(by_partition.items()):
+    for key, tenures in sorted(by_partition.items()):
+        waited_ms = _waited_ms(fault, in_vain.get(key))
         heir = _heir(tenures, fault, until_ns)
         if heir is not None:
-            found.append(_failover(fault, heir, tenures, leadership.shared))
+            found.append(_failover(fault, heir, tenures, leadership.shared, waited_ms))
+        elif waited_ms is not None and _is_orphaned(tenures, fault):
+            found.append(_without_heir(fault, key, waited_ms))
     return found
+
+
+def _waited_ms(fault: Occurrence, row: Unserved | None) -> float | None:
+    if row is None or row.last_ns < fault.start_ns:
+        return None
+    return _elapsed_ms(max(row.first_ns, fault.start_ns), row.last_ns)
+
+
+def _is_orphaned(tenures: Sequence[Tenure], fault: Occurrence) -> bool:
+    """True when the fault hit the leader, and nobody acknowledged a write after it was healed."""
+    before, _ = _split(tenures, fault)
+    if not before or before[-1].leader != fault.broker_id:
+        return False
+    served = [t.last_acknowledged_ns for t in tenures if t.last_acknowledged_ns is not None]
+    return fault.end_ns is None or max(served, default=fault.end_ns) <= fault.end_ns
+
+
+def _without_heir(fault: Occurrence, key: tuple[str, int], waited_ms: float) -> Failover:
+    return Failover(
+        folder=fault.folder,
+        kind=fault.kind,
+        fault=fault.fault,
+        topic=key[0],
+        partition=key[1],
+        old_leader=fault.broker_id,
+        new_leader=-1,
+        phases_ms=dict.fromkeys(PHASES),
+        waited_ms=waited_ms,
+    )
+
+
+def _split(tenures: Sequence[Tenure], fault: Occurrence) -> tuple[list[Tenure], list[Tenure]]:
+    """The tenures that had begun when the fault did, and those that began later."""
+    before = [t for t in tenures if _known(t) is not None and (_known(t) or 0) <= fault.start_ns]
+    after = [t for t in tenures if t not in before and _known(t) is not None]
+    return before, after
 
 
 def _heir(tenures: Sequence[Tenure], fault: Occurrence, until_ns: int | None) -> Tenure | None:
     """The tenure that followed the one which the fault ended, when the leader changed."""
-    before = [t for t in tenures if _known(t) is not None and (_known(t) or 0) <= fault.start_ns]
-    after = [t for t in tenures if t not in before and _known(t) is not None]
+    before, after = _split(tenures, fault)
     if not before or before[-1].leader != fault.broker_id or not after:
         return None
     heir = after[0]
@@ -171,6 +228,7 @@ def _failover(
     new: Tenure,
     tenures: Sequence[Tenure],
     shared: Sequence[SharedRow],
+    waited_ms: float | None,
 ) -> Failover:
     later = [t.first_acknowledged_ns for t in tenures if t.leader_epoch >= new.leader_epoch]
     acknowledged = [stamp for stamp in later if stamp is not None]
@@ -190,13 +248,14 @@ def _failover(
     phases["total"] = _elapsed_ms(stamps[0], stamps[-1])
     return Failover(
         folder=fault.folder,
-        kind=fault.fault + (OF_CONTROLLER if fault.was_controller else ""),
+        kind=fault.kind,
         fault=fault.fault,
         topic=new.topic,
         partition=new.partition,
         old_leader=fault.broker_id,
         new_leader=-1 if new.leader is None else new.leader,
         phases_ms=phases,
+        waited_ms=waited_ms if phases["total"] is None else None,
     )
 
 

@@ -1,7 +1,7 @@
 """From the aggregates of a run to the values of its page."""
 
 from conformance.verdict import Verdict, worst
-from reports.aggregates import Analysis
+from reports.aggregates import Analysis, FailoverReport
 from reports.charts import budget_picture, timeline_picture
 from reports.stages import ANALYSE, Detail, Stage
 from reports.story import facts_of, story_of
@@ -76,6 +76,8 @@ def _analysis_headline(verdict: Verdict, analysis: Analysis) -> str:
     doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
     if analysis.verdict is Verdict.NOT_RUN:
         return "The traces of this run were not analysed."
+    if analysis.verdicts["failover"] is verdict is Verdict.INCONCLUSIVE:
+        return analysis.failover.unfinished[0]
     if analysis.verdicts["failover"] is verdict:
         return _failover_note(analysis)
     if analysis.verdicts["traces"] is verdict and doubts:
@@ -203,8 +205,12 @@ def _latencies(analysis: Analysis) -> tuple[LatencyRow, ...]:
 
 
 def _failover_note(analysis: Analysis) -> str:
-    """What the latencies say, in a sentence."""
+    """What the latencies say, and what has none."""
     failover = analysis.failover
+    return " ".join([_budget_note(failover), *failover.unfinished[:1], *_more(failover)])
+
+
+def _budget_note(failover: FailoverReport) -> str:
     missed = [row for row in failover.latencies if not row.is_within]
     if missed:
         worst_row = max(missed, key=lambda row: row.max_ms / row.limit_ms)
@@ -213,11 +219,16 @@ def _failover_note(analysis: Analysis) -> str:
             f"{milliseconds(worst_row.max_ms)}, over its budget of "
             f"{milliseconds(worst_row.limit_ms)}."
         )
-    if not failover.complete:
-        return "No failover was observed, so the budgets were not put to the test."
-    unfinished = failover.observed - failover.complete
-    told = f"{count(failover.complete, 'failover')} stayed within every budget"
-    return f"{told}; {unfinished} saw no write afterwards." if unfinished else f"{told}."
+    if failover.complete:
+        return f"{count(failover.complete, 'failover')} stayed within every budget."
+    if failover.observed:
+        return "No failover was completed, so the budgets were not put to the test."
+    return "No failover was observed, so the budgets were not put to the test."
+
+
+def _more(failover: FailoverReport) -> list[str]:
+    rest = failover.observed - failover.complete - 1
+    return [f"So it was with {count(rest, 'other partition')}."] if rest > 0 else []
 
 
 def _left_out(analysis: Analysis, stages: tuple[Stage, ...]) -> list[str]:

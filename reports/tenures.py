@@ -29,6 +29,7 @@ class Tenure:
     told_ns: int | None
     leading_ns: int | None
     first_acknowledged_ns: int | None
+    last_acknowledged_ns: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +61,26 @@ class WriteBin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unserved:
+    """Clients asked one partition for writes with acks=all, and none was acknowledged any more."""
+
+    folder: int
+    topic: str
+    partition: int
+    first_ns: int
+    """When they first asked after the last acknowledgement."""
+    last_ns: int
+    """The last moment at which one is known to have waited."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Leadership:
     """All of it, sorted."""
 
     tenures: tuple[Tenure, ...] = ()
     shared: tuple[SharedRow, ...] = ()
     writes: tuple[WriteBin, ...] = ()
+    unserved: tuple[Unserved, ...] = ()
 
 
 def together(parts: Iterable[Leadership]) -> Leadership:
@@ -75,6 +90,7 @@ def together(parts: Iterable[Leadership]) -> Leadership:
         tenures=tuple(sorted((t for part in found for t in part.tenures), key=_tenure_order)),
         shared=tuple(sorted((row for part in found for row in part.shared), key=_shared_order)),
         writes=tuple(sorted((w for part in found for w in part.writes), key=_write_order)),
+        unserved=tuple(sorted((t for part in found for t in part.unserved), key=_unserved_order)),
     )
 
 
@@ -90,15 +106,20 @@ def _write_order(row: WriteBin) -> tuple[int, str, int, int]:
     return row.folder, row.topic, row.partition, row.column
 
 
+def _unserved_order(row: Unserved) -> tuple[int, str, int]:
+    return row.folder, row.topic, row.partition
+
+
 _DECIDES = (Action.INIT_LEADER, Action.ELECT_LEADER)
 
 
 @dataclass(slots=True)
 class _Steps:
-    """The first stamp of each step, and who was first named leader."""
+    """The first stamp of each step, who was first named leader, and the last acknowledgement."""
 
     leader: int | None = None
     named_ns: int | None = None
+    last_acknowledged_ns: int | None = None
     stamps: dict[str, int] = field(default_factory=dict)
 
     def see(self, event: TraceEvent, step: str) -> None:
@@ -106,6 +127,8 @@ class _Steps:
         is_first = self.named_ns is None or event.mono_ns < self.named_ns
         if event.leader is not None and is_first:
             self.leader, self.named_ns = event.leader, event.mono_ns
+        if step == "first_acknowledged":
+            self.last_acknowledged_ns = max(event.mono_ns, self.last_acknowledged_ns or 0)
 
 
 def tenures_of(folder: int, events: Iterable[TraceEvent]) -> tuple[Tenure, ...]:
@@ -133,6 +156,7 @@ def _tenure(folder: int, key: tuple[str, int, int], steps: _Steps) -> Tenure:
         told_ns=steps.stamps.get("told"),
         leading_ns=steps.stamps.get("leading"),
         first_acknowledged_ns=steps.stamps.get("first_acknowledged"),
+        last_acknowledged_ns=steps.last_acknowledged_ns,
     )
 
 
@@ -152,8 +176,36 @@ def _step(event: TraceEvent) -> str | None:
 
 def is_acknowledged(event: TraceEvent) -> bool:
     """True of the answer to a write with acks=all that took effect."""
-    is_write = event.kind is Kind.COMPLETE and event.action == "Produce"
-    return is_write and event.outcome is Outcome.OK and event.acks == -1
+    return event.kind is Kind.COMPLETE and event.outcome is Outcome.OK and is_write(event)
+
+
+def is_write(event: TraceEvent) -> bool:
+    """True of a client's request for a write with acks=all, and of any answer to one."""
+    is_of_client = event.kind in (Kind.INVOKE, Kind.COMPLETE)
+    return is_of_client and event.action == "Produce" and event.acks == -1
+
+
+def unserved_of(folder: int, events: Iterable[TraceEvent]) -> tuple[Unserved, ...]:
+    """The partitions whose last writes were asked for in vain; one row for each."""
+    served: dict[tuple[str, int], int] = {}
+    asked: dict[tuple[str, int], list[int]] = {}
+    for event in events:
+        if event.topic is None or event.partition is None or not is_write(event):
+            continue
+        key = (event.topic, event.partition)
+        if is_acknowledged(event):
+            served[key] = max(event.mono_ns, served.get(key, 0))
+        else:
+            asked.setdefault(key, []).append(event.mono_ns)
+    in_vain = {
+        key: [stamp for stamp in stamps if stamp > served.get(key, -1)]
+        for key, stamps in asked.items()
+    }
+    return tuple(
+        Unserved(folder=folder, topic=key[0], partition=key[1], first_ns=min(own), last_ns=max(own))
+        for key, own in sorted(in_vain.items())
+        if own
+    )
 
 
 def writes_of(

@@ -18,7 +18,14 @@ from conformance.verdict import CheckResult, merge
 from reports.evidence import Evidence, display_order, gather
 from reports.ingest import SHARED, bucket_names, read_bucket
 from reports.schema import ArrowFunction
-from reports.tenures import Leadership, shared_rows, tenures_of, together, writes_of
+from reports.tenures import (
+    Leadership,
+    shared_rows,
+    tenures_of,
+    together,
+    unserved_of,
+    writes_of,
+)
 from spec.trace import TraceEvent
 from spec.vocabulary import Invariant
 
@@ -118,6 +125,7 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
         leadership=Leadership(
             tenures=tenures_of(task.folder, bucket),
             writes=writes_of(task.folder, bucket, task.span_ns),
+            unserved=unserved_of(task.folder, bucket),
         ),
     )
 

@@ -33,7 +33,8 @@ SELECT folder, topic, partition, leader_epoch,
        min(mono_ns) FILTER (WHERE action = 'SendLeaderAndIsr'
                             AND peer = concat('broker-', leader)) AS told_ns,
        min(mono_ns) FILTER (WHERE action = 'BecomeLeader') AS leading_ns,
-       min(mono_ns) FILTER (WHERE kind = 'complete') AS first_acknowledged_ns
+       min(mono_ns) FILTER (WHERE kind = 'complete') AS first_acknowledged_ns,
+       max(mono_ns) FILTER (WHERE kind = 'complete') AS last_acknowledged_ns
 FROM {trace}
 WHERE topic IS NOT NULL AND partition IS NOT NULL AND leader_epoch IS NOT NULL
   AND (action IN ('ElectLeader', 'InitLeader', 'PublishDecision', 'SendLeaderAndIsr',

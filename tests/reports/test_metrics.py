@@ -36,6 +36,7 @@ def tenure(epoch: int, leader: int, *stamps_ms: int | None) -> Tenure:
         told_ns=told,
         leading_ns=leading,
         first_acknowledged_ns=acknowledged,
+        last_acknowledged_ns=acknowledged,
     )
 
 
