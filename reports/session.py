@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,7 +63,8 @@ def _start(master: str, scratch: Path) -> SparkSession:
         ):
             conf = _configuration(master, scratch)
             gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
-            context = SparkContext(conf=conf, gateway=gateway)
+            with _own_interrupt():
+                context = SparkContext(conf=conf, gateway=gateway)
     except JavaNotFoundError as error:
         raise ReportError(f"Spark has no Java: {error}", "then run the report again") from error
     except Exception as error:  # py4j, Spark and the operating system each have their own family
@@ -110,6 +113,17 @@ def _configuration(master: str, scratch: Path) -> SparkConf:
 
 
 @contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """Ctrl-C goes on to mean what it meant: Spark's handler would talk before it lets go."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def _environment(**variables: str) -> Iterator[None]:
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
@@ -124,8 +138,9 @@ def _environment(**variables: str) -> Iterator[None]:
 
 
 def _reason(log: Path, error: Exception) -> str:
-    """The last line that Spark wrote before it gave up, else the error's own first line."""
+    """The last line but stack frames that Spark wrote, else the error's own first line."""
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.exists() else []
-    written = [line.strip() for line in lines if line.strip()]
+    stripped = (line.strip() for line in lines)
+    written = [line for line in stripped if line and not line.startswith(("at ", "... "))]
     told = error.getMessage() if isinstance(error, PySparkException) else str(error)
     return (written[-1] if written else told.strip().split("\n")[0])[:300]
