@@ -10,8 +10,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.spark]
 
 HEADLINES = {
     "passing_run": "Every check held, on every run, within every budget.",
-    "failing_run": "Acknowledged record client-1/1/1 at offset 1 is client-1/2/1 in the final "
-    "read, in chaos/truncation_loss.",
+    "failing_run": "Acknowledged record client-1/1/1 at offset 1 is lost: the final read finds "
+    "client-1/2/1 there, in chaos/truncation_loss.",
 }
 WIDTHS = (1280, 800, 390)
 LEAST_COLOURS = 40
