@@ -60,3 +60,16 @@ def test_every_command_that_the_readme_shows_exists() -> None:
 
     assert shown
     assert set(shown) <= commands()
+
+
+def test_the_readme_of_ci_names_what_the_script_runs_in_its_order() -> None:
+    script = (ROOT / ".ci" / "run").read_text()
+    readme = (ROOT / "ci" / "README.md").read_text().partition("## Continuous integration")[2]
+    sections = re.findall(r"^section (?:make )?(\w+)$", script, re.MULTILINE)
+    named = re.findall(r"`make (\w+)`", readme.partition("in this order")[0])
+
+    # The section `tests` is `make test`, whose closing lines are kept.
+    assert sections == ["setup", "check", "tests", "chaos", "gate"]
+    assert named == ["check", "test", "chaos", "gate"]
+    assert "chromium" in script
+    assert "it installs Debian's" in readme
