@@ -96,6 +96,16 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[objec
     console.print(table)
 
 
+def printable(text: str) -> str:
+    """`text` with every control character, and what is no character, written as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def counted(number: int, noun: str) -> str:
+    """The number and what it counts: `1 seed`, `2 seeds`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def show_json(value: object) -> None:
     """Print `value` as one JSON document."""
     print(json.dumps(value, indent=2, sort_keys=True))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ci.console import counted
 from conformance.verdict import Verdict, worst
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ def of_models(models: Sequence["Model"], results: Sequence["ModelResult"]) -> Ou
     distinct = sum(row["distinct"] or 0 for row in rows)
     return Outcome(
         verdict=worst(_model_verdict(result) for result in results),
-        summary=f"{agreeing} of {len(rows)} models as expected, {distinct} distinct states",
+        summary=(
+            f"{agreeing} of {counted(len(rows), 'model')} as expected, "
+            f"{counted(distinct, 'distinct state')}"
+        ),
         figures={"models": len(rows), "models_as_expected": agreeing, "distinct_states": distinct},
         detail={"models": rows},
     )
@@ -85,14 +89,16 @@ def _model_verdict(result: "ModelResult") -> Verdict:
 
 def of_seeds(result: "SimulationResult") -> Outcome:
     """What the simulated schedules showed; a check that never had anything to decide is vacuous."""
-    rows = [row for failing in result.failing for row in _violation_rows(failing)]
-    errors = [failing.error for failing in result.failing if failing.error]
+    rows = _violations(result)
+    violating = {row["seed"] for row in rows}
+    errors = [_error_row(failing) for failing in result.failing if failing.error]
     idle = ", ".join(result.idle)
     parts = (
-        f"{result.seeds} seeds at level {result.level}, {result.events} events",
-        f"{len(rows)} violations" if rows else "no violation",
+        f"{counted(result.seeds, 'seed')} at level {result.level}",
+        counted(result.events, "event"),
+        counted(len(violating), "violating seed") if rows else "no violation",
         f"never tried: {idle}" if idle and result.verdict is Verdict.VACUOUS else "",
-        *errors[:DOUBTS_LISTED],
+        *(row["message"] for row in errors[:DOUBTS_LISTED]),
         *result.doubts,
     )
     return Outcome(
@@ -103,13 +109,34 @@ def of_seeds(result: "SimulationResult") -> Outcome:
             "simulated_events": result.events,
             "events_per_second": round(result.events / result.seconds) if result.seconds else 0,
             "violations": len(rows),
+            "violating_seeds": len(violating),
         },
         detail={
             "seeds": result.seeds,
             "level": result.level,
             "violations": rows[:VIOLATIONS_LISTED],
+            "errors": errors[:VIOLATIONS_LISTED],
         },
     )
+
+
+def _violations(result: "SimulationResult") -> list[dict[str, Any]]:
+    """The first of every seed before the second of any, so that a cut hides no seed too early."""
+    ranked = [
+        (rank, row) for failing in result.failing for rank, row in enumerate(_distinct(failing))
+    ]
+    return [row for _, row in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def _distinct(failing: "SeedResult") -> list[dict[str, Any]]:
+    """What the seed violates; what reads the same is told once."""
+    return list(
+        {(row["invariant"], row["message"]): row for row in _violation_rows(failing)}.values()
+    )
+
+
+def _error_row(failing: "SeedResult") -> dict[str, Any]:
+    return {"seed": failing.seed, "message": failing.error, "reproduce": failing.reproduce}
 
 
 def _violation_rows(failing: "SeedResult") -> list[dict[str, Any]]:
@@ -130,15 +157,16 @@ def of_hunt(results: Sequence["MutantResult"], *, level: int) -> Outcome:
     alive = ", ".join(result.mutant for result in results if not result.is_caught)
     return Outcome(
         verdict=Verdict.PASS if caught == len(results) else Verdict.FAIL,
-        summary=f"{caught} of {len(results)} mutants caught at level {level:d}"
+        summary=f"{caught} of {counted(len(results), 'mutant')} caught at level {level:d}"
         + (f", not {alive}" if alive else ""),
         figures={"mutants": len(results), "mutants_caught": caught},
-        detail={"mutants": [_mutant_row(result) for result in results]},
+        detail={"mutants": [_mutant_row(result, level) for result in results]},
     )
 
 
-def _mutant_row(result: "MutantResult") -> dict[str, Any]:
+def _mutant_row(result: "MutantResult", level: int) -> dict[str, Any]:
     """The hunt takes seeds from 0 on, so that the catching one is the last that was tried."""
+    tried = f"fencepost simulate --seeds {result.seeds} --level {level:d} --mutant {result.mutant}"
     return {
         "mutant": result.mutant,
         "rule": result.rule,
@@ -148,7 +176,7 @@ def _mutant_row(result: "MutantResult") -> dict[str, Any]:
         "seed": result.seeds - 1 if result.is_caught else None,
         "seeds_tried": result.seeds,
         "message": result.message,
-        "reproduce": result.reproduce,
+        "reproduce": result.reproduce or tried,
     }
 
 
@@ -161,8 +189,8 @@ def of_scenarios(results: Sequence["ScenarioResult"]) -> Outcome:
     return Outcome(
         verdict=worst(result.verdict for result in results),
         summary=(
-            f"{passed} of {len(rows)} scenarios passed, {faults} faults, "
-            f"{acknowledged} requests acknowledged"
+            f"{passed} of {counted(len(rows), 'scenario')} passed, {counted(faults, 'fault')}, "
+            f"{counted(acknowledged, 'request')} acknowledged"
         ),
         figures={
             "scenarios": len(rows),
@@ -194,19 +222,47 @@ def of_analysis(analysis: "Analysis") -> Outcome:
     figures = analysis.figures
     doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
     parts = (
-        f"{figures['events']:.0f} events of {figures['runs']:.0f} runs",
-        f"{figures['violations']:.0f} violations",
-        f"{analysis.failover.complete} failovers",
+        f"{counted(round(figures['events']), 'event')} of {counted(round(figures['runs']), 'run')}",
+        counted(round(figures["violations"]), "violation"),
+        counted(analysis.failover.complete, "failover"),
         *missed_budgets(analysis),
         *analysis.failover.unfinished[:DOUBTS_LISTED],
-        *doubts[:DOUBTS_LISTED],
+        *(doubt.rstrip(".") for doubt in doubts[:DOUBTS_LISTED]),
     )
     return Outcome(
         verdict=analysis.verdict,
         summary=", ".join(parts),
         figures=dict(figures) | {name: str(part) for name, part in analysis.verdicts.items()},
-        detail={"checks": [_check_row(check) for check in analysis.checks]},
+        detail={
+            "checks": [_check_row(check) for check in analysis.checks],
+            "broken": _broken(analysis),
+        },
     )
+
+
+def _broken(analysis: "Analysis") -> list[dict[str, str]]:
+    """What does not hold, the first violation of every check of a run before all else."""
+    rows = [
+        {
+            "what": f"{folder.title}: {check.invariant}: {check.violations[0].message}",
+            "reproduce": folder.reproduce,
+        }
+        for folder in analysis.folders
+        if not folder.mutant
+        for check in folder.failed
+        if check.violations
+    ]
+    blind = [
+        {
+            "what": f"{folder.title}: no check catches mutant {folder.mutant}",
+            "reproduce": folder.reproduce,
+        }
+        for folder in analysis.folders
+        if folder.mutant and folder.mutant_verdict is not Verdict.PASS
+    ]
+    doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
+    others = [*missed_budgets(analysis), *analysis.failover.unfinished, *doubts]
+    return [*rows, *blind, *({"what": other, "reproduce": ""} for other in others)]
 
 
 def missed_budgets(analysis: "Analysis") -> list[str]:
@@ -220,7 +276,7 @@ def missed_budgets(analysis: "Analysis") -> list[str]:
 
 def _check_row(check: "CheckOutcome") -> dict[str, Any]:
     found = len(check.violations) + check.omitted_violations
-    parts = (f"{found} violations" if found else "", *check.doubts)
+    parts = (counted(found, "violation") if found else "", *check.doubts)
     return {
         "name": str(check.invariant),
         "verdict": str(check.verdict),

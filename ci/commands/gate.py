@@ -1,6 +1,5 @@
 """`fencepost gate`: every stage, one verdict, one exit code."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ci.commands.options import (
@@ -17,7 +16,7 @@ from ci.tiers import Tier
 from ci.zookeeper_choice import EMBEDDED, check_zookeeper
 
 if TYPE_CHECKING:
-    from ci.verdict_files import StageRecord
+    from ci.verdict_files import GateRun, StageRecord
 
 MEANING = {
     0: "fine",
@@ -59,7 +58,7 @@ def gate(
     from ci.stages import STAGES
 
     records = run_gate(run, STAGES, announce)
-    return show_end(run.folder, records, as_json)
+    return show_end(run, records, as_json)
 
 
 def announce(record: "StageRecord") -> None:
@@ -69,18 +68,24 @@ def announce(record: "StageRecord") -> None:
     note(f"{record.stage}: {record.verdict} in {record.seconds:.1f} s: {record.summary}")
 
 
-def show_end(folder: Path, records: "tuple[StageRecord, ...]", as_json: bool) -> int:
-    """Print the summary, where the report is and what the exit code says; returns that code."""
+def show_end(run: "GateRun", records: "tuple[StageRecord, ...]", as_json: bool) -> int:
+    """Print the summary, what broke, where the report is, and the exit code; returns that code."""
+    from ci.commands.broken import broken_lines
     from ci.console import say, show_table
     from ci.verdict_files import VERDICT
     from conformance.verdict import exit_code, worst
 
     code = exit_code(record.verdict for record in records)
     if as_json:
-        say((folder / VERDICT).read_text().rstrip())
+        say((run.folder / VERDICT).read_text().rstrip())
         return code
     rows = [(record.stage, record.verdict, record.seconds, record.summary) for record in records]
     show_table("", ("stage", "verdict", "seconds", "found"), rows)
+    for record in records:
+        if lines := broken_lines(record, run.reproduce()):
+            say(f"{record.stage} {record.verdict}:")
+            for line in lines:
+                say(line)
     say(f"verdict {worst(record.verdict for record in records)}, exit code {code}: {MEANING[code]}")
-    say(f"report {folder / 'report.html'}")
+    say(f"report {run.folder / 'report.html'}")
     return code

@@ -1,5 +1,6 @@
 """`fencepost report`: analyse a stored run again and write its report again."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ def report(
 
     Its report is written again: the same input gives the same bytes.
     """
+    from ci.commands.broken import HARMLESS, lines_of
     from ci.console import complain, say, show_json
     from ci.outcomes import of_analysis
     from ci.runs import existing_run
@@ -36,6 +38,9 @@ def report(
         show_json({**document, **outcome.detail})
     else:
         say(f"{outcome.verdict}: {outcome.summary}")
+        if outcome.verdict not in HARMLESS:
+            for line in lines_of(outcome.detail, f"fencepost report {shlex.quote(str(run))}"):
+                say(line)
         say(f"report {page}")
     for doubt in (doubt for folder in analysis.folders for doubt in folder.trace_doubts):
         complain(f"{run}: {doubt}")

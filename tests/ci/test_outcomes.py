@@ -163,3 +163,20 @@ def test_the_worse_half_of_a_stage_decides() -> None:
     assert half.joined(other) == Outcome(
         verdict=Verdict.FAIL, summary="one; two", figures={"a": 1, "c": 2}, detail={"b": []}
     )
+
+
+def test_counts_of_one_are_singular_and_violating_seeds_are_counted_once_each() -> None:
+    twice = Violation(invariant=Invariant.LOG_MATCHING, message="Offset 3 differs.")
+    other = Violation(invariant=Invariant.LOG_MATCHING, message="Offset 4 differs.")
+    seeds = tuple(
+        SeedResult(seed=seed, verdict=Verdict.FAIL, violations=(twice, twice, other))
+        for seed in (1, 2)
+    )
+
+    one = of_seeds(replace(SEEDS, seeds=1, events=1))
+    two = of_seeds(replace(SEEDS, failing=seeds, verdicts={Verdict.FAIL: 2}))
+
+    assert one.summary == "1 seed at level 2, 1 event, no violation"
+    assert two.summary == "60 seeds at level 2, 6000 events, 2 violating seeds"
+    assert [row["seed"] for row in two.detail["violations"]] == [1, 2, 1, 2]
+    assert "1 of 1 model as expected" in of_models([MODEL], [RESULT]).summary
