@@ -29,10 +29,12 @@ def run_scenarios(
 ) -> tuple[ScenarioResult, ...]:
     """Run the named scenarios, or all, one after the other; each in its own folder below `out`.
 
+    A name that is given twice is run once.
+
     Raises `UsageError` before anything starts when a name, the level or the address is wrong, and
     `ZooKeeperError` when nobody answers at the address.
     """
-    scenarios = [find(name) for name in names] if names else list(SCENARIOS.values())
+    scenarios = [find(name) for name in dict.fromkeys(names)] if names else list(SCENARIOS.values())
     settings = ClusterSettings(level=level)
     external = _external(zookeeper)
     if external is not None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from time import monotonic
 
 from conformance.adapter import ClusterSettings, Folders, UsageError
@@ -75,10 +76,11 @@ class ScenarioRun:
     @property
     def reproduce(self) -> str:
         """The command that runs the same again."""
-        return (
+        command = (
             f"fencepost chaos --scenario {self.scenario.name} --seed {self.seed} "
             f"--level {self.settings.level}"
         )
+        return f"{command} --zookeeper {quote(self.zookeeper)}" if self.zookeeper else command
 
     def play(self) -> ScenarioResult:
         """Run the scenario and judge it; its traces are in the folder.

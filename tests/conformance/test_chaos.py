@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance.adapter import UsageError
+from conformance.adapter import ClusterSettings, UsageError
 from conformance.chaos import run_scenario, run_scenarios
 from conformance.scenario import Problem, Record, ScenarioResult
-from conformance.scenario_run import read_folder
+from conformance.scenario_run import ScenarioRun, read_folder
 from conformance.scenarios import SCENARIOS
 from conformance.simulate import write_trace
 from conformance.verdict import CheckResult, Verdict, Violation
@@ -93,6 +93,34 @@ def test_folder_of_an_earlier_run_is_not_written_into(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="quiet is there already; name a new folder"):
         run_scenario("quiet", level=2, seed=1, out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("zookeeper", "suffix"),
+    [(None, ""), ("127.0.0.1:2181/a/b", " --zookeeper 127.0.0.1:2181/a/b")],
+)
+def test_command_that_reproduces_names_the_zookeeper_of_somebody_else(
+    zookeeper: str | None, suffix: str, tmp_path: Path
+) -> None:
+    run = ScenarioRun(
+        scenario=SCENARIOS["quiet"],
+        settings=ClusterSettings(level=1),
+        seed=7,
+        folder=tmp_path,
+        zookeeper=zookeeper,
+    )
+
+    assert run.reproduce == f"fencepost chaos --scenario quiet --seed 7 --level 1{suffix}"
+
+
+def test_scenario_that_is_named_twice_runs_once_in_the_order_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ScenarioRun, "play", lambda run: replace(RESULT, name=run.scenario.name))
+
+    results = run_scenarios(["random", "quiet", "random"], level=2, seed=1, out=tmp_path)
+
+    assert [result.name for result in results] == ["random", "quiet"]
 
 
 def judged(*reports: FaultReport, workload: Workload | None = None) -> list[Verdict]:
