@@ -22,7 +22,16 @@ HARNESS_ERROR = 3
 ROOMS = frozenset({"spec", "fault_injection", "conformance", "reports"})
 """An exception type of their own carries a sentence for people."""
 OF_THE_WORLD = frozenset(
-    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOSPC, errno.EDQUOT}
+    {
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOTDIR,
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.ENAMETOOLONG,
+        errno.ELOOP,
+    }
 )
 """A folder that cannot be used is nobody's defect."""
 

@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="The topics of the local cluster.", no_args_is_help=True)
 
-TopicName = Annotated[str, typer.Argument(metavar="TOPIC")]
+
+def require_text(given: str | list[str]) -> str | list[str]:
+    """`given` as it is; raises `UsageError` when some of it is bytes that are no UTF-8."""
+    for word in [given] if isinstance(given, str) else given:
+        try:
+            word.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"{word!r} is no UTF-8 text; topics and records are") from error
+    return given
+
+
+TopicName = Annotated[str, typer.Argument(metavar="TOPIC", callback=require_text)]
 PartitionNumber = Annotated[int, typer.Option(min=0)]
 SETTLE_DEADLINE_S = 10.0
 TRY_AGAIN_S = 0.1
@@ -102,7 +113,9 @@ def published(cluster: Path) -> "dict[TopicPartition, PartitionView]":
 
 def produce(
     topic: TopicName,
-    value: Annotated[list[str], typer.Option(help="A record; may be given again.")],
+    value: Annotated[
+        list[str], typer.Option(help="A record; may be given again.", callback=require_text)
+    ],
     partition: PartitionNumber = 0,
     acks: Annotated[int, typer.Option(min=-1, max=1, help="-1 waits for the whole ISR.")] = -1,
     cluster: ClusterFolder = DEFAULT_CLUSTER,

@@ -38,6 +38,8 @@ USAGE = [
     (["topics", "create"], "Missing argument 'TOPIC'"),
     (["produce", "orders"], "Missing option '--value'"),
     (["produce", "orders", "--value", "x", "--acks", "2"], "Invalid value for '--acks'"),
+    (["produce", "orders", "--value", "x\udcffy"], r"'x\udcffy' is no UTF-8 text"),
+    (["topics", "create", "\udcff"], r"'\udcff' is no UTF-8 text"),
 ]
 
 HARNESS = [
@@ -48,6 +50,8 @@ HARNESS = [
     (["produce", "orders", "--value", "x"], "no cluster is up in "),
     (["consume", "orders"], "no cluster is up in "),
     (["cluster", "up", "--cluster", "file/below"], "Not a directory; choose or make another place"),
+    (["cluster", "up", "--cluster", "3" * 300], "File name too long; choose or make another"),
+    (["cluster", "status", "--cluster", "3" * 300], "File name too long; choose or make another"),
     (["chaos", "--zookeeper", "127.0.0.1:1"], "no ZooKeeper answers at 127.0.0.1:1: "),
     (["gate", "--zookeeper", "127.0.0.1:1/x"], "no ZooKeeper answers at 127.0.0.1:1: "),
 ]
