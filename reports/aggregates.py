@@ -53,6 +53,10 @@ class FolderReport:
     foreign_lines: int
     torn_lines: int
     checks: tuple[CheckOutcome, ...]
+    damage: tuple[str, ...] = ()
+    """What is wrong with its files, one sentence each."""
+    missing_brokers: tuple[int, ...] = ()
+    """Brokers of the run that left no line."""
     backend: str = ""
     level: int | None = None
     seed: int | None = None
@@ -82,7 +86,9 @@ class FolderReport:
 
     @property
     def failed(self) -> tuple[CheckOutcome, ...]:
-        """The checks that found a violation, in registry order."""
+        """The checks that found a violation, in registry order; none can without all brokers."""
+        if self.missing_brokers:
+            return ()
         return tuple(check for check in self.checks if check.verdict is Verdict.FAIL)
 
     @property
@@ -98,12 +104,10 @@ class FolderReport:
             f"{self.title} lacks its RunStarted.": bool(self.events) and not self.has_start,
             f"{self.title} lacks its RunEnded: it was cut off.": bool(self.events)
             and not self.has_end,
-            f"{self.title} has {self.foreign_lines} unreadable lines.": bool(self.foreign_lines),
-            f"{self.title} misses {self.lost_lines} events by their numbers.": bool(
-                self.lost_lines
-            ),
         }
-        return tuple(reason for reason, holds in reasons.items() if holds)
+        told = [reason for reason, holds in reasons.items() if holds]
+        told += [f"{self.title} has no trace of broker {b}." for b in self.missing_brokers]
+        return (*told, *self.damage)
 
     @property
     def mutant_verdict(self) -> Verdict:
@@ -138,7 +142,7 @@ class Analysis:
 
     verdict: Verdict
     verdicts: dict[str, Verdict]
-    """Of `checks`, `traces`, `mutants` and `failover`."""
+    """Of `checks`, `traces`, `failover` and, where a mutant's run is stored, `mutants`."""
     figures: dict[str, float]
     checks: tuple[CheckOutcome, ...]
     """Over all folders but those of mutants."""
@@ -176,6 +180,11 @@ def not_analysed() -> Analysis:
         health=(),
         versions={},
     )
+
+
+def brokers_of(started: str | None) -> int | None:
+    """How many brokers the `detail` of `RunStarted` tells of."""
+    return _number(_decode(started).get("brokers"))
 
 
 def _decode(started: str | None) -> dict[str, Any]:

@@ -18,8 +18,10 @@ from reports.aggregates import (
     FailoverReport,
     FolderReport,
     FoundViolation,
+    brokers_of,
 )
 from reports.budgets import Budgets, load_budgets
+from reports.damage import damage_of, missing_brokers
 from reports.errors import ReportError
 from reports.evidence import witness_lines
 from reports.folders import PARQUET, TraceFolder, trace_folders
@@ -45,7 +47,7 @@ def analyse(run: Path, *, spark_master: str | None = None) -> Analysis:
         try:
             analysis = _analyse(spark, run, folders, budgets)
         except PySparkException as error:
-            reason = (error.getMessage() or str(error)).strip().split("\n")[-1]
+            reason = (error.getMessage() or str(error)).strip().split("\n")[0]
             raise ReportError(
                 f"Spark gave up on {run.name}: {reason[:300]}", "is the folder still complete?"
             ) from None
@@ -113,6 +115,8 @@ def folder_report(
         foreign_lines=sum(file.foreign_lines for file in own),
         torn_lines=sum(file.torn_lines for file in own),
         checks=tuple(_outcome(part, span[0]) for part in judged if part.folder == index),
+        damage=damage_of(name, own),
+        missing_brokers=missing_brokers(own, brokers_of(started)),
     )
 
 
@@ -144,16 +148,18 @@ def conclude(
     pictures: tuple[Timeline, ...],
 ) -> Analysis:
     """The verdict over everything; runs of mutants are expected to fail and judged apart."""
-    counted = {report.index for report in reports if not report.mutant}
+    counted = {r.index for r in reports if not r.mutant and not r.missing_brokers}
     merged = tuple(
         merge(name, [part.result for part in judged if _is(part, name, counted)]) for name in CHECKS
     )
     verdicts = {
         "checks": worst(result.verdict for result in merged) if counted else Verdict.NOT_RUN,
         "traces": worst(report.trace_verdict for report in reports),
-        "mutants": worst([Verdict.PASS, *(r.mutant_verdict for r in reports if r.mutant)]),
         "failover": failover.verdict,
     }
+    of_mutants = [report.mutant_verdict for report in reports if report.mutant]
+    if of_mutants:
+        verdicts["mutants"] = worst(of_mutants)
     return Analysis(
         verdict=worst(verdicts.values()),
         verdicts=verdicts,

@@ -50,6 +50,8 @@ class FileHealth:
     missing_lines: int = 0
     """Gaps in the sequence numbers of the file's nodes: events that were lost."""
     run_ids: list[str] = field(default_factory=list)
+    nodes: list[str] = field(default_factory=list)
+    """Whose lines the file holds, ascending."""
     started: str | None = None
     """The `detail` of `RunStarted`, when this file holds it."""
     ended: bool = False
@@ -171,18 +173,19 @@ def _fits(events: list[TraceEvent]) -> bool:
 def _count(
     events: list[TraceEvent], health: FileHealth, last_seq: dict[tuple[str, int], int]
 ) -> None:
-    run_ids = set(health.run_ids)
+    run_ids, nodes = set(health.run_ids), set(health.nodes)
     for event in events:
         source = (event.node, event.incarnation)
         health.missing_lines += abs(event.seq - last_seq.get(source, -1) - 1)
         last_seq[source] = event.seq
         run_ids.add(event.run_id)
+        nodes.add(event.node)
         if event.kind is Kind.RUN:
             _note_run(event, health)
         if event.mono_ns > 0:
             health.first_ns = min(event.mono_ns, health.first_ns or event.mono_ns)
             health.last_ns = max(event.mono_ns, health.last_ns or event.mono_ns)
-    health.run_ids = sorted(run_ids)
+    health.run_ids, health.nodes = sorted(run_ids), sorted(nodes)
 
 
 def _note_run(event: TraceEvent, health: FileHealth) -> None:

@@ -82,7 +82,7 @@ def _analysis_headline(verdict: Verdict, analysis: Analysis) -> str:
         return _failover_note(analysis)
     if analysis.verdicts["traces"] is verdict and doubts:
         return doubts[0]
-    if analysis.verdicts["mutants"] is verdict:
+    if analysis.verdicts.get("mutants") is verdict:
         return "The stored run of a mutant violates no check any more."
     found = [check for check in analysis.checks if check.verdict is verdict]
     if found and verdict is Verdict.VACUOUS:

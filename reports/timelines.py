@@ -115,7 +115,7 @@ def _lane(
     duration_ns: int,
 ) -> PartitionLane:
     led = [(t, t.leading_ns - start_ns) for t in tenures if t.leading_ns is not None]
-    ends = [begin for _, begin in led[1:]] + [duration_ns]
+    ends = [begin for _, begin in led[1:]] + [duration_ns] if led else []
     columns = {row.column: row.records for row in writes if (row.topic, row.partition) == key}
     return PartitionLane(
         topic=key[0],

@@ -139,7 +139,7 @@ def test_corrupt_lines_are_told_and_leave_the_run_inconclusive(tmp_path: Path) -
     (health,) = [file for file in analysis.health if file.file == path.name]
     assert (health.foreign_lines, health.foreign_examples, health.torn_lines) == (1, [1], 1)
     assert analysis.verdict is Verdict.INCONCLUSIVE
-    assert "lines 1" in render(tmp_path).read_text()
+    assert "cannot be read, the first at line 1." in render(tmp_path).read_text()
 
 
 @pytest.mark.usefixtures("spark")
@@ -150,6 +150,26 @@ def test_files_without_a_single_event_are_inconclusive(tmp_path: Path) -> None:
 
     assert analysis.verdicts["traces"] is Verdict.INCONCLUSIVE
     assert render(tmp_path).exists()
+
+
+@pytest.mark.usefixtures("spark")
+def test_without_the_trace_of_a_broker_nothing_is_held_against_the_others(tmp_path: Path) -> None:
+    truncation_story("r").save(tmp_path)
+    lost = [*sorted(tmp_path.glob("trace-broker-1*")), *sorted(tmp_path.glob("trace-broker-2*"))]
+    for path in lost:
+        path.unlink()
+
+    analysis = analyse(tmp_path)
+
+    assert len(lost) == 2
+    assert analysis.verdicts["traces"] is Verdict.INCONCLUSIVE
+    assert analysis.folders[0].trace_doubts == (
+        "The run has no trace of broker 1.",
+        "The run has no trace of broker 2.",
+    )
+    assert render(tmp_path).exists()
+    assert analysis.figures["violations"] == 0
+    assert "mutants" not in analysis.verdicts
 
 
 @pytest.mark.usefixtures("spark")
