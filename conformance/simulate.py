@@ -65,6 +65,12 @@ class Subject:
         if self.mutant is not None and self.mutant not in known:
             raise UsageError(f"unknown mutant {self.mutant!r}; choose one of {', '.join(known)}")
 
+    def expected(self) -> tuple[str, ...]:
+        """The checks that should see the mutant; none when there is no mutant."""
+        records = load(self.target).mutants() if self.mutant else []
+        found = [record["caught_by"] for record in records if record["mutant"] == self.mutant]
+        return tuple(sorted({str(name) for names in found for name in names}))
+
     def simulate(self, seed: int) -> list[TraceEvent]:
         """The trace that belongs to `seed`."""
         return load(self.target).simulate(seed, level=self.level, mutant=self.mutant)
@@ -136,6 +142,14 @@ class SimulationResult:
     """Why single seeds were inconclusive, a few of them."""
     traces: tuple[str, ...] = ()
     """Folders with the traces of the first violating seeds."""
+    expected: tuple[str, ...] = ()
+    """The checks of which at least one should see the mutant."""
+
+    @property
+    def catch(self) -> SeedResult | None:
+        """The first seed in which a check that should see the mutant does."""
+        right = (result for result in self.failing if result.violated & set(self.expected))
+        return next(right, None)
 
     @property
     def idle(self) -> tuple[Invariant, ...]:
@@ -312,6 +326,7 @@ def _summary(
         seconds=seconds,
         doubts=tuple(doubts)[:DOUBTS_MAX],
         traces=traces,
+        expected=subject.expected(),
     )
 
 

@@ -1,13 +1,16 @@
 """`fencepost simulate`: seeded schedules of the whole protocol in virtual time."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ci.commands.options import NEWEST_LEVEL, JsonOption, LevelOption
 from ci.failures import as_usage
 from ci.tiers import EFFORT, Tier
+
+if TYPE_CHECKING:
+    from conformance.simulate import SimulationResult
 
 SeedCount = Annotated[
     int | None, typer.Option(min=1, help="How many seeds.  [default: 200, or 1 with --seed]")
@@ -37,7 +40,7 @@ def simulate(
 
     Each seed is one schedule of messages and faults, and every check judges its trace.
     """
-    from ci.console import progress, say, show_json, show_table
+    from ci.console import counted, progress, say, show_json, show_table
     from ci.outcomes import of_seeds
     from ci.runs import make_run_folder, new_run_id
     from conformance.adapter import UsageError
@@ -56,12 +59,56 @@ def simulate(
         )
     outcome = of_seeds(result)
     if as_json:
-        show_json({"verdict": outcome.verdict, "figures": outcome.figures, **outcome.detail})
+        document = {"verdict": outcome.verdict, "figures": outcome.figures, **outcome.detail}
+        show_json(document | mutant_fields(result))
         return exit_code([outcome.verdict])
-    if rows := outcome.detail["violations"][:ROWS_MAX]:
+    seen = first_of_each_seed(outcome.detail["violations"])
+    if rows := seen[:ROWS_MAX]:
         show_table("", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
+    if more := outcome.figures["violating_seeds"] - len(rows):
+        say(f"and {counted(more, 'more violating seed')}")
+    for line in (*mutant_lines(result), *trace_lines(result, traces)):
+        say(line)
     say(f"{outcome.verdict}: {outcome.summary}")
     return exit_code([outcome.verdict])
+
+
+def first_of_each_seed(violations: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first violation of every seed, by seed."""
+    first: dict[int, dict[str, Any]] = {}
+    for row in violations:
+        first.setdefault(row["seed"], row)
+    return [first[seed] for seed in sorted(first)]
+
+
+def mutant_lines(result: "SimulationResult") -> list[str]:
+    """Whether the mutant was caught, by which checks and at which seed; nothing without one."""
+    from ci.console import counted
+
+    if result.mutant is None:
+        return []
+    if result.catch is None:
+        right = " or ".join(result.expected)
+        tried = counted(result.seeds, "seed")
+        return [f"mutant {result.mutant} NOT caught in {tried}; {right} should see it"]
+    checks = ", ".join(sorted(result.catch.violated))
+    return [f"mutant {result.mutant} caught at seed {result.catch.seed} by {checks}"]
+
+
+def mutant_fields(result: "SimulationResult") -> dict[str, object]:
+    """The same for machines."""
+    if result.mutant is None:
+        return {}
+    return {"mutant": result.mutant, "caught": result.catch is not None}
+
+
+def trace_lines(result: "SimulationResult", folder: Path | None) -> list[str]:
+    """Where the traces are, when somebody asked for them."""
+    if folder is None:
+        return []
+    if not result.traces:
+        return [f"no seed violates anything: no trace is in {folder}"]
+    return [f"traces of {', '.join(result.traces)} in {folder}"]
 
 
 def wanted(seeds: int | None, seed: int | None) -> range:

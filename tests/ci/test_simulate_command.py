@@ -1,5 +1,6 @@
 """Which seeds `fencepost simulate` runs, and at which level the gate hunts mutants."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,9 @@ from ci.cli import run
 from ci.stages import simulate
 from ci.tiers import Tier
 from ci.verdict_files import GateRun
-from conformance.simulate import MutantResult, SimulationResult
-from conformance.verdict import Verdict
+from conformance.simulate import MutantResult, SeedResult, SimulationResult
+from conformance.verdict import Verdict, Violation
+from spec.vocabulary import Invariant
 
 Asked = dict[str, object]
 
@@ -78,3 +80,69 @@ def test_mutants_are_hunted_at_the_newest_level_and_the_summary_says_so(
 
     assert (asked["level"], asked["hunt_level"]) == (0, 2)
     assert outcome.summary.endswith("0 of 0 mutants caught at level 2")
+
+
+def violating(seed: int) -> SeedResult:
+    """A seed with two violations, one of them found twice."""
+    first = Violation(invariant=Invariant.LOG_MATCHING, message=f"Offset {seed} differs.")
+    second = Violation(invariant=Invariant.ACKNOWLEDGED_DURABLE, message="It is gone.")
+    return SeedResult(
+        seed=seed, verdict=Verdict.FAIL, violations=(first, first, second), reproduce="again"
+    )
+
+
+FOUND = SimulationResult(
+    level=2,
+    mutant="forgetful",
+    seeds=200,
+    verdicts={Verdict.FAIL: 152, Verdict.PASS: 48},
+    premises={},
+    failing=tuple(violating(seed) for seed in range(4, 156)),
+    events=1,
+    seconds=1.0,
+    expected=("AcknowledgedDurable",),
+)
+
+
+def printed(
+    result: SimulationResult,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *options: str,
+) -> list[str]:
+    """What the command says of `result`, line by line."""
+    monkeypatch.setattr("conformance.simulate.run_seeds", lambda *_, **__: result)
+    run(["simulate", *options])
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_every_violating_seed_has_one_row_and_the_cut_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = printed(FOUND, monkeypatch, capsys)
+
+    rows = [line.split()[0] for line in lines if "Offset" in line]
+    assert rows == [str(seed) for seed in range(4, 14)]
+    assert "and 142 more violating seeds" in lines
+    assert lines[-1].endswith("152 violating seeds")
+
+
+def test_the_line_of_a_mutant_says_whether_it_was_caught(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caught = "mutant forgetful caught at seed 4 by AcknowledgedDurable, LogMatching"
+    alive = "mutant forgetful NOT caught in 200 seeds; LeaderComplete should see it"
+
+    assert caught in printed(FOUND, monkeypatch, capsys)
+    assert alive in printed(replace(FOUND, expected=("LeaderComplete",)), monkeypatch, capsys)
+
+
+def test_the_place_of_the_traces_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "traces"
+    found = replace(FOUND, traces=("seed-4-level-2",))
+
+    lines = printed(found, monkeypatch, capsys, "--out", str(out))
+
+    assert f"traces of seed-4-level-2 in {out}" in lines
