@@ -68,7 +68,9 @@ def analyse(run: GateRun) -> Outcome:
     """Spark over every trace of the run: the checks again, and the budgets."""
     from reports.analyse import analyse as analyse_run
 
-    return of_analysis(analyse_run(run.folder, spark_master=run.spark_master))
+    with progress("analyse") as advance:
+        analysis = analyse_run(run.folder, spark_master=run.spark_master, on_progress=advance)
+    return of_analysis(analysis)
 
 
 def write_report(run: GateRun) -> Outcome:

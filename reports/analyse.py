@@ -1,7 +1,7 @@
 """The `analyse` stage: from the traces of a run to its bounded aggregates and a verdict."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -36,16 +36,28 @@ from reports.words import milliseconds
 FAILOVERS_LISTED = 100
 
 
-def analyse(run: Path, *, spark_master: str | None = None) -> Analysis:
+Progress = Callable[[int, int, str], None]
+"""Called with what is done, what there is to do, and what happens now."""
+STEPS = ("starting Spark", "reading the traces", "checking", "done")
+
+
+def _silent(_done: int, _total: int, _text: str) -> None:
+    """Nobody watches."""
+
+
+def analyse(
+    run: Path, *, spark_master: str | None = None, on_progress: Progress = _silent
+) -> Analysis:
     """Ingest and judge the traces of `run`; leaves `aggregates.json` and `parquet/` there.
 
     Raises `ReportError` when there is nothing to analyse, or Spark or the folder refuses.
     """
     folders = trace_folders(run)
     budgets = load_budgets()
+    on_progress(0, len(STEPS) - 1, STEPS[0])
     with spark_session(spark_master) as spark:
         try:
-            analysis = _analyse(spark, run, folders, budgets)
+            analysis = _analyse(spark, run, folders, budgets, on_progress)
         except PySparkException as error:
             reason = (error.getMessage() or str(error)).strip().split("\n")[0]
             raise ReportError(
@@ -54,6 +66,7 @@ def analyse(run: Path, *, spark_master: str | None = None) -> Analysis:
         except OSError as error:
             raise _no_permission(run, error) from error
     _save(run, analysis)
+    on_progress(len(STEPS) - 1, len(STEPS) - 1, STEPS[-1])
     return analysis
 
 
@@ -71,9 +84,15 @@ def _no_permission(run: Path, error: OSError) -> ReportError:
 
 
 def _analyse(
-    spark: SparkSession, run: Path, folders: tuple[TraceFolder, ...], budgets: Budgets
+    spark: SparkSession,
+    run: Path,
+    folders: tuple[TraceFolder, ...],
+    budgets: Budgets,
+    on_progress: Progress,
 ) -> Analysis:
+    on_progress(1, len(STEPS) - 1, STEPS[1])
     health = ingest(spark, run, folders)
+    on_progress(2, len(STEPS) - 1, STEPS[2])
     spans = {index: span_of(index, health) for index in range(len(folders))}
     starts = {index: first for index, (first, _) in spans.items()}
     findings = judge(spark, run / PARQUET, spans)

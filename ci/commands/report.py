@@ -22,7 +22,7 @@ def report(
     Its report is written again: the same input gives the same bytes.
     """
     from ci.commands.broken import HARMLESS, lines_of
-    from ci.console import complain, say, show_json
+    from ci.console import complain, progress, say, show_json
     from ci.outcomes import of_analysis
     from ci.runs import existing_run
 
@@ -30,20 +30,21 @@ def report(
     from reports.analyse import analyse
     from reports.render import render
 
-    analysis = analyse(run, spark_master=spark_master)
+    with progress("report") as advance:
+        analysis = analyse(run, spark_master=spark_master, on_progress=advance)
     page = render(run)
     outcome = of_analysis(analysis)
     if as_json:
         document = {"verdict": outcome.verdict, "report": str(page), "figures": outcome.figures}
         show_json({**document, **outcome.detail})
+        for doubt in (doubt for folder in analysis.folders for doubt in folder.trace_doubts):
+            complain(doubt)
     else:
         say(f"{outcome.verdict}: {outcome.summary}")
         if outcome.verdict not in HARMLESS:
             for line in lines_of(outcome.detail, f"fencepost report {shlex.quote(str(run))}"):
                 say(line)
         say(f"report {page}")
-    for doubt in (doubt for folder in analysis.folders for doubt in folder.trace_doubts):
-        complain(f"{run}: {doubt}")
     return exit_code_of(analysis)
 
 

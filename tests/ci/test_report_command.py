@@ -35,8 +35,10 @@ def test_a_run_that_is_cut_off_and_corrupt_is_incomplete(
     out, err = capsys.readouterr()
     complaints = [line for line in err.splitlines() if line.startswith("fencepost: ")]
     assert "Traceback" not in err
-    assert len(complaints) == 2
+    assert len(complaints) == 3
     assert "lacks its RunEnded: it was cut off" in complaints[0]
-    assert "has 3 unreadable lines" in complaints[1]
+    assert "3 lines of simulate/seed-5/trace-broker-" in complaints[1]
+    assert "cannot be read, the first at line" in complaints[1]
+    assert "ends in the middle of a line" in complaints[2]
     assert json.loads(out)["figures"]["traces"] == "INCONCLUSIVE"
     assert (stored / "report.html").stat().st_size > 1000
