@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 
+from ci.cli import INTERRUPTED
 from ci.junit import write_junit
 from ci.outcomes import Outcome
 from ci.stage import Stage
@@ -26,18 +27,24 @@ def run_gate(run: GateRun, stages: Sequence[Stage], announce: Announce) -> tuple
     An interruption is written down like everything else, and raised again.
     """
     records: list[StageRecord] = []
+    code: int | None = None
+    begun, started = 0, time.monotonic()
     try:
         for stage in stages:
+            begun, started = begun + 1, time.monotonic()
             records.append(run_stage(stage, run))
             announce(records[-1])
             if stage.in_report:
                 write_stages(run.folder, records)
     except KeyboardInterrupt:
-        records += [_not_run(stage) for stage in stages[len(records) :]]
+        code = INTERRUPTED
+        seconds = time.monotonic() - started
+        records += [_interrupted(stage, seconds) for stage in stages[len(records) : begun]]
+        records += [_not_begun(stage) for stage in stages[begun:]]
         write_stages(run.folder, records)
         raise
     finally:
-        write_verdict(run, records)
+        write_verdict(run, records, code)
         write_junit(run.folder, records)
     return tuple(records)
 
@@ -67,7 +74,14 @@ def _crashed(run: GateRun, stage: Stage, error: Exception) -> Outcome:
     return Outcome(verdict=Verdict.ERROR, summary=f"{sentence} (see {CRASHES})")
 
 
-def _not_run(stage: Stage) -> StageRecord:
+def _interrupted(stage: Stage, seconds: float) -> StageRecord:
     return StageRecord(
-        stage=stage.name, verdict=Verdict.NOT_RUN, summary="interrupted before its end"
+        stage=stage.name,
+        verdict=Verdict.NOT_RUN,
+        seconds=seconds,
+        summary="interrupted before its end",
     )
+
+
+def _not_begun(stage: Stage) -> StageRecord:
+    return StageRecord(stage=stage.name, verdict=Verdict.NOT_RUN, summary="not begun")

@@ -78,8 +78,11 @@ def write_stages(folder: Path, records: Sequence[StageRecord]) -> None:
     )
 
 
-def write_verdict(run: GateRun, records: Sequence[StageRecord]) -> None:
-    """`verdict.json` holds the verdict of the gate and of each stage."""
+def write_verdict(run: GateRun, records: Sequence[StageRecord], code: int | None = None) -> None:
+    """`verdict.json` holds the verdict of the gate and of each stage.
+
+    `code` is what the process returns when the verdicts do not decide it: it was interrupted.
+    """
     document = {
         "verdict_version": VERDICT_VERSION,
         "run_id": run.run_id,
@@ -87,7 +90,7 @@ def write_verdict(run: GateRun, records: Sequence[StageRecord]) -> None:
         "level": run.level,
         "seed": run.seed,
         "verdict": worst(record.verdict for record in records),
-        "exit_code": exit_code(record.verdict for record in records),
+        "exit_code": exit_code(record.verdict for record in records) if code is None else code,
         "seconds": round(sum(record.seconds for record in records), 1),
         "reproduce": run.reproduce(),
         "versions": versions(),

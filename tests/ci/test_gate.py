@@ -1,11 +1,13 @@
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
 
+from ci.cli import INTERRUPTED
 from ci.gate import run_gate
 from ci.outcomes import Outcome
 from ci.stage import Stage
@@ -112,7 +114,11 @@ def test_the_stage_that_writes_the_report_is_not_in_it(run: GateRun) -> None:
     assert [stage["stage"] for stage in verdict_of(run)["stages"]] == ["spec", "report"]
 
 
-def test_an_interruption_is_written_down_and_raised_again(run: GateRun) -> None:
+def test_an_interruption_is_written_down_and_raised_again(
+    run: GateRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr("ci.gate.time", SimpleNamespace(monotonic=lambda: next(clock)))
     stages = [
         ending("spec", Verdict.PASS),
         raising("chaos", KeyboardInterrupt()),
@@ -124,7 +130,24 @@ def test_an_interruption_is_written_down_and_raised_again(run: GateRun) -> None:
 
     verdict = verdict_of(run)
     assert [stage["verdict"] for stage in verdict["stages"]] == ["PASS", "NOT_RUN", "NOT_RUN"]
-    assert verdict["exit_code"] == 3
+    assert [stage["summary"] for stage in verdict["stages"]] == [
+        "spec ran",
+        "interrupted before its end",
+        "not begun",
+    ]
+    assert [stage["seconds"] for stage in verdict["stages"]] == [10, 20, 0]
+    assert verdict["seconds"] == 30
+    assert verdict["exit_code"] == INTERRUPTED == 130
+
+
+def test_an_interruption_between_two_stages_leaves_the_next_not_begun(run: GateRun) -> None:
+    def interrupt(_: StageRecord) -> NoReturn:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_gate(run, [ending("spec", Verdict.PASS), ending("x", Verdict.PASS)], interrupt)
+
+    assert [stage["summary"] for stage in verdict_of(run)["stages"]] == ["spec ran", "not begun"]
 
 
 def test_each_stage_is_announced_once_it_ended(run: GateRun) -> None:
