@@ -6,6 +6,7 @@ Its folder holds `cluster.json` while it is up, and its data also afterwards.
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 
@@ -16,6 +17,8 @@ from fault_injection.zookeeper_address import ZooKeeperError
 from fault_injection.zookeeper_server import ZooKeeperServer
 
 STATE_FILE = "cluster.json"
+DEFAULT_FOLDER = Path(".fencepost") / "cluster"
+"""Where commands look when no folder is named."""
 
 
 class LocalCluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +67,9 @@ def up(
     """
     settings = settings or ClusterSettings()
     if (folder / STATE_FILE).exists():
-        raise ClusterError(f"the cluster in {folder} is up already; end it with: cluster down")
+        load(folder)
+        end = command("down", folder)
+        raise ClusterError(f"the cluster in {folder} is up already; end it with: {end}")
     run_id = f"local-{secrets.token_hex(3)}"
     with Supervisor(Folders(root=folder).processes, run_id, detached=True) as supervisor:
         try:
@@ -76,8 +81,12 @@ def up(
 
 
 def down(folder: Path) -> None:
-    """No process of the cluster runs; its data stays. Raises `ClusterError` when it is not up."""
-    load(folder)
+    """No process of the cluster runs; its data stays. Raises `ClusterError` when it is not up.
+
+    What `cluster.json` says is not needed: the ledger names the processes.
+    """
+    if not (folder / STATE_FILE).exists():
+        raise _not_up(folder)
     with _adopted(folder) as supervisor:
         supervisor.stop_all(STOP_GRACE_S)
     (folder / STATE_FILE).unlink()
@@ -93,7 +102,7 @@ def status(folder: Path) -> ClusterStatus:
         except ZooKeeperError as error:
             raise ClusterError(
                 f"the ZooKeeper of the cluster in {folder} does not answer; "
-                "end what is left with: cluster down"
+                f"end what is left with: {command('down', folder)}"
             ) from error
         try:
             return _status(cluster, supervisor)
@@ -112,9 +121,22 @@ def load(folder: Path) -> LocalCluster:
     try:
         return msgspec.json.decode(path.read_bytes(), type=LocalCluster)
     except FileNotFoundError as error:
-        raise ClusterError(f"no cluster is up in {folder}; start one with: cluster up") from error
-    except msgspec.MsgspecError as error:
-        raise ClusterError(f"{path} cannot be read ({error}); remove {folder}") from error
+        raise _not_up(folder) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ClusterError(
+            f"{path} is damaged ({error}); end what may still run, and remove that file, with: "
+            f"{command('down', folder)}"
+        ) from error
+
+
+def command(word: str, folder: Path) -> str:
+    """What a person types to do `word` with the cluster in `folder`."""
+    elsewhere = "" if folder == DEFAULT_FOLDER else f" --cluster {quote(str(folder))}"
+    return f"fencepost cluster {word}{elsewhere}"
+
+
+def _not_up(folder: Path) -> ClusterError:
+    return ClusterError(f"no cluster is up in {folder}; start one with: {command('up', folder)}")
 
 
 def _start(
@@ -153,7 +175,10 @@ def _adopted(folder: Path) -> Supervisor:
     try:
         return Supervisor.adopt(Folders(root=folder).processes)
     except ProcessError as error:
-        raise ClusterError(f"the cluster in {folder} has no ledger: {error}") from error
+        raise ClusterError(
+            f"the cluster in {folder} has no ledger, so nothing of it can be found ({error}); "
+            f"remove {folder / STATE_FILE}"
+        ) from error
 
 
 def _status(cluster: Cluster, supervisor: Supervisor) -> ClusterStatus:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from ci.cli import run
+from ci.commands.options import DEFAULT_CLUSTER
+from conformance.local_cluster import DEFAULT_FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,7 +45,14 @@ USAGE = [
 ]
 
 HARNESS = [
-    (["cluster", "status"], "no cluster is up in .fencepost/cluster; start one with: "),
+    (
+        ["cluster", "status"],
+        "no cluster is up in .fencepost/cluster; start one with: fencepost cluster up",
+    ),
+    (
+        ["topics", "list", "--cluster", "my own"],
+        "no cluster is up in my own; start one with: fencepost cluster up --cluster 'my own'",
+    ),
     (["cluster", "down"], "no cluster is up in .fencepost/cluster; start one with: "),
     (["topics", "list"], "no cluster is up in .fencepost/cluster; start one with: "),
     (["topics", "describe", "orders"], "no cluster is up in "),
@@ -179,6 +188,10 @@ def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str])
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([command, "--help"]) == 0
     assert f"Usage: fencepost {command}" in capsys.readouterr().out
+
+
+def test_the_usual_folder_of_a_cluster_is_the_one_that_its_messages_leave_out() -> None:
+    assert DEFAULT_CLUSTER == DEFAULT_FOLDER
 
 
 def test_help_imports_no_room_but_its_own() -> None:

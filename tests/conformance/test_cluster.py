@@ -211,7 +211,9 @@ def test_local_cluster_comes_up_once_and_goes_down(tmp_path: Path) -> None:
     folder = tmp_path / "cluster"
     local_cluster.up(folder, settings=ClusterSettings(brokers=1))
     try:
-        with pytest.raises(ClusterError, match="is up already; end it with: cluster down"):
+        with pytest.raises(
+            ClusterError, match="is up already; end it with: fencepost cluster down"
+        ):
             local_cluster.up(folder)
         status = local_cluster.status(folder)
         addresses = local_cluster.addresses(folder)
@@ -250,5 +252,25 @@ def test_local_cluster_that_does_not_start_leaves_nothing(tmp_path: Path) -> Non
 def test_unreadable_state_says_what_to_remove(tmp_path: Path) -> None:
     (tmp_path / local_cluster.STATE_FILE).write_text("{")
 
-    with pytest.raises(ClusterError, match=r"cluster\.json cannot be read"):
-        local_cluster.status(tmp_path)
+    for ask in (local_cluster.status, local_cluster.up):
+        with pytest.raises(ClusterError, match=r"cluster\.json is damaged .* remove that file"):
+            ask(tmp_path)
+    with pytest.raises(ClusterError, match=r"has no ledger.*; remove .*cluster\.json"):
+        local_cluster.down(tmp_path)
+
+
+def test_cluster_whose_state_is_damaged_goes_down_by_its_ledger(tmp_path: Path) -> None:
+    with Supervisor(Folders(root=tmp_path).processes, "r", detached=True) as supervisor:
+        argv = [sys.executable, "-c", "import signal; signal.pause()"]
+        pid = supervisor.start("broker-1", argv).pid
+    (tmp_path / local_cluster.STATE_FILE).write_bytes(b"\xff{")
+
+    local_cluster.down(tmp_path)
+
+    assert not Path(f"/proc/{pid}").exists()
+    assert not (tmp_path / local_cluster.STATE_FILE).exists()
+
+
+def test_commands_that_are_told_name_the_folder_unless_it_is_the_usual_one() -> None:
+    assert local_cluster.command("up", local_cluster.DEFAULT_FOLDER) == "fencepost cluster up"
+    assert local_cluster.command("down", Path("a b")) == "fencepost cluster down --cluster 'a b'"
