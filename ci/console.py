@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -23,6 +24,9 @@ LINE_EVERY_S = 5.0
 
 PIPE_WIDTH = 2000
 """Columns where nobody looks at a screen; a row is as wide as what is in it."""
+
+SPACE = "Zs"
+"""What Unicode calls spaces of any width: they move no cursor but forward."""
 
 Advance = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what was last seen to happen."""
@@ -45,7 +49,7 @@ def model_progress(models: "Sequence[Model]") -> "Iterator[Callable[[ModelProgre
     total = sum(model.distinct_states for model in models)
     seen: dict[str, int] = {}
     with progress("spec") as advance:
-        advance(0, total, f"states of {len(models)} models")
+        advance(0, total, f"states of {counted(len(models), 'model')}")
 
         def step(news: "ModelProgress") -> None:
             seen[news.model] = news.distinct
@@ -98,7 +102,10 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[objec
 
 def printable(text: str) -> str:
     """`text` with every control character, and what is no character, written as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(
+        c if c.isprintable() or category(c) == SPACE else c.encode("unicode_escape").decode()
+        for c in text
+    )
 
 
 def counted(number: int, noun: str) -> str:

@@ -288,7 +288,9 @@ def read_folder(folder: Path) -> tuple[list[TraceEvent], list[str]]:
         found = read_trace(path)
         events.extend(found.events)
         if found.foreign_lines:
-            doubts.append(f"{path.name} has {len(found.foreign_lines)} lines that are no events")
+            count = len(found.foreign_lines)
+            lines = "1 line that is no event" if count == 1 else f"{count} lines that are no events"
+            doubts.append(f"{path.name} has {lines}")
     return events, doubts
 
 

@@ -32,11 +32,11 @@ def up(
     as_json: JsonOption = False,
 ) -> int:
     """Start a cluster that stays up."""
-    from ci.console import note
+    from ci.console import counted, note
     from conformance.adapter import ClusterSettings
     from conformance.local_cluster import up as start
 
-    note(f"cluster: starting ZooKeeper and {brokers} brokers in {cluster}")
+    note(f"cluster: starting ZooKeeper and {counted(brokers, 'broker')} in {cluster}")
     settings = ClusterSettings(brokers=brokers, level=level)
     show(start(cluster, settings=settings, zookeeper_port=zookeeper_port), as_json)
     return 0

@@ -56,7 +56,7 @@ def create(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
     """Create a topic."""
-    from ci.console import say
+    from ci.console import counted, say
 
     with connected(cluster) as client:
         error, message = client.create_topic(
@@ -64,7 +64,9 @@ def create(
         )
     if error is not None:
         raise UsageError(f"topic {topic} was not created: {error} {message}")
-    say(f"created {topic} with {partitions} partitions of {replicas} replicas")
+    say(
+        f"created {topic} with {counted(partitions, 'partition')} of {counted(replicas, 'replica')}"
+    )
     return 0
 
 
@@ -122,7 +124,7 @@ def produce(
     as_json: JsonOption = False,
 ) -> int:
     """Append records to a partition."""
-    from ci.console import say, show_json
+    from ci.console import counted, say, show_json
 
     with connected(cluster) as client:
         key = known_partition(client, topic, partition)
@@ -132,7 +134,7 @@ def produce(
     if as_json:
         show_json({"offset": answer.offset, "leader": answer.broker_id})
     else:
-        say(f"{topic}/{partition}: {len(value)} records from offset {answer.offset} on")
+        say(f"{topic}/{partition}: {counted(len(value), 'record')} from offset {answer.offset} on")
     return 0
 
 
@@ -143,8 +145,11 @@ def consume(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
     as_json: JsonOption = False,
 ) -> int:
-    """Print the committed records of a partition."""
-    from ci.console import say, show_json
+    """Print the committed records of a partition.
+
+    Control characters are shown as escapes; --json gives the exact values.
+    """
+    from ci.console import printable, say, show_json
 
     records: list[tuple[int, str]] = []
     with connected(cluster) as client:
@@ -157,7 +162,7 @@ def consume(
         show_json([{"offset": number, "value": value} for number, value in records])
         return 0
     for number, value in records:
-        say(f"{number}\t{value}")
+        say(f"{number}\t{printable(value)}")
     return 0
 
 

@@ -192,4 +192,4 @@ def test_foreign_lines_of_a_folder_are_told(tmp_path: Path) -> None:
     events, doubts = read_folder(tmp_path)
 
     assert len(events) == 6
-    assert doubts == ["trace-client-1.ndjson has 1 lines that are no events"]
+    assert doubts == ["trace-client-1.ndjson has 1 line that is no event"]
