@@ -3,14 +3,34 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ci.cli import run
 from conformance.simulate import Subject, write_trace
+from tests.conformance import fake_simulator
 
 pytestmark = pytest.mark.spark
 
 HARNESS = "trace-harness.ndjson"
+
+
+def test_a_violation_is_named_with_the_command_of_its_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = fake_simulator.simulate(fake_simulator.LOSING_SEED, level=0, mutant=None)
+    detail = json.dumps({"level": 0, "seed": 7, "reproduce": "fencepost chaos --seed 7"})
+    write_trace(
+        tmp_path / "chaos" / "kill",
+        [msgspec.structs.replace(events[0], detail=detail), *events[1:]],
+    )
+
+    assert run(["report", str(tmp_path)]) == 1
+
+    lines = capsys.readouterr().out.splitlines()
+    named = [line for line in lines if "AcknowledgedDurable: " in line]
+    assert len(named) == 1
+    assert named[0].endswith(" — fencepost chaos --seed 7")
 
 
 @pytest.fixture
