@@ -138,6 +138,7 @@ def test_an_interruption_is_written_down_and_raised_again(
     assert [stage["seconds"] for stage in verdict["stages"]] == [10, 20, 0]
     assert verdict["seconds"] == 30
     assert verdict["exit_code"] == INTERRUPTED == 130
+    jsonschema.validate(verdict, SCHEMA)
 
 
 def test_an_interruption_between_two_stages_leaves_the_next_not_begun(run: GateRun) -> None:
