@@ -59,6 +59,10 @@ rootLogger.appenderRef.console.ref = console
 # It warns of a limit on connections that is left at its default.
 logger.connections.name = org.apache.zookeeper.server.ServerCnxnFactory
 logger.connections.level = error
+# It opens its port before its database: a command that comes between is closed with an error,
+# which tells of our asking whether it is ready and of nothing else.
+logger.commands.name = org.apache.zookeeper.server.ServerCnxn
+logger.commands.level = off
 """
 
 
