@@ -70,6 +70,22 @@ class Action(StrEnum):
     FENCE_LEADER = "FenceLeader"
 
 
+class ModelledAction(StrEnum):
+    """Actions of the specs that the core does not perform yet.
+
+    A member moves to `Action` in the commit that brings its function, so the core has no action
+    without a model.
+    """
+
+    # TopicLifecycle, Partitions, Reassignment
+
+    # Startup, Fencing
+
+    # MetadataPropagation, Forwarding, MutationQuota
+
+    # ControllerElection
+
+
 class EnvironmentAction(StrEnum):
     """What the world does to nodes: actions of the specs that no function of the core performs."""
 

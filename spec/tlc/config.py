@@ -17,6 +17,13 @@ _KEYWORDS = {
     "INVARIANTS": "invariants",
     "PROPERTY": "properties",
     "PROPERTIES": "properties",
+    "SPECIFICATION": "specification",
+    "CONSTRAINT": "constraints",
+    "CONSTRAINTS": "constraints",
+    "ACTION_CONSTRAINT": "action_constraints",
+    "ACTION_CONSTRAINTS": "action_constraints",
+    "SYMMETRY": "symmetry",
+    "VIEW": "view",
 }
 _COMMENT = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
 _LINE_COMMENT = re.compile(r"\\\*[^\n]*")
@@ -37,8 +44,14 @@ class Config:
     """Name -> the operator and text of its value, for example `= {1, 2}` or `<- Bounds`."""
     init: str = "Init"
     next: str = "Next"
+    specification: str = ""
+    """A formula with fairness, in place of `init` and `next`: what liveness needs."""
     invariants: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    action_constraints: tuple[str, ...] = ()
+    symmetry: str = ""
+    view: str = ""
 
     def with_constants(self, values: Mapping[str, ConstantValue]) -> "Config":
         """The same with some constants replaced; raises `ConfigError` for a name it lacks."""
@@ -61,9 +74,16 @@ class Config:
         """The text that TLC reads."""
         lines = ["CONSTANTS"]
         lines += [f"    {name} {value}" for name, value in self.constants.items()]
-        lines += [f"INIT {self.init}", f"NEXT {self.next}"]
+        if self.specification:
+            lines.append(f"SPECIFICATION {self.specification}")
+        else:
+            lines += [f"INIT {self.init}", f"NEXT {self.next}"]
         lines += [f"INVARIANT {name}" for name in self.invariants]
         lines += [f"PROPERTY {name}" for name in self.properties]
+        lines += [f"CONSTRAINT {name}" for name in self.constraints]
+        lines += [f"ACTION_CONSTRAINT {name}" for name in self.action_constraints]
+        lines += [f"SYMMETRY {self.symmetry}"] if self.symmetry else []
+        lines += [f"VIEW {self.view}"] if self.view else []
         return "\n".join(lines) + "\n"
 
 
@@ -94,8 +114,13 @@ def read_config(path: Path) -> Config:
         constants=_assignments(path, found["constants"]),
         init=" ".join(found["init"]) or "Init",
         next=" ".join(found["next"]) or "Next",
+        specification=" ".join(found["specification"]),
         invariants=_names(found["invariants"]),
         properties=_names(found["properties"]),
+        constraints=_names(found["constraints"]),
+        action_constraints=_names(found["action_constraints"]),
+        symmetry=" ".join(found["symmetry"]),
+        view=" ".join(found["view"]),
     )
 
 

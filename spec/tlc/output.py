@@ -19,6 +19,7 @@ STUTTERING = 2218
 PARSING_FAILED = 3002
 POSITIONS = 2103
 BEHAVIOUR_FOLLOWS = 2121
+TEMPORAL = 2116
 
 VIOLATIONS = {
     2107: "an invariant, by an initial state",
@@ -26,7 +27,7 @@ VIOLATIONS = {
     2110: "an invariant",
     2112: "an action property",
     2114: "absence of deadlock",
-    2116: "a temporal property",
+    TEMPORAL: "a temporal property",
 }
 
 _ERROR_SEVERITIES = frozenset({1, 2})

@@ -11,14 +11,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Lock, Timer
 
 from spec.tlc.counterexample import Counterexample
 from spec.tlc.jar import JarNotFoundError, find_jar
 from spec.tlc.models import Model, ModelError, Tier, Verdict
-from spec.tlc.output import PROGRESS, Finding, Message, MessageReader, conclude, read_counts
+from spec.tlc.output import (
+    PROGRESS,
+    TEMPORAL,
+    VIOLATIONS,
+    Finding,
+    Message,
+    MessageReader,
+    conclude,
+    read_counts,
+)
 
 HEAP = "-Xmx1g"
 """Fingerprints and queue go to disk beyond it; two runs fit beside everything else."""
@@ -128,6 +137,7 @@ def check_model(
         with tempfile.TemporaryDirectory(prefix="tlc-", ignore_cleanup_errors=True) as directory:
             run = _Run(model, Path(directory), on_progress, stop or Stop())
             finding = run.perform(_command(run.prepare(config), *command))
+        finding = _named(model, finding)
     return _result(model, finding, time.monotonic() - started)
 
 
@@ -223,6 +233,13 @@ class _Run:
 def _end(child: subprocess.Popen[str], time_is_up: Event) -> None:
     time_is_up.set()
     child.kill()
+
+
+def _named(model: Model, finding: Finding) -> Finding:
+    """TLC does not name a violated temporal property; a row that expects one checks it alone."""
+    if finding.violated == VIOLATIONS[TEMPORAL] and model.invariant is not None:
+        return replace(finding, violated=model.invariant)
+    return finding
 
 
 def _result(model: Model, finding: Finding, seconds: float) -> ModelResult:

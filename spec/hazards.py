@@ -1,0 +1,69 @@
+"""The hazards of `spec/hazards.toml`: what a text says, how it fails, and what repairs it."""
+
+import tomllib
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+HAZARDS = Path(__file__).with_name("hazards.toml")
+
+
+class HazardError(ValueError):
+    """A list of hazards that is not as described; the message is one sentence."""
+
+
+class Finding(StrEnum):
+    """What the specs say of a hazard."""
+
+    SHOWN = "shown"
+    """A model with the text's rule violates a property; with the repair it holds."""
+    REFUTED = "refuted"
+    """Not a hazard: a model with the text's rule holds, and the row shows it."""
+
+
+class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One entry."""
+
+    id: str
+    """`H17`, or `KIP-599.1` for what the KIPs bring; several entries may share a hazard's number
+    with a letter (`H19b`) when it has several forms."""
+    title: str
+    source: str
+    """Text and section: `V3 C`, `KIP-590`."""
+    module: str
+    """Where the switch lives."""
+    switch: Mapping[str, str | bool]
+    """Constant -> value that follows the text; for `mutants` the name that is added."""
+    finding: Finding
+    text: str
+    """What the text says or leaves open, in our words."""
+    repair: str
+    """The rule that closes it, with requirement ids."""
+    story: list[str]
+    """Three to eight steps, as the counterexample has them."""
+    rows: list[str]
+    """The rows of models.toml that run with the text's rule."""
+    turns_red: list[str] = []
+    """The rows that hold with the repair and fail without it; empty when refuted."""
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    hazard: list[Hazard] = []
+
+
+def load_hazards(path: Path = HAZARDS) -> tuple[Hazard, ...]:
+    """All hazards in file order; raises `HazardError` for a file that is not as described."""
+    try:
+        hazards = msgspec.convert(tomllib.loads(path.read_text()), _File).hazard
+    except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise HazardError(f"{path.name}: {error}") from error
+    ids = [hazard.id for hazard in hazards]
+    if repeated := sorted({name for name in ids if ids.count(name) > 1}):
+        raise HazardError(f"{path.name}: two hazards are called {repeated[0]}")
+    for hazard in hazards:
+        steps = len(hazard.story)
+        if not 3 <= steps <= 8:
+            raise HazardError(f"{path.name}: the story of {hazard.id} has {steps} steps")
+    return tuple(hazards)
