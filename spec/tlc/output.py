@@ -19,16 +19,20 @@ STUTTERING = 2218
 PARSING_FAILED = 3002
 POSITIONS = 2103
 BEHAVIOUR_FOLLOWS = 2121
+ACTION_PROPERTY = 2112
 TEMPORAL = 2116
 
 VIOLATIONS = {
     2107: "an invariant, by an initial state",
     2108: "a property, by an initial state",
     2110: "an invariant",
-    2112: "an action property",
+    ACTION_PROPERTY: "an action property",
     2114: "absence of deadlock",
     TEMPORAL: "a temporal property",
 }
+
+UNNAMED = frozenset({VIOLATIONS[ACTION_PROPERTY], VIOLATIONS[TEMPORAL]})
+"""What is said of a violation in which TLC names no operator."""
 
 _ERROR_SEVERITIES = frozenset({1, 2})
 _START = re.compile(r"(.*)@!@!@STARTMSG (\d+):(\d+) @!@!@$")

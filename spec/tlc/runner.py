@@ -20,8 +20,7 @@ from spec.tlc.jar import JarNotFoundError, find_jar
 from spec.tlc.models import Model, ModelError, Tier, Verdict
 from spec.tlc.output import (
     PROGRESS,
-    TEMPORAL,
-    VIOLATIONS,
+    UNNAMED,
     Finding,
     Message,
     MessageReader,
@@ -236,8 +235,11 @@ def _end(child: subprocess.Popen[str], time_is_up: Event) -> None:
 
 
 def _named(model: Model, finding: Finding) -> Finding:
-    """TLC does not name a violated temporal property; a row that expects one checks it alone."""
-    if finding.violated == VIOLATIONS[TEMPORAL] and model.invariant is not None:
+    """TLC does not name a violated temporal property, nor one that is another module's `Spec`.
+
+    A row that expects one checks it alone.
+    """
+    if finding.violated in UNNAMED and model.invariant is not None:
         return replace(finding, violated=model.invariant)
     return finding
 

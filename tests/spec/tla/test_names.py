@@ -26,8 +26,8 @@ def protocol_modules() -> list[str]:
     ]
 
 
-FACTS = {"VersionsNeverRepeat"}
-"""They do not hold and are not meant to: what a client must not rely on."""
+FACTS = {"VersionsNeverRepeat", "NoCommitAfterElection"}
+"""They do not hold and are not meant to: what nobody must rely on."""
 
 
 def source(module: str) -> str:
