@@ -153,6 +153,7 @@ def _java_error() -> type[Exception]:
 
 
 def _command(module: Path, java: Path, jar: Path, tier: Tier) -> list[str]:
+    """Liveness is judged at the end, once: in between TLC would judge when a clock says so."""
     directory = module.parent
     return [
         str(java),
@@ -166,6 +167,7 @@ def _command(module: Path, java: Path, jar: Path, tier: Tier) -> list[str]:
         "-tool",
         "-deadlock",
         *("-workers", "1"),
+        *("-lncheck", "final"),
         *("-metadir", str(directory / "states")),
         *("-config", f"{module.stem}.cfg"),
         module.name,
