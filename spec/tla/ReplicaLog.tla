@@ -29,18 +29,25 @@ EndOffsetForEpoch(log, epoch) ==
         below == {i \in DOMAIN log : log[i].leader_epoch <= found}
     IN [leader_epoch |-> found, end_offset |-> IF below = {} THEN 0 ELSE Max(below)]
 
-(* Where a follower's log stops to agree with its leader's: it asks for its  *)
-(* latest epoch, cuts at the answer, and asks again for the epoch that is    *)
-(* now its latest until the answer is about that very epoch.                 *)
-RECURSIVE TruncationOffset(_, _)
-TruncationOffset(follower_log, leader_log) ==
+(* One question and answer: the follower asks for its latest epoch and cuts  *)
+(* at the answer. It is settled when the answer is about that very epoch;    *)
+(* else the log that is left may still hold records of an epoch that the     *)
+(* leader has cut shorter, or never had.                                     *)
+Cut(follower_log, leader_log) ==
     LET asked == LatestEpoch(follower_log)
         answer == EndOffsetForEpoch(leader_log, asked)
         mine == EndOffsetForEpoch(follower_log, answer.leader_epoch)
-        cut == Truncated(follower_log, Min({answer.end_offset, mine.end_offset}))
+    IN [log |-> Truncated(follower_log, Min({answer.end_offset, mine.end_offset})),
+        is_settled |-> answer.leader_epoch = asked]
+
+(* Where a follower's log stops to agree with its leader's: it asks again    *)
+(* until the answer settles it. An empty log has nothing to ask about.       *)
+RECURSIVE TruncationOffset(_, _)
+TruncationOffset(follower_log, leader_log) ==
+    LET cut == Cut(follower_log, leader_log)
     IN IF follower_log = <<>> THEN 0
-       ELSE IF answer.leader_epoch = asked THEN Len(cut)
-       ELSE TruncationOffset(cut, leader_log)
+       ELSE IF cut.is_settled THEN Len(cut.log)
+       ELSE TruncationOffset(cut.log, leader_log)
 
 (* The first offset at which two logs differ. *)
 CommonPrefix(log, other) ==

@@ -22,7 +22,8 @@ vars == <<metadata_vars, log_vars>>
 ReplicationMutants ==
     {"acknowledge_before_replication", "high_watermark_from_leader_alone", "fetch_without_epoch",
      "expand_laggards", "expand_below_epoch_start", "commit_with_old_isr", "remember_end_offsets",
-     "truncate_on_new_leader_only", "unbounded_high_watermark", "recompute_high_watermark"}
+     "truncate_on_new_leader_only", "unbounded_high_watermark", "recompute_high_watermark",
+     "inclusive_high_watermark", "high_watermark_on_fetch_only", "truncate_once"}
 
 ASSUME truncation \in {"high_watermark", "leader_epoch"}
 ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants \cup ReplicationMutants
@@ -35,6 +36,11 @@ NoEndOffsets == [f \in Brokers |-> Unknown]
 Records(b) == logs[b].records
 EndOffset(b) == LogEndOffset(logs[b].records)
 IsLeading(b) == replicas[b].role = "leader"
+
+(* How many records a high watermark covers. V3's text calls it the offset   *)
+(* of the last committed record, and computes the first that is not.         *)
+Covered(high_watermark) ==
+    IF Has("inclusive_high_watermark") THEN high_watermark + 1 ELSE high_watermark
 
 IsFetching(f) == replicas[f].role = "follower" /\ logs[f].is_truncated
 
@@ -91,7 +97,8 @@ IsLedBy(f, l) ==
 (* earlier epoch is dropped by the asker.                                    *)
 TruncateLog(b) ==
     LET leader == replicas[b].leader
-        offset == IF truncation = "high_watermark" THEN logs[b].high_watermark
+        offset == IF truncation = "high_watermark" THEN Covered(logs[b].high_watermark)
+                  ELSE IF Has("truncate_once") THEN Len(Cut(Records(b), Records(leader)).log)
                   ELSE TruncationOffset(Records(b), Records(leader))
     IN /\ replicas[b].role = "follower"
        /\ ~logs[b].is_truncated
@@ -173,8 +180,11 @@ ReachedBy(l, f) ==
 AdvanceHighWatermark(l) ==
     LET reached == {ReachedBy(l, f) : f \in Quorum(l) \cup {l}}
         new == IF Has("high_watermark_from_leader_alone") THEN EndOffset(l) ELSE Min(reached)
-        below == {AtOffset(l, offset) : offset \in 0 .. new - 1}
+        covered == Min({Covered(new), EndOffset(l)})
+        below == {AtOffset(l, offset) : offset \in 0 .. covered - 1}
+        is_asked == \E answer \in fetches : answer.from = l /\ answer.copy = 1
     IN /\ IsLeading(l)
+       /\ Has("high_watermark_on_fetch_only") => is_asked
        /\ \/ new > logs[l].high_watermark
           \/ Has("recompute_high_watermark") /\ new # logs[l].high_watermark
        /\ logs' = [logs EXCEPT ![l].high_watermark = new]

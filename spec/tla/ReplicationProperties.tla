@@ -57,4 +57,60 @@ NoCommitAfterElection ==
     [][\A b \in Brokers :
           logs'[b].high_watermark > logs[b].high_watermark /\ IsLeading(b) =>
               Metadata!IsActingLeader(b)]_vars
+-----------------------------------------------------------------------------
+(* Three brokers halfway to a second election, which the real start reaches: *)
+(*   1  Broker 1 leads epoch 0; a record reaches it and, by a fetch, broker  *)
+(*      2, whose next fetch tells 1 so. Broker 3 lags: nothing is committed. *)
+(*   2  The session of 1 ends; the controller elects 3 with ISR {2, 3}; 1    *)
+(*      registers again, and the command is sent a second time.              *)
+(*   3  Brokers 3 and 1 obey; 1 truncates to the log of 3, which is empty,   *)
+(*      and fetches; 3 takes it back into the ISR.                           *)
+(*   4  Broker 2 has not heard of all this: its command is still on its way. *)
+(* Limits count from here on.                                                *)
+SecondFollower(b, leader_epoch) ==
+    [Metadata!StoppedReplica("follower") EXCEPT
+        !.leader = IF leader_epoch = 0 THEN 1 ELSE 3, !.leader_epoch = leader_epoch,
+        !.znode_version = leader_epoch, !.controller_epoch = 1]
+
+SecondLog(records, end_offsets) ==
+    [records |-> records, high_watermark |-> 0, is_truncated |-> TRUE, epoch_start |-> 0,
+     end_offsets |-> end_offsets]
+
+SecondState == [leader |-> 3, leader_epoch |-> 1, isr |-> Brokers, controller_epoch |-> 1]
+
+RememberedOffsets ==
+    IF Has("remember_end_offsets") THEN [NoEndOffsets EXCEPT ![2] = 1] ELSE NoEndOffsets
+
+IsHalfway ==
+    /\ znodes = [path \in Metadata!Paths |->
+                    CASE path = Metadata!ControllerPath -> Metadata!Ephemeral(11)
+                      [] path = Metadata!ControllerEpochPath -> Metadata!Persistent(1, 1)
+                      [] path = Metadata!TopicPath -> Metadata!Persistent(<<>>, 0)
+                      [] path = Metadata!StatePath -> Metadata!Persistent(SecondState, 2)
+                      [] OTHER -> Metadata!Ephemeral(
+                                    CHOOSE b \in Brokers : Metadata!BrokerPath(b) = path)]
+    /\ controllers = [c \in Controllers |->
+                        [Metadata!IdleController EXCEPT
+                            !.status = "active", !.controller_epoch = 1,
+                            !.live_brokers = Brokers]]
+    /\ replicas = [b \in Brokers |->
+                    CASE b = 1 -> SecondFollower(1, 1)
+                      [] b = 2 -> SecondFollower(2, 0)
+                      [] OTHER -> [SecondFollower(b, 1) EXCEPT
+                                    !.role = "leader", !.isr = Brokers, !.znode_version = 2]]
+    /\ messages = {[to |-> 2, leader |-> 3, leader_epoch |-> 1, isr |-> {2, 3},
+                    znode_version |-> 1, controller_epoch |-> 1, copy |-> 1]}
+    /\ breaches = {}
+    /\ logs = [b \in Brokers |->
+                CASE b = 1 -> SecondLog(<<>>, RememberedOffsets)
+                  [] b = 2 -> SecondLog(<<[leader_epoch |-> 0, value |-> 1]>>, NoEndOffsets)
+                  [] OTHER -> SecondLog(<<>>, [NoEndOffsets EXCEPT ![1] = 0])]
+    /\ fetches = {}
+    /\ committed = {}
+    /\ acknowledged = {}
+
+InitHalfway == IsHalfway /\ budget = Limits
+
+(* Does not hold, and shows that the real start gets there.                  *)
+NeverHalfway == ~IsHalfway
 =============================================================================

@@ -26,7 +26,7 @@ def protocol_modules() -> list[str]:
     ]
 
 
-FACTS = {"VersionsNeverRepeat", "NoCommitAfterElection"}
+FACTS = {"VersionsNeverRepeat", "NoCommitAfterElection", "NeverHalfway"}
 """They do not hold and are not meant to: what nobody must rely on."""
 
 

@@ -1,0 +1,90 @@
+----------------------------- MODULE Truncation -----------------------------
+(* A follower finds out where its log parts from its leader's (KIP-101,      *)
+(* KIP-279), question by question. All pairs of logs that leadership can     *)
+(* bring about, up to a length; `Replication` takes the dialogue as one step.*)
+EXTENDS ReplicaLog
+
+CONSTANTS
+    MaxLength,      \* of either log
+    Epochs,         \* leader epochs, numbers
+    truncation,     \* as in `Replication`: "high_watermark" or "leader_epoch"
+    mutants         \* rules that are broken on purpose; {} is the protocol
+
+VARIABLES
+    original,       \* the follower's log before it asks
+    follower,       \* the follower's log
+    leader,         \* the leader's log, which does not change meanwhile
+    is_truncated    \* the follower may fetch
+
+vars == <<original, follower, leader, is_truncated>>
+
+ASSUME truncation \in {"high_watermark", "leader_epoch"}
+ASSUME mutants \subseteq {"truncate_once", "end_offset_alone"}
+
+Has(mutant) == mutant \in mutants
+
+EpochSequences == UNION {[1 .. length -> Epochs] : length \in 0 .. MaxLength}
+
+IsOrdered(epochs) == \A i, j \in DOMAIN epochs : i < j => epochs[i] <= epochs[j]
+
+(* A record is told by its epoch and offset: an epoch has one leader, which  *)
+(* puts one record at an offset.                                             *)
+Log(epochs) == [i \in DOMAIN epochs |-> [leader_epoch |-> epochs[i], value |-> i]]
+Logs == {Log(epochs) : epochs \in {sequence \in EpochSequences : IsOrdered(sequence)}}
+
+(* A record of an epoch brings with it all that its leader had before it: so *)
+(* logs that share a record share everything below it, and an epoch that is  *)
+(* in both starts at one offset.                                             *)
+MayMeet(log, other) ==
+    \A epoch \in EpochsIn(log) \cap EpochsIn(other) :
+        LET end == Min({EndOffsetForEpoch(log, epoch).end_offset,
+                       EndOffsetForEpoch(other, epoch).end_offset})
+        IN CommonPrefix(log, other) >= end
+
+Init ==
+    /\ follower \in Logs
+    /\ leader \in Logs
+    /\ MayMeet(follower, leader)
+    /\ original = follower
+    /\ is_truncated = FALSE
+
+-----------------------------------------------------------------------------
+(* One question and one answer. The mutant cuts where the leader's records   *)
+(* end and does not look where its own records of the answered epoch end.    *)
+AskLeader ==
+    LET cut == Cut(follower, leader)
+        answer == EndOffsetForEpoch(leader, LatestEpoch(follower))
+    IN /\ follower' = IF Has("end_offset_alone") THEN Truncated(follower, answer.end_offset)
+                      ELSE cut.log
+       /\ is_truncated' = (follower = <<>> \/ cut.is_settled \/ Has("truncate_once"))
+
+(* V3 asks nobody. The follower's high watermark is any offset up to what    *)
+(* the two logs share: it may lag behind, never run ahead.                   *)
+CutAtHighWatermark ==
+    /\ \E high_watermark \in 0 .. CommonPrefix(follower, leader) :
+          follower' = Truncated(follower, high_watermark)
+    /\ is_truncated' = TRUE
+
+(* The follower's log gets shorter until it may fetch. *)
+TruncateLog ==
+    /\ ~is_truncated
+    /\ IF truncation = "high_watermark" THEN CutAtHighWatermark ELSE AskLeader
+    /\ UNCHANGED <<original, leader>>
+
+Next ==
+    \/ TruncateLog
+
+-----------------------------------------------------------------------------
+(* A follower that fetches has nothing that its leader has not.              *)
+\* @req CMD-005
+TruncatedLogAgrees == is_truncated => CommonPrefix(follower, leader) = Len(follower)
+
+(* It has lost nothing that its leader has. *)
+\* @req CMD-005
+KeepsCommonPrefix == Len(follower) >= CommonPrefix(original, leader)
+
+(* The dialogue ends: each question is about an earlier epoch than the last. *)
+\* @req CMD-005
+QuestionsEnd ==
+    [][is_truncated' \/ LatestEpoch(follower') < LatestEpoch(follower)]_vars
+=============================================================================
