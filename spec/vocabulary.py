@@ -83,8 +83,6 @@ class ModelledAction(StrEnum):
 
     # MetadataPropagation, Forwarding, MutationQuota
 
-    # ControllerElection
-
 
 class EnvironmentAction(StrEnum):
     """What the world does to nodes: actions of the specs that no function of the core performs."""
@@ -95,6 +93,8 @@ class EnvironmentAction(StrEnum):
     LOSE_MESSAGE = "LoseMessage"
     DUPLICATE_MESSAGE = "DuplicateMessage"
     LOSE_REPLY = "LoseReply"
+    DELETE_CONTROLLER = "DeleteController"
+    OVERWRITE_CONTROLLER = "OverwriteController"
 
 
 class Invariant(StrEnum):

@@ -1,0 +1,12 @@
+------------------------ MODULE MCControllerElection ------------------------
+(* Bounds for TLC, as numbers that a cfg can set. *)
+EXTENDS ControllerElection
+
+CONSTANTS MaxCrashes, MaxExpiries, MaxLostReplies, MaxDeletions, MaxOverwrites
+
+ASSUME mutants \subseteq ControllerElectionMutants
+
+Bounds ==
+    [crashes |-> MaxCrashes, expiries |-> MaxExpiries, lost_replies |-> MaxLostReplies,
+     deletions |-> MaxDeletions, overwrites |-> MaxOverwrites]
+=============================================================================
