@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from conformance.simulate import MutantResult, SeedResult, SimulationResult
     from reports.aggregates import Analysis, CheckOutcome
     from spec.tlc.models import Model
-    from spec.tlc.runner import ModelResult
+    from spec.tlc.compare import ModelResult
 
 VIOLATIONS_LISTED = 50
 """Of a simulation; the count is in the figures."""

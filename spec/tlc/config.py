@@ -5,8 +5,10 @@ TLC ignores a constant that the module does not have, without a word. So we comp
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from spec.tlc.modules import declared_constants, owner_of_constant
 
 _KEYWORDS = {
     "CONSTANT": "constants",
@@ -26,7 +28,6 @@ _KEYWORDS = {
     "VIEW": "view",
 }
 _COMMENT = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
-_LINE_COMMENT = re.compile(r"\\\*[^\n]*")
 _ASSIGNMENT = re.compile(r"(\w+)\s*(=|<-)\s*(.+)")
 
 ConstantValue = str | int | bool | Sequence[str | int]
@@ -52,6 +53,8 @@ class Config:
     action_constraints: tuple[str, ...] = ()
     symmetry: str = ""
     view: str = ""
+    places: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
+    """Constant -> file and line that give it a value."""
 
     def with_constants(self, values: Mapping[str, ConstantValue]) -> "Config":
         """The same with some constants replaced; raises `ConfigError` for a name it lacks."""
@@ -100,59 +103,66 @@ def tla_value(value: ConstantValue) -> str:
 
 def read_config(path: Path) -> Config:
     """Read a `.cfg`: keywords, one assignment per line, comments; raises `ConfigError`."""
-    found: dict[str, list[str]] = {kind: [] for kind in _KEYWORDS.values()}
+    found: dict[str, list[_Line]] = {kind: [] for kind in _KEYWORDS.values()}
     kind = ""
-    for line in _LINE_COMMENT.sub("", path.read_text()).splitlines():
+    for number, line in enumerate(_without_comments(path.read_text()).splitlines(), start=1):
         word, _, rest = line.strip().partition(" ")
         kind = _KEYWORDS.get(word, kind)
         told = rest.strip() if word in _KEYWORDS else line.strip()
+        place = f"{path.name}, line {number}"
         if told and not kind:
-            raise ConfigError(f"{path.name}: {told!r} comes before any keyword")
+            raise ConfigError(f"{place}: {told!r} comes before any keyword")
         if told:
-            found[kind].append(told)
+            found[kind].append(_Line(place, told))
+    constants, places = _assignments(found["constants"])
     return Config(
-        constants=_assignments(path, found["constants"]),
-        init=" ".join(found["init"]) or "Init",
-        next=" ".join(found["next"]) or "Next",
-        specification=" ".join(found["specification"]),
+        constants=constants,
+        places=places,
+        init=_text(found["init"]) or "Init",
+        next=_text(found["next"]) or "Next",
+        specification=_text(found["specification"]),
         invariants=_names(found["invariants"]),
         properties=_names(found["properties"]),
         constraints=_names(found["constraints"]),
         action_constraints=_names(found["action_constraints"]),
-        symmetry=" ".join(found["symmetry"]),
-        view=" ".join(found["view"]),
+        symmetry=_text(found["symmetry"]),
+        view=_text(found["view"]),
     )
 
 
-def _names(lines: list[str]) -> tuple[str, ...]:
-    return tuple(name for line in lines for name in line.split())
+@dataclass(frozen=True, slots=True)
+class _Line:
+    place: str
+    text: str
 
 
-def _assignments(path: Path, lines: list[str]) -> dict[str, str]:
+def _without_comments(text: str) -> str:
+    """The same lines, so that their numbers stay."""
+    return _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
+
+
+def _text(lines: list[_Line]) -> str:
+    return " ".join(line.text for line in lines)
+
+
+def _names(lines: list[_Line]) -> tuple[str, ...]:
+    return tuple(_text(lines).split())
+
+
+def _assignments(lines: list[_Line]) -> tuple[dict[str, str], dict[str, str]]:
     constants: dict[str, str] = {}
+    places: dict[str, str] = {}
     for line in lines:
-        match = _ASSIGNMENT.fullmatch(line)
+        match = _ASSIGNMENT.fullmatch(line.text)
         if match is None:
-            raise ConfigError(f"{path.name}: {line!r} assigns no constant")
+            raise ConfigError(f"{line.place}: {line.text!r} assigns no constant")
         if match[1] in constants:
-            raise ConfigError(f"{path.name}: constant {match[1]} is assigned twice")
+            raise ConfigError(
+                f"{line.place}: constant {match[1]} is assigned twice, first in {places[match[1]]}"
+            )
         constants[match[1]] = f"{match[2]} {match[3]}"
-    return constants
-
-
-def declared_constants(module: Path) -> frozenset[str]:
-    """The CONSTANTS of a module and of the modules beside it that it extends."""
-    text = _COMMENT.sub("", module.read_text())
-    own = [name for block in _lists(text, "CONSTANTS?") for name in block]
-    parents = [name for block in _lists(text, "EXTENDS") for name in block]
-    beside = [module.with_name(f"{parent}.tla") for parent in parents]
-    inherited = [declared_constants(path) for path in beside if path.is_file()]
-    return frozenset(own).union(*inherited)
-
-
-def _lists(text: str, keyword: str) -> list[list[str]]:
-    blocks = re.findall(rf"^{keyword}\s+(\w+(?:\s*,\s*\w+)*)", text, re.MULTILINE)
-    return [re.split(r"\s*,\s*", block) for block in blocks]
+        places[match[1]] = line.place
+    return constants, places
 
 
 def check_constants(config: Config, module: Path) -> None:
@@ -160,6 +170,14 @@ def check_constants(config: Config, module: Path) -> None:
     declared = declared_constants(module)
     given = frozenset(config.constants)
     if extra := sorted(given - declared):
-        raise ConfigError(f"module {module.stem} has no constant {extra[0]}; TLC would ignore it")
+        raise ConfigError(_not_declared(extra[0], config, module))
     if missing := sorted(declared - given):
-        raise ConfigError(f"constant {missing[0]} of module {module.stem} has no value")
+        owner = owner_of_constant(missing[0], module)
+        raise ConfigError(f"constant {missing[0]} of module {owner} has no value")
+
+
+def _not_declared(name: str, config: Config, module: Path) -> str:
+    place = f"{config.places[name]}: " if name in config.places else ""
+    owner = owner_of_constant(name, module)
+    why = f"; that of {owner} gets its value from the INSTANCE" if owner else ""
+    return f"{place}module {module.stem} has no constant {name}{why}; TLC would ignore it"

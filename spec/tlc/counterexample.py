@@ -1,9 +1,12 @@
 """A counterexample: the states that TLC walked through, and what each step changed."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from spec.tlc.values import Value
+
+_INDEX = re.compile(r"\w+\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +31,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counterexample:
-    """A behaviour that ends where something does not hold."""
+    """A behaviour that ends where something does not hold, or never comes to what should be."""
 
     states: tuple[State, ...]
+    back_to: int | None = None
+    """Of a temporal property: the number of the state from which it goes on again and again; the
+    last one when nothing happens any more. None when the behaviour just ends."""
 
     def changes(self) -> Iterator[tuple[State, tuple[Change, ...]]]:
         """Each state after the first, with what is different in it."""
@@ -53,9 +59,25 @@ class Counterexample:
         """One line per step and change, for people."""
         lines = ["   1  Init"]
         for state, changes in self.changes():
-            lines.append(f"{state.number:>4}  {state.action}")
-            lines += [f"        {c.place}: {c.before} -> {c.after}" for c in changes]
+            told = tuple(changes)
+            lines.append(f"{state.number:>4}  {state.action}{_actor(told)}")
+            lines += [f"        {c.place}: {c.before} -> {c.after}" for c in told]
+        lines += [f"      {self.lasso()}"] if self.back_to is not None else []
         return "\n".join(lines) + "\n"
+
+    def lasso(self) -> str:
+        """How a behaviour without end goes on, in words; empty when it ends."""
+        if self.back_to is None:
+            return ""
+        if self.back_to == self.states[-1].number:
+            return "stays so for ever"
+        return f"then again from state {self.back_to}"
+
+
+def _actor(changes: tuple[Change, ...]) -> str:
+    """Who acted, where the values tell: all that is indexed by someone changed at one index."""
+    found = {match[1] for change in changes if (match := _INDEX.match(change.place))}
+    return f"  ({found.pop()})" if len(found) == 1 else ""
 
 
 def _changes(place: str, before: Value, after: Value) -> Iterator[Change]:

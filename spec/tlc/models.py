@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
+from typing import Annotated
 
 import msgspec
 
@@ -14,6 +15,10 @@ from spec.tlc.config import Config, ConfigError, ConstantValue, check_constants,
 SPEC = Path(__file__).resolve().parents[1]
 MODELS = SPEC / "models.toml"
 MODULES = SPEC / "tla"
+
+
+HEAP_MB = 1024
+"""Fingerprints and queue go to disk beyond it; two runs fit beside everything else."""
 
 
 class ModelError(ValueError):
@@ -57,6 +62,7 @@ class Model:
     """Length of the shortest counterexample, breadth first with one worker."""
     distinct_states: int
     budget_s: float
+    heap_mb: int = HEAP_MB
     hazard: str
     """Id in the list of hazards, or of the requirement that is at stake."""
     shows: str
@@ -95,6 +101,7 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     counterexample_states: int | None = None
     distinct_states: int
     budget_s: float
+    heap_mb: Annotated[int, msgspec.Meta(ge=16)] = HEAP_MB
     hazard: str
     shows: str
 

@@ -4,7 +4,7 @@ Codes are stable across TLC versions and wording is not, so a verdict comes from
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from spec.tlc.counterexample import Counterexample, State
@@ -16,6 +16,8 @@ PROGRESS = 2200
 STATISTICS = 2199
 STATE = 2217
 STUTTERING = 2218
+BACK_TO_STATE = 2122
+COVERED_ACTION = 2772
 PARSING_FAILED = 3002
 POSITIONS = 2103
 BEHAVIOUR_FOLLOWS = 2121
@@ -34,15 +36,24 @@ VIOLATIONS = {
 UNNAMED = frozenset({VIOLATIONS[ACTION_PROPERTY], VIOLATIONS[TEMPORAL]})
 """What is said of a violation in which TLC names no operator."""
 
+OUT_OF_MEMORY = frozenset({1001, 1002, 1003})
+_MEMORY_WORDS = re.compile(
+    r"java\.lang\.OutOfMemoryError|insufficient memory for the Java|enough space for object heap"
+)
+
 _ERROR_SEVERITIES = frozenset({1, 2})
 _START = re.compile(r"(.*)@!@!@STARTMSG (\d+):(\d+) @!@!@$")
 _END = re.compile(r"@!@!@ENDMSG (\d+) @!@!@$")
-_VIOLATED = re.compile(r"(?:Invariant|[Pp]roperty) (\w+) is violated")
+_VIOLATED = re.compile(
+    r"(?:Invariant|[Pp]roperty) (\w+) (?:is|was) violated|Temporal properties (\w+) and "
+)
 _STATISTICS = re.compile(
     r"([\d,]+) states generated.*?, ([\d,]+) distinct states found.*?, ([\d,]+) states left"
 )
 _STATE_HEAD = re.compile(r"(\d+): <(\w+)(.*?)(?:of module (\w+))?>\s*\n", re.DOTALL)
 _VARIABLE = re.compile(r"^(?:/\\ )?(\w+) = ", re.MULTILINE)
+_LOOP = re.compile(r"(\d+): ")
+_COVERED = re.compile(r"<(\w+) .*of module (\w+)>: \d+:(\d+)$")
 _POSITION = re.compile(
     r"[Ll]ine (\d+), col(?:umn)? \d+(?: to line \d+, col(?:umn)? \d+)?(?: (?:of module|in) (\w+))?"
 )
@@ -76,6 +87,9 @@ class Finding:
     counterexample: Counterexample | None = None
     error: str = ""
     """One sentence with module and line, when the verdict is `error`."""
+    is_out_of_memory: bool = False
+    taken: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Module and action -> steps; empty unless coverage was asked for."""
 
 
 @dataclass(slots=True)
@@ -133,15 +147,31 @@ def conclude(messages: Iterable[Message], *, timed_out: bool) -> Finding:
             counts=counts,
             counterexample=_counterexample(heard, violation),
         )
+    if _is_out_of_memory(heard):
+        return Finding(
+            verdict=Verdict.ERROR, counts=counts, error="out of memory", is_out_of_memory=True
+        )
     if error := _error_sentence(heard):
         return Finding(verdict=Verdict.ERROR, counts=counts, error=error)
     if timed_out:
         return Finding(verdict=Verdict.NOT_EXHAUSTED, counts=counts)
     if any(m.code == SUCCESS for m in heard):
-        return Finding(verdict=Verdict.HOLDS, counts=counts)
+        return Finding(verdict=Verdict.HOLDS, counts=counts, taken=_taken(heard))
     return Finding(
         verdict=Verdict.ERROR, counts=counts, error=f"TLC gave no verdict{_last_words(heard)}"
     )
+
+
+def _is_out_of_memory(heard: list[Message]) -> bool:
+    return any(
+        message.code in OUT_OF_MEMORY or _MEMORY_WORDS.search(message.text) for message in heard
+    )
+
+
+def _taken(heard: list[Message]) -> dict[tuple[str, str], int]:
+    """How often each action was taken; TLC repeats the whole list as it goes, the last counts."""
+    found = (_COVERED.match(m.text.strip()) for m in heard if m.code == COVERED_ACTION)
+    return {(match[2], match[1]): int(match[3]) for match in found if match}
 
 
 def _last_counts(heard: list[Message]) -> Counts:
@@ -151,15 +181,27 @@ def _last_counts(heard: list[Message]) -> Counts:
 
 def _violated_name(violation: Message) -> str:
     found = _VIOLATED.search(violation.text)
-    return found[1] if found else VIOLATIONS[violation.code]
+    return found[1] or found[2] if found else VIOLATIONS[violation.code]
 
 
 def _counterexample(heard: list[Message], violation: Message) -> Counterexample:
     states = tuple(_state(m.text) for m in heard if m.code == STATE)
     if states:
-        return Counterexample(states=states)
+        return Counterexample(states=states, back_to=_back_to(heard))
     initial = "1: <Initial predicate>\n" + violation.text.partition("\n")[2]
     return Counterexample(states=(_state(initial),))
+
+
+def _back_to(heard: list[Message]) -> int | None:
+    """The state that a behaviour returns to; the last one when nothing happens any more."""
+    for message in heard:
+        if (loop := _LOOP.match(message.text)) is None:
+            continue
+        if message.code == BACK_TO_STATE:
+            return int(loop[1])
+        if message.code == STUTTERING:
+            return int(loop[1]) - 1
+    return None
 
 
 def _state(text: str) -> State:

@@ -1,7 +1,7 @@
-"""Runs TLC: a child process per model, a time budget, and a verdict that is compared.
+"""Runs TLC: a child process per model, budgets of time and memory, and a verdict that is compared.
 
 TLC's state directory, the modules it reads and what it unpacks live in one temporary directory per
-run, so that runs may overlap and nothing is left behind.
+run, so that runs may overlap and nothing is left behind. What was found before is not run again.
 """
 
 import shutil
@@ -10,14 +10,18 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Event, Lock, Timer
+from signal import SIGKILL
+from threading import Event, Timer
 
-from spec.tlc.counterexample import Counterexample
+from spec.java import JavaNotFoundError, find_java
+from spec.tlc import cache
+from spec.tlc.compare import ModelResult, compare
+from spec.tlc.dialect import BadJarError, dialect_of
 from spec.tlc.jar import JarNotFoundError, find_jar
 from spec.tlc.models import Model, ModelError, Tier, Verdict
+from spec.tlc.modules import modules_read
 from spec.tlc.output import (
     PROGRESS,
     UNNAMED,
@@ -27,12 +31,14 @@ from spec.tlc.output import (
     conclude,
     read_counts,
 )
-
-HEAP = "-Xmx1g"
-"""Fingerprints and queue go to disk beyond it; two runs fit beside everything else."""
+from spec.tlc.process import Stop, start
+from spec.tlc.startup import MODELS_THAT_PAY, class_archive, make_class_archive
 
 SHORT_RUN = "-XX:TieredStopAtLevel=1"
 """A model of a second or two ends before an optimising compiler would have paid."""
+
+EXPECTED_ERRORS = (ModelError, JarNotFoundError, BadJarError, JavaNotFoundError)
+"""Nothing to check with, or nothing that can be checked: one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,77 +49,84 @@ class Progress:
     generated: int
     distinct: int
     queued: int
+    is_done: bool = False
 
 
 OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelResult:
-    """What was found, and whether it is what `models.toml` says."""
+class Options:
+    """What every run of a call has in common."""
 
-    model: str
-    verdict: Verdict
-    violated: str | None
-    states_in_counterexample: int | None
-    distinct: int
-    generated: int
-    seconds: float
-    agrees: bool
-    why: str
-    """One sentence: what was found, and how it differs from what was expected."""
-    counterexample: Counterexample | None = None
+    use_cache: bool = True
+    time_budget_s: float | None = None
+    """In place of the rows' own."""
+    heap_mb: int | None = None
+    """In place of the rows' own."""
+    tlc_options: tuple[str, ...] = ()
+    """More for TLC; such runs are never cached."""
+
+    def applied_to(self, model: Model) -> Model:
+        """The row with the budgets that are asked for."""
+        return replace(
+            model,
+            budget_s=self.time_budget_s or model.budget_s,
+            heap_mb=self.heap_mb or model.heap_mb,
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
-    """Ends the running children of one call, and keeps others from starting."""
+class Tlc:
+    """A Java and a tla2tools.jar that were found."""
 
-    requested: Event = field(default_factory=Event)
-    _children: set[subprocess.Popen[str]] = field(default_factory=set)
-    _lock: Lock = field(default_factory=Lock)
+    java: Path
+    jar: Path
 
-    def request(self) -> None:
-        """End what runs."""
-        self.requested.set()
-        with self._lock:
-            for child in self._children:
-                child.kill()
+    def command(self, model: Model, directory: Path, options: tuple[str, ...]) -> list[str]:
+        """Runs the model whose modules and configuration are in `directory`."""
+        dialect = dialect_of(self.jar)
+        archive = class_archive(self.java, self.jar)
+        return [
+            str(self.java),
+            f"-Xmx{model.heap_mb}m",
+            "-XX:+UseSerialGC",
+            *([SHORT_RUN] if model.tier is Tier.QUICK else []),
+            *([f"-XX:SharedArchiveFile={archive}"] if archive else []),
+            *dialect.java_options,
+            f"-Djava.io.tmpdir={directory}",
+            *("-cp", str(self.jar), "tlc2.TLC", "-tool"),
+            *dialect.options,
+            *("-metadir", str(directory / "states")),
+            *("-config", f"{model.module}.cfg"),
+            *options,
+            f"{model.module}.tla",
+        ]
 
-    @contextmanager
-    def watching(self, child: subprocess.Popen[str]) -> Iterator[None]:
-        """Within, `request` kills `child`; at the end it is dead and waited for."""
-        with self._lock:
-            self._children.add(child)
-        if self.requested.is_set():
-            child.kill()
-        try:
-            yield
-        finally:
-            child.kill()
-            child.wait()
-            if child.stdout is not None:
-                child.stdout.close()
-            with self._lock:
-                self._children.discard(child)
+
+def find_tlc() -> Tlc:
+    """The Java and jar to use; raises one of `EXPECTED_ERRORS`."""
+    return Tlc(find_java().executable, find_jar())
 
 
 def check_models(
-    models: Iterable[Model], *, workers: int = 2, on_progress: OnProgress | None = None
+    models: Iterable[Model],
+    *,
+    workers: int = 2,
+    on_progress: OnProgress | None = None,
+    options: Options | None = None,
 ) -> tuple[ModelResult, ...]:
     """Check models side by side, `workers` at a time, longest first; results in given order."""
     chosen = tuple(models)
-    stop = Stop()
+    check = _Check(stop=Stop(), options=options or Options(), on_progress=on_progress)
     with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
-        longest_first = sorted(chosen, key=lambda model: -model.budget_s)
-        running = {
-            model.name: pool.submit(check_model, model, on_progress=on_progress, stop=stop)
-            for model in longest_first
-        }
         try:
+            check.prepare(chosen)
+            longest_first = sorted(chosen, key=lambda model: -model.budget_s)
+            running = {model.name: pool.submit(check.of, model) for model in longest_first}
             return tuple(running[model.name].result() for model in chosen)
         except BaseException:
-            stop.request()
+            check.stop.request()
             pool.shutdown(cancel_futures=True)
             raise
 
@@ -122,92 +135,130 @@ def check_model(
     model: Model,
     *,
     on_progress: OnProgress | None = None,
-    java: Path | None = None,
     stop: Stop | None = None,
+    options: Options | None = None,
 ) -> ModelResult:
     """Run TLC on one model, at most for its budget, and compare the finding with the row."""
-    started = time.monotonic()
-    try:
-        config = model.tlc_config().render()
-        command = (java or _java(), find_jar(), model.tier)
-    except (ModelError, JarNotFoundError, _java_error()) as error:
-        finding = Finding(verdict=Verdict.ERROR, error=str(error))
-    else:
+    return _Check(stop=stop or Stop(), options=options or Options(), on_progress=on_progress).of(
+        model
+    )
+
+
+def find(model: Model, *, stop: Stop | None = None, options: Options | None = None) -> Finding:
+    """What TLC finds in one model, compared with nothing."""
+    return _Check(stop=stop or Stop(), options=options or Options()).find(model)[0]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Check:
+    """One call: what its runs share."""
+
+    stop: Stop
+    options: Options
+    on_progress: OnProgress | None = None
+    tlc: Tlc | None = field(default=None)
+
+    def prepare(self, models: tuple[Model, ...]) -> None:
+        """Look for Java once, and make the class archive when enough models will start."""
+        try:
+            self.tlc = find_tlc()
+            to_run = sum(1 for model in models if self.recall(model) is None)
+            if to_run >= MODELS_THAT_PAY:
+                make_class_archive(self.tlc.java, self.tlc.jar, self.stop)
+        except EXPECTED_ERRORS:
+            return  # every model says it again
+
+    def of(self, model: Model) -> ModelResult:
+        model = self.options.applied_to(model)
+        started = time.monotonic()
+        self.report(Progress(model=model.name, generated=0, distinct=0, queued=0))
+        finding, cached = self.find(model)
+        self.report(
+            Progress(
+                model=model.name,
+                generated=finding.counts.generated,
+                distinct=finding.counts.distinct,
+                queued=finding.counts.queued,
+                is_done=True,
+            )
+        )
+        return compare(model, finding, seconds=time.monotonic() - started, cached=cached)
+
+    def find(self, model: Model) -> tuple[Finding, bool]:
+        """The finding, and whether it was known before."""
+        try:
+            config = model.tlc_config().render()
+            self.tlc = tlc = self.tlc or find_tlc()
+            dialect_of(tlc.jar)
+            if (known := self.recall(model)) is not None:
+                return known, True
+        except EXPECTED_ERRORS as error:
+            return Finding(verdict=Verdict.ERROR, error=str(error)), False
         with tempfile.TemporaryDirectory(prefix="tlc-", ignore_cleanup_errors=True) as directory:
-            run = _Run(model, Path(directory), on_progress, stop or Stop())
-            finding = run.perform(_command(run.prepare(config), *command))
+            run = _Run(model, Path(directory), self)
+            run.prepare(config)
+            finding = run.perform(tlc.command(model, Path(directory), self.options.tlc_options))
         finding = _named(model, finding)
-    return _result(model, finding, time.monotonic() - started)
+        if self.uses_cache:
+            cache.keep(cache.key_of(model.module_path, config, tlc.jar), finding)
+        return finding, False
 
+    @property
+    def uses_cache(self) -> bool:
+        return self.options.use_cache and not self.options.tlc_options
 
-def _java() -> Path:
-    from spec.java import find_java
+    def recall(self, model: Model) -> Finding | None:
+        if not self.uses_cache or self.tlc is None:
+            return None
+        config = model.tlc_config().render()
+        return cache.find(cache.key_of(model.module_path, config, self.tlc.jar))
 
-    return find_java().executable
-
-
-def _java_error() -> type[Exception]:
-    from spec.java import JavaNotFoundError
-
-    return JavaNotFoundError
-
-
-def _command(module: Path, java: Path, jar: Path, tier: Tier) -> list[str]:
-    """Liveness is judged at the end, once: in between TLC would judge when a clock says so."""
-    directory = module.parent
-    return [
-        str(java),
-        HEAP,
-        "-XX:+UseSerialGC",
-        *([SHORT_RUN] if tier is Tier.QUICK else []),
-        f"-Djava.io.tmpdir={directory}",
-        "-cp",
-        str(jar),
-        "tlc2.TLC",
-        "-tool",
-        "-deadlock",
-        *("-workers", "1"),
-        *("-lncheck", "final"),
-        *("-metadir", str(directory / "states")),
-        *("-config", f"{module.stem}.cfg"),
-        module.name,
-    ]
+    def report(self, progress: Progress) -> None:
+        if self.on_progress is not None:
+            self.on_progress(progress)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     model: Model
     directory: Path
-    on_progress: OnProgress | None
-    stop: Stop
+    check: _Check
 
-    def prepare(self, config: str) -> Path:
-        for module in sorted(self.model.directory.glob("*.tla")):
+    def prepare(self, config: str) -> None:
+        for module in modules_read(self.model.module_path):
             shutil.copyfile(module, self.directory / module.name)
-        root = self.directory / self.model.module_path.name
-        root.with_suffix(".cfg").write_text(config)
-        return root
+        (self.directory / f"{self.model.module}.cfg").write_text(config)
 
     def perform(self, command: list[str]) -> Finding:
-        child = subprocess.Popen(
-            command,
-            cwd=self.directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        child = start(command, self.directory)
         time_is_up = Event()
         timer = Timer(self.model.budget_s, _end, (child, time_is_up))
         timer.daemon = True
-        with self.stop.watching(child):
+        with self.check.stop.watching(child):
             timer.start()
             try:
                 messages = list(self.listen(child))
                 child.wait()
             finally:
                 timer.cancel()
-        return conclude(messages, timed_out=time_is_up.is_set() or self.stop.requested.is_set())
+        ended_by_us = time_is_up.is_set() or self.check.stop.requested.is_set()
+        finding = conclude(messages, timed_out=ended_by_us)
+        was_killed = child.returncode == -SIGKILL and not ended_by_us
+        if finding.is_out_of_memory or (was_killed and finding.verdict is Verdict.ERROR):
+            return replace(finding, error=self.memory_sentence(finding, was_killed=was_killed))
+        return finding
+
+    def memory_sentence(self, finding: Finding, *, was_killed: bool) -> str:
+        found = f"after {finding.counts.distinct:,} distinct states"
+        if was_killed:
+            return (
+                f"model {self.model.name}: TLC was killed {found}, as a machine without memory "
+                "does it; check fewer models at once, or lower heap_mb of its row or --heap"
+            )
+        return (
+            f"model {self.model.name}: TLC ran out of memory {found} with a heap of "
+            f"{self.model.heap_mb} MiB; raise heap_mb of its row or --heap, or lower its bounds"
+        )
 
     def listen(self, child: subprocess.Popen[str]) -> Iterator[Message]:
         assert child.stdout is not None
@@ -218,17 +269,16 @@ class _Run:
                 yield message
 
     def report(self, message: Message) -> None:
-        if self.on_progress is None or message.code != PROGRESS:
+        if message.code != PROGRESS or (counts := read_counts(message.text)) is None:
             return
-        if counts := read_counts(message.text):
-            self.on_progress(
-                Progress(
-                    model=self.model.name,
-                    generated=counts.generated,
-                    distinct=counts.distinct,
-                    queued=counts.queued,
-                )
+        self.check.report(
+            Progress(
+                model=self.model.name,
+                generated=counts.generated,
+                distinct=counts.distinct,
+                queued=counts.queued,
             )
+        )
 
 
 def _end(child: subprocess.Popen[str], time_is_up: Event) -> None:
@@ -244,58 +294,3 @@ def _named(model: Model, finding: Finding) -> Finding:
     if finding.violated in UNNAMED and model.invariant is not None:
         return replace(finding, violated=model.invariant)
     return finding
-
-
-def _result(model: Model, finding: Finding, seconds: float) -> ModelResult:
-    length = len(finding.counterexample.states) if finding.counterexample else None
-    difference = _difference(model, finding, length)
-    return ModelResult(
-        model=model.name,
-        verdict=finding.verdict,
-        violated=finding.violated,
-        states_in_counterexample=length,
-        distinct=finding.counts.distinct,
-        generated=finding.counts.generated,
-        seconds=seconds,
-        agrees=not difference,
-        why=difference or _as_expected(model),
-        counterexample=finding.counterexample,
-    )
-
-
-def _as_expected(model: Model) -> str:
-    if model.expected is Verdict.HOLDS:
-        return f"holds in all {model.distinct_states:,} states, as expected"
-    return f"violates {model.invariant} in {model.counterexample_states} states, as expected"
-
-
-def _difference(model: Model, finding: Finding, length: int | None) -> str:
-    """What is not as the row says, as one sentence; empty when everything is."""
-    if finding.verdict is Verdict.ERROR:
-        return finding.error
-    if finding.verdict is Verdict.NOT_EXHAUSTED:
-        return (
-            f"not exhausted after {model.budget_s:g} s: {finding.counts.distinct:,} states seen, "
-            f"{finding.counts.queued:,} waiting"
-        )
-    if finding.verdict is not model.expected or finding.violated != model.invariant:
-        return f"{_found(finding)}, but should have {_wanted(model)}"
-    if length != model.counterexample_states:
-        return (
-            f"violates {model.invariant} in {length} states, "
-            f"but the shortest way took {model.counterexample_states}"
-        )
-    if finding.counts.distinct != model.distinct_states:
-        return (
-            f"has {finding.counts.distinct:,} distinct states, "
-            f"but models.toml says {model.distinct_states:,}"
-        )
-    return ""
-
-
-def _found(finding: Finding) -> str:
-    return f"violates {finding.violated}" if finding.violated else "held"
-
-
-def _wanted(model: Model) -> str:
-    return f"violated {model.invariant}" if model.invariant else "held"

@@ -9,7 +9,7 @@ from conformance.simulate import MutantResult, SeedResult, SimulationResult
 from conformance.verdict import Verdict, Violation
 from reports.stages import Detail
 from spec.tlc.models import Model, Tier, Verdict as Found
-from spec.tlc.runner import ModelResult
+from spec.tlc.compare import ModelResult
 from spec.vocabulary import Invariant
 
 MODEL = Model(

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from spec.tlc.config import declared_constants, read_config
+from spec.tlc.config import read_config
 from spec.tlc.models import MODULES, ModelError, Tier, Verdict, load_models, select
+from spec.tlc.modules import declared_constants
 
 ROW = """
 [[model]]

@@ -10,7 +10,8 @@ import pytest
 
 from spec.tlc.config import ConstantValue
 from spec.tlc.models import Model, Tier, Verdict, load_models, select
-from spec.tlc.runner import Stop, check_model, check_models
+from spec.tlc.process import Stop
+from spec.tlc.runner import check_model, check_models
 from spec.vocabulary import Action, EnvironmentAction
 
 COUNTER = """---- MODULE Counter ----
@@ -32,6 +33,7 @@ def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
     modules.mkdir()
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     (modules / "Counter.tla").write_text(COUNTER)
     (modules / "Counter.cfg").write_text("CONSTANTS\n    N = 3\nINIT Init\nNEXT Next\n")
     return Model(

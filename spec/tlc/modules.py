@@ -1,0 +1,81 @@
+"""What a TLA+ module says about itself without TLC: what it reads, and its constants."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+_COMMENT_PART = re.compile(r'"(?:[^"\\\n]|\\.)*"|\\\*[^\n]*|\(\*|\*\)')
+_NAMES = r"\w+(?:\s*\([\s_,]*\))?"
+_EXTENDS = re.compile(r"^\s*EXTENDS\s+(\w+(?:\s*,\s*\w+)*)", re.MULTILINE)
+_INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
+_CONSTANTS = re.compile(rf"^\s*CONSTANTS?\s+({_NAMES}(?:\s*,\s*{_NAMES})*)", re.MULTILINE)
+
+
+def without_comments(text: str) -> str:
+    """The text of a module with its comments, which nest, cut out."""
+    kept: list[str] = []
+    depth = at = 0
+    for part in _COMMENT_PART.finditer(text):
+        if depth == 0:
+            kept.append(text[at : part.start()])
+        at = part.end()
+        if part[0] == "(*":
+            depth += 1
+        elif part[0] == "*)":
+            depth = max(0, depth - 1)
+        elif depth == 0 and part[0].startswith('"'):
+            kept.append(part[0])
+    if depth == 0:
+        kept.append(text[at:])
+    return "".join(kept)
+
+
+def modules_read(module: Path) -> tuple[Path, ...]:
+    """The module and all beside it that it extends or instances, however far; sorted by name."""
+    found = {module: None}
+    waiting = [module]
+    while waiting:
+        for path in _beside(waiting.pop()):
+            if path not in found:
+                found[path] = None
+                waiting.append(path)
+    return tuple(sorted(found))
+
+
+def declared_constants(module: Path) -> frozenset[str]:
+    """The CONSTANTS of a module and of the modules beside it that it extends.
+
+    Those of an instanced module get their values from the INSTANCE, never from a configuration.
+    """
+    text = without_comments(module.read_text())
+    own = [name for block in _CONSTANTS.findall(text) for name in _constants_in(block)]
+    inherited = [
+        declared_constants(path)
+        for path in _paths(module, _extended(text))
+        if path.is_file() and path != module
+    ]
+    return frozenset(own).union(*inherited)
+
+
+def owner_of_constant(name: str, module: Path) -> str:
+    """Which module that `module` reads declares the constant `name`; empty when none does."""
+    owners = (path.stem for path in modules_read(module) if name in declared_constants(path))
+    return next(owners, "")
+
+
+def _beside(module: Path) -> Iterator[Path]:
+    text = without_comments(module.read_text())
+    names = (*_extended(text), *_INSTANCE.findall(text))
+    return (path for path in _paths(module, names) if path.is_file())
+
+
+def _paths(module: Path, names: tuple[str, ...]) -> Iterator[Path]:
+    return (module.with_name(f"{name}.tla") for name in names)
+
+
+def _extended(text: str) -> tuple[str, ...]:
+    return tuple(name for block in _EXTENDS.findall(text) for name in re.findall(r"\w+", block))
+
+
+def _constants_in(block: str) -> list[str]:
+    return re.findall(r"\w+", re.sub(r"\([^)]*\)", "", block))

@@ -1,0 +1,84 @@
+"""A class archive for TLC: the classes that every start would load and verify again.
+
+It saves a quarter of the processor time of a small model. Java checks itself whether an archive is
+its own and goes on without one that is not, so the archive never matters for a result.
+"""
+
+import hashlib
+import tempfile
+from pathlib import Path
+
+from spec.tlc.cache import hash_of_file
+from spec.tlc.cache_folder import cache_folder, draft_of
+from spec.tlc.process import Stop, start
+
+MODELS_THAT_PAY = 8
+"""To make an archive costs about as much as this many models save."""
+
+FOLDER = "classes"
+_TOY = """---- MODULE Toy ----
+EXTENDS Integers, Sequences, FiniteSets, TLC
+VARIABLES x, log
+Init == x = [a |-> 0, b |-> {}] /\\ log = <<>>
+Next == \\E n \\in 1..2 : /\\ x' = [x EXCEPT !.a = @ + n, !.b = @ \\cup {n}]
+                      /\\ log' = Append(log, n)
+Low == Cardinality(x.b) < 2 \\/ Len(log) < 3
+====
+"""
+
+
+def class_archive(java: Path, jar: Path) -> Path | None:
+    """The archive for this Java and TLC if there is one."""
+    path = _path(java, jar)
+    return path if path is not None and path.is_file() and path.stat().st_size > 0 else None
+
+
+def make_class_archive(java: Path, jar: Path, stop: Stop) -> None:
+    """Make the archive unless it is there, or could not be made before: then it is empty."""
+    path = _path(java, jar)
+    if path is None or path.exists():
+        return
+    draft = draft_of(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="tlc-", ignore_cleanup_errors=True) as directory:
+            _dump(java, jar, Path(directory), draft, stop)
+        if stop.requested.is_set():
+            return
+        draft.touch()
+        draft.replace(path)
+    except OSError:
+        return
+    finally:
+        if path.parent.is_dir():
+            draft.unlink(missing_ok=True)
+
+
+def _dump(java: Path, jar: Path, directory: Path, archive: Path, stop: Stop) -> None:
+    (directory / "Toy.tla").write_text(_TOY)
+    (directory / "Toy.cfg").write_text("INIT Init\nNEXT Next\nINVARIANT Low\n")
+    options = (str(java), "-XX:+UseSerialGC", f"-Djava.io.tmpdir={directory}")
+    run = ("-cp", str(jar), "tlc2.TLC", "-tool", "-deadlock", "-workers", "1", "Toy.tla")
+    listed = directory / "classes.txt"
+    _wait((*options, f"-XX:DumpLoadedClassList={listed}", *run), directory, stop)
+    sharing = ("-Xshare:dump", f"-XX:SharedClassListFile={listed}")
+    _wait(
+        (*options, *sharing, f"-XX:SharedArchiveFile={archive}", "-cp", str(jar)), directory, stop
+    )
+
+
+def _wait(command: tuple[str, ...], directory: Path, stop: Stop) -> None:
+    child = start(command, directory)
+    with stop.watching(child):
+        child.communicate()
+
+
+def _path(java: Path, jar: Path) -> Path | None:
+    folder = cache_folder()
+    if folder is None:
+        return None
+    real = java.resolve()
+    release = real.parents[1] / "release"
+    told = release.read_text(errors="replace") if release.is_file() else ""
+    parts = (str(real), told, str(jar), hash_of_file(jar))
+    return folder / FOLDER / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()}.jsa"
