@@ -83,6 +83,10 @@ class ModelledAction(StrEnum):
 
     # MetadataPropagation, Forwarding, MutationQuota
 
+    # ZkWatches
+    LIST_CHILDREN = "ListChildren"
+    SYNC_SERVER = "SyncServer"
+
 
 class EnvironmentAction(StrEnum):
     """What the world does to nodes: actions of the specs that no function of the core performs."""
@@ -95,6 +99,10 @@ class EnvironmentAction(StrEnum):
     LOSE_REPLY = "LoseReply"
     DELETE_CONTROLLER = "DeleteController"
     OVERWRITE_CONTROLLER = "OverwriteController"
+    CATCH_UP = "CatchUp"
+    FIRE_WATCH = "FireWatch"
+    SUSPEND_SESSION = "SuspendSession"
+    RESUME_SESSION = "ResumeSession"
 
 
 class Invariant(StrEnum):

@@ -8,7 +8,7 @@
 (* Sessions are worst case: a process whose session expired goes on, and its *)
 (* writes still reach ZooKeeper under a later session, so that only versions *)
 (* and epochs protect the znode, never the session.                          *)
-EXTENDS PartitionState
+EXTENDS Decisions
 
 -----------------------------------------------------------------------------
 (* Brokers come, go and are told about topics *)
@@ -71,175 +71,6 @@ ExpireSession ==
     /\ UNCHANGED <<controllers, replicas, messages, breaches>>
 
 -----------------------------------------------------------------------------
-(* The controller *)
-
-CurrentState ==
-    IF Exists(znodes, StatePath)
-    THEN <<[state |-> State, znode_version |-> StateVersion]>> ELSE <<>>
-
-Activated(c, controller_epoch) ==
-    [IdleController EXCEPT !.status = "active", !.controller_epoch = controller_epoch,
-                           !.live_brokers = Registered, !.to_send = CurrentState]
-
-RaisedControllerEpoch ==
-    CurrentControllerEpoch + (IF Has("controller_epoch_not_raised") THEN 0 ELSE 1)
-
-(* One multi creates /controller and raises the epoch (CTL-005); the winner  *)
-(* reads brokers and state in the same step and is going to send all of it   *)
-(* again (V3 D.3, D.4). Whatever changes after that read reaches it as a     *)
-(* conflict or as a broker change. The epoch equals the version of its       *)
-(* znode, so one number serves as both.                                      *)
-ElectInOneMulti(c) ==
-    LET written == Apply(<<CreateOp(ControllerPath, <<>>, c),
-                           SetDataOp(ControllerEpochPath, RaisedControllerEpoch, AnyVersion)>>)
-    IN /\ controllers[c].status = "standing"
-       /\ written.ok
-       /\ znodes' = written.tree
-       /\ controllers' = [controllers EXCEPT ![c] = Activated(c, RaisedControllerEpoch)]
-
-(* The wrong way, for comparison: create first, raise the epoch later.       *)
-CreateController(c) ==
-    LET written == Apply(<<CreateOp(ControllerPath, <<>>, c)>>)
-    IN /\ controllers[c].status = "standing"
-       /\ written.ok
-       /\ znodes' = written.tree
-       /\ controllers' = [controllers EXCEPT ![c].status = "created"]
-
-RaiseEpochLater(c) ==
-    LET written == Apply(<<SetDataOp(ControllerEpochPath, RaisedControllerEpoch, AnyVersion)>>)
-    IN /\ controllers[c].status = "created"
-       /\ znodes' = written.tree
-       /\ controllers' = [controllers EXCEPT ![c] = Activated(c, RaisedControllerEpoch)]
-
-(* Who creates /controller is the controller, and nobody else is (CTL-002).  *)
-(* That a starting broker looks before it stands (CTL-003) is left out: the  *)
-(* create fails anyhow.                                                      *)
-ElectController(c) ==
-    /\ IF Has("two_step_controller_election")
-       THEN CreateController(c) \/ RaiseEpochLater(c)
-       ELSE ElectInOneMulti(c)
-    /\ UNCHANGED <<replicas, messages, budget, breaches>>
-
-(* A controller that sees /controller gone or another's forgets everything,  *)
-(* what it was about to write included (CTL-008). How late it sees that is   *)
-(* up to the schedule.                                                       *)
-ResignController(c) ==
-    /\ controllers[c].status # "standing"
-    /\ znodes[ControllerPath].ephemeral_owner # c
-    /\ controllers' = [controllers EXCEPT ![c] = IdleController]
-    /\ UNCHANGED <<znodes, replicas, messages, budget, breaches>>
-
-(* The controller reads the live brokers; any number of changes is seen as   *)
-(* one. A broker that came back is sent the present state, in case it was    *)
-(* away when that was decided (FAIL-008). A broker that left and came back   *)
-(* between two reads is not noticed: that takes broker epochs.               *)
-DetectBrokerChange(c) ==
-    LET arrived == Registered \ controllers[c].live_brokers
-    IN /\ controllers[c].status = "active"
-       /\ controllers[c].live_brokers # Registered
-       /\ controllers' = [controllers EXCEPT
-                            ![c].live_brokers = Registered,
-                            ![c].to_send = IF arrived # {} THEN CurrentState ELSE @]
-       /\ UNCHANGED <<znodes, replicas, messages, budget, breaches>>
-
-IsFree(c) ==
-    /\ controllers[c].status = "active"
-    /\ controllers[c].decision = <<>>
-    /\ controllers[c].to_send = <<>>
-
-Decided(c, leader, leader_epoch, isr, expected_version) ==
-    [controllers EXCEPT ![c].decision =
-        <<[state |-> [leader |-> leader, leader_epoch |-> leader_epoch, isr |-> isr,
-                      controller_epoch |-> controllers[c].controller_epoch],
-           expected_version |-> expected_version]>>]
-
-(* The first leader of a partition that has no state yet (TOP-001, CTL-011): *)
-(* any live assigned replica leads, all live ones are the ISR. The write     *)
-(* will be a create, so that it cannot replace a state.                      *)
-InitLeader(c) ==
-    /\ IsFree(c)
-    /\ Exists(znodes, TopicPath)
-    /\ ~Exists(znodes, StatePath)
-    /\ \E leader \in controllers[c].live_brokers :
-          controllers' = Decided(c, leader, 0, controllers[c].live_brokers, NoVersion)
-    /\ UNCHANGED <<znodes, replicas, messages, budget, breaches>>
-
-RaisedLeaderEpoch == State.leader_epoch + (IF Has("leader_epoch_not_raised") THEN 0 ELSE 1)
-
-IsAffected(live) == State.leader \notin live \/ ~(State.isr \subseteq live)
-
-(* The state is read and the decision made in one step, on the live brokers  *)
-(* seen earlier (V3 A.3.1, A.3.2). A live leader stays; otherwise any live   *)
-(* member of the ISR leads: the order of preference is the core's business.  *)
-(* Without a live member the partition waits with leader -1 and keeps its    *)
-(* ISR (FAIL-003). Unclean election is left out.                             *)
-ElectLeader(c) ==
-    LET live == controllers[c].live_brokers
-        isr == State.isr \cap live
-        candidates == IF State.leader \in isr THEN {State.leader} ELSE isr
-        decided_isr == IF isr = {} /\ ~Has("shrink_on_election_empties_isr") THEN State.isr ELSE isr
-    IN /\ IsFree(c)
-       /\ Exists(znodes, StatePath)
-       /\ IsAffected(live)
-       /\ candidates # {} \/ State.leader # NoBroker
-       /\ Spend("elections")
-       /\ \E leader \in (IF candidates = {} THEN {NoBroker} ELSE candidates) :
-             controllers' = Decided(c, leader, RaisedLeaderEpoch, decided_isr, StateVersion)
-       /\ UNCHANGED <<znodes, replicas, messages, breaches>>
-
-DecisionWrite(c) ==
-    LET decision == controllers[c].decision[1]
-        version == IF Has("no_znode_version_check") THEN AnyVersion ELSE decision.expected_version
-        write == IF decision.expected_version = NoVersion
-                 THEN CreateOp(StatePath, decision.state, NoSession)
-                 ELSE SetDataOp(StatePath, decision.state, version)
-        fence == CheckOp(ControllerEpochPath, controllers[c].controller_epoch)
-    IN Apply(IF Has("no_controller_epoch_check") THEN <<write>> ELSE <<fence, write>>)
-
-IsOwnWrite(state, expected_version) ==
-    Exists(znodes, StatePath) /\ StateVersion = expected_version + 1 /\ State = state
-
-ForgetDecision(c) == [controllers[c] EXCEPT !.decision = <<>>, !.is_reply_lost = FALSE]
-
-Published(c) ==
-    LET decision == controllers[c].decision[1]
-    IN [ForgetDecision(c) EXCEPT
-            !.to_send = <<[state |-> decision.state,
-                           znode_version |-> decision.expected_version + 1]>>]
-
-(* The conditional write, checked against the controller epoch in the same   *)
-(* multi (ZK-003, ZK-005). A conflict drops the decision: the controller     *)
-(* reads and decides again (ZK-004). After a lost reply the znode is read    *)
-(* back instead: mine if content and version are what I wrote (ZK-006).      *)
-PublishDecision(c) ==
-    /\ controllers[c].decision # <<>>
-    /\ LET written == DecisionWrite(c)
-           decision == controllers[c].decision[1]
-           is_mine == IsOwnWrite(decision.state, decision.expected_version)
-       IN IF controllers[c].is_reply_lost
-          THEN /\ controllers' = [controllers EXCEPT
-                                    ![c] = IF is_mine THEN Published(c) ELSE ForgetDecision(c)]
-               /\ UNCHANGED <<znodes, breaches>>
-          ELSE /\ znodes' = written.tree
-               /\ controllers' = [controllers EXCEPT
-                                    ![c] = IF written.ok THEN Published(c) ELSE ForgetDecision(c)]
-               /\ Breach("StaleControllerHarmless", c, written.ok /\ IsDeposed(c))
-    /\ UNCHANGED <<replicas, messages, budget>>
-
-(* One command to every broker, sent only after ZooKeeper holds the state    *)
-(* (FAIL-006). Sending to all at once loses nothing: a command not yet sent  *)
-(* is a command that has not yet arrived.                                    *)
-SendLeaderAndIsr(c) ==
-    /\ controllers[c].to_send # <<>>
-    /\ LET sent == controllers[c].to_send[1]
-       IN messages' = messages \cup
-            {[to |-> b, leader |-> sent.state.leader, leader_epoch |-> sent.state.leader_epoch,
-              isr |-> sent.state.isr, znode_version |-> sent.znode_version,
-              controller_epoch |-> controllers[c].controller_epoch, copy |-> 1] : b \in Brokers}
-    /\ controllers' = [controllers EXCEPT ![c].to_send = <<>>]
-    /\ UNCHANGED <<znodes, replicas, budget, breaches>>
-
------------------------------------------------------------------------------
 (* Brokers obey *)
 
 (* A broker reads in ZooKeeper who is controller, and from now on refuses    *)
@@ -253,23 +84,34 @@ LearnController(b) ==
 
 IsOlderController(b, m) == m.controller_epoch < replicas[b].controller_epoch
 
-(* A command counts when its leader epoch is larger (CMD-002) and its        *)
-(* controller epoch not smaller (CTL-006). A replica that has just started   *)
-(* knows the epoch from ZooKeeper only and obeys an equal one too, unless    *)
-(* the command is older than the version that it read.                       *)
-IsObeyed(b, m) ==
-    /\ m.to = b
-    /\ replicas[b].role \notin {"down", "starting"}
-    /\ ~IsOlderController(b, m) \/ Has("accept_older_controller_epoch")
-    /\ \/ m.leader_epoch > replicas[b].leader_epoch
-       \/ /\ replicas[b].role = "idle"
-          /\ m.leader_epoch = replicas[b].leader_epoch
+(* A command counts when its leader epoch is larger (CMD-002). A replica     *)
+(* that has just started knows the epoch from ZooKeeper only and obeys an    *)
+(* equal one too, unless the command is older than the version that it read. *)
+IsNewer(b, m) ==
+    LET is_same_epoch == m.leader_epoch = replicas[b].leader_epoch
+        is_other_version == m.znode_version # replicas[b].znode_version
+    IN \/ m.leader_epoch > replicas[b].leader_epoch
+       \/ /\ is_same_epoch
+          /\ replicas[b].role = "idle"
           /\ m.znode_version >= replicas[b].znode_version
        \/ Has("accept_older_leader_epoch")
        \/ Has("leader_epoch_not_raised") /\ m.znode_version > replicas[b].znode_version
+       \/ Has("refresh_without_version") /\ is_same_epoch /\ is_other_version
+
+IsIgnored(b, m) ==
+    Has("leader_ignores_command") /\ m.leader = b /\ replicas[b].role \in {"leader", "fenced"}
+
+(* It is obeyed if its controller epoch is not smaller either (CTL-006).     *)
+IsObeyed(b, m) ==
+    /\ m.to = b
+    /\ replicas[b].role \notin {"down", "starting"}
+    /\ \/ Has("commands_without_epochs")
+       \/ /\ ~IsOlderController(b, m) \/ Has("accept_older_controller_epoch")
+          /\ IsNewer(b, m)
+    /\ ~IsIgnored(b, m)
 
 Obey(b, m, role, isr) ==
-    /\ messages' = messages \ {m}
+    /\ messages' = Received(messages, m)
     /\ replicas' = [replicas EXCEPT
                         ![b] = [role |-> role, leader |-> m.leader, leader_epoch |-> m.leader_epoch,
                                 isr |-> isr, pending_isr |-> <<>>, is_reply_lost |-> FALSE,
@@ -293,11 +135,13 @@ BecomeFollower(b) ==
 -----------------------------------------------------------------------------
 (* Leaders change the ISR *)
 
+(* One change at a time. The mutant computes each from the ISR alone, and    *)
+(* the last one wins.                                                        *)
 AskIsr(b, isr) ==
     /\ IsLeading(b)
-    /\ replicas[b].pending_isr = <<>>
+    /\ replicas[b].pending_isr = <<>> \/ Has("expand_overwrites_shrink")
     /\ Spend("isr_changes")
-    /\ replicas' = [replicas EXCEPT ![b].pending_isr = <<isr>>]
+    /\ replicas' = [replicas EXCEPT ![b].pending_isr = <<isr>>, ![b].is_reply_lost = FALSE]
     /\ UNCHANGED <<znodes, controllers, messages, breaches>>
 
 (* The leader asks to drop a member; which one lags, and whether it does, is *)
@@ -382,17 +226,7 @@ LoseLeaderReply(b) ==
        /\ Breach("OnlyAuthorisedWrites", b, ~IsEntitled(b))
        /\ UNCHANGED <<controllers, messages>>
 
-(* The same for a controller's decision. *)
-LoseControllerReply(c) ==
-    /\ controllers[c].decision # <<>>
-    /\ ~controllers[c].is_reply_lost
-    /\ LET written == DecisionWrite(c)
-       IN /\ written.ok
-          /\ znodes' = written.tree
-          /\ Breach("StaleControllerHarmless", c, IsDeposed(c))
-    /\ controllers' = [controllers EXCEPT ![c].is_reply_lost = TRUE]
-    /\ UNCHANGED <<replicas, messages>>
-
+(* The same for a controller's decision is LoseControllerReply.              *)
 LoseReply ==
     /\ Spend("lost_replies")
     /\ \/ \E b \in Brokers : LoseLeaderReply(b)
@@ -402,13 +236,14 @@ LoseReply ==
 (* action; it is here so that a recorded loss has a counterpart.             *)
 LoseMessage ==
     /\ Spend("losses")
-    /\ \E m \in messages : messages' = messages \ {m}
+    /\ \E m \in messages : messages' = Lost(messages, m)
     /\ UNCHANGED <<znodes, controllers, replicas, breaches>>
 
-(* A second copy, which may arrive at any time after the first. *)
+(* A second copy, which may arrive at any time after the first, or right     *)
+(* after it on an ordered link.                                              *)
 DuplicateMessage ==
     /\ Spend("duplicates")
-    /\ \E m \in messages : m.copy = 1 /\ messages' = messages \cup {[m EXCEPT !.copy = 2]}
+    /\ \E m \in messages : IsFirstCopy(m) /\ messages' = Duplicated(messages, m)
     /\ UNCHANGED <<znodes, controllers, replicas, breaches>>
 
 -----------------------------------------------------------------------------
@@ -435,6 +270,19 @@ Next ==
     \/ LoseReply
     \/ LoseMessage
     \/ DuplicateMessage
+
+(* What heals goes on as long as anything can: one condition for all of it   *)
+(* is enough, since none of it can go on for ever. Faults need no help, and  *)
+(* their bounds end them; so do the wishes of leaders.                       *)
+Healing ==
+    \/ \E b \in Brokers :
+          \/ RegisterBroker(b) \/ LearnController(b) \/ BecomeLeader(b) \/ BecomeFollower(b)
+          \/ AdoptIsr(b) \/ FenceLeader(b)
+    \/ \E c \in Controllers :
+          \/ ElectController(c) \/ ResignController(c) \/ DetectBrokerChange(c) \/ ElectLeader(c)
+          \/ PublishDecision(c) \/ SendLeaderAndIsr(c)
+
+Spec == Init /\ [][Next]_metadata_vars /\ WF_metadata_vars(Healing)
 
 -----------------------------------------------------------------------------
 IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
@@ -475,4 +323,59 @@ StaleControllerHarmless == IsCleanOf("StaleControllerHarmless")
 (* The acting leader waits for every broker that could be elected cleanly.   *)
 \* @req ISR-003
 QuorumSuperset == \A b \in Brokers : IsActingLeader(b) => State.isr \subseteq MaximalIsr(b)
+
+(* A command tells what ZooKeeper holds, or held at its version: here the    *)
+(* newest version, since each was the newest when its command was sent.      *)
+\* @req FAIL-006
+CommandReflectsZk ==
+    \A m \in messages :
+        /\ m.znode_version <= StateVersion
+        /\ m.znode_version = StateVersion =>
+              /\ m.leader = State.leader
+              /\ m.leader_epoch = State.leader_epoch
+              /\ m.isr = State.isr
+
+(* A leader that believes to have the newest version has what it says.       *)
+\* @req ISR-003
+VersionAgreement ==
+    \A b \in Brokers :
+        (IsLeading(b) /\ replicas[b].znode_version = StateVersion) =>
+            /\ State.leader = b
+            /\ State.leader_epoch = replicas[b].leader_epoch
+            /\ State.isr = replicas[b].isr
+
+(* A leader outside the ISR is chosen only when nobody of the ISR was there  *)
+(* after the ISR had been read, and only by a controller in office: who had  *)
+(* lost it may have looked long ago.                                         *)
+\* @req FAIL-002
+UncleanOnlyIfIsrDead == IsCleanOf("UncleanOnlyIfIsrDead")
+
+(* Each decision raises the leader epoch by one, and a leader that changes   *)
+(* its ISR leaves it.                                                        *)
+\* @req FAIL-004
+EpochStrictlyIncreasing ==
+    [][(Exists(znodes, StatePath) /\ State' # State) =>
+          \/ State'.leader_epoch = State.leader_epoch + 1
+          \/ /\ State'.leader_epoch = State.leader_epoch
+             /\ State'.leader = State.leader]_metadata_vars
+
+-----------------------------------------------------------------------------
+(* When the faults are over *)
+
+(* Some day a broker leads whom ZooKeeper names, and it stays.               *)
+\* @req FAIL-008
+\* @req CTL-012
+EventuallyLeader == <>[](\E b \in Brokers : IsActingLeader(b))
+
+(* Whoever is named and leads knows the newest version: else none of its     *)
+(* writes would ever succeed again.                                          *)
+\* @req ISR-004
+EventuallyLeaderVersionFresh ==
+    <>[](\A b \in Brokers :
+            (IsLeading(b) /\ State.leader = b) => replicas[b].znode_version = StateVersion)
+
+(* Some day a controller is in office and knows it, and it stays.            *)
+\* @req CTL-009
+ControllerEventuallyExists ==
+    <>[](\E c \in Controllers : InOffice(c) /\ controllers[c].status = "active")
 =============================================================================

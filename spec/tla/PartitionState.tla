@@ -1,12 +1,13 @@
 --------------------------- MODULE PartitionState ---------------------------
 (* What `LeaderAndIsr` acts on: variables, initial states, and shorthands.   *)
-EXTENDS Znodes, FiniteSets, TLC
+EXTENDS Znodes, Network, TLC
 
 CONSTANTS
     Brokers,        \* positive numbers; all of them are assigned replicas
     Controllers,    \* positive numbers; with one of them there is no failover
     InitialIsr,     \* of the first leader, its smallest member, when Start is "serving"
     Start,          \* "empty": nothing exists; "serving": the first leader serves
+    unclean_leader_election,    \* whether a broker outside the ISR may lead when that is dead
     Limits,         \* how often each bounded thing may happen
     mutants         \* rules that are broken on purpose; {} is the protocol
 
@@ -14,17 +15,25 @@ VARIABLES
     znodes,         \* the tree
     controllers,    \* per controller what it knows and has in flight
     replicas,       \* per broker what it believes about the partition
-    messages,       \* commands in flight: any may be late, overtaken or never arrive
+    messages,       \* commands in flight
     budget,         \* what is left of Limits
     breaches        \* history: acts that no rule allows
 
 metadata_vars == <<znodes, controllers, replicas, messages, budget, breaches>>
 
 LeaderAndIsrMutants ==
-    {"no_znode_version_check", "no_step_down", "accept_older_controller_epoch",
-     "leader_epoch_not_raised", "no_controller_epoch_check", "two_step_controller_election",
-     "controller_epoch_not_raised", "leader_may_leave_isr", "restart_ignores_znode",
-     "accept_older_leader_epoch", "shrink_on_election_empties_isr"}
+    {\* Controllers
+     "two_step_controller_election", "controller_epoch_not_raised", "never_stands_again",
+     "no_controller_epoch_check", "no_controller_znode_check", "no_znode_version_check",
+     "leader_epoch_not_raised", "shrink_on_election_empties_isr", "no_election_on_arrival",
+     "unclean_on_old_live_list", "retry_keeps_live_brokers", "forget_unsettled_decision",
+     "send_unwritten_decisions", "init_before_broker_change",
+     \* Brokers
+     "commands_without_epochs", "accept_older_controller_epoch", "accept_older_leader_epoch",
+     "leader_ignores_command", "refresh_without_version", "restart_ignores_znode",
+     "no_step_down", "leader_may_leave_isr", "expand_overwrites_shrink", "commit_with_old_isr"}
+
+ASSUME unclean_leader_election \in BOOLEAN
 
 Has(mutant) == mutant \in mutants
 
@@ -49,13 +58,17 @@ State == znodes[StatePath].data
 StateVersion == znodes[StatePath].version
 CurrentControllerEpoch == znodes[ControllerEpochPath].data
 
-(* Another controller was elected since: whatever `c` does now comes late.   *)
-IsDeposed(c) ==
-    /\ Exists(znodes, ControllerPath)
-    /\ znodes[ControllerPath].ephemeral_owner # c
+InOffice(c) == znodes[ControllerPath].ephemeral_owner = c
 
+(* Another controller was elected since: whatever `c` does now comes late.   *)
+IsDeposed(c) == Exists(znodes, ControllerPath) /\ ~InOffice(c)
+
+(* Whom a commit waits for: the ISR and, while a change is in flight, the    *)
+(* one that the leader asked for.                                            *)
 MaximalIsr(b) ==
-    replicas[b].isr \cup (IF replicas[b].pending_isr = <<>> THEN {} ELSE replicas[b].pending_isr[1])
+    replicas[b].isr
+        \cup (IF replicas[b].pending_isr = <<>> \/ Has("commit_with_old_isr") THEN {}
+              ELSE replicas[b].pending_isr[1])
 
 IsLeading(b) == replicas[b].role = "leader"
 
@@ -66,9 +79,11 @@ IsActingLeader(b) ==
 
 Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
 
+Breached(invariant, actor, is_breached) ==
+    IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {}
+
 Breach(invariant, actor, is_breached) ==
-    breaches' = breaches
-        \cup (IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {})
+    breaches' = breaches \cup Breached(invariant, actor, is_breached)
 
 -----------------------------------------------------------------------------
 (* Initial states *)
@@ -89,7 +104,7 @@ Persistent(data, version) ==
 Ephemeral(owner) == [data |-> <<>>, version |-> 0, ephemeral_owner |-> owner, czxid |-> 0]
 
 IdleController ==
-    [status |-> "standing", controller_epoch |-> 0, live_brokers |-> {},
+    [status |-> "standing", controller_epoch |-> 0, live_brokers |-> {}, is_watching |-> TRUE,
      decision |-> <<>>, is_reply_lost |-> FALSE, to_send |-> <<>>]
 
 InitEmpty ==

@@ -4,7 +4,8 @@
 (* offset that is not committed.                                             *)
 EXTENDS ReplicaLog, FiniteSets, TLC
 
-CONSTANTS Brokers, Controllers, InitialIsr, Start, Limits, mutants,
+CONSTANTS Brokers, Controllers, InitialIsr, Start, Limits, mutants, network,
+    unclean_leader_election,
     truncation      \* "high_watermark": V3 as written; "leader_epoch": level 2
 
 VARIABLES znodes, controllers, replicas, messages, budget, breaches,

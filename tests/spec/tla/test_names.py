@@ -26,7 +26,13 @@ def protocol_modules() -> list[str]:
     ]
 
 
-FACTS = {"VersionsNeverRepeat", "NoCommitAfterElection", "NeverHalfway"}
+FACTS = {
+    "VersionsNeverRepeat",
+    "NoCommitAfterElection",
+    "NeverHalfway",
+    "ReadsAreFresh",
+    "EveryChangeIsNotified",
+}
 """They do not hold and are not meant to: what nobody must rely on."""
 
 

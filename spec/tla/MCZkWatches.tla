@@ -1,0 +1,8 @@
+----------------------------- MODULE MCZkWatches ----------------------------
+(* Bounds for TLC, as numbers that a cfg can set. *)
+EXTENDS ZkWatches
+
+CONSTANTS MaxChanges, MaxSyncs, MaxSuspensions
+
+Bounds == [changes |-> MaxChanges, syncs |-> MaxSyncs, suspensions |-> MaxSuspensions]
+=============================================================================

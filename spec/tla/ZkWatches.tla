@@ -1,0 +1,187 @@
+----------------------------- MODULE ZkWatches ------------------------------
+(* What a client learns from ZooKeeper without asking: one client, connected *)
+(* to one server that may lag, watches the children of one znode while       *)
+(* others create and delete them.                                            *)
+(*                                                                           *)
+(* A suspended session is a belief of the client: it has lost its server and *)
+(* does not know yet whether it will be in time for another. Sessions that   *)
+(* end are in `Zk`, data watches are left out: they fire alike.              *)
+EXTENDS Integers, Sequences, FiniteSets
+
+CONSTANTS
+    Names,          \* of the children
+    Limits,         \* how often each bounded thing may happen
+    mutants         \* rules that are broken on purpose; {} is ZooKeeper and a careful client
+
+VARIABLES
+    children,       \* after each transaction: name -> czxid, 0 for none; its index is cversion + 1
+    server_version, \* of the children: how far the client's server has come
+    client,         \* its belief, its watch, what it saw and what it acted upon
+    events,         \* notifications on their way to it
+    budget          \* what is left of Limits
+
+vars == <<children, server_version, client, events, budget>>
+
+WatchMutants ==
+    {"read_overtakes_watch", "reconnect_to_lagging_server", "watch_lost_on_reconnect",
+     "compare_names"}
+
+ASSUME mutants \subseteq WatchMutants
+
+Has(mutant) == mutant \in mutants
+
+Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
+
+None == [name \in Names |-> 0]
+CurrentVersion == Len(children) - 1
+Current == children[Len(children)]
+Served == children[server_version + 1]
+
+Init ==
+    /\ children = <<None>>
+    /\ server_version = 0
+    /\ client = [is_connected |-> TRUE, is_watching |-> FALSE, must_read |-> TRUE,
+                 seen_version |-> 0, acted_on |-> None]
+    /\ events = <<>>
+    /\ budget = Limits
+
+-----------------------------------------------------------------------------
+(* Others *)
+
+Change(name, czxid) ==
+    /\ Spend("changes")
+    /\ children' = Append(children, [Current EXCEPT ![name] = czxid])
+    /\ UNCHANGED <<server_version, client, events>>
+
+(* A child comes: the parent's cversion rises, and the czxid is one that no  *)
+(* child had before. Other transactions are left out, so that cversion and   *)
+(* zxid are one number.                                                      *)
+Create(name) == Current[name] = 0 /\ Change(name, CurrentVersion + 1)
+
+(* A child goes, and the parent's cversion rises too.                        *)
+Delete(name) == Current[name] # 0 /\ Change(name, 0)
+
+-----------------------------------------------------------------------------
+(* The server *)
+
+(* The server is at `version` from now on. If that is news to a watch, it    *)
+(* fires, once, however many changes that were (and a watch that was set     *)
+(* before the session moved fires for what it missed).                       *)
+Serve(version, base) ==
+    /\ server_version' = version
+    /\ IF client.is_watching /\ version > base
+       THEN /\ events' = Append(events, version)
+            /\ client' = [client EXCEPT !.is_watching = FALSE, !.is_connected = TRUE]
+       ELSE /\ UNCHANGED events
+            /\ client' = [client EXCEPT !.is_connected = TRUE]
+
+(* The client's server learns of one more transaction. *)
+CatchUp ==
+    /\ client.is_connected
+    /\ server_version < CurrentVersion
+    /\ Serve(server_version + 1, server_version)
+    /\ UNCHANGED <<children, budget>>
+
+-----------------------------------------------------------------------------
+(* The client *)
+
+(* The notification arrives. It tells that something changed, not what.      *)
+FireWatch ==
+    /\ client.is_connected
+    /\ events # <<>>
+    /\ events' = Tail(events)
+    /\ client' = [client EXCEPT !.must_read = TRUE]
+    /\ UNCHANGED <<children, server_version, budget>>
+
+(* What the client takes for new: another czxid, or, wrongly, another name.  *)
+Noticed(name) ==
+    IF Has("compare_names") /\ (Served[name] = 0) = (client.acted_on[name] = 0)
+    THEN client.acted_on[name] ELSE Served[name]
+
+(* The client lists the children and sets the watch in one call, because it  *)
+(* was told to or of its own accord. What the server tells may be old, but   *)
+(* notifications about it came before.                                       *)
+ListChildren ==
+    /\ client.is_connected
+    /\ events = <<>> \/ Has("read_overtakes_watch")
+    /\ client' = [client EXCEPT !.must_read = FALSE, !.is_watching = TRUE,
+                                !.seen_version = server_version,
+                                !.acted_on = [name \in Names |-> Noticed(name)]]
+    /\ UNCHANGED <<children, server_version, events, budget>>
+
+(* `sync` before a read: the answer comes when the server has all that was   *)
+(* written before.                                                           *)
+SyncServer ==
+    /\ client.is_connected
+    /\ client.must_read
+    /\ events = <<>>
+    /\ server_version < CurrentVersion
+    /\ Spend("syncs")
+    /\ server_version' = CurrentVersion
+    /\ client' = [client EXCEPT !.seen_version = CurrentVersion]
+    /\ UNCHANGED <<children, events>>
+
+(* The connection breaks: what was on its way is lost, and the client holds  *)
+(* its watch for set.                                                        *)
+SuspendSession ==
+    /\ Spend("suspensions")
+    /\ client.is_connected
+    /\ events' = <<>>
+    /\ client' = [client EXCEPT !.is_connected = FALSE,
+                                !.is_watching = (@ \/ events # <<>>)
+                                                /\ ~Has("watch_lost_on_reconnect")]
+    /\ UNCHANGED <<children, server_version>>
+
+(* The client finds a server in time, any that is not behind what it has     *)
+(* seen, and sets its watch again, with the version that it has seen.        *)
+ResumeSession ==
+    /\ ~client.is_connected
+    /\ \E version \in 0 .. CurrentVersion :
+          /\ version >= client.seen_version \/ Has("reconnect_to_lagging_server")
+          /\ Serve(version, client.seen_version)
+    /\ UNCHANGED <<children, budget>>
+
+-----------------------------------------------------------------------------
+Next ==
+    \/ \E name \in Names : Create(name)
+    \/ \E name \in Names : Delete(name)
+    \/ CatchUp
+    \/ FireWatch
+    \/ ListChildren
+    \/ SyncServer
+    \/ SuspendSession
+    \/ ResumeSession
+
+-----------------------------------------------------------------------------
+(* What a client has read once it reads ever after, or what came later; so a *)
+(* write that succeeded is seen by its author, and what was there at a       *)
+(* `sync` is seen after it.                                                  *)
+\* @req ZK-006
+ReadsNeverGoBack == [][client'.seen_version >= client.seen_version]_vars
+
+(* A client that reads a change has been told of it before, if it watched.   *)
+\* @req CTL-004
+NotifiedBeforeRead ==
+    \A i \in DOMAIN events : events[i] > client.seen_version
+
+(* When nothing is on its way any more, the client has acted upon the        *)
+(* children that are there, each by its czxid.                               *)
+\* @req TOP-003
+ChildrenNoticed ==
+    (/\ client.is_connected
+     /\ ~client.must_read
+     /\ events = <<>>
+     /\ server_version = CurrentVersion) => client.acted_on = Current
+
+(* Does not hold, and that is a fact about ZooKeeper: what a client knows,   *)
+(* and was not told against, may be old, because its server lags. Who needs  *)
+(* more asks for a `sync`, and what is decided on a read is written with the *)
+(* version that was read.                                                    *)
+ReadsAreFresh ==
+    (client.is_connected /\ ~client.must_read /\ events = <<>>) => client.acted_on = Current
+
+(* Does not hold, and that is a fact about ZooKeeper: a watch fires once,    *)
+(* and what changes before the next read is told as one change.              *)
+EveryChangeIsNotified ==
+    events # <<>> => Len(events) = server_version - client.seen_version
+=============================================================================
