@@ -81,7 +81,18 @@ class ModelledAction(StrEnum):
 
     # Startup, Fencing
 
-    # MetadataPropagation, Forwarding, MutationQuota
+    # MetadataPropagation
+
+    # Forwarding
+    SEND_REQUEST = "SendRequest"
+    FORWARD_REQUEST = "ForwardRequest"
+    READ_CONFIG = "ReadConfig"
+    APPLY_MUTATION = "ApplyMutation"
+
+    # MutationQuota
+    ADMIT_MUTATION = "AdmitMutation"
+    REFUSE_MUTATION = "RefuseMutation"
+    VALIDATE_MUTATION = "ValidateMutation"
 
     # ZkWatches
     LIST_CHILDREN = "ListChildren"
@@ -103,6 +114,8 @@ class EnvironmentAction(StrEnum):
     FIRE_WATCH = "FireWatch"
     SUSPEND_SESSION = "SuspendSession"
     RESUME_SESSION = "ResumeSession"
+    PASS_TIME = "PassTime"
+    STEP_CLOCK = "StepClock"
 
 
 class Invariant(StrEnum):

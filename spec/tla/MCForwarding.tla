@@ -1,0 +1,10 @@
+---------------------------- MODULE MCForwarding ----------------------------
+(* Bounds for TLC, as numbers that a cfg can set. *)
+EXTENDS Forwarding
+
+CONSTANTS MaxElections, MaxLosses, MaxLostReplies
+
+ASSUME mutants \subseteq ForwardingMutants
+
+Bounds == [elections |-> MaxElections, losses |-> MaxLosses, lost_replies |-> MaxLostReplies]
+=============================================================================

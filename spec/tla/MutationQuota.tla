@@ -1,0 +1,248 @@
+---------------------------- MODULE MutationQuota ----------------------------
+(* The controller mutation quota (KIP-599): a bucket of tokens per client,   *)
+(* from which every created or deleted partition takes one. Time counts in   *)
+(* ticks. Tokens are integers: a partition costs `Cost` of them, so that a   *)
+(* rate below one partition per tick is a number too.                        *)
+(*                                                                           *)
+(* A client stands for one (user, client-id) with a quota of its own; names  *)
+(* and precedence of quotas are left out, and so is the request quota. An    *)
+(* old client is never refused but muted, per connection.                    *)
+EXTENDS Integers, FiniteSets
+
+CONSTANTS
+    Clients,
+    OldClients,     \* a subset, which cannot be told of a refusal
+    Connections,    \* 1 .. n per client; a mute holds one of them
+    Cost,           \* tokens per partition
+    Rate,           \* tokens per tick
+    Samples,        \* how many windows of unused rate a bucket keeps
+    Window,         \* ticks
+    Sizes,          \* partitions of one topic
+    Topics,         \* in one request
+    Limits,         \* how often each bounded thing may happen
+    admission,      \* "at_zero": K >= 0, "above_zero": K > 0
+    mutants         \* rules that are broken on purpose; {} is the protocol
+
+VARIABLES
+    now,            \* ticks that really passed
+    clock_offset,   \* of the wall clock; a monotonic clock has none
+    buckets,        \* at the controller: tokens, and when they were counted
+    muted_until,    \* per client and connection
+    promises,       \* per client the time from which it must be admitted
+    admitted,       \* history: partitions per client and tick
+    charged,        \* history: tokens taken per client
+    failovers,      \* history: ticks of controller changes
+    budget,         \* what is left of Limits
+    breaches        \* history: acts that no rule allows
+
+vars == <<now, clock_offset, buckets, muted_until, promises, admitted, charged, failovers,
+          budget, breaches>>
+
+MutationQuotaMutants ==
+    {"throttle_multiplies_rate", "admit_whole_request", "charge_refused", "charge_validate_only",
+     "old_clients_free", "wall_clock", "unbounded_bucket", "one_bucket_for_all"}
+
+ASSUME OldClients \subseteq Clients
+ASSUME admission \in {"at_zero", "above_zero"}
+
+Has(mutant) == mutant \in mutants
+
+Burst == Rate * Samples * Window
+Never == -1
+Ticks == 0 .. Limits.ticks
+LargestTopic == CHOOSE n \in Sizes : \A other \in Sizes : other <= n
+
+Min(n, other) == IF n < other THEN n ELSE other
+Max(n, other) == IF n > other THEN n ELSE other
+
+RECURSIVE Sum(_, _, _)
+Sum(per_tick, from, to) ==
+    IF from > to THEN 0 ELSE per_tick[from] + Sum(per_tick, from + 1, to)
+
+Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
+
+Breach(invariant, actor, is_breached) ==
+    breaches' = breaches
+        \cup (IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {})
+
+FullBucket == [tokens |-> Burst, counted_at |-> now]
+
+Init ==
+    /\ now = 0
+    /\ clock_offset = 0
+    /\ buckets = [c \in Clients |-> FullBucket]
+    /\ muted_until = [c \in Clients |-> [n \in Connections |-> 0]]
+    /\ promises = [c \in Clients |-> Never]
+    /\ admitted = [c \in Clients |-> [tick \in Ticks |-> 0]]
+    /\ charged = [c \in Clients |-> 0]
+    /\ failovers = [tick \in Ticks |-> 0]
+    /\ budget = Limits
+    /\ breaches = {}
+
+-----------------------------------------------------------------------------
+(* Time *)
+
+(* One tick passes. *)
+PassTime ==
+    /\ Spend("ticks")
+    /\ now' = now + 1
+    /\ UNCHANGED <<clock_offset, buckets, muted_until, promises, admitted, charged, failovers,
+                   breaches>>
+
+(* Somebody sets the wall clock a tick back or forth. *)
+StepClock ==
+    /\ Spend("clock_steps")
+    /\ \E step \in {-1, 1} : clock_offset' = clock_offset + step
+    /\ UNCHANGED <<now, buckets, muted_until, promises, admitted, charged, failovers, breaches>>
+
+-----------------------------------------------------------------------------
+(* The bucket *)
+
+Clock == now + (IF Has("wall_clock") THEN clock_offset ELSE 0)
+
+BucketOf(c) ==
+    IF Has("one_bucket_for_all")
+    THEN CHOOSE other \in Clients : \A another \in Clients : other <= another
+    ELSE c
+
+(* K := min(K + (now - T) * R, B) (QUOTA-001). *)
+Tokens(c) ==
+    LET bucket == buckets[BucketOf(c)]
+        filled == bucket.tokens + (Clock - bucket.counted_at) * Rate
+    IN IF Has("unbounded_bucket") THEN filled ELSE Min(filled, Burst)
+
+IsAdmitting(tokens) == IF admission = "at_zero" THEN tokens >= 0 ELSE tokens > 0
+
+RoundedUp(numerator, denominator) == (numerator + denominator - 1) \div denominator
+
+(* -K / R, in whole ticks (QUOTA-002). The text multiplies, with R in        *)
+(* partitions: its own example divides.                                      *)
+Throttle(tokens) ==
+    IF tokens >= 0 THEN 0
+    ELSE IF Has("throttle_multiplies_rate") THEN RoundedUp(-tokens * Rate, Cost * Cost)
+    ELSE RoundedUp(-tokens, Rate)
+
+Counted(c, tokens) ==
+    [buckets EXCEPT ![BucketOf(c)] = [tokens |-> tokens, counted_at |-> Clock]]
+
+Promised(c, tokens) == [promises EXCEPT ![c] = IF tokens < 0 THEN now + Throttle(tokens) ELSE Never]
+
+Muted(c, n, tokens) ==
+    [muted_until EXCEPT ![c][n] = Max(@, now + Throttle(tokens))]
+
+IsMuted(c, n) == muted_until[c][n] > now
+
+-----------------------------------------------------------------------------
+(* Requests *)
+
+IsFree(c) == c \in OldClients /\ Has("old_clients_free")
+
+(* What is admitted as one: a topic. The mutant takes the whole request.     *)
+Units == IF Has("admit_whole_request") THEN {n * Topics : n \in Sizes} ELSE Sizes
+
+(* A topic of a request is admitted, and all its partitions are charged: the *)
+(* bucket may go into debt once. An old client is admitted in any case, and  *)
+(* its connection is muted until the debt is paid (QUOTA-003).               *)
+AdmitMutation(c) ==
+    \E connection \in Connections, partitions \in Units :
+        LET tokens == Tokens(c)
+            left == tokens - (IF IsFree(c) THEN 0 ELSE partitions * Cost)
+        IN /\ Spend("mutations")
+           /\ ~IsMuted(c, connection) \/ c \notin OldClients
+           /\ IsAdmitting(tokens) \/ c \in OldClients
+           /\ buckets' = Counted(c, left)
+           /\ muted_until' = IF c \in OldClients THEN Muted(c, connection, left) ELSE muted_until
+           /\ promises' = Promised(c, left)
+           /\ admitted' = [admitted EXCEPT ![c][now] = @ + partitions]
+           /\ charged' = [charged EXCEPT ![c] = @ + tokens - left]
+           /\ UNCHANGED <<now, clock_offset, failovers, breaches>>
+
+(* A topic is refused, and its client is told how long to wait. Nothing is   *)
+(* charged for it. A client that was told before and waited must not be.     *)
+RefuseMutation(c) ==
+    LET tokens == Tokens(c)
+        left == tokens - (IF Has("charge_refused") THEN Cost ELSE 0)
+    IN /\ c \notin OldClients
+       /\ ~IsAdmitting(tokens)
+       /\ Spend("refusals")
+       /\ buckets' = Counted(c, left)
+       /\ promises' = Promised(c, left)
+       /\ charged' = [charged EXCEPT ![c] = @ + tokens - left]
+       /\ Breach("ThrottleSuffices", c, promises[c] # Never /\ promises[c] <= now)
+       /\ UNCHANGED <<now, clock_offset, muted_until, admitted, failovers>>
+
+(* A request that asks for validation only is answered at any time and costs *)
+(* nothing (QUOTA-004).                                                      *)
+ValidateMutation(c) ==
+    LET tokens == Tokens(c)
+        left == tokens - (IF Has("charge_validate_only") THEN Cost ELSE 0)
+    IN /\ Spend("validations")
+       /\ buckets' = Counted(c, left)
+       /\ charged' = [charged EXCEPT ![c] = @ + tokens - left]
+       /\ UNCHANGED <<now, clock_offset, muted_until, promises, admitted, failovers, breaches>>
+
+(* Another broker becomes controller. Buckets are in memory, so it begins    *)
+(* with full ones, and nobody is muted there.                                *)
+ElectController ==
+    /\ Spend("failovers")
+    /\ buckets' = [c \in Clients |-> [tokens |-> Burst, counted_at |-> Clock]]
+    /\ muted_until' = [c \in Clients |-> [n \in Connections |-> 0]]
+    /\ promises' = [c \in Clients |-> Never]
+    /\ failovers' = [failovers EXCEPT ![now] = @ + 1]
+    /\ UNCHANGED <<now, clock_offset, admitted, charged, breaches>>
+
+-----------------------------------------------------------------------------
+Next ==
+    \/ PassTime
+    \/ StepClock
+    \/ \E c \in Clients : AdmitMutation(c)
+    \/ \E c \in Clients : RefuseMutation(c)
+    \/ \E c \in Clients : ValidateMutation(c)
+    \/ ElectController
+
+-----------------------------------------------------------------------------
+IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
+
+(* Unused rate is kept for Samples windows and no longer. *)
+\* @req QUOTA-001
+TokensNeverAboveBurst == \A c \in Clients : Tokens(c) <= Burst
+
+IsWithin(bursts, c, from, to) ==
+    Sum(admitted[c], from, to) * Cost <= bursts * (Burst + LargestTopic * Cost) + Rate * (to - from)
+
+(* In any d ticks at most B + R * d and one topic that goes over are         *)
+(* admitted, and as much again as burst for each controller change in them:  *)
+(* that is what the reset allows, and we let it.                             *)
+\* @req QUOTA-001
+\* @req QUOTA-003
+RateBounded ==
+    \A c \in Clients : \A from, to \in 0 .. now :
+        from <= to => IsWithin(1 + Sum(failovers, from, to), c, from, to)
+
+(* Does not survive a controller change, and that is a fact: the new         *)
+(* controller knows nothing of what the former has admitted.                 *)
+\* @req QUOTA-001
+BurstOnlyOnce ==
+    \A c \in Clients : \A from, to \in 0 .. now : from <= to => IsWithin(1, c, from, to)
+
+(* A client that waits as long as it was told is admitted next. *)
+\* @req QUOTA-002
+ThrottleSuffices == IsCleanOf("ThrottleSuffices")
+
+(* No client is told to wait longer than that. *)
+\* @req QUOTA-002
+ThrottleIsShortest ==
+    \A c \in Clients :
+        Throttle(Tokens(c)) > 0 => ~IsAdmitting(Tokens(c) + (Throttle(Tokens(c)) - 1) * Rate)
+
+(* What was refused, or only validated, takes no token, and everything that  *)
+(* was admitted takes its own.                                               *)
+\* @req QUOTA-003
+\* @req QUOTA-004
+RejectedCostsNothing == \A c \in Clients : charged[c] = Sum(admitted[c], 0, now) * Cost
+
+(* Who has asked for nothing owes nothing: one client's flood is not         *)
+(* another's.                                                                *)
+\* @req QUOTA-005
+OnlyOwnDebt == \A c \in Clients : charged[c] = 0 => Tokens(c) >= 0
+=============================================================================
