@@ -5,6 +5,8 @@ EXTENDS ReplicationProperties
 CONSTANTS MaxRecords, MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries,
     MaxControllerExpiries, MaxLosses, MaxDuplicates, MaxLostReplies
 
+ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants \cup ReplicationMutants
+
 Bounds ==
     [records |-> MaxRecords, elections |-> MaxElections, isr_changes |-> MaxIsrChanges,
      crashes |-> MaxCrashes, expiries |-> MaxExpiries,

@@ -27,7 +27,6 @@ ReplicationMutants ==
      "inclusive_high_watermark", "high_watermark_on_fetch_only", "truncate_once"}
 
 ASSUME truncation \in {"high_watermark", "leader_epoch"}
-ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants \cup ReplicationMutants
 
 Has(mutant) == mutant \in mutants
 

@@ -1,0 +1,169 @@
+--------------------------- MODULE ClientHistory ----------------------------
+(* What producers and consumers of one partition see, and in which order.    *)
+(* Every step of `Replication` goes on as it is; clients only watch. A client*)
+(* may ask any broker that believes that it leads, a replaced one included.  *)
+(*                                                                           *)
+(* A produce begins when the leader appends it, and a fetch is one moment:   *)
+(* real operations take longer, so that fewer of them are ordered in time.   *)
+(* A produce that is neither acknowledged nor refused has timed out, or will;*)
+(* its producer knows nothing (CLI-005), and that needs no action.           *)
+EXTENDS ReplicationProperties
+
+VARIABLE history    \* what clients saw, oldest first
+
+client_vars == <<vars, history>>
+
+ClientMutants ==
+    {"serve_above_high_watermark", "refuse_above_high_watermark", "refuse_after_append"}
+
+ClientInit == Init /\ history = <<>>
+
+NoValue == 0
+
+Told(answer, b, leader_epoch, offset, value) ==
+    history' = Append(history, [answer |-> answer, broker |-> b, leader_epoch |-> leader_epoch,
+                                offset |-> offset, value |-> value])
+
+Answers(answer) == {i \in DOMAIN history : history[i].answer = answer}
+
+-----------------------------------------------------------------------------
+IsAppended(b) == /\ budget'["records"] < budget["records"]
+                 /\ Len(logs'[b].records) > Len(logs[b].records)
+
+(* Brokers and controllers do something. If a leader appends a record, the   *)
+(* produce that brought it has begun.                                        *)
+Replicate ==
+    /\ Next
+    /\ IF \E b \in Brokers : IsAppended(b)
+       THEN \E b \in Brokers :
+                /\ IsAppended(b)
+                /\ Told("begun", b, replicas[b].leader_epoch, EndOffset(b),
+                        logs'[b].records[EndOffset(b) + 1].value)
+       ELSE UNCHANGED history
+
+StillLeads(seen) ==
+    /\ IsLeading(seen.broker)
+    /\ replicas[seen.broker].leader_epoch = seen.leader_epoch
+
+IsSettled(seen) ==
+    \E i \in Answers("acknowledged") \cup Answers("refused") : history[i].value = seen.value
+
+(* The broker that appended a record answers when its high watermark has     *)
+(* passed it, while it still leads under the epoch of the record (REPL-008). *)
+AcknowledgeProduce(b) ==
+    \E i \in Answers("begun") :
+        LET seen == history[i]
+        IN /\ seen.broker = b
+           /\ ~IsSettled(seen)
+           /\ StillLeads(seen)
+           /\ \/ seen.offset < logs[b].high_watermark
+              \/ Has("acknowledge_before_replication")
+           /\ Told("acknowledged", b, seen.leader_epoch, seen.offset, seen.value)
+           /\ UNCHANGED vars
+
+(* A broker that does not lead refuses a produce before it appends anything. *)
+(* One that stopped leading meanwhile must not: the record may stay in the   *)
+(* log (CMD-004, NOT_LEADER_AFTER_APPEND).                                   *)
+RefuseProduce(b) ==
+    \/ /\ ~IsLeading(b)
+       /\ Metadata!Spend("records")
+       /\ Told("refused", b, replicas[b].leader_epoch, Unknown,
+               Limits["records"] - budget["records"] + 1)
+       /\ UNCHANGED <<znodes, controllers, replicas, messages, breaches, log_vars>>
+    \/ /\ Has("refuse_after_append")
+       /\ \E i \in Answers("begun") :
+            LET seen == history[i]
+            IN /\ seen.broker = b
+               /\ ~IsSettled(seen)
+               /\ ~StillLeads(seen)
+               /\ Told("refused", b, seen.leader_epoch, Unknown, seen.value)
+               /\ UNCHANGED vars
+
+(* What clients know about offsets: records read, own records acknowledged.  *)
+Known == {history[i] : i \in Answers("acknowledged") \cup Answers("fetched")}
+
+Visible(b) ==
+    IF Has("serve_above_high_watermark") THEN EndOffset(b)
+    ELSE Min({Covered(logs[b].high_watermark), EndOffset(b)})
+
+LastValid(b) ==
+    IF Has("refuse_above_high_watermark") THEN logs[b].high_watermark ELSE EndOffset(b)
+
+(* A consumer asks from the beginning or goes on behind what is known. It    *)
+(* gets a record below the high watermark, nothing up to the log end, and an *)
+(* error above it (CLI-001, CLI-002).                                        *)
+Fetch(b) ==
+    /\ IsLeading(b)
+    /\ Metadata!Spend("fetches")
+    /\ \E offset \in {0} \cup {seen.offset + 1 : seen \in Known} :
+          LET answer == IF offset < Visible(b) THEN "fetched"
+                        ELSE IF offset <= LastValid(b) THEN "nothing" ELSE "out_of_range"
+              value == IF answer = "fetched" THEN Records(b)[offset + 1].value ELSE NoValue
+          IN Told(answer, b, replicas[b].leader_epoch, offset, value)
+    /\ UNCHANGED <<znodes, controllers, replicas, messages, breaches, log_vars>>
+
+ClientNext ==
+    \/ Replicate
+    \/ \E b \in Brokers : AcknowledgeProduce(b)
+    \/ \E b \in Brokers : RefuseProduce(b)
+    \/ \E b \in Brokers : Fetch(b)
+
+-----------------------------------------------------------------------------
+IsCommitted(seen) ==
+    \E entry \in committed : entry.offset = seen.offset /\ entry.record.value = seen.value
+
+(* A producer that was told "safe" was told the truth. *)
+\* @req REPL-008
+AcknowledgedImpliesCommitted ==
+    \A i \in Answers("acknowledged") : IsCommitted(history[i])
+
+(* Consumers read nothing that is not committed. *)
+\* @req CLI-001
+ReadsOnlyCommitted == \A i \in Answers("fetched") : IsCommitted(history[i])
+
+(* One offset, one record: whoever reads it, from whichever leader, whenever,*)
+(* and the producer of the record was told this offset.                      *)
+\* @req CLI-004
+RepeatableRead ==
+    \A seen, other \in Known : seen.offset = other.offset <=> seen.value = other.value
+
+(* A record that was known before a produce began comes before the produced  *)
+(* record, should anybody ever see that.                                     *)
+RealTimeOrder ==
+    \A i \in Answers("acknowledged") \cup Answers("fetched") : \A j \in Answers("begun") :
+        \A seen \in Known :
+            (i < j /\ seen.value = history[j].value) => history[i].offset < seen.offset
+
+(* Clients see one log, in which an operation that ended before another      *)
+(* began comes first. A fetch that finds nothing says nothing: the leader    *)
+(* may be new and its high watermark behind, or replaced.                    *)
+\* @req CLI-004
+LinearizableLog == RepeatableRead /\ RealTimeOrder /\ ReadsOnlyCommitted
+
+(* A produce that was refused is not in the log. *)
+\* @req CLI-005
+\* @req CMD-004
+RefusedNeverCommitted ==
+    \A i \in Answers("refused") : \A entry \in committed :
+        entry.record.value # history[i].value
+
+(* A position that a client was once given stays valid. Only a leader that   *)
+(* is older than one the client has heard from may say otherwise: clients    *)
+(* know epochs from the answers.                                             *)
+\* @req CLI-002
+PositionsStayValid ==
+    \A i \in Answers("out_of_range") :
+        \E j \in 1 .. i - 1 : history[j].leader_epoch > history[i].leader_epoch
+
+AcknowledgedToClients ==
+    {[offset |-> history[i].offset,
+      record |-> [leader_epoch |-> history[i].leader_epoch, value |-> history[i].value]] :
+        i \in Answers("acknowledged")}
+
+Seen == INSTANCE CommitLog WITH log <- CommittedLog, acknowledged <- AcknowledgedToClients
+
+(* With the acknowledgements that clients hear, replication is still a       *)
+(* commit log.                                                               *)
+\* @req CLI-004
+ClientsSeeCommitLog == Seen!Spec
+=============================================================================
