@@ -98,8 +98,9 @@ IsHalfway ==
                       [] b = 2 -> SecondFollower(2, 0)
                       [] OTHER -> [SecondFollower(b, 1) EXCEPT
                                     !.role = "leader", !.isr = Brokers, !.znode_version = 2]]
-    /\ messages = {[to |-> 2, leader |-> 3, leader_epoch |-> 1, isr |-> {2, 3},
-                    znode_version |-> 1, controller_epoch |-> 1, copy |-> 1]}
+    /\ messages = {[from |-> 11, to |-> 2, place |-> 0, copy |-> 1, leader |-> 3,
+                    leader_epoch |-> 1, isr |-> {2, 3}, znode_version |-> 1,
+                    controller_epoch |-> 1]}
     /\ breaches = {}
     /\ logs = [b \in Brokers |->
                 CASE b = 1 -> SecondLog(<<>>, RememberedOffsets)
