@@ -8,16 +8,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 from unicodedata import category
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
-
-if TYPE_CHECKING:
-    from spec.tlc.models import Model
-    from spec.tlc.runner import Progress as ModelProgress
 
 LINE_EVERY_S = 5.0
 """Where there is no terminal, at most one line of progress in this time."""
@@ -41,21 +36,6 @@ def progress(title: str) -> Iterator[Advance]:
             yield advance
     else:
         yield _lines(title)
-
-
-@contextmanager
-def model_progress(models: "Sequence[Model]") -> "Iterator[Callable[[ModelProgress], None]]":
-    """As `progress`, in distinct states of the models that TLC checks."""
-    total = sum(model.distinct_states for model in models)
-    seen: dict[str, int] = {}
-    with progress("spec") as advance:
-        advance(0, total, f"states of {counted(len(models), 'model')}")
-
-        def step(news: "ModelProgress") -> None:
-            seen[news.model] = news.distinct
-            advance(sum(seen.values()), total, news.model)
-
-        yield step
 
 
 @contextmanager

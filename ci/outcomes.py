@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from conformance.scenario import ScenarioResult
     from conformance.simulate import MutantResult, SeedResult, SimulationResult
     from reports.aggregates import Analysis, CheckOutcome
-    from spec.tlc.models import Model
     from spec.tlc.compare import ModelResult
+    from spec.tlc.models import Model
 
 VIOLATIONS_LISTED = 50
 """Of a simulation; the count is in the figures."""
@@ -47,14 +47,21 @@ def of_models(models: Sequence["Model"], results: Sequence["ModelResult"]) -> Ou
     """Every model must have ended exactly as `spec/models.toml` expects."""
     rows = [_model_row(model, result) for model, result in zip(models, results, strict=True)]
     agreeing = sum(1 for row in rows if row["agrees"])
+    cached = sum(1 for row in rows if row["cached"])
     distinct = sum(row["distinct"] or 0 for row in rows)
     return Outcome(
         verdict=worst(_model_verdict(result) for result in results),
         summary=(
             f"{agreeing} of {counted(len(rows), 'model')} as expected, "
             f"{counted(distinct, 'distinct state')}"
+            + (f", {cached} from the cache" if cached else "")
         ),
-        figures={"models": len(rows), "models_as_expected": agreeing, "distinct_states": distinct},
+        figures={
+            "models": len(rows),
+            "models_as_expected": agreeing,
+            "models_cached": cached,
+            "distinct_states": distinct,
+        },
         detail={"models": rows},
     )
 
@@ -69,6 +76,8 @@ def _model_row(model: "Model", result: "ModelResult") -> dict[str, Any]:
         "distinct": result.distinct,
         "generated": result.generated,
         "seconds": round(result.seconds, 1),
+        "states_in_counterexample": result.states_in_counterexample,
+        "cached": result.cached,
         "agrees": result.agrees,
         "why": result.why,
         "shows": model.shows,

@@ -3,7 +3,8 @@
 Stages import the rooms they need when they run, so that a broken one takes only itself down.
 """
 
-from ci.console import model_progress, progress
+from ci.console import progress
+from ci.model_progress import model_progress
 from ci.outcomes import Outcome, of_analysis, of_hunt, of_models, of_scenarios, of_seeds
 from ci.stage import Stage
 from ci.tiers import EFFORT

@@ -1,7 +1,7 @@
 """The hazards of `spec/hazards.toml`: what a text says, how it fails, and what repairs it."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -63,7 +63,21 @@ def load_hazards(path: Path = HAZARDS) -> tuple[Hazard, ...]:
     if repeated := sorted({name for name in ids if ids.count(name) > 1}):
         raise HazardError(f"{path.name}: two hazards are called {repeated[0]}")
     for hazard in hazards:
+        if (hazard.finding is Finding.SHOWN) != bool(hazard.turns_red):
+            raise HazardError(
+                f"{path.name}: {hazard.id} is {hazard.finding}, so turns_red must "
+                f"{'name rows' if hazard.finding is Finding.SHOWN else 'be empty'}"
+            )
         steps = len(hazard.story)
         if not 3 <= steps <= 8:
             raise HazardError(f"{path.name}: the story of {hazard.id} has {steps} steps")
     return tuple(hazards)
+
+
+def select_hazards(hazards: Iterable[Hazard], ids: Iterable[str]) -> tuple[Hazard, ...]:
+    """Those with these ids, or all; raises `HazardError`."""
+    known = {hazard.id: hazard for hazard in hazards}
+    wanted = tuple(dict.fromkeys(ids))
+    if unknown := [name for name in wanted if name not in known]:
+        raise HazardError(f"unknown hazard {unknown[0]}; known are {', '.join(known) or 'none'}")
+    return tuple(known[name] for name in wanted) if wanted else tuple(known.values())

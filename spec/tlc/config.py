@@ -27,6 +27,7 @@ _KEYWORDS = {
     "SYMMETRY": "symmetry",
     "VIEW": "view",
 }
+_NAMES = ("invariants", "properties", "constraints", "action_constraints", "specification")
 _COMMENT = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"(\w+)\s*(=|<-)\s*(.+)")
 
@@ -54,7 +55,7 @@ class Config:
     symmetry: str = ""
     view: str = ""
     places: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
-    """Constant -> file and line that give it a value."""
+    """Constant or name to check -> file and line where it stands."""
 
     def with_constants(self, values: Mapping[str, ConstantValue]) -> "Config":
         """The same with some constants replaced; raises `ConfigError` for a name it lacks."""
@@ -115,6 +116,8 @@ def read_config(path: Path) -> Config:
         if told:
             found[kind].append(_Line(place, told))
     constants, places = _assignments(found["constants"])
+    for kind in _NAMES:
+        places |= {name: line.place for line in found[kind] for name in line.text.split()}
     return Config(
         constants=constants,
         places=places,

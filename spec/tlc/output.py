@@ -41,6 +41,9 @@ _MEMORY_WORDS = re.compile(
     r"java\.lang\.OutOfMemoryError|insufficient memory for the Java|enough space for object heap"
 )
 
+UNKNOWN_NAME = re.compile(r"The \w+(?: \w+)? (\w+) specified in the configuration")
+"""How TLC begins when a configuration names what the module lacks."""
+
 _ERROR_SEVERITIES = frozenset({1, 2})
 _START = re.compile(r"(.*)@!@!@STARTMSG (\d+):(\d+) @!@!@$")
 _END = re.compile(r"@!@!@ENDMSG (\d+) @!@!@$")

@@ -14,16 +14,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from signal import SIGKILL
 from threading import Event, Timer
+from typing import TypeVar
 
 from spec.java import JavaNotFoundError, find_java
 from spec.tlc import cache
 from spec.tlc.compare import ModelResult, compare
+from spec.tlc.config import Config
 from spec.tlc.dialect import BadJarError, dialect_of
 from spec.tlc.jar import JarNotFoundError, find_jar
 from spec.tlc.models import Model, ModelError, Tier, Verdict
 from spec.tlc.modules import modules_read
 from spec.tlc.output import (
     PROGRESS,
+    UNKNOWN_NAME,
     UNNAMED,
     Finding,
     Message,
@@ -50,9 +53,11 @@ class Progress:
     distinct: int
     queued: int
     is_done: bool = False
+    is_cached: bool = False
 
 
 OnProgress = Callable[[Progress], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,18 +122,20 @@ def check_models(
     options: Options | None = None,
 ) -> tuple[ModelResult, ...]:
     """Check models side by side, `workers` at a time, longest first; results in given order."""
-    chosen = tuple(models)
     check = _Check(stop=Stop(), options=options or Options(), on_progress=on_progress)
-    with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
-        try:
-            check.prepare(chosen)
-            longest_first = sorted(chosen, key=lambda model: -model.budget_s)
-            running = {model.name: pool.submit(check.of, model) for model in longest_first}
-            return tuple(running[model.name].result() for model in chosen)
-        except BaseException:
-            check.stop.request()
-            pool.shutdown(cancel_futures=True)
-            raise
+    return check.side_by_side(tuple(models), check.result_of, workers)
+
+
+def findings(
+    models: Iterable[Model],
+    *,
+    workers: int = 2,
+    on_progress: OnProgress | None = None,
+    options: Options | None = None,
+) -> tuple[Finding, ...]:
+    """As `check_models`, compared with nothing."""
+    check = _Check(stop=Stop(), options=options or Options(), on_progress=on_progress)
+    return check.side_by_side(tuple(models), check.finding_of, workers)
 
 
 def check_model(
@@ -139,14 +146,8 @@ def check_model(
     options: Options | None = None,
 ) -> ModelResult:
     """Run TLC on one model, at most for its budget, and compare the finding with the row."""
-    return _Check(stop=stop or Stop(), options=options or Options(), on_progress=on_progress).of(
-        model
-    )
-
-
-def find(model: Model, *, stop: Stop | None = None, options: Options | None = None) -> Finding:
-    """What TLC finds in one model, compared with nothing."""
-    return _Check(stop=stop or Stop(), options=options or Options()).find(model)[0]
+    check = _Check(stop=stop or Stop(), options=options or Options(), on_progress=on_progress)
+    return check.result_of(model)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -168,9 +169,32 @@ class _Check:
         except EXPECTED_ERRORS:
             return  # every model says it again
 
-    def of(self, model: Model) -> ModelResult:
+    def side_by_side(
+        self, models: tuple[Model, ...], task: Callable[[Model], T], workers: int
+    ) -> tuple[T, ...]:
+        """What `task` says of each; whatever interrupts us ends all that runs."""
+        with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
+            try:
+                self.prepare(models)
+                order = sorted(models, key=lambda model: -model.budget_s)
+                running = {model.name: pool.submit(task, model) for model in order}
+                return tuple(running[model.name].result() for model in models)
+            except BaseException:
+                self.stop.request()
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def finding_of(self, model: Model) -> Finding:
+        return self.watched(self.options.applied_to(model))[0]
+
+    def result_of(self, model: Model) -> ModelResult:
         model = self.options.applied_to(model)
         started = time.monotonic()
+        finding, cached = self.watched(model)
+        return compare(model, finding, seconds=time.monotonic() - started, cached=cached)
+
+    def watched(self, model: Model) -> tuple[Finding, bool]:
+        """As `find`, between two reports of progress."""
         self.report(Progress(model=model.name, generated=0, distinct=0, queued=0))
         finding, cached = self.find(model)
         self.report(
@@ -180,14 +204,16 @@ class _Check:
                 distinct=finding.counts.distinct,
                 queued=finding.counts.queued,
                 is_done=True,
+                is_cached=cached,
             )
         )
-        return compare(model, finding, seconds=time.monotonic() - started, cached=cached)
+        return finding, cached
 
     def find(self, model: Model) -> tuple[Finding, bool]:
         """The finding, and whether it was known before."""
         try:
-            config = model.tlc_config().render()
+            asked = model.tlc_config()
+            config = asked.render()
             self.tlc = tlc = self.tlc or find_tlc()
             dialect_of(tlc.jar)
             if (known := self.recall(model)) is not None:
@@ -198,7 +224,7 @@ class _Check:
             run = _Run(model, Path(directory), self)
             run.prepare(config)
             finding = run.perform(tlc.command(model, Path(directory), self.options.tlc_options))
-        finding = _named(model, finding)
+        finding = _placed(model, asked, _named(model, finding))
         if self.uses_cache:
             cache.keep(cache.key_of(model.module_path, config, tlc.jar), finding)
         return finding, False
@@ -284,6 +310,14 @@ class _Run:
 def _end(child: subprocess.Popen[str], time_is_up: Event) -> None:
     time_is_up.set()
     child.kill()
+
+
+def _placed(model: Model, config: Config, finding: Finding) -> Finding:
+    """TLC does not say where a configuration names what the module lacks."""
+    if (unknown := UNKNOWN_NAME.match(finding.error)) is None:
+        return finding
+    place = config.places.get(unknown[1], f"models.toml, model {model.name}")
+    return replace(finding, error=f"{place}: {finding.error}")
 
 
 def _named(model: Model, finding: Finding) -> Finding:

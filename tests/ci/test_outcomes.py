@@ -8,8 +8,8 @@ from conformance.run_end import BadEnding, Ending
 from conformance.simulate import MutantResult, SeedResult, SimulationResult
 from conformance.verdict import Verdict, Violation
 from reports.stages import Detail
-from spec.tlc.models import Model, Tier, Verdict as Found
 from spec.tlc.compare import ModelResult
+from spec.tlc.models import Model, Tier, Verdict as Found
 from spec.vocabulary import Invariant
 
 MODEL = Model(

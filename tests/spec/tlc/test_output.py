@@ -48,6 +48,38 @@ def test_an_invariant_may_fail_in_the_initial_state() -> None:
     assert [state.values for state in found.counterexample.states] == [{"x": 0}]
 
 
+def test_a_temporal_counterexample_says_how_it_goes_on() -> None:
+    lasso, stuttering = recorded("temporal_lasso"), recorded("temporal_stuttering")
+
+    assert (lasso.verdict, stuttering.verdict) == (Verdict.VIOLATES, Verdict.VIOLATES)
+    assert lasso.counterexample is not None
+    assert stuttering.counterexample is not None
+    assert (lasso.counterexample.back_to, stuttering.counterexample.back_to) == (2, 3)
+    assert lasso.counterexample.as_table().splitlines()[-1] == "      then again from state 2"
+    assert stuttering.counterexample.as_table().splitlines()[-1] == "      stays so for ever"
+
+
+def test_a_later_tlc_names_the_temporal_property() -> None:
+    lines = (RECORDED / "temporal_lasso.txt").read_text()
+    named = lines.replace("Temporal properties were", "Temporal property Reaches was")
+
+    found = conclude(read_messages(named.splitlines()), timed_out=False)
+
+    assert found.violated == "Reaches"
+
+
+def test_coverage_tells_how_often_each_action_was_taken() -> None:
+    found = recorded("coverage")
+
+    assert found.taken == {("L", "Up"): 3, ("L", "Round"): 1, ("L", "Dead"): 0}
+
+
+def test_out_of_memory_is_no_verdict() -> None:
+    found = recorded("out_of_memory")
+
+    assert (found.verdict, found.is_out_of_memory) == (Verdict.ERROR, True)
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [

@@ -2,55 +2,26 @@
 
 import subprocess
 import tempfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from spec.tlc.config import ConstantValue
-from spec.tlc.models import Model, Tier, Verdict, load_models, select
+from spec.tlc.models import Model, Verdict, load_models, select
 from spec.tlc.process import Stop
 from spec.tlc.runner import check_model, check_models
 from spec.vocabulary import Action, EnvironmentAction
-
-COUNTER = """---- MODULE Counter ----
-EXTENDS Integers
-CONSTANT N
-VARIABLE x
-Init == x = 0
-Next == x' = (x + 1) % N
-Endless == x' = x + 1
-Low == x < 2
-====
-"""
+from tests.spec.tlc.counter_model import write_counter
 
 
 @pytest.fixture
 def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
     """A model of three states, in a machine whose temporary directory starts empty."""
-    modules, temporary = tmp_path / "modules", tmp_path / "temporary"
-    modules.mkdir()
+    temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
-    (modules / "Counter.tla").write_text(COUNTER)
-    (modules / "Counter.cfg").write_text("CONSTANTS\n    N = 3\nINIT Init\nNEXT Next\n")
-    return Model(
-        name="counter",
-        module="Counter",
-        config="Counter.cfg",
-        constants={},
-        tier=Tier.QUICK,
-        expected=Verdict.HOLDS,
-        invariant=None,
-        counterexample_states=None,
-        distinct_states=3,
-        budget_s=60,
-        hazard="H0",
-        shows="That it counts.",
-        directory=modules,
-    )
+    return write_counter(tmp_path / "modules")
 
 
 def violating(model: Model, *, states: int, distinct: int) -> Model:
@@ -72,6 +43,8 @@ def test_a_model_that_holds_agrees_and_leaves_nothing(counter: Model) -> None:
     assert sorted(path.name for path in counter.directory.iterdir()) == [
         "Counter.cfg",
         "Counter.tla",
+        "Step.tla",
+        "Stranger.tla",
     ]
 
 
@@ -102,30 +75,6 @@ def test_an_endless_search_is_not_exhausted(counter: Model) -> None:
     assert (result.verdict, result.agrees) == (Verdict.NOT_EXHAUSTED, False)
     assert result.why.startswith("not exhausted after 2 s: ")
     assert list(Path(tempfile.gettempdir()).iterdir()) == []
-
-
-@pytest.mark.tlc
-def test_a_syntax_error_names_module_and_line(counter: Model) -> None:
-    counter.module_path.write_text(COUNTER.replace("(x + 1)", "(x + )"))
-
-    result = check_model(counter)
-
-    assert (result.verdict, result.agrees) == (Verdict.ERROR, False)
-    assert result.why.startswith('module Counter, line 6: Encountered ")"')
-
-
-@pytest.mark.parametrize(
-    ("constants", "why"),
-    [
-        ({"M": 1}, "model counter: constant M is not in the configuration, which has N"),
-    ],
-)
-def test_a_wrong_constant_is_an_error_of_one_sentence(
-    counter: Model, constants: Mapping[str, ConstantValue], why: str
-) -> None:
-    result = check_model(replace(counter, constants=constants))
-
-    assert (result.verdict, result.agrees, result.why) == (Verdict.ERROR, False, why)
 
 
 def test_a_java_that_is_not_there_is_an_error_of_one_sentence(

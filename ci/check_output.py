@@ -1,0 +1,126 @@
+"""What `fencepost check` runs and prints: rows against `models.toml`, coverage, hazards."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ci.console import counted, say, show_json, show_table
+from ci.model_progress import model_progress
+from ci.outcomes import of_models
+from conformance.verdict import Verdict, exit_code
+
+if TYPE_CHECKING:
+    from spec.tlc.compare import ModelResult
+    from spec.tlc.models import Model
+    from spec.tlc.runner import Options
+
+COLUMNS = ("name", "verdict", "states", "seconds", "ok")
+
+
+def check_rows(
+    models: "Sequence[Model]",
+    options: "Options",
+    *,
+    workers: int,
+    as_json: bool,
+    out: Path | None,
+    tell: bool,
+) -> int:
+    """Check rows and print table or JSON; `tell` prints the counterexample too."""
+    from spec.tlc.runner import check_models
+    from spec.tlc.saved import as_document, save
+
+    with model_progress(models) as advance:
+        results = check_models(models, workers=workers, on_progress=advance, options=options)
+    outcome = of_models(models, results)
+    pairs = list(zip(models, results, strict=True))
+    if out is not None:
+        for model, result in pairs:
+            save(out, model, result)
+    if as_json:
+        behaviours = {m.name: as_document(m, r) for m, r in pairs if r.counterexample}
+        show_json({"verdict": outcome.verdict, **outcome.detail, "counterexamples": behaviours})
+        return exit_code([outcome.verdict])
+    show_table("models", COLUMNS, [_cells(row) for row in outcome.detail["models"]])
+    for _, result in pairs:
+        if tell and result.counterexample is not None:
+            say(f"\nhow {result.violated} is violated:\n{result.counterexample.as_table()}")
+        if not result.agrees:
+            say(_complaint(result))
+    say(f"{outcome.verdict}: {outcome.summary}")
+    return exit_code([outcome.verdict])
+
+
+def _cells(row: dict[str, Any]) -> list[object]:
+    verdict = f"{row['verdict']} {row['violated'] or ''}".rstrip()
+    seconds = "cached" if row["cached"] else row["seconds"]
+    return [row["name"], verdict, f"{row['distinct']:,}", seconds, "yes" if row["agrees"] else "NO"]
+
+
+def _complaint(result: "ModelResult") -> str:
+    name = f"model {result.model}"
+    return result.why if result.why.startswith(name) else f"{name}: {result.why}"
+
+
+def check_coverage(
+    models: "Sequence[Model]", options: "Options", *, workers: int, as_json: bool
+) -> int:
+    """Every action of a module must be taken in some row that holds."""
+    from spec.tlc.coverage import measure
+
+    with model_progress([m for m in models if m.expected == "holds"]) as advance:
+        coverage = measure(models, options=options, workers=workers, on_progress=advance)
+    dead, undecided = coverage.dead(), coverage.undecided
+    verdict = Verdict.FAIL if dead else Verdict.INCONCLUSIVE if undecided else Verdict.PASS
+    rows = [
+        {"module": module, "action": action, "rows": sorted(names)}
+        for (module, action), names in sorted(coverage.rows.items())
+    ]
+    if as_json:
+        show_json({"verdict": verdict, "actions": rows, "undecided": dict(undecided)})
+        return exit_code([verdict])
+    cells = [[row["module"], row["action"], len(row["rows"])] for row in rows]
+    show_table("actions", ("module", "action", "rows"), cells)
+    for module, action in dead:
+        say(f"{module}: action {action} is taken in no row that holds")
+    for name, why in undecided.items():
+        say(f"model {name}: {why}")
+    say(f"{verdict}: {counted(len(rows), 'action')}, {len(dead)} never taken")
+    return exit_code([verdict])
+
+
+def check_without_repairs(
+    models: "Sequence[Model]",
+    ids: Sequence[str],
+    options: "Options",
+    *,
+    workers: int,
+    as_json: bool,
+) -> int:
+    """With each hazard's switch added, exactly its rows must fail."""
+    from ci.failures import as_usage
+    from spec.hazards import HazardError, load_hazards, select_hazards
+    from spec.tlc.repairs import trials, undo
+
+    with as_usage(HazardError):
+        hazards = select_hazards(load_hazards(), ids)
+    tried = trials(hazards, models)
+    with model_progress([trial.model for trial in tried]) as advance:
+        outcomes = undo(tried, options=options, workers=workers, on_progress=advance)
+    wrong = [outcome for outcome in outcomes if not outcome.is_as_expected]
+    undecided = any(outcome.is_undecided for outcome in wrong)
+    verdict = Verdict.PASS if not wrong else Verdict.INCONCLUSIVE if undecided else Verdict.FAIL
+    if not outcomes:
+        verdict = Verdict.VACUOUS
+    if as_json:
+        show_json({"verdict": verdict, "trials": [outcome.as_data() for outcome in outcomes]})
+        return exit_code([verdict])
+    cells = [
+        [o.hazard, o.row, "red" if o.should_fail else "green", o.found, o.word] for o in outcomes
+    ]
+    show_table("hazards", ("hazard", "row", "expected", "found", "ok"), cells)
+    for outcome in wrong:
+        say(f"hazard {outcome.hazard}: row {outcome.row} {outcome.why}")
+    told = counted(len({outcome.hazard for outcome in outcomes}), "hazard")
+    say(f"{verdict}: {told}, {counted(len(outcomes), 'trial')}, {len(wrong)} not as expected")
+    return exit_code([verdict])

@@ -1,0 +1,54 @@
+"""Which actions the models that hold take: an action that none takes is modelled in vain."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from spec.tlc.models import Model, Verdict
+from spec.tlc.output import Finding
+from spec.tlc.runner import OnProgress, Options, findings
+
+COVERAGE = ("-coverage", "60")
+"""Counted always; printed at the end, and every 60 minutes before."""
+
+Action = tuple[str, str]
+"""Module and name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """Per action the rows in which it is taken, and the rows that told nothing."""
+
+    rows: Mapping[Action, frozenset[str]]
+    undecided: Mapping[str, str]
+    """Model -> why it has no coverage."""
+
+    def dead(self) -> list[Action]:
+        """Actions that are taken in no row, sorted."""
+        return sorted(action for action, names in self.rows.items() if not names)
+
+
+def measure(
+    models: Iterable[Model],
+    *,
+    options: Options,
+    workers: int = 2,
+    on_progress: OnProgress | None = None,
+) -> Coverage:
+    """The coverage of those of `models` that hold."""
+    holding = [model for model in models if model.expected is Verdict.HOLDS]
+    asked = replace(options, tlc_options=COVERAGE)
+    found = findings(holding, workers=workers, on_progress=on_progress, options=asked)
+    return joined(holding, found)
+
+
+def joined(models: Sequence[Model], found: Sequence[Finding]) -> Coverage:
+    """What single findings say together."""
+    rows: dict[Action, frozenset[str]] = {}
+    undecided: dict[str, str] = {}
+    for model, finding in zip(models, found, strict=True):
+        if finding.verdict is not Verdict.HOLDS:
+            undecided[model.name] = finding.error or f"ended as {finding.verdict}"
+        for action, steps in finding.taken.items():
+            names = {model.name} if steps else set()
+            rows[action] = rows.get(action, frozenset()) | names
+    return Coverage(rows=rows, undecided=undecided)

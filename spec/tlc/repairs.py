@@ -1,0 +1,144 @@
+"""Every repair undone, one at a time: exactly the rows that need it must fail."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spec.hazards import Finding as HazardFinding, Hazard
+from spec.tlc.config import ConstantValue, read_config, tla_value
+from spec.tlc.models import Model, Tier, Verdict
+from spec.tlc.modules import modules_read
+from spec.tlc.output import Finding
+from spec.tlc.runner import OnProgress, Options, findings
+
+TIERS = frozenset({Tier.QUICK, Tier.PULL_REQUEST})
+"""Whose rows are tried; the nightly ones take too long for every hazard."""
+
+MUTANTS = "mutants"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A row that holds, with the rule of the text in place of the repair."""
+
+    hazard: Hazard
+    row: str
+    model: Model
+
+    @property
+    def should_fail(self) -> bool:
+        """Whether the hazard's list of red rows has it."""
+        return self.row in self.hazard.turns_red
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """How a trial ended."""
+
+    hazard: str
+    row: str
+    should_fail: bool
+    found: str
+    """A property, or how the search ended."""
+    verdict: Verdict
+    error: str = ""
+
+    @property
+    def is_as_expected(self) -> bool:
+        """Whether it failed if and only if it should."""
+        wanted = Verdict.VIOLATES if self.should_fail else Verdict.HOLDS
+        return self.verdict is wanted
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the search came to no end."""
+        return self.verdict in {Verdict.NOT_EXHAUSTED, Verdict.ERROR}
+
+    @property
+    def word(self) -> str:
+        """For a table."""
+        return "yes" if self.is_as_expected else "NO"
+
+    @property
+    def why(self) -> str:
+        """What is wrong, after the name of the row."""
+        if self.is_undecided:
+            return f"decides nothing: {self.error or self.found}"
+        return (
+            f"violates {self.found}, but is not in turns_red"
+            if (self.verdict is Verdict.VIOLATES)
+            else "holds, but is in turns_red"
+        )
+
+    def as_data(self) -> dict[str, Any]:
+        """JSON-able."""
+        return {
+            "hazard": self.hazard,
+            "row": self.row,
+            "expected": "red" if self.should_fail else "green",
+            "found": self.found,
+            "as_expected": self.is_as_expected,
+        }
+
+
+def trials(hazards: Iterable[Hazard], models: Iterable[Model]) -> tuple[Trial, ...]:
+    """Each hazard that is shown with each row that holds and can express its switch."""
+    rows = [model for model in models if model.expected is Verdict.HOLDS and model.tier in TIERS]
+    return tuple(
+        Trial(hazard=hazard, row=model.name, model=tried)
+        for hazard in hazards
+        if hazard.finding is HazardFinding.SHOWN
+        for model in rows
+        if (tried := without_repair(hazard, model)) is not None
+    )
+
+
+def without_repair(hazard: Hazard, model: Model) -> Model | None:
+    """The row with the hazard's switch added; None when its module does not have the switch."""
+    if hazard.module not in {path.stem for path in modules_read(model.module_path)}:
+        return None
+    present = read_config(model.directory / model.config).constants
+    if not set(hazard.switch) <= set(present):
+        return None
+    added = {name: _added(name, value, model) for name, value in hazard.switch.items()}
+    if all(f"= {tla_value(value)}" == _present(name, model) for name, value in added.items()):
+        return None
+    name = f"{model.name} without the repair of {hazard.id}"
+    return replace(model, name=name, constants={**model.constants, **added})
+
+
+def _added(name: str, value: ConstantValue, model: Model) -> ConstantValue:
+    before = model.constants.get(MUTANTS, [])
+    if name != MUTANTS or not isinstance(before, list):
+        return value
+    return [*before, *([str(value)] if value not in before else [])]
+
+
+def _present(name: str, model: Model) -> str:
+    if name in model.constants:
+        return f"= {tla_value(model.constants[name])}"
+    return read_config(model.directory / model.config).constants[name]
+
+
+def undo(
+    tried: Sequence[Trial],
+    *,
+    options: Options,
+    workers: int = 2,
+    on_progress: OnProgress | None = None,
+) -> tuple[Undone, ...]:
+    """Run the trials, in their order."""
+    models = [trial.model for trial in tried]
+    found = findings(models, workers=workers, on_progress=on_progress, options=options)
+    return tuple(_undone(trial, finding) for trial, finding in zip(tried, found, strict=True))
+
+
+def _undone(trial: Trial, finding: Finding) -> Undone:
+    return Undone(
+        hazard=trial.hazard.id,
+        row=trial.row,
+        should_fail=trial.should_fail,
+        found=finding.violated or str(finding.verdict),
+        verdict=finding.verdict,
+        error=finding.error,
+    )
