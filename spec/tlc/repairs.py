@@ -7,7 +7,6 @@ from typing import Any
 from spec.hazards import Finding as HazardFinding, Hazard
 from spec.tlc.config import ConstantValue, read_config, tla_value
 from spec.tlc.models import Model, Tier, Verdict
-from spec.tlc.modules import modules_read
 from spec.tlc.output import Finding
 from spec.tlc.runner import OnProgress, Options, findings
 
@@ -81,22 +80,28 @@ class Undone:
         }
 
 
-def trials(hazards: Iterable[Hazard], models: Iterable[Model]) -> tuple[Trial, ...]:
-    """Each hazard that is shown with each row that holds and can express its switch."""
-    rows = [model for model in models if model.expected is Verdict.HOLDS and model.tier in TIERS]
+def trials(
+    hazards: Iterable[Hazard], models: Iterable[Model], tiers: frozenset[Tier] = TIERS
+) -> tuple[Trial, ...]:
+    """Each hazard that is shown with each row that holds and can express its switch.
+
+    Those are the rows of the root modules in which the hazard is shown.
+    """
+    known = tuple(models)
+    roots = {model.name: model.module for model in known}
+    rows = [model for model in known if model.expected is Verdict.HOLDS and model.tier in tiers]
     return tuple(
         Trial(hazard=hazard, row=model.name, model=tried)
         for hazard in hazards
         if hazard.finding is HazardFinding.SHOWN
         for model in rows
+        if model.module in {roots.get(name) for name in (*hazard.rows, *hazard.turns_red)}
         if (tried := without_repair(hazard, model)) is not None
     )
 
 
 def without_repair(hazard: Hazard, model: Model) -> Model | None:
-    """The row with the hazard's switch added; None when its module does not have the switch."""
-    if hazard.module not in {path.stem for path in modules_read(model.module_path)}:
-        return None
+    """The row with the hazard's switch added; None where it is on already, or no constant."""
     present = read_config(model.directory / model.config).constants
     if not set(hazard.switch) <= set(present):
         return None

@@ -1,0 +1,80 @@
+"""The list of hazards: what it says of itself, and that models.toml says the same."""
+
+from pathlib import Path
+
+import pytest
+
+from spec.hazards import HazardError, broken_links, load_hazards, select_hazards
+from spec.tlc.models import load_models
+
+HAZARD = """
+[[hazard]]
+id = "H99"
+title = "A title"
+source = "V3 C"
+module = "Replication"
+switch = { mutants = "no_step_down" }
+finding = "shown"
+text = "Says nothing."
+repair = "ISR-004: step down."
+story = ["One.", "Two.", "Three."]
+rows = ["no_step_down"]
+turns_red = ["isr_changes"]
+"""
+
+
+def load(tmp_path: Path, text: str) -> list[str]:
+    path = tmp_path / "hazards.toml"
+    path.write_text(text)
+    return list(broken_links(load_hazards(path), load_models()))
+
+
+def test_hazards_and_rows_fit() -> None:
+    assert list(broken_links(load_hazards(), load_models())) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ("isr_changes", "gone", "H99 names row gone, which models.toml does not have"),
+        ("isr_changes", "expand_laggards", "H99 needs that row expand_laggards holds, but it"),
+        ('["no_step', '["isr_changes", "no_step', "H99 needs that row isr_changes violates, but"),
+        (
+            '["no_step_down"]',
+            '["commit_with_old_isr"]',
+            "row commit_with_old_isr shows H99 without",
+        ),
+        ('= "no_step', '= "other', "row no_step_down shows H99 without its switch"),
+    ],
+)
+def test_a_link_that_does_not_fit_is_told(
+    tmp_path: Path, before: str, after: str, sentence: str
+) -> None:
+    told = load(tmp_path, HAZARD.replace(before, after))
+
+    assert any(one.startswith(sentence) for one in told)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ('turns_red = ["isr_changes"]', "", "H99 is shown, so turns_red must name rows"),
+        ('"shown"', '"refuted"', "H99 is refuted, so turns_red must be empty"),
+        ('"Two.", "Three."', "", "the story of H99 has 1 steps"),
+        ('id = "H99"', "id = 99", r"hazards\.toml: Expected"),
+    ],
+)
+def test_a_hazard_that_is_not_as_described_is_refused(
+    tmp_path: Path, before: str, after: str, sentence: str
+) -> None:
+    with pytest.raises(HazardError, match=sentence):
+        load(tmp_path, HAZARD.replace(before, after))
+
+
+def test_hazards_are_selected_by_id() -> None:
+    hazards = load_hazards()
+
+    assert select_hazards(hazards, []) == hazards
+    assert [hazard.id for hazard in select_hazards(hazards, [hazards[-1].id])] == [hazards[-1].id]
+    with pytest.raises(HazardError, match="unknown hazard H0x; known are "):
+        select_hazards(hazards, ["H0x"])

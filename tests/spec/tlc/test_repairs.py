@@ -1,0 +1,99 @@
+"""A repair that is undone turns exactly its rows red."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from spec.hazards import Finding, Hazard, load_hazards
+from spec.tlc.models import Model, Tier, Verdict, load_models, select
+from spec.tlc.repairs import Trial, trials, undo, without_repair
+from spec.tlc.runner import Options
+from tests.spec.tlc.counter_model import CONFIG, write_counter
+
+SAMPLE = 3
+HAZARD = Hazard(
+    id="H99",
+    title="A counter that runs away",
+    source="a test",
+    module="Counter",
+    switch={"mutants": "run_away"},
+    finding=Finding.SHOWN,
+    text="",
+    repair="",
+    story=["", "", ""],
+    rows=["runs_away"],
+    turns_red=["low"],
+)
+
+
+@pytest.fixture
+def low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
+    """Holds with two states; has a switch and a bound."""
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    model = write_counter(tmp_path / "modules")
+    text = model.module_path.read_text()
+    text = text.replace("CONSTANT N", "CONSTANTS N, mutants")
+    text = text.replace("Low == x < 2", 'Low == x < 2\nSwitched == "run_away" \\in mutants')
+    text = text.replace("Next == x' =", 'Next == x\' = IF "run_away" \\in mutants THEN 5 ELSE')
+    model.module_path.write_text(text)
+    config = CONFIG.replace("N = 3", "N = 2\n    mutants = {}") + "INVARIANT Low\n"
+    (model.directory / "Counter.cfg").write_text(config)
+    return replace(model, name="low")
+
+
+def with_rows(low: Model) -> tuple[Model, ...]:
+    shows = replace(low, name="runs_away", expected=Verdict.VIOLATES, invariant="Low")
+    return low, replace(low, name="high"), replace(low, name="late", tier=Tier.NIGHTLY), shows
+
+
+def test_only_rows_that_hold_are_tried(low: Model) -> None:
+    tried = trials([HAZARD], with_rows(low))
+
+    assert [(trial.row, trial.should_fail) for trial in tried] == [("low", True), ("high", False)]
+    assert {trial.model.constants["mutants"][0] for trial in tried} == {"run_away"}  # type: ignore[index]
+    assert trials([msgspec.structs.replace(HAZARD, finding=Finding.REFUTED)], with_rows(low)) == ()
+
+
+def test_a_switch_that_is_no_constant_or_is_on_is_not_tried(low: Model) -> None:
+    other = msgspec.structs.replace(HAZARD, switch={"no_such": True})
+    on = replace(low, constants={"mutants": ["run_away"]})
+
+    assert without_repair(other, low) is None
+    assert without_repair(HAZARD, on) is None
+
+
+@pytest.mark.tlc
+def test_a_row_that_fails_unexpectedly_or_does_not_fail_is_told(low: Model) -> None:
+    harmless = msgspec.structs.replace(HAZARD, id="H98", switch={"mutants": "no_such_rule"})
+
+    outcomes = undo(trials([HAZARD, harmless], with_rows(low)), options=Options())
+
+    told = {(one.hazard, one.row): one.why for one in outcomes if not one.is_as_expected}
+    assert told == {
+        ("H99", "high"): "violates Low, but is not in turns_red",
+        ("H98", "low"): "holds, but is in turns_red",
+    }
+
+
+@pytest.mark.tlc
+def test_a_sample_of_repairs_undone_turns_exactly_its_rows_red() -> None:
+    models = select(load_models(), tier="quick")
+    tried = trials(load_hazards(), models, frozenset({Tier.QUICK}))
+    sample = smallest(tried)
+
+    outcomes = undo(sample, options=Options())
+
+    assert len({one.hazard for one in outcomes}) == SAMPLE
+    assert any(one.should_fail for one in outcomes)
+    assert [f"{one.hazard} {one.row} {one.why}" for one in outcomes if not one.is_as_expected] == []
+
+
+def smallest(tried: tuple[Trial, ...]) -> list[Trial]:
+    """All trials of the hazards that take the fewest states."""
+    cost: dict[str, int] = {}
+    for trial in tried:
+        cost[trial.hazard.id] = cost.get(trial.hazard.id, 0) + trial.model.distinct_states
+    chosen = sorted(cost, key=lambda name: (cost[name], name))[:SAMPLE]
+    return [trial for trial in tried if trial.hazard.id in chosen]
