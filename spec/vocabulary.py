@@ -78,6 +78,19 @@ class ModelledAction(StrEnum):
     """
 
     # TopicLifecycle, Partitions, Reassignment
+    DELETE_TOPIC = "DeleteTopic"
+    DETECT_TOPIC_CHANGE = "DetectTopicChange"
+    SEND_STOP_REPLICA = "SendStopReplica"
+    STOP_REPLICA = "StopReplica"
+    SEND_INIT = "SendInit"
+    OBEY_INIT = "ObeyInit"
+    REQUEST_PARTITIONS = "RequestPartitions"
+    ADD_PARTITIONS = "AddPartitions"
+    REMOVE_PARTITIONS = "RemovePartitions"
+    START_REASSIGNMENT = "StartReassignment"
+    CANCEL_REASSIGNMENT = "CancelReassignment"
+    ADVANCE_REASSIGNMENT = "AdvanceReassignment"
+    COMPLETE_REASSIGNMENT = "CompleteReassignment"
 
     # Startup, Fencing
 
@@ -103,6 +116,7 @@ class EnvironmentAction(StrEnum):
     """What the world does to nodes: actions of the specs that no function of the core performs."""
 
     CRASH_BROKER = "CrashBroker"
+    CRASH_CONTROLLER = "CrashController"
     RESTART_BROKER = "RestartBroker"
     EXPIRE_SESSION = "ExpireSession"
     LOSE_MESSAGE = "LoseMessage"

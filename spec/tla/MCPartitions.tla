@@ -1,0 +1,14 @@
+---------------------------- MODULE MCPartitions ----------------------------
+(* Bounds for TLC, as numbers that a cfg can set. *)
+EXTENDS Partitions
+
+CONSTANTS MaxRequests, MaxRecords, MaxIsrChanges, MaxCrashes,
+    MaxControllerCrashes, MaxControllerExpiries
+
+ASSUME mutants \subseteq PartitionsMutants
+
+Bounds ==
+    [requests |-> MaxRequests, records |-> MaxRecords, isr_changes |-> MaxIsrChanges,
+     crashes |-> MaxCrashes, controller_crashes |-> MaxControllerCrashes,
+     controller_expiries |-> MaxControllerExpiries]
+=============================================================================

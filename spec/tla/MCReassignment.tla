@@ -1,0 +1,14 @@
+--------------------------- MODULE MCReassignment ---------------------------
+(* Bounds for TLC, as numbers that a cfg can set. *)
+EXTENDS Reassignment
+
+CONSTANTS MaxRequests, MaxCancellations, MaxAdditions, MaxCrashes,
+    MaxControllerCrashes, MaxControllerExpiries
+
+ASSUME mutants \subseteq ReassignmentMutants
+
+Bounds ==
+    [requests |-> MaxRequests, cancellations |-> MaxCancellations, additions |-> MaxAdditions,
+     crashes |-> MaxCrashes, controller_crashes |-> MaxControllerCrashes,
+     controller_expiries |-> MaxControllerExpiries]
+=============================================================================

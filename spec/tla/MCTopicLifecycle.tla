@@ -1,0 +1,14 @@
+-------------------------- MODULE MCTopicLifecycle --------------------------
+(* Bounds for TLC, as numbers that a cfg can set. *)
+EXTENDS TopicLifecycle
+
+CONSTANTS MaxTopics, MaxRecords, MaxReassignments, MaxIsrChanges,
+    MaxCrashes, MaxControllerCrashes, MaxControllerExpiries
+
+ASSUME mutants \subseteq TopicLifecycleMutants
+
+Bounds ==
+    [topics |-> MaxTopics, records |-> MaxRecords, reassignments |-> MaxReassignments,
+     isr_changes |-> MaxIsrChanges, crashes |-> MaxCrashes,
+     controller_crashes |-> MaxControllerCrashes, controller_expiries |-> MaxControllerExpiries]
+=============================================================================

@@ -1,0 +1,424 @@
+----------------------------- MODULE Partitions -----------------------------
+(* One partition that is added to a topic and removed from it: the requests  *)
+(* below /admin, the topic znode that lists the partitions, the state, and a *)
+(* controller that may die between any two of its writes.                    *)
+(*                                                                           *)
+(* The topic znode says first what is to be, the request goes last, and what *)
+(* lies between follows from the two. `removing` is the removed incarnation  *)
+(* that is still to be stopped. The czxid of the state is the incarnation of *)
+(* the partition; any number that grows will do, here the topic's version.   *)
+(*                                                                           *)
+(* Left out: elections, /controller itself, epochs at brokers, other topics. *)
+(* A log either holds the one record of an incarnation or not.               *)
+EXTENDS Znodes, FiniteSets, TLC
+
+CONSTANTS
+    Brokers,        \* positive numbers; all of them are assigned replicas
+    Controllers,    \* positive numbers; with one of them there is no zombie
+    Limits,         \* how often each bounded thing may happen
+    mutants         \* rules that are broken on purpose; {} is the protocol
+
+VARIABLES
+    znodes,         \* the tree
+    controllers,    \* per controller its epoch and what it is about to do
+    replicas,       \* per broker its directory and what it believes
+    messages,       \* commands in flight, as late as they like
+    committed,      \* incarnations whose record is committed
+    is_wanted,      \* history: what the administrator asked for last
+    budget,         \* what is left of Limits
+    breaches        \* history: acts that no rule allows
+
+vars == <<znodes, controllers, replicas, messages, committed, is_wanted, budget, breaches>>
+
+PartitionsMutants == {"trigger_deleted_before_assignment", "stop_before_unassign", "replay_trigger"}
+
+Has(mutant) == mutant \in mutants
+
+NoBroker == -1
+NoVersion == -1
+NoIncarnation == 0
+Standing == 0
+
+ControllerEpochPath == "/controller_epoch"
+TopicPath == "/brokers/topics/t"
+StatePath == "/brokers/topics/t/1/leaderAndISR"
+AddPath == "/admin/partitions_add/t/1"
+RemovePath == "/admin/partitions_remove/t/1"
+Paths == {ControllerEpochPath, TopicPath, StatePath, AddPath, RemovePath}
+
+Topic == znodes[TopicPath].data
+TopicVersion == znodes[TopicPath].version
+Apply(ops) == Multi(znodes, ops, TopicVersion + 1)
+
+HasState == Exists(znodes, StatePath)
+State == znodes[StatePath].data
+Incarnation == znodes[StatePath].czxid
+CurrentControllerEpoch == znodes[ControllerEpochPath].version
+IsActive(c) == controllers[c].controller_epoch # Standing
+IsDeposed(c) == controllers[c].controller_epoch < CurrentControllerEpoch
+IsFree(c) == IsActive(c) /\ ~IsDeposed(c) /\ controllers[c].decision = <<>>
+IsLeading(b) == replicas[b].is_up /\ replicas[b].leader = b
+
+Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
+
+Breach(invariant, actor, is_breached) ==
+    breaches' = breaches
+        \cup (IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {})
+
+(* `is_initialised`, `is_stop_sent`: done by this controller for the present *)
+(* request; `is_unwritten`: the request is gone, the topic not yet written.  *)
+StandingController ==
+    [controller_epoch |-> Standing, decision |-> <<>>, is_initialised |-> FALSE,
+     is_stop_sent |-> FALSE, is_unwritten |-> FALSE]
+
+(* `oldest` is the oldest incarnation that the broker does not know to be    *)
+(* gone; `record` says whether the directory holds the record.               *)
+NoReplica ==
+    [is_up |-> TRUE, leader |-> NoBroker, incarnation |-> NoIncarnation, record |-> FALSE,
+     isr |-> {}, znode_version |-> NoVersion, oldest |-> 1]
+
+FirstController == CHOOSE c \in Controllers : \A other \in Controllers : c <= other
+
+Znode(data, version) ==
+    [data |-> data, version |-> version, ephemeral_owner |-> NoSession, czxid |-> 0]
+
+Init ==
+    /\ znodes = [path \in Paths |->
+        CASE path = ControllerEpochPath -> Znode(<<>>, 1)
+          [] path = TopicPath -> Znode([is_assigned |-> FALSE, removing |-> NoIncarnation], 0)
+          [] OTHER -> Absent]
+    /\ controllers = [c \in Controllers |->
+                        [StandingController EXCEPT
+                            !.controller_epoch = IF c = FirstController THEN 1 ELSE Standing]]
+    /\ replicas = [b \in Brokers |-> NoReplica]
+    /\ messages = {}
+    /\ committed = {}
+    /\ is_wanted = FALSE
+    /\ budget = Limits
+    /\ breaches = {}
+
+-----------------------------------------------------------------------------
+(* Administrators *)
+
+(* A request to add the partition, or to remove it; one at a time.           *)
+RequestPartitions ==
+    /\ ~Exists(znodes, AddPath)
+    /\ ~Exists(znodes, RemovePath)
+    /\ Spend("requests")
+    /\ LET path == IF is_wanted THEN RemovePath ELSE AddPath
+       IN znodes' = Apply(<<CreateOp(path, <<>>, NoSession)>>).tree
+    /\ is_wanted' = ~is_wanted
+    /\ UNCHANGED <<controllers, replicas, messages, committed, breaches>>
+
+-----------------------------------------------------------------------------
+(* Controllers *)
+
+(* The next epoch, in one multi with /controller, which is left out. A live  *)
+(* controller is deposed only as a fault, and goes on with what it was about *)
+(* to write. The new one remembers nothing.                                  *)
+ElectController(c) ==
+    /\ ~IsActive(c)
+    /\ IF \E other \in Controllers : IsActive(other) /\ ~IsDeposed(other)
+       THEN Spend("controller_expiries") ELSE UNCHANGED budget
+    /\ znodes' = [znodes EXCEPT ![ControllerEpochPath].version = @ + 1]
+    /\ controllers' = [controllers EXCEPT ![c].controller_epoch = CurrentControllerEpoch + 1]
+    /\ UNCHANGED <<replicas, messages, committed, is_wanted, breaches>>
+
+(* The process dies with all it remembers, between any two of its steps.     *)
+CrashController(c) ==
+    /\ IsActive(c)
+    /\ Spend("controller_crashes")
+    /\ controllers' = [controllers EXCEPT ![c] = StandingController]
+    /\ UNCHANGED <<znodes, replicas, messages, committed, is_wanted, breaches>>
+
+(* A deposed controller notices at last and forgets everything (CTL-008).    *)
+ResignController(c) ==
+    /\ IsActive(c)
+    /\ IsDeposed(c)
+    /\ controllers' = [controllers EXCEPT ![c] = StandingController]
+    /\ UNCHANGED <<znodes, replicas, messages, committed, is_wanted, budget, breaches>>
+
+Decide(c, controller, ops) ==
+    /\ controllers' = [controllers EXCEPT ![c] = [controller EXCEPT !.decision = ops]]
+    /\ UNCHANGED <<znodes, replicas, messages, committed, is_wanted, budget, breaches>>
+
+WithTopic(is_assigned, removing) ==
+    SetDataOp(TopicPath, [is_assigned |-> is_assigned, removing |-> removing], TopicVersion)
+
+(* The first leader and ISR of a partition that is assigned and has none     *)
+(* (CTL-011): a create. V3 initialises whatever a request names, before the  *)
+(* topic names it, and again when a new controller finds the request.        *)
+InitLeader(c) ==
+    LET is_due == IF Has("trigger_deleted_before_assignment") THEN Exists(znodes, AddPath)
+                  ELSE Topic.is_assigned
+        is_again == /\ Has("replay_trigger")
+                    /\ Exists(znodes, AddPath)
+                    /\ ~controllers[c].is_initialised
+    IN /\ IsFree(c)
+       /\ is_due /\ (~HasState \/ is_again)
+       /\ \E leader \in Brokers :
+            LET state == [leader |-> leader, isr |-> Brokers]
+            IN Decide(c, [controllers[c] EXCEPT !.is_initialised = Has("replay_trigger")],
+                      <<IF HasState THEN SetDataOp(StatePath, state, AnyVersion)
+                        ELSE CreateOp(StatePath, state, NoSession)>>)
+
+(* The next step of an addition: the topic names the partition; it gets a    *)
+(* leader (InitLeader); the request goes. V3 deletes the request before the  *)
+(* topic names the partition.                                                *)
+AddPartitions(c) ==
+    /\ IsFree(c)
+    /\ IF Has("trigger_deleted_before_assignment")
+       THEN \/ /\ Exists(znodes, AddPath) /\ HasState
+               /\ Decide(c, [controllers[c] EXCEPT !.is_unwritten = TRUE],
+                         <<DeleteOp(AddPath, AnyVersion)>>)
+            \/ /\ ~Exists(znodes, AddPath) /\ controllers[c].is_unwritten
+               /\ Decide(c, [controllers[c] EXCEPT !.is_unwritten = FALSE],
+                         <<WithTopic(TRUE, Topic.removing)>>)
+       ELSE /\ Exists(znodes, AddPath)
+            /\ Topic.is_assigned => HasState
+            /\ Has("replay_trigger") /\ Topic.is_assigned => controllers[c].is_initialised
+            /\ Decide(c, controllers[c],
+                      <<IF Topic.is_assigned THEN DeleteOp(AddPath, AnyVersion)
+                        ELSE WithTopic(TRUE, Topic.removing)>>)
+
+Unassign == <<WithTopic(FALSE, IF Has("stop_before_unassign") THEN NoIncarnation ELSE Incarnation)>>
+            \o IF HasState THEN <<DeleteOp(StatePath, AnyVersion)>> ELSE <<>>
+
+(* The next step of a removal: topic and state change in one multi; the stop *)
+(* is sent; the request goes. V3 sends the stop first, deletes the request   *)
+(* and changes the topic last.                                               *)
+RemovePartitions(c) ==
+    /\ IsFree(c)
+    /\ IF Has("stop_before_unassign")
+       THEN \/ /\ Exists(znodes, RemovePath) /\ controllers[c].is_stop_sent
+               /\ Decide(c, [controllers[c] EXCEPT !.is_stop_sent = FALSE, !.is_unwritten = TRUE],
+                         <<DeleteOp(RemovePath, AnyVersion)>>)
+            \/ /\ ~Exists(znodes, RemovePath) /\ controllers[c].is_unwritten
+               /\ Decide(c, [controllers[c] EXCEPT !.is_unwritten = FALSE], Unassign)
+       ELSE /\ Exists(znodes, RemovePath)
+            /\ Topic.is_assigned \/ Topic.removing = NoIncarnation \/ controllers[c].is_stop_sent
+            /\ Decide(c, [controllers[c] EXCEPT !.is_stop_sent = FALSE],
+                      IF Topic.is_assigned THEN Unassign
+                      ELSE <<WithTopic(FALSE, NoIncarnation), DeleteOp(RemovePath, AnyVersion)>>)
+
+(* One multi behind a check of the controller epoch. Refused, it is dropped: *)
+(* the next look at ZooKeeper decides again.                                 *)
+PublishDecision(c) ==
+    /\ controllers[c].decision # <<>>
+    /\ znodes' = Apply(<<CheckOp(ControllerEpochPath, controllers[c].controller_epoch)>>
+                            \o controllers[c].decision).tree
+    /\ controllers' = [controllers EXCEPT ![c].decision = <<>>]
+    /\ UNCHANGED <<replicas, messages, committed, is_wanted, budget, breaches>>
+
+(* The present state to all who do not have it yet, for as long as it takes. *)
+SendLeaderAndIsr(c) ==
+    LET news == {[type |-> "leader_and_isr", to |-> b, incarnation |-> Incarnation,
+                  leader |-> State.leader, isr |-> State.isr,
+                  znode_version |-> znodes[StatePath].version] :
+                    b \in {b \in Brokers :
+                            \/ replicas[b].incarnation # Incarnation
+                            \/ replicas[b].znode_version < znodes[StatePath].version}}
+    IN /\ IsActive(c)
+       /\ ~IsDeposed(c)
+       /\ HasState
+       /\ ~(news \subseteq messages)
+       /\ messages' = messages \cup news
+       /\ UNCHANGED <<znodes, controllers, replicas, committed, is_wanted, budget, breaches>>
+
+Stopped == IF Has("stop_before_unassign") THEN Incarnation ELSE Topic.removing
+
+(* To every broker, about the incarnation that is gone, or in V3 about to go.*)
+SendStopReplica(c) ==
+    /\ IsFree(c)
+    /\ Exists(znodes, RemovePath)
+    /\ ~controllers[c].is_stop_sent
+    /\ Stopped # NoIncarnation
+    /\ messages' = messages \cup
+            {[type |-> "stop_replica", to |-> b, incarnation |-> Stopped] : b \in Brokers}
+    /\ controllers' = [controllers EXCEPT ![c].is_stop_sent = TRUE]
+    /\ UNCHANGED <<znodes, replicas, committed, is_wanted, budget, breaches>>
+
+-----------------------------------------------------------------------------
+(* Brokers *)
+
+IsObeyed(b, m) ==
+    /\ m.to = b
+    /\ replicas[b].is_up
+    /\ m.type = "leader_and_isr"
+    /\ m.incarnation >= replicas[b].oldest
+    /\ \/ m.incarnation > replicas[b].incarnation
+       \/ m.incarnation = replicas[b].incarnation /\ m.znode_version > replicas[b].znode_version
+
+Obey(b, m, isr) ==
+    LET has_record == replicas[b].incarnation = m.incarnation /\ replicas[b].record
+    IN /\ messages' = messages \ {m}
+       /\ replicas' = [replicas EXCEPT
+                        ![b] = [is_up |-> TRUE, leader |-> m.leader, incarnation |-> m.incarnation,
+                                record |-> has_record, isr |-> isr,
+                                znode_version |-> m.znode_version, oldest |-> m.incarnation]]
+       /\ UNCHANGED <<znodes, controllers, committed, is_wanted, budget, breaches>>
+
+(* The replica leads this incarnation, with ISR and version of the command.  *)
+BecomeLeader(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader = b /\ Obey(b, m, m.isr)
+
+(* The replica follows, and starts with an empty directory if it has none.   *)
+BecomeFollower(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader # b /\ Obey(b, m, {})
+
+IsPresent(incarnation) == incarnation # NoIncarnation /\ HasState /\ incarnation = Incarnation
+
+(* The broker deletes the directory of that incarnation and of older ones.   *)
+StopReplica(b) ==
+    \E m \in messages :
+        LET oldest == IF m.incarnation >= replicas[b].oldest THEN m.incarnation + 1
+                      ELSE replicas[b].oldest
+            is_gone == replicas[b].incarnation <= m.incarnation
+        IN /\ m.to = b
+           /\ m.type = "stop_replica"
+           /\ replicas[b].is_up
+           /\ messages' = messages \ {m}
+           /\ replicas' = [replicas EXCEPT
+                            ![b] = [(IF is_gone THEN NoReplica ELSE @) EXCEPT !.oldest = oldest]]
+           /\ Breach("DeleteOnlyIfUnassigned", b, is_gone /\ IsPresent(replicas[b].incarnation))
+           /\ UNCHANGED <<znodes, controllers, committed, is_wanted, budget>>
+
+(* The leader drops a member from the ISR; a refused write changes nothing.  *)
+ShrinkIsr(b, f) ==
+    LET isr == replicas[b].isr \ {f}
+        written == Apply(<<SetDataOp(StatePath, [leader |-> b, isr |-> isr],
+                                     replicas[b].znode_version)>>)
+    IN /\ IsLeading(b)
+       /\ f \in replicas[b].isr \ {b}
+       /\ IsPresent(replicas[b].incarnation)
+       /\ written.ok
+       /\ Spend("isr_changes")
+       /\ znodes' = written.tree
+       /\ replicas' = [replicas EXCEPT ![b].isr = isr, ![b].znode_version = @ + 1]
+       /\ UNCHANGED <<controllers, messages, committed, is_wanted, breaches>>
+
+(* A client's record, the only one of this incarnation.                      *)
+LeaderAppend(b) ==
+    /\ IsLeading(b)
+    /\ ~replicas[b].record
+    /\ Spend("records")
+    /\ replicas' = [replicas EXCEPT ![b].record = TRUE]
+    /\ UNCHANGED <<znodes, controllers, messages, committed, is_wanted, breaches>>
+
+HasRecord(b, incarnation) == replicas[b].incarnation = incarnation /\ replicas[b].record
+
+(* A fetch and its answer in one step; both name the incarnation.            *)
+FollowerAppend(b) ==
+    LET leader == replicas[b].leader
+    IN /\ replicas[b].is_up
+       /\ leader \notin {b, NoBroker}
+       /\ IsLeading(leader)
+       /\ HasRecord(leader, replicas[b].incarnation)
+       /\ ~replicas[b].record
+       /\ replicas' = [replicas EXCEPT ![b].record = TRUE]
+       /\ UNCHANGED <<znodes, controllers, messages, committed, is_wanted, budget, breaches>>
+
+(* All of the ISR that the leader knows have it: the record is committed.    *)
+AdvanceHighWatermark(b) ==
+    /\ IsLeading(b)
+    /\ replicas[b].incarnation \notin committed
+    /\ \A f \in replicas[b].isr \cup {b} : HasRecord(f, replicas[b].incarnation)
+    /\ committed' = committed \cup {replicas[b].incarnation}
+    /\ UNCHANGED <<znodes, controllers, replicas, messages, is_wanted, budget, breaches>>
+
+(* The process stops. Its directory stays.                                   *)
+CrashBroker(b) ==
+    /\ replicas[b].is_up
+    /\ Spend("crashes")
+    /\ replicas' = [replicas EXCEPT ![b].is_up = FALSE, ![b].leader = NoBroker, ![b].isr = {},
+                                    ![b].znode_version = NoVersion, ![b].oldest = 1]
+    /\ UNCHANGED <<znodes, controllers, messages, committed, is_wanted, breaches>>
+
+(* The broker deletes what the topic does not name any more (V3 E.4), and    *)
+(* waits for a command that is not older than what it read.                  *)
+RestartBroker(b) ==
+    LET is_gone == ~Topic.is_assigned \/ ~IsPresent(replicas[b].incarnation)
+        oldest == IF HasState THEN Incarnation ELSE TopicVersion + 1
+    IN /\ ~replicas[b].is_up
+       /\ replicas' = [replicas EXCEPT
+                        ![b] = [(IF is_gone THEN NoReplica ELSE @) EXCEPT
+                                    !.is_up = TRUE, !.oldest = oldest]]
+       /\ Breach("DeleteOnlyIfUnassigned", b, is_gone /\ IsPresent(replicas[b].incarnation))
+       /\ UNCHANGED <<znodes, controllers, messages, committed, is_wanted, budget>>
+
+-----------------------------------------------------------------------------
+Next ==
+    \/ RequestPartitions
+    \/ \E c \in Controllers : ElectController(c)
+    \/ \E c \in Controllers : CrashController(c)
+    \/ \E c \in Controllers : ResignController(c)
+    \/ \E c \in Controllers : InitLeader(c)
+    \/ \E c \in Controllers : AddPartitions(c)
+    \/ \E c \in Controllers : RemovePartitions(c)
+    \/ \E c \in Controllers : PublishDecision(c)
+    \/ \E c \in Controllers : SendLeaderAndIsr(c)
+    \/ \E c \in Controllers : SendStopReplica(c)
+    \/ \E b \in Brokers : BecomeLeader(b)
+    \/ \E b \in Brokers : BecomeFollower(b)
+    \/ \E b \in Brokers : StopReplica(b)
+    \/ \E b, f \in Brokers : ShrinkIsr(b, f)
+    \/ \E b \in Brokers : LeaderAppend(b)
+    \/ \E b \in Brokers : FollowerAppend(b)
+    \/ \E b \in Brokers : AdvanceHighWatermark(b)
+    \/ \E b \in Brokers : CrashBroker(b)
+    \/ \E b \in Brokers : RestartBroker(b)
+
+(* What mends things goes on while it can. No such step undoes another, so   *)
+(* that one condition for all of them is enough.                             *)
+Heal ==
+    \/ \E c \in Controllers :
+        \/ ElectController(c) /\ UNCHANGED budget
+        \/ ResignController(c)
+        \/ InitLeader(c)
+        \/ AddPartitions(c)
+        \/ RemovePartitions(c)
+        \/ PublishDecision(c)
+        \/ SendLeaderAndIsr(c)
+        \/ SendStopReplica(c)
+    \/ \E b \in Brokers :
+        \/ BecomeLeader(b)
+        \/ BecomeFollower(b)
+        \/ StopReplica(b)
+        \/ RestartBroker(b)
+
+Spec == Init /\ [][Next]_vars /\ WF_vars(Heal)
+
+-----------------------------------------------------------------------------
+IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
+
+(* No broker deletes the directory of an incarnation that exists.            *)
+\* @req CMD-008
+\* @req PART-002
+DeleteOnlyIfUnassigned == IsCleanOf("DeleteOnlyIfUnassigned")
+
+(* A partition that the topic does not name has no state: the next           *)
+(* controller would bring it back, the next broker would delete it.          *)
+\* @req PART-001
+\* @req PART-002
+NoResurrection == HasState => Topic.is_assigned
+
+(* All of the ISR hold what is committed in this incarnation.                *)
+\* @req CTL-011
+\* @req PART-001
+CommittedDurable ==
+    (HasState /\ Incarnation \in committed) => \A b \in State.isr : HasRecord(b, Incarnation)
+
+(* In the end a partition that was asked for is named, has a leader, and the *)
+(* request is gone.                                                          *)
+\* @req PART-001
+AdditionCompletes ==
+    <>[](is_wanted => Topic.is_assigned /\ HasState /\ ~Exists(znodes, AddPath))
+
+(* In the end a partition that was to go is gone from ZooKeeper and from all *)
+(* directories, and so is the request.                                       *)
+\* @req PART-002
+RemovalCompletes ==
+    <>[](~is_wanted =>
+            /\ ~Topic.is_assigned
+            /\ ~HasState
+            /\ ~Exists(znodes, RemovePath)
+            /\ \A b \in Brokers : replicas[b].incarnation = NoIncarnation)
+=============================================================================

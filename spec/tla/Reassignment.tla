@@ -1,0 +1,438 @@
+---------------------------- MODULE Reassignment ----------------------------
+(* One partition moves to other brokers: the assignment and the target in    *)
+(* ZooKeeper, the controller that walks from one to the other, the replicas  *)
+(* that come and go.                                                         *)
+(*                                                                           *)
+(* The topic znode holds `assigned` (old and new replicas as long as the     *)
+(* move lasts), `adding` (those of them that the old assignment lacks) and   *)
+(* `removing` (not assigned any more, still to be stopped). So each next     *)
+(* step follows from what ZooKeeper holds, and a controller that takes over  *)
+(* needs to remember nothing.                                                *)
+(*                                                                           *)
+(* Left out: records but one, which is committed at the start: a replica     *)
+(* holds it or not. Unclean elections, controller epochs at brokers (stale   *)
+(* commands are told by leader epoch), and /controller itself.               *)
+EXTENDS ReassignmentState
+
+-----------------------------------------------------------------------------
+(* Administrators *)
+
+(* A target is asked for, or another instead of the one under way.           *)
+StartReassignment ==
+    \E target \in Targets :
+        LET data == [replicas |-> target]
+            write == IF IsRequested THEN SetDataOp(ReassignmentPath, data, AnyVersion)
+                     ELSE CreateOp(ReassignmentPath, data, NoSession)
+        IN /\ target # requested
+           /\ Spend("requests")
+           /\ znodes' = Apply(<<write>>).tree
+           /\ requested' = target
+           /\ UNCHANGED <<controllers, replicas, messages, breaches>>
+
+(* The administrator takes the request back (REAS-004). What is assigned     *)
+(* without it stands: the old replicas before the switch, the new ones after.*)
+CancelReassignment ==
+    /\ IsRequested
+    /\ Spend("cancellations")
+    /\ znodes' = Apply(<<DeleteOp(ReassignmentPath, AnyVersion)>>).tree
+    /\ requested' = Topic.assigned \ Topic.adding
+    /\ UNCHANGED <<controllers, replicas, messages, breaches>>
+
+-----------------------------------------------------------------------------
+(* Controllers *)
+
+(* The next epoch, in one multi with /controller, which is left out. A live  *)
+(* controller is deposed only as a fault, and goes on with what it was about *)
+(* to write. The new one remembers nothing.                                  *)
+ElectController(c) ==
+    /\ ~IsActive(c)
+    /\ IF \E other \in Controllers : IsActive(other) /\ ~IsDeposed(other)
+       THEN Spend("controller_expiries") ELSE UNCHANGED budget
+    /\ znodes' = [znodes EXCEPT ![ControllerEpochPath].version = @ + 1]
+    /\ controllers' = [controllers EXCEPT
+                        ![c].controller_epoch = CurrentControllerEpoch + 1]
+    /\ UNCHANGED <<replicas, messages, requested, breaches>>
+
+(* The process dies with all it remembers, between any two of its steps.     *)
+CrashController(c) ==
+    /\ IsActive(c)
+    /\ Spend("controller_crashes")
+    /\ controllers' = [controllers EXCEPT ![c] = StandingController]
+    /\ UNCHANGED <<znodes, replicas, messages, requested, breaches>>
+
+(* A deposed controller notices at last and forgets everything (CTL-008).    *)
+ResignController(c) ==
+    /\ IsActive(c)
+    /\ IsDeposed(c)
+    /\ controllers' = [controllers EXCEPT ![c] = StandingController]
+    /\ UNCHANGED <<znodes, replicas, messages, requested, budget, breaches>>
+
+Settled == Topic.assigned \ Topic.adding
+
+(* What the controller walks to: the request as it is now, or without one    *)
+(* what was assigned before. V3's agent keeps the first request that it saw. *)
+Target(c) ==
+    IF Has("ignore_changed_target") /\ controllers[c].remembered # <<>>
+    THEN controllers[c].remembered[1]
+    ELSE IF IsRequested THEN znodes[ReassignmentPath].data.replicas ELSE Settled
+
+Bootstrapped(target) ==
+    IF Has("new_replicas_not_persisted") THEN Topic.assigned ELSE Settled \cup target
+
+WithTopic(assigned, adding) ==
+    SetDataOp(TopicPath,
+              [Topic EXCEPT !.assigned = assigned, !.adding = adding,
+                            !.removing = (@ \cup Topic.assigned) \ assigned],
+              IF Has("unconditional_assignment_write") THEN AnyVersion ELSE TopicVersion)
+
+(* A decision of the controller raises the epoch (FAIL-004); the leader stays*)
+(* if it is a member of the new ISR.                                         *)
+WithIsr(isr) ==
+    LET preferred == CHOOSE b \in isr : \A other \in isr : b <= other
+        stays == State.leader \in isr \/ Has("leader_stays_outside")
+    IN SetDataOp(StatePath,
+                 [leader |-> IF stays THEN State.leader ELSE preferred,
+                  leader_epoch |-> State.leader_epoch + 1, isr |-> isr], StateVersion)
+
+RequestCheck ==
+    IF IsRequested /\ ~Has("ignore_changed_target")
+    THEN <<CheckOp(ReassignmentPath, znodes[ReassignmentPath].version)>> ELSE <<>>
+
+Caught(target) ==
+    IF Has("wait_for_whole_isr") THEN State.isr = Topic.assigned \cup target
+    ELSE target \subseteq State.isr
+
+(* First the target is persisted beside the old replicas, and what an older  *)
+(* target had added is given up; assignment, ISR and leader change in one    *)
+(* multi, so that no replica is in the ISR and not assigned.                 *)
+BootstrapOps(target) ==
+    LET assigned == Bootstrapped(target)
+    IN RequestCheck \o <<WithTopic(assigned, target \ Settled), WithIsr(State.isr \cap assigned)>>
+
+(* The switch, when every target is in the ISR (REAS-005): ISR and leader,   *)
+(* and in the same multi the assignment. The state is written even where its *)
+(* ISR is the target already: the leader may be about to admit an old replica*)
+(* that has come back. V3 switches the ISR, has the old replicas deleted, and*)
+(* changes the assignment last.                                              *)
+SwitchOps(target) ==
+    LET is_half_done == Has("delete_before_assignment") /\ State.isr = target
+        state == IF is_half_done THEN <<>> ELSE <<WithIsr(target)>>
+        topic == <<WithTopic(target, {})>>
+    IN RequestCheck \o (IF Has("delete_before_assignment") /\ state # <<>> THEN state
+                        ELSE state \o topic)
+
+(* The next step of the move, decided on what ZooKeeper holds at this moment.*)
+AdvanceReassignment(c) ==
+    LET target == Target(c)
+        is_bootstrapped == Topic.assigned = Bootstrapped(target)
+        can_switch ==
+            /\ is_bootstrapped
+            /\ Topic.assigned # target
+            /\ Caught(target)
+            /\ Has("delete_before_assignment") =>
+                    State.isr # target \/ controllers[c].is_stop_sent
+        can_bootstrap == ~is_bootstrapped /\ State.isr \cap Bootstrapped(target) # {}
+    IN /\ IsFree(c)
+       /\ can_switch \/ can_bootstrap
+       /\ controllers' = [controllers EXCEPT
+                ![c].decision = IF can_switch THEN SwitchOps(target) ELSE BootstrapOps(target),
+                ![c].remembered = IF Has("ignore_changed_target") /\ IsRequested THEN <<target>>
+                                  ELSE @]
+       /\ UNCHANGED <<znodes, replicas, messages, requested, budget, breaches>>
+
+(* A live member of the ISR leads when the leader is down (V3 A.3.2); the    *)
+(* ISR stays, it shrinks when the leader says so.                            *)
+ElectLeader(c) ==
+    LET live == {b \in State.isr : replicas[b].is_up}
+    IN /\ IsFree(c)
+       /\ ~replicas[State.leader].is_up
+       /\ live # {}
+       /\ controllers' = [controllers EXCEPT
+                            ![c].decision = <<SetDataOp(StatePath,
+                                [leader |-> CHOOSE b \in live : \A other \in live : b <= other,
+                                 leader_epoch |-> State.leader_epoch + 1, isr |-> State.isr],
+                                StateVersion)>>]
+       /\ UNCHANGED <<znodes, replicas, messages, requested, budget, breaches>>
+
+(* Another task of the same controller changes the same znode: it has read   *)
+(* it and is about to write it with one partition more (V3 H.4). V3 locks    *)
+(* the reassignment, and not this.                                           *)
+AddPartitions(c) ==
+    /\ IsActive(c)
+    /\ ~IsDeposed(c)
+    /\ controllers[c].addition = <<>>
+    /\ Spend("additions")
+    /\ controllers' = [controllers EXCEPT
+                        ![c].addition = <<SetDataOp(TopicPath, [Topic EXCEPT !.partitions = @ + 1],
+                            IF Has("unconditional_assignment_write") THEN AnyVersion
+                            ELSE TopicVersion)>>]
+    /\ UNCHANGED <<znodes, replicas, messages, requested, breaches>>
+
+Written(c, ops) ==
+    znodes' = Apply(<<CheckOp(ControllerEpochPath, controllers[c].controller_epoch)>> \o ops).tree
+
+(* One multi behind a check of the controller epoch. Refused, it is dropped: *)
+(* the next look at ZooKeeper decides again.                                 *)
+PublishDecision(c) ==
+    /\ \/ /\ controllers[c].decision # <<>>
+          /\ Written(c, controllers[c].decision)
+          /\ controllers' = [controllers EXCEPT ![c].decision = <<>>, ![c].is_stop_sent = FALSE]
+       \/ /\ controllers[c].addition # <<>>
+          /\ Written(c, controllers[c].addition)
+          /\ controllers' = [controllers EXCEPT ![c].addition = <<>>]
+    /\ UNCHANGED <<replicas, messages, requested, budget, breaches>>
+
+Addressed ==
+    Topic.assigned \cup
+        (IF Has("new_replicas_not_persisted") /\ IsRequested
+         THEN znodes[ReassignmentPath].data.replicas ELSE {})
+
+(* The present state to all who are assigned and have not obeyed its epoch,  *)
+(* or have started since. New replicas bootstrap because of this command.    *)
+SendLeaderAndIsr(c) ==
+    LET news == {[type |-> "leader_and_isr", to |-> b, leader |-> State.leader, isr |-> State.isr,
+                  leader_epoch |-> State.leader_epoch, znode_version |-> StateVersion] :
+                    b \in {b \in Addressed \ Dead :
+                            \/ replicas[b].leader_epoch < State.leader_epoch
+                            \/ replicas[b].leader = NoBroker}}
+    IN /\ IsActive(c)
+       /\ ~IsDeposed(c)
+       /\ ~(news \subseteq messages)
+       /\ messages' = messages \cup news
+       /\ UNCHANGED <<znodes, controllers, replicas, requested, budget, breaches>>
+
+ToStop(c) ==
+    IF Has("delete_before_assignment") /\ State.isr = Target(c) THEN Topic.assigned \ State.isr
+    ELSE Topic.removing
+
+(* To those that the assignment has lost, with the leader epoch of now.      *)
+SendStopReplica(c) ==
+    /\ IsFree(c)
+    /\ ~controllers[c].is_stop_sent
+    /\ ToStop(c) # {}
+    /\ messages' = messages \cup
+            {[type |-> "stop_replica", to |-> b, leader_epoch |-> State.leader_epoch] :
+                b \in ToStop(c)}
+    /\ controllers' = [controllers EXCEPT ![c].is_stop_sent = TRUE]
+    /\ UNCHANGED <<znodes, replicas, requested, budget, breaches>>
+
+(* The request goes when all is done and the stops are sent. A broker that   *)
+(* is down deletes when it comes back. Only the request that was fulfilled   *)
+(* is deleted: a changed one has another version.                            *)
+CompleteReassignment(c) ==
+    LET clear == IF Topic.removing = {} THEN <<>> ELSE <<WithTopic(Topic.assigned, {})>>
+        cleared == [i \in DOMAIN clear |-> [clear[i] EXCEPT !.data.removing = {}]]
+        version == IF Has("ignore_changed_target") THEN AnyVersion
+                   ELSE znodes[ReassignmentPath].version
+        done == IF IsRequested THEN <<DeleteOp(ReassignmentPath, version)>> ELSE <<>>
+    IN /\ IsFree(c)
+       /\ Topic.assigned = Target(c)
+       /\ Topic.adding = {}
+       /\ Topic.removing = {} \/ controllers[c].is_stop_sent
+       /\ cleared \o done # <<>>
+       /\ controllers' = [controllers EXCEPT ![c].decision = cleared \o done,
+                                             ![c].remembered = <<>>]
+       /\ UNCHANGED <<znodes, replicas, messages, requested, budget, breaches>>
+
+-----------------------------------------------------------------------------
+(* Brokers *)
+
+IsObeyed(b, m) ==
+    /\ m.to = b
+    /\ replicas[b].is_up
+    /\ m.type = "leader_and_isr"
+    /\ \/ m.leader_epoch > replicas[b].leader_epoch
+       \/ m.leader_epoch = replicas[b].leader_epoch /\ m.znode_version > replicas[b].znode_version
+
+Obey(b, m, isr) ==
+    /\ messages' = messages \ {m}
+    /\ replicas' = [replicas EXCEPT
+                    ![b] = [is_up |-> TRUE, log |-> IF @.log = "absent" THEN "behind" ELSE @.log,
+                            leader |-> m.leader, leader_epoch |-> m.leader_epoch, isr |-> isr,
+                            znode_version |-> m.znode_version]]
+    /\ UNCHANGED <<znodes, controllers, requested, budget, breaches>>
+
+(* The replica leads, with ISR and version of the command.                   *)
+BecomeLeader(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader = b /\ Obey(b, m, m.isr)
+
+(* The replica follows; one that is new starts with an empty directory.      *)
+BecomeFollower(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader # b /\ Obey(b, m, {})
+
+(* A fetch and its answer in one step: the follower of this epoch catches up.*)
+FollowerAppend(b) ==
+    LET leader == replicas[b].leader
+    IN /\ replicas[b].is_up
+       /\ replicas[b].log = "behind"
+       /\ leader \notin {b, NoBroker}
+       /\ IsLeading(leader)
+       /\ replicas[leader].leader_epoch = replicas[b].leader_epoch
+       /\ replicas[leader].log = "complete"
+       /\ replicas' = [replicas EXCEPT ![b].log = "complete"]
+       /\ UNCHANGED <<znodes, controllers, messages, requested, budget, breaches>>
+
+(* Whom a leader may admit. It has the assignment from the command that gave *)
+(* it the version: a write with the present version knows the present        *)
+(* assignment. V3's command carries none.                                    *)
+Admitted == IF Has("leader_ignores_new_replicas") THEN FirstAssigned ELSE Addressed
+
+ChangeIsr(b, isr) ==
+    LET written == Apply(<<SetDataOp(StatePath, [State EXCEPT !.isr = isr],
+                                     replicas[b].znode_version)>>)
+    IN /\ written.ok
+       /\ znodes' = written.tree
+       /\ replicas' = [replicas EXCEPT ![b].isr = isr, ![b].znode_version = @ + 1]
+
+(* A replica that has caught up in this epoch joins the ISR. A refused write *)
+(* changes nothing here.                                                     *)
+ExpandIsr(b, f) ==
+    /\ IsLeading(b)
+    /\ f \in Admitted \ replicas[b].isr
+    /\ replicas[f].is_up
+    /\ replicas[f].leader = b
+    /\ replicas[f].leader_epoch = replicas[b].leader_epoch
+    /\ replicas[f].log = "complete"
+    /\ ChangeIsr(b, replicas[b].isr \cup {f})
+    /\ UNCHANGED <<controllers, messages, requested, budget, breaches>>
+
+(* A member that is down leaves the ISR.                                     *)
+ShrinkIsr(b, f) ==
+    /\ IsLeading(b)
+    /\ f \in replicas[b].isr \ {b}
+    /\ ~replicas[f].is_up
+    /\ ChangeIsr(b, replicas[b].isr \ {f})
+    /\ UNCHANGED <<controllers, messages, requested, budget, breaches>>
+
+(* Who belongs to the partition in any way keeps its directory at a restart. *)
+(* A new replica that has not joined the ISR may still lose it to a late     *)
+(* command from before it was asked for: it starts again from nothing.       *)
+Members == Topic.assigned \cup State.isr \cup {State.leader}
+MustKeep == Settled \cup State.isr \cup {State.leader}
+
+(* The broker deletes its directory, unless it has obeyed a later decision   *)
+(* than the one that removed it: then it has come back meanwhile (CMD-008).  *)
+(* V3's command carries no epoch.                                            *)
+StopReplica(b) ==
+    \E m \in messages :
+        /\ m.to = b
+        /\ m.type = "stop_replica"
+        /\ replicas[b].is_up
+        /\ m.leader_epoch >= replicas[b].leader_epoch \/ Has("stop_replica_without_epoch")
+        /\ messages' = messages \ {m}
+        /\ replicas' = [replicas EXCEPT
+                        ![b] = [NoReplica EXCEPT !.leader_epoch = m.leader_epoch]]
+        /\ Breach("DeleteOnlyIfUnassigned", b, b \in MustKeep)
+        /\ UNCHANGED <<znodes, controllers, requested, budget>>
+
+(* The process stops, its directory stays, and its role is forgotten.        *)
+CrashBroker(b) ==
+    /\ replicas[b].is_up
+    /\ Spend("crashes")
+    /\ replicas' = [replicas EXCEPT
+                    ![b] = [NoReplica EXCEPT !.is_up = FALSE, !.log = replicas[b].log]]
+    /\ UNCHANGED <<znodes, controllers, messages, requested, breaches>>
+
+(* The broker reads ZooKeeper, deletes what it does not belong to (V3 E.4),  *)
+(* and waits for a command that is not older than what it read. Belonging is *)
+(* more than the old assignment: the new replicas, the ISR and the leader.   *)
+RestartBroker(b) ==
+    LET kept == IF Has("delete_what_assignment_omits") THEN Settled ELSE Members
+        gone == b \notin kept
+    IN /\ ~replicas[b].is_up
+       /\ b \notin Dead
+       /\ replicas' = [replicas EXCEPT
+                        ![b] = [NoReplica EXCEPT !.log = IF gone THEN "absent" ELSE replicas[b].log,
+                                                 !.leader_epoch = State.leader_epoch,
+                                                 !.znode_version = StateVersion - 1]]
+       /\ Breach("DeleteOnlyIfUnassigned", b, gone /\ b \in MustKeep)
+       /\ UNCHANGED <<znodes, controllers, messages, requested, budget>>
+
+-----------------------------------------------------------------------------
+Next ==
+    \/ StartReassignment
+    \/ CancelReassignment
+    \/ \E c \in Controllers : ElectController(c)
+    \/ \E c \in Controllers : CrashController(c)
+    \/ \E c \in Controllers : ResignController(c)
+    \/ \E c \in Controllers : AdvanceReassignment(c)
+    \/ \E c \in Controllers : ElectLeader(c)
+    \/ \E c \in Controllers : AddPartitions(c)
+    \/ \E c \in Controllers : PublishDecision(c)
+    \/ \E c \in Controllers : SendLeaderAndIsr(c)
+    \/ \E c \in Controllers : SendStopReplica(c)
+    \/ \E c \in Controllers : CompleteReassignment(c)
+    \/ \E b \in Brokers : BecomeLeader(b)
+    \/ \E b \in Brokers : BecomeFollower(b)
+    \/ \E b \in Brokers : FollowerAppend(b)
+    \/ \E b, f \in Brokers : ExpandIsr(b, f)
+    \/ \E b, f \in Brokers : ShrinkIsr(b, f)
+    \/ \E b \in Brokers : StopReplica(b)
+    \/ \E b \in Brokers : CrashBroker(b)
+    \/ \E b \in Brokers : RestartBroker(b)
+
+(* What mends things goes on while it can. No such step undoes another for   *)
+(* ever, so that one condition for all of them is enough.                    *)
+Heal ==
+    \/ \E c \in Controllers :
+        \/ ElectController(c) /\ UNCHANGED budget
+        \/ ResignController(c)
+        \/ AdvanceReassignment(c)
+        \/ ElectLeader(c)
+        \/ PublishDecision(c)
+        \/ SendLeaderAndIsr(c)
+        \/ SendStopReplica(c)
+        \/ CompleteReassignment(c)
+    \/ \E b \in Brokers :
+        \/ BecomeLeader(b)
+        \/ BecomeFollower(b)
+        \/ FollowerAppend(b)
+        \/ \E f \in Brokers : ExpandIsr(b, f)
+        \/ StopReplica(b)
+        \/ RestartBroker(b)
+
+Spec == Init /\ [][Next]_vars /\ WF_vars(Heal)
+
+-----------------------------------------------------------------------------
+IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
+
+(* The leader is a member of the ISR all the way.                            *)
+\* @req ISR-006
+\* @req REAS-002
+LeaderInIsr == State.leader \in State.isr
+
+(* Nobody is in the ISR who is not assigned: another reader of the           *)
+(* assignment would take such a replica for one to delete.                   *)
+\* @req REAS-002
+\* @req REAS-005
+IsrSubsetAssigned == State.isr \subseteq Topic.assigned
+
+(* Every member of the ISR, the leader among them, holds what is committed.  *)
+\* @req REAS-002
+LeaderComplete == \A b \in State.isr : replicas[b].log = "complete"
+
+(* Somebody holds it. *)
+\* @req REAS-002
+NotGloballyLost == \E b \in Brokers : replicas[b].log = "complete"
+
+(* No fewer copies than at the start, when no target is smaller than that.   *)
+\* @req REAS-002
+NoFewerCopies ==
+    Cardinality({b \in Brokers : replicas[b].log = "complete"}) >= Cardinality(FirstIsr)
+
+(* No replica that belongs to the partition deletes its directory.           *)
+\* @req CMD-008
+\* @req REAS-005
+DeleteOnlyIfUnassigned == IsCleanOf("DeleteOnlyIfUnassigned")
+
+(* In the end what was asked for last is assigned, the request is gone and so*)
+(* are the directories of others; unless a target can never catch up, which  *)
+(* is for the administrator to take back.                                    *)
+\* @req REAS-001
+\* @req REAS-003
+\* @req REAS-004
+ReassignmentCompletes ==
+    <>[](requested \cap Dead = {} =>
+            /\ ~IsRequested
+            /\ Topic.assigned = requested
+            /\ Topic.removing = {}
+            /\ \A b \in Brokers \ Dead : b \notin requested => replicas[b].log = "absent")
+=============================================================================

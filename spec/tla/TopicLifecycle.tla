@@ -1,0 +1,434 @@
+--------------------------- MODULE TopicLifecycle ---------------------------
+(* One topic that is created, deleted and created again under its old name:  *)
+(* what survives of an incarnation in znodes, directories, commands, and in  *)
+(* the memory of controllers. One partition, assigned to all brokers.        *)
+(*                                                                           *)
+(* An incarnation is the czxid of the topic znode. A write cannot check a    *)
+(* czxid, so the multi that creates a topic creates a znode named after a    *)
+(* fresh topic id as well, and whoever writes about the topic checks that in *)
+(* the same multi. Here the id and the czxid are one number.                 *)
+(*                                                                           *)
+(* Left out: elections, and so leader epochs; fencing by controller epoch at *)
+(* brokers, on which nothing here rests; /controller itself: who raises the  *)
+(* epoch is the controller. A log either holds the one record of an          *)
+(* incarnation or not.                                                       *)
+EXTENDS TopicState
+
+-----------------------------------------------------------------------------
+(* Administrators *)
+
+(* The topic and its id in one multi, at a new czxid. *)
+CreateTopic ==
+    LET incarnation == Created + 1
+        written == Apply(<<CreateOp(TopicPath, <<>>, NoSession),
+                           CreateOp(TopicIdPaths[incarnation], <<>>, NoSession)>>, incarnation)
+    IN /\ Spend("topics")
+       /\ written.ok
+       /\ znodes' = written.tree
+       /\ UNCHANGED <<controllers, replicas, messages, committed, breaches>>
+
+(* The topic with all that is under it, in one multi: where a controller     *)
+(* adds a child at the same time, one of the two is refused and looks again. *)
+DeleteTopic ==
+    LET ops == <<DeleteOp(TopicPath, AnyVersion),
+                 DeleteOp(TopicIdPaths[CurrentIncarnation], AnyVersion)>>
+        state == IF Exists(znodes, StatePath) THEN <<DeleteOp(StatePath, AnyVersion)>> ELSE <<>>
+        written == Apply(ops \o state, 0)
+    IN /\ Exists(znodes, TopicPath)
+       /\ written.ok
+       /\ znodes' = written.tree
+       /\ UNCHANGED <<controllers, replicas, messages, committed, budget, breaches>>
+
+-----------------------------------------------------------------------------
+(* Controllers *)
+
+(* The next epoch, in one multi with /controller, which is left out. The     *)
+(* session of the one before has ended, whether its process died or only     *)
+(* paused: a live one is deposed only as a fault. The new one remembers      *)
+(* nothing: it reads the topic, and has to tell every broker what exists.    *)
+ElectController(c) ==
+    /\ ~IsActive(c)
+    /\ IF \E other \in Controllers : IsActive(other) /\ ~IsDeposed(other)
+       THEN Spend("controller_expiries") ELSE UNCHANGED budget
+    /\ znodes' = [znodes EXCEPT ![ControllerEpochPath].version = @ + 1]
+    /\ controllers' = [controllers EXCEPT
+                        ![c] = [StandingController EXCEPT
+                                    !.controller_epoch = CurrentControllerEpoch + 1,
+                                    !.known = CurrentIncarnation,
+                                    !.is_initialising = Exists(znodes, TopicPath),
+                                    !.is_init_due = TRUE]]
+    /\ UNCHANGED <<replicas, messages, committed, breaches>>
+
+(* The process dies with all it remembers, between any two of its steps.     *)
+CrashController(c) ==
+    /\ IsActive(c)
+    /\ Spend("controller_crashes")
+    /\ controllers' = [controllers EXCEPT ![c] = StandingController]
+    /\ UNCHANGED <<znodes, replicas, messages, committed, breaches>>
+
+(* A deposed controller notices at last and forgets everything (CTL-008).    *)
+ResignController(c) ==
+    /\ IsActive(c)
+    /\ IsDeposed(c)
+    /\ controllers' = [controllers EXCEPT ![c] = StandingController]
+    /\ UNCHANGED <<znodes, replicas, messages, committed, budget, breaches>>
+
+(* The watch of the topics fired; the controller compares what it remembers  *)
+(* with what is there now, so that any number of changes is seen as one. An  *)
+(* incarnation that is gone is to be stopped everywhere, a new one wants a   *)
+(* leader (V3 B). By names alone a topic that was deleted and created again  *)
+(* between two looks is the same topic.                                      *)
+DetectTopicChange(c) ==
+    LET known == controllers[c].known
+        current == CurrentIncarnation
+        is_changed == IF Has("compare_topic_names_only")
+                      THEN (known = NoIncarnation) # (current = NoIncarnation)
+                      ELSE known # current
+    IN /\ IsActive(c)
+       /\ is_changed
+       /\ controllers' = [controllers EXCEPT
+                            ![c].known = current,
+                            ![c].is_initialising = current # NoIncarnation,
+                            ![c].to_stop = @ \cup ({known} \ {NoIncarnation})]
+       /\ UNCHANGED <<znodes, replicas, messages, committed, budget, breaches>>
+
+Decided(c, decision) == [controllers EXCEPT ![c].decision = <<decision>>]
+
+(* First leader and ISR of a partition without a state (TOP-001, CTL-011):   *)
+(* of the incarnation that the controller knows, or it would forget to stop  *)
+(* one. V3 initialises every topic that is new to this controller, and after *)
+(* a failover all of them are.                                               *)
+InitLeader(c) ==
+    /\ IsActive(c)
+    /\ controllers[c].decision = <<>>
+    /\ controllers[c].is_initialising
+    /\ Exists(znodes, TopicPath)
+    /\ CurrentIncarnation = controllers[c].known \/ Has("compare_topic_names_only")
+    /\ ~Exists(znodes, StatePath) \/ Has("init_is_unconditional")
+    /\ \E leader \in Brokers :
+          controllers' = [controllers EXCEPT
+                            ![c].is_initialising = FALSE,
+                            ![c].decision = <<[write |-> "state", leader |-> leader,
+                                               incarnation |-> CurrentIncarnation]>>]
+    /\ UNCHANGED <<znodes, replicas, messages, committed, budget, breaches>>
+
+(* The controller is about to write the topic's assignment, as at the end of *)
+(* a reassignment (V3 F.3.2.5). What it writes does not matter here, only    *)
+(* that the topic may be gone by then.                                       *)
+AdvanceReassignment(c) ==
+    /\ IsActive(c)
+    /\ controllers[c].decision = <<>>
+    /\ Exists(znodes, TopicPath)
+    /\ Spend("reassignments")
+    /\ controllers' = Decided(c, [write |-> "assignment", incarnation |-> CurrentIncarnation,
+                                  leader |-> NoBroker])
+    /\ UNCHANGED <<znodes, replicas, messages, committed, breaches>>
+
+SetOrCreate(path, data) ==
+    IF Exists(znodes, path) THEN SetDataOp(path, data, AnyVersion)
+    ELSE CreateOp(path, data, NoSession)
+
+DecisionWrite(decision) ==
+    LET state == [leader |-> decision.leader, isr |-> Brokers]
+    IN IF decision.write = "state"
+       THEN IF Has("init_is_unconditional") THEN SetOrCreate(StatePath, state)
+            ELSE CreateOp(StatePath, state, NoSession)
+       ELSE IF Has("write_assignment_creates") THEN SetOrCreate(TopicPath, <<>>)
+            ELSE SetDataOp(TopicPath, <<>>, AnyVersion)
+
+IdCheck(incarnation) ==
+    IF Has("trust_version_across_incarnations") THEN <<>>
+    ELSE <<CheckOp(TopicIdPaths[incarnation], AnyVersion)>>
+
+(* One multi: the controller epoch, the topic's id, and the write. Refused,  *)
+(* the decision is dropped; what changed meanwhile is detected by itself.    *)
+(* Creating the assignment is a write that looks for no id.                  *)
+PublishDecision(c) ==
+    /\ controllers[c].decision # <<>>
+    /\ LET decision == controllers[c].decision[1]
+           write == DecisionWrite(decision)
+           id == IF Has("write_assignment_creates") /\ decision.write = "assignment" THEN <<>>
+                 ELSE IdCheck(decision.incarnation)
+           fence == <<CheckOp(ControllerEpochPath, controllers[c].controller_epoch)>>
+           written == Apply(fence \o id \o <<write>>, Limits["topics"] + 1)
+       IN /\ znodes' = written.tree
+          /\ Breach("NoResurrection", c,
+                    written.ok /\ write.path = TopicPath /\ write.op = "create")
+    /\ controllers' = [controllers EXCEPT ![c].decision = <<>>]
+    /\ UNCHANGED <<replicas, messages, committed, budget>>
+
+(* The controller sends the present state until every broker has it. What it *)
+(* read earlier is sent by nobody: that is a command which is late.          *)
+SendLeaderAndIsr(c) ==
+    LET news == {[type |-> "leader_and_isr", to |-> b, incarnation |-> CurrentIncarnation,
+                  leader |-> State.leader, isr |-> State.isr,
+                  znode_version |-> znodes[StatePath].version] :
+                    b \in {b \in Brokers :
+                            \/ replicas[b].incarnation # CurrentIncarnation
+                            \/ replicas[b].znode_version < znodes[StatePath].version}}
+    IN /\ IsActive(c)
+       /\ ~IsDeposed(c)
+       /\ Exists(znodes, StatePath)
+       /\ ~(news \subseteq messages)
+       /\ messages' = messages \cup news
+       /\ UNCHANGED <<znodes, controllers, replicas, committed, budget, breaches>>
+
+(* To every broker, for each incarnation that is gone (TOP-002).             *)
+SendStopReplica(c) ==
+    /\ controllers[c].to_stop # {}
+    /\ messages' = messages \cup
+            {[type |-> "stop_replica", to |-> b, incarnation |-> incarnation] :
+                b \in Brokers, incarnation \in controllers[c].to_stop}
+    /\ controllers' = [controllers EXCEPT ![c].to_stop = {}]
+    /\ UNCHANGED <<znodes, replicas, committed, budget, breaches>>
+
+(* A new controller does not know which deletions its predecessor saw and    *)
+(* told nobody. It sends the complete list of what exists (INIT, CMD-007),   *)
+(* with the transaction at which it read that: an omission says nothing      *)
+(* about what was created later.                                             *)
+SendInit(c) ==
+    /\ controllers[c].is_init_due
+    /\ messages' = messages \cup
+            {[type |-> "init", to |-> b, incarnation |-> CurrentIncarnation, zxid |-> Created] :
+                b \in Brokers}
+    /\ controllers' = [controllers EXCEPT ![c].is_init_due = FALSE]
+    /\ UNCHANGED <<znodes, replicas, committed, budget, breaches>>
+
+-----------------------------------------------------------------------------
+(* Brokers *)
+
+(* A command about an incarnation that the broker knows to be gone is        *)
+(* refused, and so is one that is not newer than its replica.                *)
+IsObeyed(b, m) ==
+    /\ m.to = b
+    /\ replicas[b].is_up
+    /\ m.type = "leader_and_isr"
+    /\ m.incarnation >= replicas[b].oldest \/ Has("forget_stopped_incarnation")
+    /\ \/ m.incarnation > replicas[b].incarnation
+       \/ m.incarnation = replicas[b].incarnation /\ m.znode_version > replicas[b].znode_version
+
+(* A directory of an older incarnation is dropped and started anew.          *)
+Obey(b, m, isr) ==
+    LET keeps == \/ replicas[b].incarnation = m.incarnation
+                 \/ Has("directory_without_incarnation")
+    IN /\ messages' = messages \ {m}
+       /\ replicas' = [replicas EXCEPT
+                        ![b] = [is_up |-> TRUE, leader |-> m.leader, incarnation |-> m.incarnation,
+                                record |-> IF keeps THEN @.record ELSE NoIncarnation,
+                                isr |-> isr, znode_version |-> m.znode_version,
+                                oldest |-> IF m.incarnation > @.oldest THEN m.incarnation
+                                           ELSE @.oldest]]
+       /\ UNCHANGED <<znodes, controllers, committed, budget, breaches>>
+
+(* The replica leads this incarnation, with ISR and version of the command.  *)
+BecomeLeader(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader = b /\ Obey(b, m, m.isr)
+
+(* The replica follows, and starts with an empty directory if it has none.   *)
+BecomeFollower(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader # b /\ Obey(b, m, {})
+
+IsAssigned(incarnation) == incarnation # NoIncarnation /\ incarnation = CurrentIncarnation
+
+(* What is left on `b` when its directory goes, if it is one of those that   *)
+(* are `gone`, and it has learnt which incarnation is the oldest possible.   *)
+Without(b, gone, oldest) ==
+    LET kept == [replicas[b] EXCEPT !.oldest = IF oldest > @ THEN oldest ELSE @]
+    IN IF replicas[b].incarnation \in gone
+       THEN [NoReplica EXCEPT !.oldest = kept.oldest] ELSE kept
+
+(* The broker deletes the directory of that incarnation and of older ones,   *)
+(* and no other: without the incarnation in the command it deletes what it   *)
+(* finds (V3 C).                                                             *)
+StopReplica(b) ==
+    \E m \in messages :
+        LET gone == IF Has("stop_replica_without_incarnation") THEN Incarnations
+                    ELSE 1 .. m.incarnation
+            oldest == IF Has("forget_stopped_incarnation") THEN 1 ELSE m.incarnation + 1
+        IN /\ m.to = b
+           /\ m.type = "stop_replica"
+           /\ replicas[b].is_up
+           /\ messages' = messages \ {m}
+           /\ replicas' = [replicas EXCEPT ![b] = Without(b, gone, oldest)]
+           /\ Breach("DeleteOnlyIfUnassigned", b,
+                     replicas[b].incarnation \in gone /\ IsAssigned(replicas[b].incarnation))
+           /\ UNCHANGED <<znodes, controllers, committed, budget>>
+
+(* The broker deletes what the list omits, if that is older than the list.   *)
+ObeyInit(b) ==
+    \E m \in messages :
+        LET known == IF Has("init_omits_newer_topics") THEN Incarnations ELSE 1 .. m.zxid
+            gone == known \ {m.incarnation}
+            oldest == IF m.incarnation = NoIncarnation THEN m.zxid + 1 ELSE m.incarnation
+        IN /\ m.to = b
+           /\ m.type = "init"
+           /\ replicas[b].is_up
+           /\ messages' = messages \ {m}
+           /\ replicas' = [replicas EXCEPT ![b] = Without(b, gone, oldest)]
+           /\ Breach("DeleteOnlyIfUnassigned", b,
+                     replicas[b].incarnation \in gone /\ IsAssigned(replicas[b].incarnation))
+           /\ UNCHANGED <<znodes, controllers, committed, budget>>
+
+(* The leader drops a member from the ISR by a conditional write, behind a   *)
+(* check of the topic's id. One step: the write is refused or it succeeds,   *)
+(* and a refused one changes nothing here. V3 trusts the version alone.      *)
+ShrinkIsr(b, f) ==
+    LET isr == replicas[b].isr \ {f}
+        written == Apply(IdCheck(replicas[b].incarnation)
+                            \o <<SetDataOp(StatePath, [leader |-> b, isr |-> isr],
+                                           replicas[b].znode_version)>>, 0)
+    IN /\ IsLeading(b)
+       /\ f \in replicas[b].isr \ {b}
+       /\ written.ok
+       /\ Spend("isr_changes")
+       /\ znodes' = written.tree
+       /\ replicas' = [replicas EXCEPT ![b].isr = isr, ![b].znode_version = @ + 1]
+       /\ Breach("OnlyAuthorisedWrites", b,
+                 State.leader # b \/ replicas[b].incarnation # CurrentIncarnation)
+       /\ UNCHANGED <<controllers, messages, committed>>
+
+(* A client's record, the only one of this incarnation.                      *)
+LeaderAppend(b) ==
+    /\ IsLeading(b)
+    /\ replicas[b].record = NoIncarnation
+    /\ Spend("records")
+    /\ replicas' = [replicas EXCEPT ![b].record = replicas[b].incarnation]
+    /\ UNCHANGED <<znodes, controllers, messages, committed, breaches>>
+
+(* A fetch and its answer in one step; both name the incarnation.            *)
+FollowerAppend(b) ==
+    LET leader == replicas[b].leader
+    IN /\ replicas[b].is_up
+       /\ leader \notin {b, NoBroker}
+       /\ IsLeading(leader)
+       /\ replicas[leader].incarnation = replicas[b].incarnation
+       /\ replicas[leader].record # replicas[b].record
+       /\ replicas' = [replicas EXCEPT ![b].record = replicas[leader].record]
+       /\ UNCHANGED <<znodes, controllers, messages, committed, budget, breaches>>
+
+HasRecord(b, incarnation) ==
+    replicas[b].incarnation = incarnation /\ replicas[b].record = incarnation
+
+(* All of the ISR that the leader knows have it: the record is committed.    *)
+AdvanceHighWatermark(b) ==
+    /\ IsLeading(b)
+    /\ replicas[b].incarnation \notin committed
+    /\ \A f \in replicas[b].isr \cup {b} : HasRecord(f, replicas[b].incarnation)
+    /\ committed' = committed \cup {replicas[b].incarnation}
+    /\ UNCHANGED <<znodes, controllers, replicas, messages, budget, breaches>>
+
+-----------------------------------------------------------------------------
+(* What the world does *)
+
+(* The process stops. Its directory stays.                                   *)
+CrashBroker(b) ==
+    /\ replicas[b].is_up
+    /\ Spend("crashes")
+    /\ replicas' = [replicas EXCEPT ![b].is_up = FALSE, ![b].leader = NoBroker, ![b].isr = {},
+                                    ![b].znode_version = NoVersion, ![b].oldest = 1]
+    /\ UNCHANGED <<znodes, controllers, messages, committed, breaches>>
+
+(* The broker reads what exists, deletes what does not any more (V3 E.4),    *)
+(* and waits for a command. It recognises a directory by its incarnation,    *)
+(* by the name alone it takes over what another topic left.                  *)
+RestartBroker(b) ==
+    LET is_gone == IF Has("directory_without_incarnation") THEN ~Exists(znodes, TopicPath)
+                   ELSE replicas[b].incarnation # CurrentIncarnation
+        oldest == IF CurrentIncarnation = NoIncarnation THEN Created + 1 ELSE CurrentIncarnation
+    IN /\ ~replicas[b].is_up
+       /\ replicas' = [replicas EXCEPT
+                        ![b] = IF is_gone THEN [NoReplica EXCEPT !.oldest = oldest]
+                               ELSE [@ EXCEPT !.is_up = TRUE, !.oldest = oldest]]
+       /\ UNCHANGED <<znodes, controllers, messages, committed, budget, breaches>>
+
+(* A command to a process that does not run is lost. *)
+LoseMessage ==
+    /\ \E m \in messages : ~replicas[m.to].is_up /\ messages' = messages \ {m}
+    /\ UNCHANGED <<znodes, controllers, replicas, committed, budget, breaches>>
+
+-----------------------------------------------------------------------------
+Next ==
+    \/ CreateTopic
+    \/ DeleteTopic
+    \/ \E c \in Controllers : ElectController(c)
+    \/ \E c \in Controllers : CrashController(c)
+    \/ \E c \in Controllers : ResignController(c)
+    \/ \E c \in Controllers : DetectTopicChange(c)
+    \/ \E c \in Controllers : InitLeader(c)
+    \/ \E c \in Controllers : AdvanceReassignment(c)
+    \/ \E c \in Controllers : PublishDecision(c)
+    \/ \E c \in Controllers : SendLeaderAndIsr(c)
+    \/ \E c \in Controllers : SendStopReplica(c)
+    \/ \E c \in Controllers : SendInit(c)
+    \/ \E b \in Brokers : BecomeLeader(b)
+    \/ \E b \in Brokers : BecomeFollower(b)
+    \/ \E b \in Brokers : StopReplica(b)
+    \/ \E b \in Brokers : ObeyInit(b)
+    \/ \E b, f \in Brokers : ShrinkIsr(b, f)
+    \/ \E b \in Brokers : LeaderAppend(b)
+    \/ \E b \in Brokers : FollowerAppend(b)
+    \/ \E b \in Brokers : AdvanceHighWatermark(b)
+    \/ \E b \in Brokers : CrashBroker(b)
+    \/ \E b \in Brokers : RestartBroker(b)
+    \/ LoseMessage
+
+(* What mends things goes on while it can. Faults, administrators, clients   *)
+(* and changes of the ISR need not happen. No such step undoes another, so   *)
+(* that one condition for nearly all of them is enough; a broker that is     *)
+(* down could lose commands for ever, and so has one of its own.             *)
+Heal ==
+    \/ \E c \in Controllers :
+        \/ ElectController(c) /\ UNCHANGED budget
+        \/ ResignController(c)
+        \/ DetectTopicChange(c)
+        \/ InitLeader(c)
+        \/ PublishDecision(c)
+        \/ SendLeaderAndIsr(c)
+        \/ SendStopReplica(c)
+        \/ SendInit(c)
+    \/ \E b \in Brokers :
+        \/ BecomeLeader(b)
+        \/ BecomeFollower(b)
+        \/ StopReplica(b)
+        \/ ObeyInit(b)
+
+Spec == Init /\ [][Next]_vars /\ WF_vars(Heal) /\ WF_vars(\E b \in Brokers : RestartBroker(b))
+
+-----------------------------------------------------------------------------
+IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
+
+(* No broker deletes the directory of an incarnation that exists.            *)
+\* @req CMD-008
+\* @req TOP-003
+DeleteOnlyIfUnassigned == IsCleanOf("DeleteOnlyIfUnassigned")
+
+(* Only an administrator creates a topic, and there is no state without one. *)
+\* @req TOP-003
+NoResurrection ==
+    /\ IsCleanOf("NoResurrection")
+    /\ Exists(znodes, StatePath) => Exists(znodes, TopicPath)
+
+(* No directory holds a record of another incarnation than its own.          *)
+\* @req START-004
+NoStaleIncarnationServed ==
+    \A b \in Brokers : replicas[b].record \in {NoIncarnation, replicas[b].incarnation}
+
+(* A leader changes the state only of its own incarnation, while named there.*)
+\* @req ZK-003
+OnlyAuthorisedWrites == IsCleanOf("OnlyAuthorisedWrites")
+
+(* All of the ISR hold what is committed in this incarnation.                *)
+\* @req REPL-002
+\* @req CTL-011
+CommittedDurable ==
+    (Exists(znodes, StatePath) /\ CurrentIncarnation \in committed) =>
+        \A b \in State.isr : HasRecord(b, CurrentIncarnation)
+
+(* In the end nobody keeps a directory of what is gone.                      *)
+\* @req TOP-002
+\* @req TOP-003
+DeletionCompletes ==
+    <>[](\A b \in Brokers : replicas[b].incarnation \in {NoIncarnation, CurrentIncarnation})
+
+(* In the end a topic that exists has a leader.                              *)
+\* @req TOP-001
+TopicGetsLeader == <>[](Exists(znodes, TopicPath) => Exists(znodes, StatePath))
+=============================================================================
