@@ -17,9 +17,11 @@ class BadJarError(RuntimeError):
     """A file that is not a tla2tools.jar; the message is one sentence."""
 
 
-_ALWAYS = ("-deadlock", "-workers", "1", "-lncheck", "final")
+_ALWAYS = ("-deadlock", "-workers", "1", "-lncheck", "final", "-fp", "0")
 """`-deadlock` means: do not look for deadlocks; no cfg of ours has CHECK_DEADLOCK, which 2.15 does
-not know. Liveness is judged at the end, once: in between TLC would judge when a clock says so."""
+not know. Liveness is judged at the end, once: in between TLC would judge when a clock says so.
+The polynomial of the fingerprints is fixed, for TLC draws one, and the length of a lasso depends on
+it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
