@@ -124,3 +124,24 @@ def check_without_repairs(
     told = counted(len({outcome.hazard for outcome in outcomes}), "hazard")
     say(f"{verdict}: {told}, {counted(len(outcomes), 'trial')}, {len(wrong)} not as expected")
     return exit_code([verdict])
+
+
+def draw_graph(models: "Sequence[Model]", options: "Options", path: Path) -> int:
+    """Draw the states of one small model."""
+    from ci.failures import UsageError, as_usage
+    from spec.tlc.graph import state_graph
+    from spec.tlc.graph_svg import draw
+    from spec.tlc.models import ModelError
+
+    if len(models) != 1:
+        raise UsageError("--graph draws one model; name it")
+    with as_usage(ModelError):
+        graph, finding = state_graph(models[0], options)
+    end = f"violates {finding.violated} (red)" if finding.violated else "holds"
+    note = (
+        f"{counted(len(graph.nodes), 'state')}, {counted(len(graph.edges), 'step')}; {end}; "
+        "a box says what changed since the state above, the whole state is in its tooltip"
+    )
+    path.write_text(draw(graph, title=models[0].name, note=note), encoding="utf-8")
+    say(f"{path}: {counted(len(graph.nodes), 'state')}")
+    return exit_code([Verdict.PASS])

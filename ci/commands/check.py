@@ -41,6 +41,10 @@ HazardIds = Annotated[
     list[str] | None, typer.Option("--hazard", metavar="ID", help="With --without-repairs: which.")
 ]
 
+GraphFile = Annotated[
+    Path | None, typer.Option("--graph", metavar="FILE.svg", help="Draw one small model's states.")
+]
+
 
 def check(
     models: ModelNames = None,
@@ -53,12 +57,13 @@ def check(
     coverage: Coverage = False,
     without_repairs: WithoutRepairs = False,
     hazard: HazardIds = None,
+    graph: GraphFile = None,
 ) -> int:
     """Check the specs with TLC.
 
     Every model must end exactly as spec/models.toml expects.
     """
-    from ci.check_output import check_coverage, check_rows, check_without_repairs
+    from ci.check_output import check_coverage, check_rows, check_without_repairs, draw_graph
     from ci.failures import UsageError
     from spec.tlc.runner import Options
 
@@ -70,6 +75,8 @@ def check(
         raise UsageError("--out saves counterexamples of rows; leave out the other check")
     options = Options(use_cache=not no_cache, time_budget_s=time_budget, heap_mb=heap)
     selected = _selected(models or [], tier)
+    if graph is not None:
+        return draw_graph(selected, options, graph)
     workers = EFFORT[tier or Tier.QUICK].workers
     if coverage:
         return check_coverage(selected, options, workers=workers, as_json=as_json)

@@ -41,7 +41,7 @@ class Counterexample:
     def changes(self) -> Iterator[tuple[State, tuple[Change, ...]]]:
         """Each state after the first, with what is different in it."""
         for before, after in zip(self.states, self.states[1:], strict=False):
-            yield after, tuple(_changes("", dict(before.values), dict(after.values)))
+            yield after, tuple(changes_at("", dict(before.values), dict(after.values)))
 
     def as_data(self) -> list[dict[str, Value]]:
         """The states as JSON can hold them."""
@@ -80,7 +80,8 @@ def _actor(changes: tuple[Change, ...]) -> str:
     return f"  ({found.pop()})" if len(found) == 1 else ""
 
 
-def _changes(place: str, before: Value, after: Value) -> Iterator[Change]:
+def changes_at(place: str, before: Value, after: Value) -> Iterator[Change]:
+    """Each place below `place` that differs; an empty `place` stands for the whole state."""
     if before == after:
         return
     if isinstance(before, dict) and isinstance(after, dict):
@@ -88,7 +89,7 @@ def _changes(place: str, before: Value, after: Value) -> Iterator[Change]:
             yield from _entry(_field(place, key), before.get(key), after.get(key))
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after) > 1:
         for number, (old, new) in enumerate(zip(before, after, strict=True), start=1):
-            yield from _changes(f"{place}[{number}]", old, new)
+            yield from changes_at(f"{place}[{number}]", old, new)
     elif isinstance(before, list) and isinstance(after, list):
         yield from _members(place, before, after)
     else:
@@ -97,7 +98,7 @@ def _changes(place: str, before: Value, after: Value) -> Iterator[Change]:
 
 def _entry(place: str, before: Value | None, after: Value | None) -> Iterator[Change]:
     if before is not None and after is not None:
-        yield from _changes(place, before, after)
+        yield from changes_at(place, before, after)
     else:
         yield Change(
             place=place,

@@ -215,11 +215,12 @@ def _state(text: str) -> State:
         number=int(head[1]),
         action="Init" if head[2] == "Initial" else head[2],
         module=head[4] or "",
-        values=_assignments(text[head.end() :]),
+        values=read_state(text[head.end() :]),
     )
 
 
-def _assignments(text: str) -> dict[str, Value]:
+def read_state(text: str) -> dict[str, Value]:
+    """The values of a state as TLC prints it, a variable on a line or several."""
     starts = list(_VARIABLE.finditer(text))
     ends = [match.start() for match in starts[1:]] + [len(text)]
     return {

@@ -1,0 +1,97 @@
+"""A state graph as one SVG file that needs nothing else."""
+
+from html import escape
+
+from spec.tlc.counterexample import shown
+from spec.tlc.graph import LINE_HEIGHT, Edge, Graph, Node
+
+MARGIN = 30.0
+HEAD = 50.0
+STYLE = """
+svg { background: #fff; font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 10px; }
+.box { fill: #f7f9fb; stroke: #9fb0c0; }
+.initial .box { fill: #e6f2ea; stroke: #2f7d4f; stroke-width: 2; }
+.violating .box { fill: #fdeaea; stroke: #b3261e; stroke-width: 2; }
+.edge { fill: none; stroke: #8a97a5; }
+.back { stroke-dasharray: 4 3; }
+.action { fill: #34556f; font-family: sans-serif; }
+.action { paint-order: stroke; stroke: #fff; stroke-width: 3; }
+.title { font-family: sans-serif; font-size: 15px; font-weight: 600; }
+.note { font-family: sans-serif; font-size: 11px; fill: #5a6672; }
+"""
+ARROW = (
+    '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+    'orient="auto-start-reverse"><path d="M0 0 8 4 0 8z" fill="#8a97a5"/></marker>'
+)
+
+
+def draw(graph: Graph, *, title: str, note: str) -> str:
+    """The text of the file."""
+    width = max((n.x + n.width / 2 for n in graph.nodes.values()), default=0.0) + 2 * MARGIN
+    height = max((n.y + n.height / 2 for n in graph.nodes.values()), default=0.0) + 2 * MARGIN
+    width = max(width, 9.0 * len(title), 6.0 * len(note)) + 40
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" '
+        f'height="{height + HEAD:.0f}">',
+        f"<title>{escape(title)}</title><style>{STYLE}</style><defs>{ARROW}</defs>",
+        f'<text class="title" x="{MARGIN}" y="26">{escape(title)}</text>',
+        f'<text class="note" x="{MARGIN}" y="44">{escape(note)}</text>',
+        f'<g transform="translate({MARGIN} {MARGIN + HEAD})">',
+        *(_edge(edge, graph) for edge in graph.edges),
+        *(_node(node) for node in graph.nodes.values()),
+        *(_action(edge, graph) for edge in graph.edges),
+        "</g></svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _node(node: Node) -> str:
+    kind = "violating" if node.is_violating else "initial" if node.is_initial else "state"
+    left, top = node.x - node.width / 2, node.y - node.height / 2
+    values = "\n".join(f"{name} = {shown(value)}" for name, value in node.values.items())
+    lines = "".join(
+        f'<tspan x="{left + 7:.1f}" y="{top + 5 + LINE_HEIGHT * (number + 0.75):.1f}">'
+        f"{escape(line)}</tspan>"
+        for number, line in enumerate(node.lines)
+    )
+    return (
+        f'<g class="{kind}"><title>{escape(values)}</title>'
+        f'<rect class="box" x="{left:.1f}" y="{top:.1f}" width="{node.width:.1f}" '
+        f'height="{node.height:.1f}" rx="5"/><text>{lines}</text></g>'
+    )
+
+
+def _ends(edge: Edge, graph: Graph) -> tuple[float, float, float, float]:
+    """From the lower side of one box to the upper of the other, or sideways back up."""
+    source, target = graph.nodes[edge.source], graph.nodes[edge.target]
+    if target.row > source.row:
+        return source.x, source.y + source.height / 2, target.x, target.y - target.height / 2
+    side = 1 if target.x >= source.x else -1
+    return (
+        source.x + side * source.width / 2,
+        source.y,
+        target.x - side * target.width / 2 if target.row == source.row else target.x,
+        target.y if target.row == source.row else target.y + target.height / 2,
+    )
+
+
+def _edge(edge: Edge, graph: Graph) -> str:
+    x1, y1, x2, y2 = _ends(edge, graph)
+    forward = graph.nodes[edge.target].row > graph.nodes[edge.source].row
+    bend = (y2 - y1) / 2
+    points = ((x1, y1 + bend), (x2, y2 - bend), (x2, y2))
+    curve = " ".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    return (
+        f'<path class="edge{"" if forward else " back"}" marker-end="url(#arrow)" '
+        f'd="M{x1:.1f} {y1:.1f}C{curve}"/>'
+    )
+
+
+def _action(edge: Edge, graph: Graph) -> str:
+    x1, y1, x2, y2 = _ends(edge, graph)
+    forward = graph.nodes[edge.target].row > graph.nodes[edge.source].row
+    part = 0.62 if forward else 0.4
+    x = x1 + (x2 - x1) * part
+    y = y1 + (y2 - y1) * part
+    place = f'text-anchor="middle" x="{x:.1f}" y="{y:.1f}"'
+    return f'<text class="action" {place}>{escape(edge.label)}</text>'
