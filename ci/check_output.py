@@ -140,7 +140,7 @@ def draw_graph(models: "Sequence[Model]", options: "Options", path: Path) -> int
     end = f"violates {finding.violated} (red)" if finding.violated else "holds"
     note = (
         f"{counted(len(graph.nodes), 'state')}, {counted(len(graph.edges), 'step')}; {end}; "
-        "a box says what changed since the state above, the whole state is in its tooltip"
+        "a box says what changed since the state before, the whole state is in its tooltip"
     )
     path.write_text(draw(graph, title=models[0].name, note=note), encoding="utf-8")
     say(f"{path}: {counted(len(graph.nodes), 'state')}")

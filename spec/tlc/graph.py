@@ -1,7 +1,8 @@
 """The reachable states of a small model as a graph, and a place for each on a sheet.
 
-TLC writes the graph as it searches (`-dump dot`). A state stands in the row of its distance from an
-initial state; within a row it goes where its neighbours are (barycentres).
+TLC writes the graph as it searches (`-dump dot`). A state stands in the column of its distance from
+an initial state, and in it where its neighbours are (barycentres): a search is wide and not deep,
+and a page is scrolled downwards.
 """
 
 import re
@@ -25,8 +26,8 @@ LINES_MAX = 5
 LINE_LENGTH_MAX = 44
 CHARACTER_WIDTH = 6.1
 LINE_HEIGHT = 13.0
-GAP_ACROSS = 26.0
-GAP_DOWN = 70.0
+GAP_ACROSS = 150.0
+GAP_DOWN = 18.0
 
 _NODE = re.compile(r'^(-?\d+) \[label="((?:[^"\\]|\\.)*)"(.*)\]$')
 _EDGE = re.compile(r'^(-?\d+) -> (-?\d+) \[label="([^"]*)"')
@@ -41,7 +42,7 @@ class Node:
     is_initial: bool
     is_violating: bool = False
     lines: tuple[str, ...] = ()
-    row: int = 0
+    column: int = 0
     x: float = 0.0
     y: float = 0.0
 
@@ -121,15 +122,15 @@ def read_graph(text: str) -> Graph:
 
 
 def labelled(graph: Graph) -> Graph:
-    """Each state with its row, and with what differs from the state that it was first seen from."""
+    """Each state with its column, and what differs from the state that it was first seen from."""
     parents = _first_seen_from(graph)
-    rows: dict[str, int] = {}
+    columns: dict[str, int] = {}
     nodes: dict[str, Node] = {}
     for id_, parent in parents.items():
         node = graph.nodes[id_]
-        rows[id_] = rows[parent] + 1 if parent else 0
+        columns[id_] = columns[parent] + 1 if parent else 0
         before = graph.nodes[parent].values if parent else None
-        nodes[id_] = replace(node, row=rows[id_], lines=_lines(before, node.values))
+        nodes[id_] = replace(node, column=columns[id_], lines=_lines(before, node.values))
     edges = tuple(e for e in graph.edges if e.source in nodes and e.source != e.target)
     return Graph(nodes=nodes, edges=edges)
 
@@ -161,27 +162,30 @@ def _lines(before: Mapping[str, Value] | None, after: Mapping[str, Value]) -> tu
 
 
 def placed(graph: Graph) -> Graph:
-    """Each state with a place: rows from above, no boxes that overlap."""
-    rows: dict[int, list[str]] = {}
+    """Each state with a place: columns from the left, no boxes that overlap."""
+    columns: dict[int, list[str]] = {}
     for node in graph.nodes.values():
-        rows.setdefault(node.row, []).append(node.id)
+        columns.setdefault(node.column, []).append(node.id)
     neighbours: dict[str, list[str]] = {id_: [] for id_ in graph.nodes}
     for edge in graph.edges:
         neighbours[edge.source].append(edge.target)
         neighbours[edge.target].append(edge.source)
-    x: dict[str, float] = {}
-    for row in sorted(rows):
-        x |= _spread(rows[row], {}, graph.nodes)
+    y: dict[str, float] = {}
+    for ids in columns.values():
+        y |= _spread(ids, {}, graph.nodes)
     for sweep in range(SWEEPS):
-        for row in sorted(rows, reverse=sweep % 2 == 1):
+        for column in sorted(columns, reverse=sweep % 2 == 1):
             wanted = {
-                id_: _barycentre(x[id_], [x[n] for n in neighbours[id_]]) for id_ in rows[row]
+                id_: _barycentre(y[id_], [y[other] for other in neighbours[id_]])
+                for id_ in columns[column]
             }
-            rows[row].sort(key=lambda id_, wanted=wanted: wanted[id_])  # type: ignore[misc]
-            x |= _spread(rows[row], wanted, graph.nodes)
-    y = _heights(rows, graph.nodes)
-    left = min((x[n.id] - n.width / 2 for n in graph.nodes.values()), default=0.0)
-    nodes = {n.id: replace(n, x=x[n.id] - left, y=y[n.row]) for n in graph.nodes.values()}
+            columns[column] = sorted(wanted, key=wanted.__getitem__)
+            y |= _spread(columns[column], wanted, graph.nodes)
+    x = _lefts(columns, graph.nodes)
+    top = min((y[n.id] - n.height / 2 for n in graph.nodes.values()), default=0.0)
+    nodes = {
+        n.id: replace(n, x=x[n.column] + n.width / 2, y=y[n.id] - top) for n in graph.nodes.values()
+    }
     return replace(graph, nodes=nodes)
 
 
@@ -192,22 +196,21 @@ def _barycentre(own: float, others: list[float]) -> float:
 def _spread(
     ids: list[str], wanted: Mapping[str, float], nodes: Mapping[str, Node]
 ) -> dict[str, float]:
-    """Places in the given order, as near to those wanted as boxes allow."""
-    x: dict[str, float] = {}
+    """Heights in the given order, as near to those wanted as boxes allow."""
+    y: dict[str, float] = {}
     for before, id_ in pairwise(["", *ids]):
-        room = (nodes[before].width + nodes[id_].width) / 2 + GAP_ACROSS if before else 0.0
-        nearest = x[before] + room if before else wanted.get(id_, 0.0)
-        x[id_] = max(nearest, wanted.get(id_, nearest))
+        room = (nodes[before].height + nodes[id_].height) / 2 + GAP_DOWN if before else 0.0
+        nearest = y[before] + room if before else wanted.get(id_, 0.0)
+        y[id_] = max(nearest, wanted.get(id_, nearest))
     aim = [wanted.get(id_, 0.0) for id_ in ids]
-    shift = (sum(aim) - sum(x.values())) / len(ids)
-    return {id_: place + shift for id_, place in x.items()}
+    shift = (sum(aim) - sum(y.values())) / len(ids)
+    return {id_: place + shift for id_, place in y.items()}
 
 
-def _heights(rows: Mapping[int, Iterable[str]], nodes: Mapping[str, Node]) -> dict[int, float]:
-    y: dict[int, float] = {}
-    top = 0.0
-    for row in sorted(rows):
-        height = max(nodes[id_].height for id_ in rows[row])
-        y[row] = top + height / 2
-        top += height + GAP_DOWN
-    return y
+def _lefts(columns: Mapping[int, Iterable[str]], nodes: Mapping[str, Node]) -> dict[int, float]:
+    x: dict[int, float] = {}
+    left = 0.0
+    for column in sorted(columns):
+        x[column] = left
+        left += max(nodes[id_].width for id_ in columns[column]) + GAP_ACROSS
+    return x

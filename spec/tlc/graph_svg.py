@@ -7,6 +7,8 @@ from spec.tlc.graph import LINE_HEIGHT, Edge, Graph, Node
 
 MARGIN = 30.0
 HEAD = 50.0
+REACH = 60.0
+"""How far a step back swings out."""
 STYLE = """
 svg { background: #fff; font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 10px; }
 .box { fill: #f7f9fb; stroke: #9fb0c0; }
@@ -61,25 +63,28 @@ def _node(node: Node) -> str:
     )
 
 
+def _is_forward(edge: Edge, graph: Graph) -> bool:
+    return graph.nodes[edge.target].column > graph.nodes[edge.source].column
+
+
 def _ends(edge: Edge, graph: Graph) -> tuple[float, float, float, float]:
-    """From the lower side of one box to the upper of the other, or sideways back up."""
+    """From the right side of one box to the left of the other; a step back leaves on the left."""
     source, target = graph.nodes[edge.source], graph.nodes[edge.target]
-    if target.row > source.row:
-        return source.x, source.y + source.height / 2, target.x, target.y - target.height / 2
-    side = 1 if target.x >= source.x else -1
+    side = 1 if _is_forward(edge, graph) else -1
+    end = side if source.column != target.column else -side
     return (
         source.x + side * source.width / 2,
         source.y,
-        target.x - side * target.width / 2 if target.row == source.row else target.x,
-        target.y if target.row == source.row else target.y + target.height / 2,
+        target.x - end * target.width / 2,
+        target.y,
     )
 
 
 def _edge(edge: Edge, graph: Graph) -> str:
     x1, y1, x2, y2 = _ends(edge, graph)
-    forward = graph.nodes[edge.target].row > graph.nodes[edge.source].row
-    bend = (y2 - y1) / 2
-    points = ((x1, y1 + bend), (x2, y2 - bend), (x2, y2))
+    forward = _is_forward(edge, graph)
+    bend = (x2 - x1) / 2 if forward else -REACH
+    points = ((x1 + bend, y1), (x2 - bend if x1 != x2 else x2 + bend, y2), (x2, y2))
     curve = " ".join(f"{x:.1f} {y:.1f}" for x, y in points)
     return (
         f'<path class="edge{"" if forward else " back"}" marker-end="url(#arrow)" '
@@ -89,9 +94,8 @@ def _edge(edge: Edge, graph: Graph) -> str:
 
 def _action(edge: Edge, graph: Graph) -> str:
     x1, y1, x2, y2 = _ends(edge, graph)
-    forward = graph.nodes[edge.target].row > graph.nodes[edge.source].row
-    part = 0.62 if forward else 0.4
-    x = x1 + (x2 - x1) * part
+    part = 0.6 if _is_forward(edge, graph) else 0.4
+    x = x1 + (x2 - x1) * part - (0 if x1 != x2 else REACH / 2)
     y = y1 + (y2 - y1) * part
-    place = f'text-anchor="middle" x="{x:.1f}" y="{y:.1f}"'
+    place = f'text-anchor="middle" x="{x:.1f}" y="{y + 3:.1f}"'
     return f'<text class="action" {place}>{escape(edge.label)}</text>'

@@ -37,7 +37,7 @@ def graph() -> Graph:
 def test_a_box_says_what_changed_and_an_edge_which_actions() -> None:
     found = graph()
 
-    assert {id_: (node.row, node.lines) for id_, node in found.nodes.items()} == {
+    assert {id_: (node.column, node.lines) for id_, node in found.nodes.items()} == {
         "-1": (0, ("Init",)),
         "2": (1, ("x: 1",)),
         "3": (1, ("x: -1", "y: b")),
@@ -77,7 +77,7 @@ def test_states_of_a_model_are_drawn_with_the_violating_one(
     assert finding.violated == "Low"
     marked = [node.values for node in found.nodes.values() if node.is_violating]
     assert marked == [{"x": 2}]
-    assert [node.row for node in found.nodes.values()] == [0, 1, 2]
+    assert [node.column for node in found.nodes.values()] == [0, 1, 2]
 
 
 def test_a_model_that_is_too_large_is_refused(tmp_path: Path) -> None:
