@@ -93,8 +93,14 @@ class ModelledAction(StrEnum):
     COMPLETE_REASSIGNMENT = "CompleteReassignment"
 
     # Startup, Fencing
+    READ_ASSIGNMENT = "ReadAssignment"
+    RECOVER_REPLICAS = "RecoverReplicas"
 
     # MetadataPropagation
+    SEND_UPDATE_METADATA = "SendUpdateMetadata"
+    UPDATE_METADATA = "UpdateMetadata"
+    FETCH_METADATA = "FetchMetadata"
+    ROUTE_PRODUCE = "RouteProduce"
 
     # Forwarding
     SEND_REQUEST = "SendRequest"
@@ -128,6 +134,8 @@ class EnvironmentAction(StrEnum):
     FIRE_WATCH = "FireWatch"
     SUSPEND_SESSION = "SuspendSession"
     RESUME_SESSION = "ResumeSession"
+    UPGRADE_BROKER = "UpgradeBroker"
+    RAISE_INTER_BROKER_PROTOCOL = "RaiseInterBrokerProtocol"
     PASS_TIME = "PassTime"
     STEP_CLOCK = "StepClock"
 

@@ -1,0 +1,10 @@
+----------------------------- MODULE MCFencing ------------------------------
+(* Bounds for TLC, as numbers that a cfg can set. *)
+EXTENDS Fencing
+
+CONSTANTS MaxRecords, MaxCrashes, MaxExpiries, MaxControllerChanges, MaxUpgrades
+
+Bounds ==
+    [records |-> MaxRecords, crashes |-> MaxCrashes, expiries |-> MaxExpiries,
+     controller_changes |-> MaxControllerChanges, upgrades |-> MaxUpgrades]
+=============================================================================

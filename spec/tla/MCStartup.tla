@@ -1,0 +1,9 @@
+----------------------------- MODULE MCStartup ------------------------------
+(* Bounds for TLC, as numbers that a cfg can set. *)
+EXTENDS Startup
+
+CONSTANTS MaxCrashes, MaxChanges, MaxControllerChanges
+
+Bounds ==
+    [crashes |-> MaxCrashes, changes |-> MaxChanges, controller_changes |-> MaxControllerChanges]
+=============================================================================

@@ -1,0 +1,234 @@
+------------------------ MODULE MetadataPropagation -------------------------
+(* What everybody is told: the controller publishes a leader in ZooKeeper    *)
+(* and sends it to every broker twice, as a command (LeaderAndIsr) and as    *)
+(* metadata (UpdateMetadata); clients ask any broker for metadata and send   *)
+(* their writes where it points. One partition, one controller, one client   *)
+(* with one write.                                                           *)
+(*                                                                           *)
+(* All brokers are the ISR, so that a write is acknowledged when every       *)
+(* broker obeys the leader that took it; records are `Replication`'s. The    *)
+(* controller knows who is up, and which request was not answered.           *)
+EXTENDS Znodes, FiniteSets
+
+CONSTANTS
+    Brokers,        \* positive numbers
+    Limits,         \* how often each bounded thing may happen
+    mutants         \* rules that are broken on purpose; {} is the protocol
+
+VARIABLES
+    znodes,         \* the state of the partition
+    brokers,        \* per broker its role and its metadata
+    sent,           \* what the controller has sent and need not repeat
+    messages,       \* requests in flight: any may be late or overtaken
+    client,         \* where the client believes the leader to be, and its write
+    budget,         \* what is left of Limits
+    breaches        \* history: acts that no rule allows
+
+vars == <<znodes, brokers, sent, messages, client, budget, breaches>>
+
+MetadataPropagationMutants ==
+    {"accept_older_metadata", "serve_without_leadership_check", "send_metadata_once",
+     "no_metadata_at_arrival", "client_accepts_older_metadata", "metadata_to_leader_only"}
+
+ASSUME mutants \subseteq MetadataPropagationMutants
+
+Has(mutant) == mutant \in mutants
+
+NoBroker == -1
+Unknown == [leader |-> NoBroker, leader_epoch |-> -1]
+StatePath == "/brokers/topics/t/0/leaderAndISR"
+State == znodes[StatePath].data
+
+Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
+
+Stopped(status) == [status |-> status, obeyed |-> Unknown, metadata |-> Unknown]
+IsUp(b) == brokers[b].status = "up"
+IsLeading(b) == IsUp(b) /\ brokers[b].obeyed.leader = b
+
+FirstLeader == CHOOSE b \in Brokers : \A other \in Brokers : b <= other
+FirstState == [leader |-> FirstLeader, leader_epoch |-> 0]
+
+Request(kind, b) == [kind |-> kind, to |-> b, state |-> State]
+
+(* Everybody knows the first leader; it is going to be told once more.       *)
+Init ==
+    /\ znodes = [path \in {StatePath} |-> [data |-> FirstState, version |-> 0,
+                                           ephemeral_owner |-> NoSession, czxid |-> 0]]
+    /\ brokers = [b \in Brokers |->
+                    [status |-> "up", obeyed |-> FirstState, metadata |-> FirstState]]
+    /\ sent = {Request("LeaderAndIsr", b) : b \in Brokers}
+    /\ messages = {}
+    /\ client = [view |-> FirstState, is_view_stale |-> FALSE, is_acknowledged |-> FALSE]
+    /\ budget = Limits
+    /\ breaches = {}
+
+-----------------------------------------------------------------------------
+(* Another broker leads: published first, sent afterwards (FAIL-006). Why is *)
+(* `LeaderAndIsr`'s.                                                         *)
+ElectLeader ==
+    /\ Spend("elections")
+    /\ \E b \in Brokers \ {State.leader} :
+          LET state == [leader |-> b, leader_epoch |-> State.leader_epoch + 1]
+          IN znodes' = Multi(znodes, <<SetDataOp(StatePath, state, AnyVersion)>>, 0).tree
+    /\ UNCHANGED <<brokers, sent, messages, client, breaches>>
+
+Send(kind, b) ==
+    LET request == Request(kind, b)
+    IN /\ IsUp(b)
+       /\ request \notin sent
+       /\ sent' = sent \cup {request}
+       /\ messages' = messages \cup {request}
+       /\ UNCHANGED <<znodes, brokers, client, budget, breaches>>
+
+(* The command, to every broker of the partition, until it is answered. *)
+SendLeaderAndIsr(b) == Send("LeaderAndIsr", b)
+
+(* The same state as metadata, to every broker that is up, until each has    *)
+(* answered. One body serves them all (UMD-001).                             *)
+SendUpdateMetadata(b) ==
+    /\ ~Has("metadata_to_leader_only") \/ b = State.leader
+    /\ Send("UpdateMetadata", b)
+
+Receive(b, m) == IsUp(b) /\ m.to = b /\ m \in messages /\ messages' = messages \ {m}
+
+Obey(b, is_leader) ==
+    /\ \E m \in messages :
+          /\ m.kind = "LeaderAndIsr"
+          /\ Receive(b, m)
+          /\ is_leader = (m.state.leader = b)
+          /\ m.state.leader_epoch > brokers[b].obeyed.leader_epoch
+          /\ brokers' = [brokers EXCEPT ![b].obeyed = m.state]
+    /\ UNCHANGED <<znodes, sent, client, budget, breaches>>
+
+(* The broker is leader from now on, and not before: ZooKeeper and others    *)
+(* may have said so earlier (V3 discussion 6).                               *)
+BecomeLeader(b) == Obey(b, TRUE)
+
+(* The broker leads no longer, or follows another. *)
+BecomeFollower(b) == Obey(b, FALSE)
+
+(* A broker takes metadata that is newer than its own; older metadata, late  *)
+(* or from elsewhere, changes nothing.                                       *)
+UpdateMetadata(b) ==
+    /\ \E m \in messages :
+          /\ m.kind = "UpdateMetadata"
+          /\ Receive(b, m)
+          /\ brokers' = [brokers EXCEPT
+                            ![b].metadata =
+                                IF \/ m.state.leader_epoch > @.leader_epoch
+                                   \/ Has("accept_older_metadata")
+                                THEN m.state ELSE @]
+    /\ UNCHANGED <<znodes, sent, client, budget, breaches>>
+
+(* A request is lost, and the controller learns that it was not answered: it *)
+(* is due again. The mutant has sent it and that is that.                    *)
+LoseMessage ==
+    /\ Spend("losses")
+    /\ \E m \in messages :
+          /\ messages' = messages \ {m}
+          /\ sent' = IF Has("send_metadata_once") /\ m.kind = "UpdateMetadata" THEN sent
+                     ELSE sent \ {m}
+    /\ UNCHANGED <<znodes, brokers, client, breaches>>
+
+(* A broker stops, and forgets everything but its log. Requests to it that   *)
+(* are in flight are for another incarnation then (`Fencing`) and count as   *)
+(* lost.                                                                     *)
+CrashBroker(b) ==
+    /\ Spend("crashes")
+    /\ IsUp(b)
+    /\ brokers' = [brokers EXCEPT ![b] = Stopped("down")]
+    /\ messages' = {m \in messages : m.to # b}
+    /\ UNCHANGED <<znodes, sent, client, breaches>>
+
+(* It is up again and knows nothing: neither roles nor metadata. The         *)
+(* controller sends both to an arrival as if nothing had been sent before.   *)
+RestartBroker(b) ==
+    /\ brokers[b].status = "down"
+    /\ brokers' = [brokers EXCEPT ![b] = Stopped("up")]
+    /\ sent' = {m \in sent : \/ m.to # b
+                             \/ m.kind = "UpdateMetadata" /\ Has("no_metadata_at_arrival")}
+    /\ UNCHANGED <<znodes, messages, client, budget, breaches>>
+
+-----------------------------------------------------------------------------
+(* The client asks any broker that is up and has metadata, and keeps the     *)
+(* newer of the answer and what it knew.                                     *)
+FetchMetadata ==
+    /\ client.is_view_stale
+    /\ ~client.is_acknowledged
+    /\ \E b \in Brokers :
+          /\ IsUp(b)
+          /\ brokers[b].metadata # Unknown
+          /\ client' = [client EXCEPT
+                            !.is_view_stale = FALSE,
+                            !.view = IF \/ brokers[b].metadata.leader_epoch >= @.leader_epoch
+                                        \/ Has("client_accepts_older_metadata")
+                                     THEN brokers[b].metadata ELSE @]
+    /\ UNCHANGED <<znodes, brokers, sent, messages, budget, breaches>>
+
+(* Every member of the ISR obeys this leader: it gets its acknowledgement. A *)
+(* leader that was replaced waits in vain, and its client gives up.          *)
+IsFollowedByAll(b) == \A other \in Brokers : IsUp(other) /\ brokers[other].obeyed = brokers[b].obeyed
+
+(* The client sends its write to the leader that it knows of. Who does not   *)
+(* lead answers NOT_LEADER, which the client may retry (CLI-003); who leads  *)
+(* and cannot commit does not answer. Both make it ask for metadata.         *)
+RouteProduce ==
+    LET b == client.view.leader
+        is_acknowledged == IF Has("serve_without_leadership_check") THEN IsUp(b)
+                           ELSE IsLeading(b) /\ IsFollowedByAll(b)
+    IN /\ ~client.is_view_stale
+       /\ ~client.is_acknowledged
+       /\ client' = [client EXCEPT !.is_acknowledged = is_acknowledged,
+                                   !.is_view_stale = ~is_acknowledged]
+       /\ breaches' = breaches \cup
+            (IF is_acknowledged /\ ~IsLeading(b) THEN {"OnlyLeadersAcknowledge"} ELSE {})
+       /\ UNCHANGED <<znodes, brokers, sent, messages, budget>>
+
+-----------------------------------------------------------------------------
+Next ==
+    \/ ElectLeader
+    \/ \E b \in Brokers : SendLeaderAndIsr(b)
+    \/ \E b \in Brokers : SendUpdateMetadata(b)
+    \/ \E b \in Brokers : BecomeLeader(b)
+    \/ \E b \in Brokers : BecomeFollower(b)
+    \/ \E b \in Brokers : UpdateMetadata(b)
+    \/ LoseMessage
+    \/ \E b \in Brokers : CrashBroker(b)
+    \/ \E b \in Brokers : RestartBroker(b)
+    \/ FetchMetadata
+    \/ RouteProduce
+
+(* What goes on without a fault ends by itself, so that one fairness is      *)
+(* enough for all of it; the client may go round for ever.                   *)
+Heal ==
+    \E b \in Brokers :
+        \/ RestartBroker(b) \/ SendLeaderAndIsr(b) \/ SendUpdateMetadata(b)
+        \/ BecomeLeader(b) \/ BecomeFollower(b) \/ UpdateMetadata(b)
+
+Spec == Init /\ [][Next]_vars /\ WF_vars(Heal) /\ WF_vars(FetchMetadata \/ RouteProduce)
+
+-----------------------------------------------------------------------------
+(* Nobody acknowledges a write because a client took it for the leader.      *)
+\* @req CLI-003
+\* @req REPL-007
+OnlyLeadersAcknowledge == "OnlyLeadersAcknowledge" \notin breaches
+
+(* The metadata of a broker never goes back while it is up.                  *)
+\* @req UMD-002
+MetadataNeverGoesBack ==
+    [][\A b \in Brokers :
+        brokers'[b].metadata.leader_epoch < brokers[b].metadata.leader_epoch
+            => brokers'[b].status = "down"]_vars
+
+(* Nor does what a client knows, whichever broker it asks. *)
+\* @req CLI-003
+ClientNeverGoesBack == [][client'.view.leader_epoch >= client.view.leader_epoch]_vars
+
+(* In the end every broker has the published state as its metadata. *)
+\* @req UMD-002
+EventuallyMetadataConverges == <>[](\A b \in Brokers : brokers[b].metadata = State)
+
+(* In the end the client's write gets to a leader that can commit it. *)
+\* @req CLI-003
+EventuallyRoutedToLeader == <>(client.is_acknowledged)
+=============================================================================

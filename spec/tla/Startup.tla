@@ -1,0 +1,339 @@
+------------------------------- MODULE Startup -------------------------------
+(* One broker starts: it registers, reads in ZooKeeper what it is assigned,  *)
+(* recovers what is on its disk, drops what is no longer its own, and obeys. *)
+(* Everything that destroys a log at a start or in an INIT is here.          *)
+(*                                                                           *)
+(* Each partition is a topic of its own, and its first other replica is of   *)
+(* no interest. A log belongs to the incarnation of its topic (V3 discussion *)
+(* 5 does without). The broker follows throughout; who leads, and fetches,   *)
+(* are `Replication`'s. Epochs of brokers are `Fencing`'s.                   *)
+EXTENDS Znodes, FiniteSets
+
+CONSTANTS
+    Partitions,     \* numbers
+    Controllers,    \* 1 is in office at first, its successors follow in order
+    Start,          \* "topic": assigned by the topic znode; "adding": by a reassignment; "none"
+    InitRules,      \* what makes an INIT safe to delete by, below; {} is V3
+    Limits,         \* how often each bounded thing may happen
+    mutants         \* rules that are broken on purpose; {} is the protocol
+
+VARIABLES
+    trees,          \* all that ZooKeeper held, oldest first: a server may lag
+    broker,         \* phase of its start, what it knows, and its disk
+    controllers,    \* per controller what it knows of the broker, and its INIT
+    messages,       \* commands in flight: any may be late or overtaken
+    budget,         \* what is left of Limits
+    breaches        \* history: acts that no rule allows
+
+vars == <<trees, broker, controllers, messages, budget, breaches>>
+
+StartupMutants ==
+    {"read_before_register", "startup_read_overwrites_newer_command",
+     "delete_unassigned_on_stale_read", "assigned_by_topic_alone", "init_deletes_by_omission",
+     "keep_log_of_old_incarnation"}
+
+ASSUME mutants \subseteq StartupMutants
+ASSUME Start \in {"topic", "adding", "none"}
+
+(* whole: it is one request. controller_epoch: an older controller's is      *)
+(* refused (CTL-006). first: it deletes only if nothing of its controller    *)
+(* was obeyed before it; other handlers ran since it was built, and requests *)
+(* overtake each other.                                                      *)
+ASSUME InitRules \subseteq {"whole", "controller_epoch", "first"}
+
+Has(mutant) == mutant \in mutants
+
+BrokerPath == "/brokers/ids/1"
+TopicsPath == "/brokers/topics"
+AddingPath == "/admin/partitions_reassigned"
+Paths == {BrokerPath, TopicsPath, AddingPath}
+
+Nothing == [incarnation |-> 0, leader_epoch |-> -1]
+
+znodes == trees[Len(trees)]
+IsRegistered == Exists(znodes, BrokerPath)
+BrokerEpoch == znodes[BrokerPath].czxid
+
+(* What a tree says of a partition: topic znode and state are one value, 0   *)
+(* is the incarnation of a topic that never existed.                         *)
+StateIn(tree, p) == tree[TopicsPath].data[p].state
+IsNamedByTopic(tree, p) == tree[TopicsPath].data[p].is_assigned
+IsAssigned(tree, p) == IsNamedByTopic(tree, p) \/ p \in tree[AddingPath].data
+
+IsNewer(state, other) ==
+    \/ state.incarnation > other.incarnation
+    \/ state.incarnation = other.incarnation /\ state.leader_epoch > other.leader_epoch
+Newest(state, other) == IF IsNewer(state, other) THEN state ELSE other
+
+InOffice == CHOOSE c \in Controllers :
+    controllers[c].is_elected /\ \A other \in Controllers : controllers[other].is_elected => other <= c
+
+Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
+
+(* The number of a transaction is that of the tree which it makes.           *)
+Write(op) == trees' = Append(trees, Multi(znodes, <<op>>, Len(trees) + 1).tree)
+
+FirstState == IF Start = "none" THEN Nothing ELSE [incarnation |-> 1, leader_epoch |-> 0]
+FirstTree ==
+    [path \in Paths |->
+        [data |-> CASE path = TopicsPath -> [p \in Partitions |->
+                        [state |-> FirstState, is_assigned |-> Start = "topic"]]
+                    [] path = AddingPath -> IF Start = "adding" THEN Partitions ELSE {}
+                    [] OTHER -> <<>>,
+         version |-> 0, ephemeral_owner |-> NoSession, czxid |-> 1]]
+
+(* The broker runs, is registered, and has obeyed the first command.         *)
+Init ==
+    /\ trees = <<FirstTree>>
+    /\ broker = [phase |-> "running", read |-> <<>>, floor |-> 1, controller_epoch |-> 1,
+                 known |-> [p \in Partitions |-> FirstState],
+                 told |-> [p \in Partitions |-> FirstState],
+                 logs |-> [p \in Partitions |-> FirstState.incarnation]]
+    /\ controllers = [c \in Controllers |-> [is_elected |-> c = 1, seen_epoch |-> 1,
+                                             init |-> <<>>]]
+    /\ messages = {}
+    /\ budget = Limits
+    /\ breaches = {}
+
+-----------------------------------------------------------------------------
+(* The broker starts *)
+
+(* The process stops, its session with it. The disk stays; what a crash does *)
+(* to the end of a log is `Fencing`'s.                                       *)
+CrashBroker ==
+    /\ Spend("crashes")
+    /\ broker.phase # "down"
+    /\ trees' = IF IsRegistered THEN Append(trees, [znodes EXCEPT ![BrokerPath] = Absent]) ELSE trees
+    /\ broker' = [broker EXCEPT
+                    !.phase = "down", !.read = <<>>, !.floor = 1, !.controller_epoch = 0,
+                    !.known = [p \in Partitions |-> Nothing],
+                    !.told = [p \in Partitions |-> Nothing]]
+    /\ UNCHANGED <<controllers, messages, breaches>>
+
+(* The broker registers before it reads, so that the controller speaks to it *)
+(* about everything that comes after the read. Its own write also brings the *)
+(* server that it talks to up to date: later reads are not older than this.  *)
+RegisterBroker ==
+    /\ broker.phase = IF Has("read_before_register") THEN "read" ELSE "down"
+    /\ Write(CreateOp(BrokerPath, <<>>, 1))
+    /\ broker' = [broker EXCEPT
+                    !.phase = IF Has("read_before_register") THEN "read_and_registered"
+                              ELSE "registered",
+                    !.floor = Len(trees) + 1]
+    /\ UNCHANGED <<controllers, messages, budget, breaches>>
+
+(* The broker reads what it is assigned (V3 E.1, E.2). A lagging server may  *)
+(* answer from before, but not from before the registration; a broker that   *)
+(* reads first has to sync.                                                  *)
+ReadAssignment ==
+    /\ broker.phase = IF Has("read_before_register") THEN "down" ELSE "registered"
+    /\ \E i \in DOMAIN trees :
+          /\ \/ Has("delete_unassigned_on_stale_read")
+             \/ i >= (IF Has("read_before_register") THEN Len(trees) ELSE broker.floor)
+          /\ broker' = [broker EXCEPT
+                            !.phase = IF Has("read_before_register") THEN "read"
+                                      ELSE "read_and_registered",
+                            !.read = <<trees[i]>>]
+    /\ UNCHANGED <<trees, controllers, messages, budget, breaches>>
+
+(* A log is its own while the broker is in the topic znode or in a pending   *)
+(* reassignment, of the incarnation that the log belongs to.                 *)
+IsOwn(tree, p) ==
+    /\ IF Has("assigned_by_topic_alone") THEN IsNamedByTopic(tree, p) ELSE IsAssigned(tree, p)
+    /\ StateIn(tree, p).incarnation = broker.logs[p]
+
+IsDestroyed(p) == broker.logs[p] # 0 /\ broker.logs'[p] # broker.logs[p]
+(* A log that is still counted on: assigned now, and of this incarnation.    *)
+IsNeeded(p) == IsAssigned(znodes, p) /\ StateIn(znodes, p).incarnation = broker.logs[p]
+
+NoteDestruction ==
+    breaches' = breaches \cup
+        (IF \E p \in Partitions : IsDestroyed(p) /\ IsNeeded(p) THEN {"DeleteOnlyIfUnassigned"} ELSE {})
+
+(* The broker deletes what the read does not give it, unless a command has   *)
+(* named it since (V3 E.4), and remembers what it read, unless it was told   *)
+(* something newer. It takes no role from the read (START-002): commands     *)
+(* bring that. V3 E takes the role from the read, whatever came in between.  *)
+RecoverReplicas ==
+    LET tree == broker.read[1]
+        read == [p \in Partitions |-> StateIn(tree, p)]
+        is_overwritten == Has("startup_read_overwrites_newer_command")
+    IN /\ broker.phase = "read_and_registered"
+       /\ broker' = [broker EXCEPT
+            !.phase = "running", !.read = <<>>,
+            !.known = [p \in Partitions |->
+                        IF is_overwritten THEN read[p] ELSE Newest(read[p], broker.known[p])],
+            !.told = [p \in Partitions |->
+                        IF (is_overwritten \/ Has("read_before_register")) /\ IsAssigned(tree, p)
+                        THEN read[p] ELSE broker.told[p]],
+            !.logs = [p \in Partitions |->
+                        IF broker.told[p] = Nothing /\ ~IsOwn(tree, p) THEN 0 ELSE broker.logs[p]]]
+       /\ NoteDestruction
+       /\ UNCHANGED <<trees, controllers, messages, budget>>
+
+-----------------------------------------------------------------------------
+(* Administrators and the controller in office *)
+
+Assigned(tree) == {p \in Partitions : IsAssigned(tree, p)}
+
+Command(c, broker_epoch, tree, named, is_init) ==
+    [controller_epoch |-> c, broker_epoch |-> broker_epoch, is_init |-> is_init,
+     states |-> [p \in named |-> StateIn(tree, p)]]
+
+(* Sent to a broker that the controller takes for live; who is away hears of *)
+(* it at its return.                                                         *)
+SendIfSeen(c, tree, named) ==
+    LET epoch == controllers[c].seen_epoch
+    IN messages' = messages \cup (IF epoch = 0 THEN {} ELSE {Command(c, epoch, tree, named, FALSE)})
+
+ChangeTopic(p, topic) ==
+    /\ Spend("changes")
+    /\ Write(SetDataOp(TopicsPath, [znodes[TopicsPath].data EXCEPT ![p] = topic], AnyVersion))
+    /\ UNCHANGED <<broker, controllers, breaches>>
+
+(* A topic comes, or comes again, with a replica on this broker; its         *)
+(* controller initialises and announces it in the same step.                 *)
+CreateTopic(p) ==
+    LET state == [incarnation |-> StateIn(znodes, p).incarnation + 1, leader_epoch |-> 0]
+    IN /\ ~IsAssigned(znodes, p)
+       /\ ChangeTopic(p, [state |-> state, is_assigned |-> TRUE])
+       /\ SendIfSeen(InOffice, trees'[Len(trees')], {p})
+
+(* A topic goes. StopReplica to those who are there is `TopicLifecycle`'s.   *)
+DeleteTopic(p) ==
+    /\ IsNamedByTopic(znodes, p)
+    /\ ChangeTopic(p, [state |-> StateIn(znodes, p), is_assigned |-> FALSE])
+    /\ UNCHANGED messages
+
+(* Another leader epoch for a partition of this broker. *)
+ElectLeader(p) ==
+    /\ IsAssigned(znodes, p)
+    /\ ChangeTopic(p, [znodes[TopicsPath].data[p] EXCEPT !.state.leader_epoch = @ + 1])
+    /\ SendIfSeen(InOffice, trees'[Len(trees')], {p})
+
+(* The controller notices that the broker is away or back, or another        *)
+(* incarnation of itself (BEP-006). Who is back is sent all its partitions   *)
+(* at once (BEP-007). In V3 an arrival triggers nothing.                     *)
+DetectBrokerChange(c) ==
+    LET is_silent == Has("read_before_register")
+    IN /\ c = InOffice
+       /\ controllers[c].seen_epoch # BrokerEpoch
+       /\ controllers' = [controllers EXCEPT ![c].seen_epoch = BrokerEpoch]
+       /\ messages' = messages \cup
+            (IF ~IsRegistered \/ is_silent THEN {}
+             ELSE {Command(c, BrokerEpoch, znodes, Assigned(znodes), FALSE)})
+       /\ UNCHANGED <<trees, broker, budget, breaches>>
+
+(* A successor reads everything (V3 D.3). Its predecessor does not know, and *)
+(* sends what it has.                                                        *)
+ElectController(c) ==
+    /\ Spend("controller_changes")
+    /\ c = InOffice + 1
+    /\ controllers' = [controllers EXCEPT
+                        ![c] = [is_elected |-> TRUE, seen_epoch |-> BrokerEpoch,
+                                init |-> <<znodes>>]]
+    /\ UNCHANGED <<trees, broker, messages, breaches>>
+
+(* The INIT of a controller, in office or not: of what it read when it was   *)
+(* elected, broker epoch included, while its other handlers went on; in one  *)
+(* request, or split into one per partition.                                 *)
+SendLeaderAndIsr(c) ==
+    /\ controllers[c].init # <<>>
+    /\ LET tree == controllers[c].init[1]
+           whole == {Assigned(tree)}
+       IN \E parts \in {whole, IF "whole" \in InitRules THEN whole
+                               ELSE {{p} : p \in Assigned(tree)}} :
+            messages' = messages \cup
+                {Command(c, tree[BrokerPath].czxid, tree, part, TRUE) : part \in parts}
+    /\ controllers' = [controllers EXCEPT ![c].init = <<>>]
+    /\ UNCHANGED <<trees, broker, budget, breaches>>
+
+-----------------------------------------------------------------------------
+(* The broker obeys *)
+
+IsFollowed(state, p) ==
+    \/ IsNewer(state, broker.known[p])
+    \/ state = broker.known[p] /\ broker.told[p] # state
+
+(* The log after a command: that of another incarnation goes (START-004).    *)
+LogAfter(p, state) ==
+    IF Has("keep_log_of_old_incarnation") /\ broker.logs[p] # 0 THEN broker.logs[p]
+    ELSE state.incarnation
+
+IsOlderController(m) == m.controller_epoch < broker.controller_epoch
+
+IsDeletingByOmission(m) ==
+    /\ Has("init_deletes_by_omission")
+    /\ m.controller_epoch > broker.controller_epoch \/ "first" \notin InitRules
+
+(* From its registration on, the broker follows what is newer than what it   *)
+(* knows, partition by partition. What was built for another incarnation of  *)
+(* it is refused (`Fencing`). A request with INIT names all partitions of    *)
+(* the broker; V3 C.3 deletes the others. Here INIT deletes nothing; with    *)
+(* all of InitRules it could.                                                *)
+BecomeFollower ==
+    \E m \in messages :
+        LET named == DOMAIN m.states
+            followed == {p \in named : IsFollowed(m.states[p], p)}
+            omitted == IF m.is_init /\ IsDeletingByOmission(m)
+                       THEN Partitions \ named ELSE {}
+        IN /\ broker.phase \in {"registered", "read_and_registered", "running"}
+           /\ m.broker_epoch = BrokerEpoch
+           /\ ~IsOlderController(m) \/ "controller_epoch" \notin InitRules
+           /\ followed # {} \/ m.is_init
+           /\ messages' = messages \ {m}
+           /\ broker' = [broker EXCEPT
+                !.controller_epoch = IF m.controller_epoch > @ THEN m.controller_epoch ELSE @,
+                !.known = [p \in Partitions |->
+                            IF p \in followed THEN m.states[p] ELSE broker.known[p]],
+                !.told = [p \in Partitions |->
+                            IF p \in followed THEN m.states[p] ELSE broker.told[p]],
+                !.logs = [p \in Partitions |->
+                            CASE p \in followed -> LogAfter(p, m.states[p])
+                              [] p \in omitted -> 0
+                              [] OTHER -> broker.logs[p]]]
+           /\ NoteDestruction
+           /\ UNCHANGED <<trees, controllers, budget>>
+
+-----------------------------------------------------------------------------
+Next ==
+    \/ CrashBroker
+    \/ RegisterBroker
+    \/ ReadAssignment
+    \/ RecoverReplicas
+    \/ \E p \in Partitions : CreateTopic(p)
+    \/ \E p \in Partitions : DeleteTopic(p)
+    \/ \E p \in Partitions : ElectLeader(p)
+    \/ \E c \in Controllers : DetectBrokerChange(c)
+    \/ \E c \in Controllers : ElectController(c)
+    \/ \E c \in Controllers : SendLeaderAndIsr(c)
+    \/ BecomeFollower
+
+(* Everything that goes on without a fault, which is a finite number of      *)
+(* steps: one fairness is enough for all.                                    *)
+Heal ==
+    \/ RegisterBroker \/ ReadAssignment \/ RecoverReplicas \/ BecomeFollower
+    \/ \E c \in Controllers : DetectBrokerChange(c) \/ SendLeaderAndIsr(c)
+
+Spec == Init /\ [][Next]_vars /\ WF_vars(Heal)
+
+-----------------------------------------------------------------------------
+(* No log is destroyed while this broker is assigned the incarnation that    *)
+(* it belongs to: it may be the last copy.                                   *)
+\* @req START-001
+\* @req CMD-007
+DeleteOnlyIfUnassigned == "DeleteOnlyIfUnassigned" \notin breaches
+
+(* What a broker was told to serve is served from a log of that incarnation. *)
+\* @req START-004
+NoStaleIncarnationServed ==
+    \A p \in Partitions :
+        broker.told[p].incarnation \notin {0} => broker.logs[p] \in {0, broker.told[p].incarnation}
+
+(* In the end the broker has the role that ZooKeeper holds for it, in each   *)
+(* of its partitions.                                                        *)
+\* @req FAIL-008
+\* @req BEP-007
+BrokerEventuallyLearnsRole ==
+    <>[](\A p \in Partitions : IsAssigned(znodes, p) => broker.told[p] = StateIn(znodes, p))
+=============================================================================
