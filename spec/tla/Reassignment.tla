@@ -202,8 +202,9 @@ SendLeaderAndIsr(c) ==
        /\ UNCHANGED <<znodes, controllers, replicas, requested, budget, breaches>>
 
 ToStop(c) ==
-    IF Has("delete_before_assignment") /\ State.isr = Target(c) THEN Topic.assigned \ State.isr
-    ELSE Topic.removing
+    Topic.removing \cup
+        (IF Has("delete_before_assignment") /\ State.isr = Target(c)
+         THEN Topic.assigned \ State.isr ELSE {})
 
 (* To those that the assignment has lost, with the leader epoch of now.      *)
 SendStopReplica(c) ==
