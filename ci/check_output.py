@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ci.console import counted, say, show_json, show_table
 from ci.model_progress import model_progress
-from ci.outcomes import of_models
+from ci.outcomes import of_models, of_trials
 from conformance.verdict import Verdict, exit_code
 
 if TYPE_CHECKING:
@@ -107,23 +107,19 @@ def check_without_repairs(
     tried = trials(hazards, models)
     with model_progress([trial.model for trial in tried]) as advance:
         outcomes = undo(tried, options=options, workers=workers, on_progress=advance)
-    wrong = [outcome for outcome in outcomes if not outcome.is_as_expected]
-    undecided = any(outcome.is_undecided for outcome in wrong)
-    verdict = Verdict.PASS if not wrong else Verdict.INCONCLUSIVE if undecided else Verdict.FAIL
-    if not outcomes:
-        verdict = Verdict.VACUOUS
+    outcome = of_trials(outcomes)
     if as_json:
-        show_json({"verdict": verdict, "trials": [outcome.as_data() for outcome in outcomes]})
-        return exit_code([verdict])
+        show_json({"verdict": outcome.verdict, **outcome.detail})
+        return exit_code([outcome.verdict])
     cells = [
         [o.hazard, o.row, "red" if o.should_fail else "green", o.found, o.word] for o in outcomes
     ]
     show_table("hazards", ("hazard", "row", "expected", "found", "ok"), cells)
-    for outcome in wrong:
-        say(f"hazard {outcome.hazard}: row {outcome.row} {outcome.why}")
-    told = counted(len({outcome.hazard for outcome in outcomes}), "hazard")
-    say(f"{verdict}: {told}, {counted(len(outcomes), 'trial')}, {len(wrong)} not as expected")
-    return exit_code([verdict])
+    for trial in outcomes:
+        if not trial.is_as_expected:
+            say(f"hazard {trial.hazard}: row {trial.row} {trial.why}")
+    say(f"{outcome.verdict}: {outcome.summary}")
+    return exit_code([outcome.verdict])
 
 
 def draw_graph(models: "Sequence[Model]", options: "Options", path: Path) -> int:

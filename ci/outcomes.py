@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reports.aggregates import Analysis, CheckOutcome
     from spec.tlc.compare import ModelResult
     from spec.tlc.models import Model
+    from spec.tlc.repairs import Undone
 
 VIOLATIONS_LISTED = 50
 """Of a simulation; the count is in the figures."""
@@ -94,6 +95,24 @@ def _model_verdict(result: "ModelResult") -> Verdict:
         return Verdict.PASS
     undecided = {"not_exhausted": Verdict.INCONCLUSIVE, "error": Verdict.ERROR}
     return undecided.get(result.verdict, Verdict.FAIL)
+
+
+def of_trials(outcomes: Sequence["Undone"]) -> Outcome:
+    """With a hazard's switch on exactly its rows must fail; without hazards nothing was tried."""
+    wrong = [outcome for outcome in outcomes if not outcome.is_as_expected]
+    verdict = Verdict.FAIL if wrong else Verdict.PASS if outcomes else Verdict.VACUOUS
+    if wrong and all(outcome.is_undecided for outcome in wrong):
+        verdict = Verdict.INCONCLUSIVE
+    hazards = len({outcome.hazard for outcome in outcomes})
+    return Outcome(
+        verdict=verdict,
+        summary=(
+            f"{counted(hazards, 'hazard')} let in, {counted(len(outcomes), 'row')} tried, "
+            f"{len(wrong)} not as expected"
+        ),
+        figures={"hazards": hazards, "trials": len(outcomes), "trials_wrong": len(wrong)},
+        detail={"trials": [outcome.as_data() for outcome in outcomes]},
+    )
 
 
 def of_seeds(result: "SimulationResult") -> Outcome:

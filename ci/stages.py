@@ -5,23 +5,37 @@ Stages import the rooms they need when they run, so that a broken one takes only
 
 from ci.console import progress
 from ci.model_progress import model_progress
-from ci.outcomes import Outcome, of_analysis, of_hunt, of_models, of_scenarios, of_seeds
+from ci.outcomes import Outcome, of_analysis, of_hunt, of_models, of_scenarios, of_seeds, of_trials
 from ci.stage import Stage
-from ci.tiers import EFFORT
+from ci.tiers import EFFORT, Tier
 from ci.verdict_files import GateRun
 from conformance.verdict import Verdict
 from spec.vocabulary import ProtocolLevel
 
 
 def check_specs(run: GateRun) -> Outcome:
-    """TLC on the models of the tier."""
+    """TLC on the models of the tier; at night also with every repair undone."""
     from spec.tlc.models import load_models, select
     from spec.tlc.runner import check_models
 
+    workers = EFFORT[run.tier].workers
     models = select(load_models(), tier=run.tier)
     with model_progress(models) as advance:
-        results = check_models(models, workers=EFFORT[run.tier].workers, on_progress=advance)
-    return of_models(models, results)
+        results = check_models(models, workers=workers, on_progress=advance)
+    outcome = of_models(models, results)
+    return outcome.joined(undo_repairs(workers)) if run.tier is Tier.NIGHTLY else outcome
+
+
+def undo_repairs(workers: int) -> Outcome:
+    """TLC again, with each hazard let in."""
+    from spec.hazards import load_hazards
+    from spec.tlc.models import load_models
+    from spec.tlc.repairs import trials, undo
+    from spec.tlc.runner import Options
+
+    tried = trials(load_hazards(), load_models())
+    with model_progress([trial.model for trial in tried]) as advance:
+        return of_trials(undo(tried, options=Options(), workers=workers, on_progress=advance))
 
 
 def simulate(run: GateRun) -> Outcome:

@@ -3,13 +3,14 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from ci.outcomes import Outcome, of_hunt, of_models, of_seeds
+from ci.outcomes import Outcome, of_hunt, of_models, of_seeds, of_trials
 from conformance.run_end import BadEnding, Ending
 from conformance.simulate import MutantResult, SeedResult, SimulationResult
 from conformance.verdict import Verdict, Violation
 from reports.stages import Detail
 from spec.tlc.compare import ModelResult
 from spec.tlc.models import Model, Tier, Verdict as Found
+from spec.tlc.repairs import Undone
 from spec.vocabulary import Invariant
 
 MODEL = Model(
@@ -180,3 +181,26 @@ def test_counts_of_one_are_singular_and_violating_seeds_are_counted_once_each() 
     assert two.summary == "60 seeds at level 2, 6000 events, 2 violating seeds"
     assert [row["seed"] for row in two.detail["violations"]] == [1, 2, 1, 2]
     assert "1 of 1 model as expected" in of_models([MODEL], [RESULT]).summary
+
+
+def undone(hazard: str, found: Found, *, should_fail: bool) -> Undone:
+    return Undone(
+        hazard=hazard, row="a_row", should_fail=should_fail, found=str(found), verdict=found
+    )
+
+
+@pytest.mark.parametrize(
+    ("trials", "verdict"),
+    [
+        ([undone("H1", Found.VIOLATES, should_fail=True)], Verdict.PASS),
+        ([undone("H1", Found.HOLDS, should_fail=False)], Verdict.PASS),
+        ([undone("H1", Found.HOLDS, should_fail=True)], Verdict.FAIL),
+        ([undone("H1", Found.VIOLATES, should_fail=False)], Verdict.FAIL),
+        ([undone("H1", Found.NOT_EXHAUSTED, should_fail=True)], Verdict.INCONCLUSIVE),
+        ([], Verdict.VACUOUS),
+    ],
+)
+def test_repairs_that_are_undone_turn_exactly_their_rows_red(
+    trials: list[Undone], verdict: Verdict
+) -> None:
+    assert of_trials(trials).verdict is verdict
