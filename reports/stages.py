@@ -29,6 +29,8 @@ class Model:
     seconds: float | None = None
     why: str | None = None
     shows: str | None = None
+    cached: bool = False
+    """Found by an earlier run for the same modules, configuration and TLC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
