@@ -1,0 +1,171 @@
+"""One order of all lines of a run: the one in which they could have happened.
+
+Lines of one node follow `(incarnation, seq)`, ZooKeeper's own its `zxid`. Between nodes, what was
+asked comes before what was done, and that before what was heard. All that leaves open is decided by
+`mono_ns`, the one clock of the host that all nodes of a run share; ZooKeeper's log has only
+`wall_ns`, whose distance from it is taken from the lines that carry both.
+"""
+
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from statistics import median_low
+
+from spec.replay.recorded_run import Line, RecordedRun, ReplayError
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import Action
+from spec.znodes import CONTROLLER, CONTROLLER_EPOCH, broker_path
+
+Fact = tuple[object, ...]
+"""What one line establishes and another one needs, for example `("state", path, 3)`."""
+
+
+@dataclass(slots=True)
+class _Constraints:
+    """Which line must come before which, by index."""
+
+    later: dict[int, list[int]] = field(default_factory=dict)
+    waiting: dict[int, int] = field(default_factory=dict)
+    """How many earlier lines a line still waits for."""
+
+    def add(self, earlier: int, later: int) -> None:
+        self.later.setdefault(earlier, []).append(later)
+        self.waiting[later] = self.waiting.get(later, 0) + 1
+
+
+def total_order(run: RecordedRun) -> list[Line]:
+    """All lines, in order; raises `ReplayError` when there is no such order."""
+    lines = run.lines
+    constraints = _Constraints()
+    for chain in _chains(lines):
+        for earlier, later in zip(chain, chain[1:], strict=False):
+            constraints.add(earlier, later)
+    for earlier, later in _facts_before_uses(lines):
+        constraints.add(earlier, later)
+    stamps = _stamps(lines)
+    return [lines[index] for index in _merge(run, stamps, constraints)]
+
+
+def _merge(
+    run: RecordedRun, stamps: list[tuple[int, str, int, int]], constraints: _Constraints
+) -> list[int]:
+    waiting = constraints.waiting
+    ready = [(stamps[index], index) for index in range(len(stamps)) if not waiting.get(index)]
+    heapq.heapify(ready)
+    ordered: list[int] = []
+    while ready:
+        _, index = heapq.heappop(ready)
+        ordered.append(index)
+        for later in constraints.later.get(index, ()):
+            waiting[later] -= 1
+            if not waiting[later]:
+                heapq.heappush(ready, (stamps[later], later))
+    if len(ordered) < len(stamps):
+        first = min((stamps[index], index) for index, count in waiting.items() if count)[1]
+        line = run.lines[first]
+        raise ReplayError(
+            f"{run.name} has no order: what {line.file}, line {line.number} "
+            f"({line.event.action}) must follow comes after it by zxid or by the order of its node"
+        )
+    return ordered
+
+
+def _chains(lines: tuple[Line, ...]) -> Iterator[list[int]]:
+    chains: dict[str, list[int]] = {}
+    for index, line in enumerate(lines):
+        chains.setdefault(line.event.node, []).append(index)
+    for chain in chains.values():
+        yield sorted(chain, key=lambda index: _place(lines[index].event))
+
+
+def _place(event: TraceEvent) -> tuple[int, int, int]:
+    if event.kind is Kind.ZOOKEEPER:
+        return (event.zxid or 0, event.incarnation, event.seq)
+    return (0, event.incarnation, event.seq)
+
+
+def _stamps(lines: tuple[Line, ...]) -> list[tuple[int, str, int, int]]:
+    """When each line was written, by the host's clock; ties are broken by node and number."""
+    both = [
+        event.wall_ns - event.mono_ns
+        for event in (line.event for line in lines)
+        if event.wall_ns is not None and event.mono_ns
+    ]
+    offset = median_low(both) if both else 0
+    return [
+        (_stamp(line.event, offset), line.event.node, line.event.incarnation, line.event.seq)
+        for line in lines
+    ]
+
+
+def _stamp(event: TraceEvent, offset: int) -> int:
+    if event.mono_ns or event.wall_ns is None:
+        return event.mono_ns
+    return event.wall_ns - offset
+
+
+def _facts_before_uses(lines: tuple[Line, ...]) -> Iterator[tuple[int, int]]:
+    established: dict[Fact, int] = {}
+    for index, line in enumerate(lines):
+        for fact in _establishes(line.event):
+            known = established.get(fact)
+            if known is None or line.event.mono_ns < lines[known].event.mono_ns:
+                established[fact] = index
+    for index, line in enumerate(lines):
+        for fact in _needs(line.event):
+            if fact in established and established[fact] != index:
+                yield established[fact], index
+
+
+def _establishes(event: TraceEvent) -> Iterable[Fact]:
+    if event.kind is Kind.ZOOKEEPER and event.path is not None:
+        return _zookeeper_facts(event)
+    match event.kind, event.action:
+        case Kind.INVOKE, "WriteLeaderAndIsr":
+            return [("asked", event.path, event.session_id, event.data)]
+        case Kind.ACTION, Action.SEND_LEADER_AND_ISR:
+            return [("sent", event.peer, *_command(event))]
+        case _:
+            return []
+
+
+def _zookeeper_facts(event: TraceEvent) -> Iterable[Fact]:
+    yield "version", event.path, event.znode_version, event.data
+    yield "written", event.path, event.zxid
+    if event.path == CONTROLLER:
+        yield "office", event.session_id
+    if event.path == CONTROLLER_EPOCH:
+        yield "epoch", event.data
+    yield "exists", event.path
+
+
+def _needs(event: TraceEvent) -> Iterable[Fact]:
+    if event.kind is Kind.ZOOKEEPER:
+        return [("asked", event.path, event.session_id, event.data)]
+    match event.kind, event.action:
+        case Kind.COMPLETE, "WriteLeaderAndIsr" if event.zxid is not None:
+            return [("written", event.path, event.zxid)]
+        case Kind.COMPLETE, "ReadLeaderAndIsr" if event.data is not None:
+            return [("version", event.path, event.znode_version, event.data)]
+        case Kind.ACTION, Action.REGISTER_BROKER if event.broker_id is not None:
+            return [("written", broker_path(event.broker_id), event.zxid)]
+        case Kind.ACTION, Action.ELECT_CONTROLLER:
+            return [("office", event.session_id), ("epoch", str(event.controller_epoch))]
+        case Kind.ACTION, Action.LEARN_CONTROLLER:
+            return [("epoch", str(event.controller_epoch))]
+        case Kind.ACTION, Action.CREATE_TOPIC:
+            return [("exists", f"/brokers/topics/{event.topic}")]
+        case Kind.ACTION, Action.BECOME_LEADER | Action.BECOME_FOLLOWER:
+            return [("sent", event.node, *_command(event))]
+        case _:
+            return []
+
+
+def _command(event: TraceEvent) -> Fact:
+    return (
+        event.topic,
+        event.partition,
+        event.leader_epoch,
+        event.znode_version,
+        event.controller_epoch,
+    )

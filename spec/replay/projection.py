@@ -1,0 +1,400 @@
+"""What the replay of one partition needs of a run: its lines as events of `TraceReplication`.
+
+A line becomes an event of the same action with the fields that the spec knows, or nothing. Lines of
+ZooKeeper become what the transaction did; reads and writes of the state count when they end.
+Payload ids, session ids and zxids become small numbers, since TLC counts up to 2^31.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from spec.replay.recorded_run import Line, ReplayError
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import NO_BROKER, Action, Outcome
+from spec.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    LeaderAndIsr,
+    MalformedZnodeError,
+    TopicPartition,
+    leader_and_isr_path,
+    parse_controller_epoch,
+    parse_leader_and_isr,
+    parse_topic,
+    topic_path,
+)
+
+Value = int | str | bool | frozenset[int] | tuple["Value", ...]
+Fields = dict[str, Value]
+
+NOBODY = 0
+"""The author of a write whose session belongs to no broker."""
+
+ACKS_ALL = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One step of the replay, and the line that tells of it."""
+
+    fields: Fields
+    line: Line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
+    """The replay of one partition of one run."""
+
+    run: str
+    partition: TopicPartition
+    level: int
+    brokers: frozenset[int]
+    assigned_replicas: tuple[int, ...]
+    events: tuple[Event, ...]
+
+
+def partitions_of_run(lines: list[Line]) -> dict[TopicPartition, tuple[int, ...]]:
+    """The partitions of all topics that were created, and their replicas; raises `ReplayError`."""
+    found: dict[TopicPartition, tuple[int, ...]] = {}
+    for line in lines:
+        event = line.event
+        if event.kind is not Kind.ZOOKEEPER or event.action != "Create" or event.path is None:
+            continue
+        topic = event.path.rpartition("/")[2]
+        if event.path != topic_path(topic):
+            continue
+        try:
+            assignment = parse_topic(event.path, (event.data or "").encode())
+        except MalformedZnodeError as error:
+            raise ReplayError(f"{line.file}, line {line.number}: {error}") from error
+        for number, replicas in assignment.items():
+            found[TopicPartition(topic, number)] = replicas
+    return dict(sorted(found.items()))
+
+
+def project(
+    run: str, level: int, lines: list[Line], key: TopicPartition, assigned: tuple[int, ...]
+) -> Projection:
+    """The events of `key` in `lines`, which are in order; raises `ReplayError`."""
+    brokers = {event.broker_id for event in _brokers(lines) if event.broker_id is not None}
+    projector = _Projector(
+        key=key,
+        sessions=_sessions(lines),
+        started=_recovered(lines, key),
+        controller_epochs=_controller_epochs(lines),
+    )
+    events = tuple(
+        Event(fields, line) for line in lines for fields in projector.events(line)
+    )
+    return Projection(
+        run=run,
+        partition=key,
+        level=level,
+        brokers=frozenset(brokers | set(assigned)),
+        assigned_replicas=assigned,
+        events=events,
+    )
+
+
+def _brokers(lines: list[Line]) -> Iterator[TraceEvent]:
+    return (line.event for line in lines if line.event.action == "NodeStarted")
+
+
+def _sessions(lines: list[Line]) -> dict[int, int]:
+    """Session -> the broker that had it."""
+    return {
+        line.event.session_id: line.event.broker_id
+        for line in lines
+        if line.event.node.startswith("broker-")
+        and line.event.session_id
+        and line.event.broker_id is not None
+    }
+
+
+def _recovered(lines: list[Line], key: TopicPartition) -> set[tuple[str, int]]:
+    """The starts, as (node, incarnation), that found a log of the partition."""
+    return {
+        (line.event.node, line.event.incarnation)
+        for line in lines
+        if line.event.action == "LogRecovered" and _is_about(line.event, key)
+    }
+
+
+def _controller_epochs(lines: list[Line]) -> dict[int, int]:
+    found = {}
+    for line in lines:
+        event = line.event
+        if event.kind is Kind.ZOOKEEPER and event.path == CONTROLLER_EPOCH and event.zxid:
+            try:
+                found[event.zxid] = parse_controller_epoch((event.data or "").encode())
+            except MalformedZnodeError as error:
+                raise ReplayError(f"{line.file}, line {line.number}: {error}") from error
+    return found
+
+
+def _is_about(event: TraceEvent, key: TopicPartition) -> bool:
+    return event.topic == key.topic and event.partition == key.partition
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """Small numbers for large or textual ids, from 1 in the order in which they first occur."""
+
+    known: dict[object, int] = field(default_factory=dict)
+
+    def of(self, name: object) -> int:
+        return self.known.setdefault(name, len(self.known) + 1) if name is not None else 0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Projector:
+    """Turns lines into events; knows what earlier lines said of a broker's start."""
+
+    key: TopicPartition
+    sessions: dict[int, int]
+    started: set[tuple[str, int]]
+    controller_epochs: dict[int, int]
+    """zxid -> the controller epoch that it wrote; none at level 0."""
+    values: _Numbers = field(default_factory=_Numbers)
+    zxids: _Numbers = field(default_factory=_Numbers)
+    session_numbers: _Numbers = field(default_factory=_Numbers)
+    ready: set[tuple[str, int]] = field(default_factory=set)
+    """Starts of brokers that have learnt who is controller: what they read now is no floor."""
+
+    def events(self, line: Line) -> Iterator[Fields]:
+        """The events of one line, in order: none, one, or two of an election."""
+        event = line.event
+        match event.kind:
+            case Kind.ZOOKEEPER:
+                yield from self._zookeeper(event)
+            case Kind.ACTION:
+                yield from self._action(event)
+            case Kind.RUN if event.action in ("NodeStarted", "LogRecovered"):
+                yield from self._start(event)
+            case Kind.COMPLETE:
+                yield from self._complete(event)
+
+    # ZooKeeper
+
+    def _zookeeper(self, event: TraceEvent) -> Iterator[Fields]:
+        path = event.path or ""
+        if path == CONTROLLER_EPOCH:
+            return
+        parent, _, name = path.rpartition("/")
+        if parent == BROKER_IDS and name.isdecimal():
+            yield from self._registration(event, int(name))
+        elif path == CONTROLLER:
+            yield from self._office(event)
+        elif path == topic_path(self.key.topic) and event.action == "Create":
+            yield {"action": "ZkCreateTopic"}
+        elif path == leader_and_isr_path(self.key) and event.data is not None:
+            author = self.sessions.get(event.session_id or 0, NOBODY)
+            yield {
+                "action": "ZkWriteState",
+                "broker_id": author,
+                **_state(event.data),
+                "znode_version": _number(event.znode_version),
+                "zxid": self.zxids.of(event.zxid),
+            }
+
+    def _registration(self, event: TraceEvent, broker_id: int) -> Iterator[Fields]:
+        if event.action == "Create":
+            yield {
+                "action": "ZkRegister",
+                "broker_id": broker_id,
+                "session_id": self.session_numbers.of(event.session_id),
+                "zxid": self.zxids.of(event.zxid),
+            }
+        elif event.action == "Delete":
+            yield {"action": "ZkUnregister", "broker_id": broker_id}
+
+    def _office(self, event: TraceEvent) -> Iterator[Fields]:
+        session_id = event.session_id or 0
+        broker_id = self.sessions.get(session_id, NOBODY)
+        if event.action == "Delete":
+            yield {"action": "ZkDismiss", "broker_id": broker_id}
+        elif event.action == "Create":
+            yield {"action": "ForgetOffice", "broker_id": broker_id}
+            yield {
+                "action": "ZkElect",
+                "broker_id": broker_id,
+                "session_id": self.session_numbers.of(session_id),
+                "controller_epoch": self.controller_epochs.get(event.zxid or 0, 0),
+            }
+
+    # Processes
+
+    def _start(self, event: TraceEvent) -> Iterator[Fields]:
+        if event.action == "NodeStarted":
+            yield {
+                "action": event.action,
+                "broker_id": _number(event.broker_id),
+                "is_recovered": (event.node, event.incarnation) in self.started,
+            }
+        elif _is_about(event, self.key):
+            yield {
+                "action": event.action,
+                **_numbers(event, "broker_id", "log_end_offset", "high_watermark"),
+            }
+
+    # Operations
+
+    def _complete(self, event: TraceEvent) -> Iterator[Fields]:
+        if not _is_about(event, self.key) or event.outcome is not Outcome.OK:
+            return
+        match event.action:
+            case "ReadLeaderAndIsr" if event.data is not None:
+                yield {
+                    "action": "ReadState",
+                    "broker_id": _number(event.broker_id),
+                    **_state(event.data),
+                    "znode_version": _number(event.znode_version),
+                    "is_start": (event.node, event.incarnation) not in self.ready,
+                }
+            case "WriteLeaderAndIsr" if event.data is not None:
+                yield {
+                    "action": "WriteHeard",
+                    **_state(event.data),
+                    "znode_version": _number(event.znode_version),
+                    "zxid": self.zxids.of(event.zxid),
+                }
+            case "Produce" if event.acks == ACKS_ALL:
+                yield {
+                    "action": "Acknowledge",
+                    **_numbers(event, "offset", "leader_epoch"),
+                    "values": tuple(self.values.of(value) for value in event.values or ()),
+                }
+
+    # Actions
+
+    def _action(self, event: TraceEvent) -> Iterator[Fields]:
+        if event.action in (Action.LEARN_CONTROLLER, Action.ELECT_CONTROLLER):
+            self.ready.add((event.node, event.incarnation))
+        is_elsewhere = event.partition is not None and not _is_about(event, self.key)
+        if is_elsewhere or (event.topic is not None and event.topic != self.key.topic):
+            return
+        fields: Fields = {"action": event.action, "broker_id": _number(event.broker_id)}
+        for name in _FIELDS.get(event.action, ()):
+            fields[name] = _READERS[name](self, event)
+        yield fields
+
+
+def _state(data: str) -> Fields:
+    """The fields of a LeaderAndISR document; one that is none is no state the spec has."""
+    try:
+        state = parse_leader_and_isr("", data.encode())
+    except MalformedZnodeError:
+        state = LeaderAndIsr(leader=NO_BROKER, leader_epoch=-2, isr=frozenset())  # type: ignore[arg-type]
+    return {
+        "leader": state.leader,
+        "leader_epoch": state.leader_epoch,
+        "isr": frozenset(state.isr),
+        "controller_epoch": state.controller_epoch,
+    }
+
+
+def _number(value: int | None) -> int:
+    """What is missing is no value that any step has."""
+    return value if value is not None else MISSING
+
+
+MISSING = -9
+
+
+def _numbers(event: TraceEvent, *names: str) -> Fields:
+    return {name: _number(getattr(event, name)) for name in names}
+
+
+def _plain(name: str, _: _Projector, event: TraceEvent) -> Value:
+    return _number(getattr(event, name))
+
+
+def _set(name: str, _: _Projector, event: TraceEvent) -> Value:
+    members = getattr(event, name)
+    return frozenset(members) if members is not None else frozenset({MISSING})
+
+
+_Reader = Callable[[_Projector, TraceEvent], Value]
+
+_READERS: dict[str, _Reader] = {
+    **{
+        name: partial(_plain, name)
+        for name in (
+            "leader",
+            "leader_epoch",
+            "controller_id",
+            "controller_epoch",
+            "znode_version",
+            "expected_version",
+            "high_watermark",
+            "log_end_offset",
+            "offset",
+        )
+    },
+    **{name: partial(_set, name) for name in ("isr", "maximal_isr", "live_brokers")},
+    "assigned_replicas": lambda _, event: tuple(event.assigned_replicas or ()),
+    "peer": lambda _, event: _broker_number(event.peer),
+    "values": lambda self, event: tuple(self.values.of(value) for value in event.values or ()),
+    "record_epochs": lambda _, event: tuple(event.record_epochs or ()),
+    "session_id": lambda self, event: self.session_numbers.of(event.session_id),
+    "zxid": lambda self, event: self.zxids.of(event.zxid),
+}
+
+
+def _broker_number(peer: str | None) -> int:
+    number = (peer or "").removeprefix("broker-")
+    return int(number) if number.isdecimal() else MISSING
+
+
+_DECISION = (
+    "leader",
+    "leader_epoch",
+    "isr",
+    "controller_epoch",
+    "assigned_replicas",
+    "expected_version",
+)
+_COMMAND = ("leader", "leader_epoch", "isr", "znode_version", "controller_epoch")
+_ROLE = (*_COMMAND, "controller_id", "high_watermark", "log_end_offset")
+_RECORDS = (
+    "leader_epoch",
+    "offset",
+    "values",
+    "record_epochs",
+    "high_watermark",
+    "log_end_offset",
+)
+_WISH = ("leader_epoch", "isr", "maximal_isr", "expected_version")
+_SETTLED = ("leader_epoch", "isr", "maximal_isr", "znode_version")
+
+_FIELDS: dict[str, tuple[str, ...]] = {
+    Action.REGISTER_BROKER: ("session_id", "zxid"),
+    Action.ELECT_CONTROLLER: ("controller_id", "controller_epoch", "session_id"),
+    Action.RESIGN_CONTROLLER: ("controller_id", "controller_epoch"),
+    Action.LEARN_CONTROLLER: ("controller_id", "controller_epoch"),
+    Action.DETECT_BROKER_CHANGE: ("controller_epoch", "live_brokers"),
+    Action.INIT_LEADER: _DECISION,
+    Action.ELECT_LEADER: _DECISION,
+    Action.PUBLISH_DECISION: (*_COMMAND, "zxid"),
+    Action.SEND_LEADER_AND_ISR: (*_COMMAND, "peer"),
+    Action.BECOME_LEADER: _ROLE,
+    Action.BECOME_FOLLOWER: _ROLE,
+    Action.TRUNCATE_LOG: ("leader_epoch", "offset", "high_watermark", "log_end_offset"),
+    Action.LEADER_APPEND: _RECORDS,
+    Action.SERVE_FETCH: ("leader_epoch", "peer", "offset"),
+    Action.FOLLOWER_APPEND: _RECORDS,
+    Action.ADVANCE_HIGH_WATERMARK: (
+        "leader_epoch",
+        "isr",
+        "maximal_isr",
+        "high_watermark",
+        "log_end_offset",
+    ),
+    Action.SHRINK_ISR: _WISH,
+    Action.EXPAND_ISR: _WISH,
+    Action.ADOPT_ISR: _SETTLED,
+    Action.FENCE_LEADER: _SETTLED,
+}
+"""The fields of each action that the spec knows; all of them are compared."""

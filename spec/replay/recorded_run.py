@@ -1,0 +1,123 @@
+"""A recorded run as it lies in its folder: every line, and where it stands."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from spec.trace import Kind, TraceEvent, TraceFile, read_trace
+
+TRACES = "trace-*.ndjson"
+
+
+class ReplayError(Exception):
+    """The run cannot be replayed; the message is one sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a trace file."""
+
+    event: TraceEvent
+    file: str
+    """Name of the file, in the run's folder."""
+    number: int
+    """Of the line, from 1."""
+
+
+class RunDetail(msgspec.Struct, frozen=True):
+    """What a replay needs of the `detail` of `RunStarted`."""
+
+    level: int
+    backend: str = ""
+    mutant: str | None = None
+    reproduce: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRun:
+    """The lines of one run, file by file, and what `RunStarted` tells of it."""
+
+    name: str
+    detail: RunDetail
+    lines: tuple[Line, ...]
+
+
+def find_runs(folder: Path) -> list[Path]:
+    """The folders with traces at or below `folder`, ascending; raises `ReplayError`."""
+    if not folder.is_dir():
+        raise ReplayError(f"{folder} is not a folder of traces: there is no such folder")
+    found = sorted({path.parent for path in folder.rglob(TRACES)})
+    if not found:
+        raise ReplayError(f"{folder} holds no {TRACES}: nothing can be replayed")
+    return found
+
+
+def read_run(folder: Path) -> RecordedRun:
+    """The run in `folder`; raises `ReplayError` when its trace is not whole."""
+    lines = [line for path in sorted(folder.glob(TRACES)) for line in _lines(path)]
+    return recorded_run(str(folder), lines)
+
+
+def recorded_run(name: str, lines: list[Line]) -> RecordedRun:
+    """The run made of `lines`; raises `ReplayError` when something is missing."""
+    _require_whole(name, lines)
+    return RecordedRun(name=name, detail=_detail(name, lines), lines=tuple(lines))
+
+
+def as_lines(events: list[TraceEvent]) -> list[Line]:
+    """Events that are in no file, as if each node had one."""
+    numbers: dict[str, int] = {}
+    lines = []
+    for event in events:
+        file = f"trace-{event.node}-{event.incarnation}.ndjson"
+        numbers[file] = numbers.get(file, 0) + 1
+        lines.append(Line(event, file, numbers[file]))
+    return lines
+
+
+def _lines(path: Path) -> Iterator[Line]:
+    try:
+        trace: TraceFile = read_trace(path)
+    except OSError as error:
+        raise ReplayError(f"{path} cannot be read: {error.strerror}") from error
+    if trace.foreign_lines:
+        raise ReplayError(f"{path}, line {trace.foreign_lines[0]} is no line of a trace")
+    if trace.torn_lines:
+        raise ReplayError(f"{path} ends in the middle of a line: the trace is torn")
+    for number, event in enumerate(trace.events, start=1):
+        yield Line(event, path.name, number)
+
+
+def _require_whole(name: str, lines: list[Line]) -> None:
+    runs = sorted({line.event.run_id for line in lines})
+    if not runs:
+        raise ReplayError(f"{name} is empty: there is no line to replay")
+    if len(runs) > 1:
+        raise ReplayError(f"{name} holds the lines of {len(runs)} runs, {runs[0]} and {runs[1]}")
+    numbers: dict[tuple[str, int], list[int]] = {}
+    for line in lines:
+        numbers.setdefault((line.event.node, line.event.incarnation), []).append(line.event.seq)
+    for (node, incarnation), found in sorted(numbers.items()):
+        if sorted(found) != list(range(len(found))):
+            raise ReplayError(
+                f"{name}: the lines of {node}, incarnation {incarnation}, are not numbered "
+                f"0 to {len(found) - 1}: lines are missing or doubled"
+            )
+    if not any(_is_run(line.event, "RunEnded") for line in lines):
+        raise ReplayError(f"{name} has no RunEnded: the run was cut short")
+
+
+def _detail(name: str, lines: list[Line]) -> RunDetail:
+    started = [line.event for line in lines if _is_run(line.event, "RunStarted")]
+    if len(started) != 1:
+        raise ReplayError(f"{name} has {len(started)} lines RunStarted instead of one")
+    try:
+        return msgspec.json.decode(started[0].detail or "", type=RunDetail)
+    except msgspec.MsgspecError as error:
+        raise ReplayError(f"{name}: the detail of RunStarted cannot be read: {error}") from error
+
+
+def _is_run(event: TraceEvent, action: str) -> bool:
+    return event.kind is Kind.RUN and event.action == action

@@ -1,0 +1,184 @@
+"""Replays recorded runs against the specs, partition by partition, and tells what was not allowed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
+from pathlib import Path
+from time import monotonic
+
+from spec.replay.ordering import total_order
+from spec.replay.projection import Event, Projection, partitions_of_run, project
+from spec.replay.recorded_run import RecordedRun, ReplayError, find_runs, read_run
+from spec.replay.tlc_run import Marker, run_tlc
+from spec.tlc.values import Value
+from spec.trace import encode
+
+
+class Replayed(StrEnum):
+    """How the replay of one partition of one run ended."""
+
+    ACCEPTED = "accepted"
+    """The run is a behaviour of the spec."""
+    REJECTED = "rejected"
+    """The spec does not allow one of its events."""
+    VIOLATED = "violated"
+    """The spec allows them, and an invariant does not hold."""
+    UNREADABLE = "unreadable"
+    """There is nothing to replay, or no order of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Where a replay stopped."""
+
+    event: Event
+    index: int
+    """Of the event, from 1."""
+    state: Value
+    """The state of the spec before a rejected event, or after the one that broke an invariant."""
+    enabled: tuple[tuple[str, int], ...]
+    """Actions of the spec that could have come, and whose; 0 for nobody's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayResult:
+    """What one partition of one run gave."""
+
+    run: str
+    partition: str = ""
+    verdict: Replayed
+    events: int = 0
+    violated: tuple[str, ...] = ()
+    explanation: Explanation | None = None
+    why: str = ""
+    """One sentence, unless it was accepted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What several runs gave."""
+
+    results: tuple[ReplayResult, ...]
+    seconds: float
+
+    @property
+    def events(self) -> int:
+        """All events that were to be replayed."""
+        return sum(result.events for result in self.results)
+
+
+def replay_folder(folder: Path) -> Replay:
+    """Replay every run at or below `folder`; raises `ReplayError` when there is none."""
+    started = monotonic()
+    runs: list[RecordedRun] = []
+    unreadable: list[ReplayResult] = []
+    for path in find_runs(folder):
+        try:
+            runs.append(read_run(path))
+        except ReplayError as error:
+            unreadable.append(_unreadable(str(path), error))
+    done = replay_runs(runs)
+    return Replay(results=(*unreadable, *done.results), seconds=monotonic() - started)
+
+
+def replay_runs(runs: Iterable[RecordedRun]) -> Replay:
+    """Replay runs that were read or simulated; raises `ReplayError` when TLC does not run."""
+    started = monotonic()
+    results: list[ReplayResult] = []
+    projections: list[Projection] = []
+    for run in runs:
+        try:
+            projections.extend(_projections(run))
+        except ReplayError as error:
+            results.append(_unreadable(run.name, error))
+    for _, group in groupby(sorted(projections, key=_pack), key=_pack):
+        results.extend(_replay(list(group)))
+    results.sort(key=lambda result: (result.run, result.partition))
+    return Replay(results=tuple(results), seconds=monotonic() - started)
+
+
+def _unreadable(name: str, error: ReplayError) -> ReplayResult:
+    return ReplayResult(run=name, verdict=Replayed.UNREADABLE, why=str(error))
+
+
+def _pack(projection: Projection) -> tuple[int, list[int]]:
+    """What one run of TLC has in common."""
+    return projection.level, sorted(projection.brokers)
+
+
+def _projections(run: RecordedRun) -> list[Projection]:
+    lines = total_order(run)
+    partitions = partitions_of_run(lines)
+    if not partitions:
+        raise ReplayError(f"{run.name} has no topic: nothing can be replayed")
+    return [
+        project(run.name, run.detail.level, lines, key, assigned)
+        for key, assigned in partitions.items()
+    ]
+
+
+def _replay(pack: Sequence[Projection]) -> list[ReplayResult]:
+    markers = run_tlc(pack)
+    accepted = {marker.values[0] for marker in markers if marker.name == "accepted"}
+    violated = {m.values[0]: m for m in markers if m.name == "violated"}
+    return [
+        _accepted(projection)
+        if number in accepted
+        else _stopped(projection, violated.get(number))
+        for number, projection in enumerate(pack, start=1)
+    ]
+
+
+def _accepted(projection: Projection) -> ReplayResult:
+    return ReplayResult(
+        run=projection.run,
+        partition=str(projection.partition),
+        verdict=Replayed.ACCEPTED,
+        events=len(projection.events),
+    )
+
+
+def _stopped(projection: Projection, violated: Marker | None) -> ReplayResult:
+    explanation = _explain(projection)
+    event = explanation.event
+    where = f"{event.line.file}, line {event.line.number}"
+    names: tuple[str, ...] = ()
+    if violated is not None:
+        names = tuple(sorted(str(name) for name in _items(violated.values[2])))
+        why = f"{', '.join(names)} does not hold after {event.line.event.action} ({where})"
+    else:
+        why = f"the spec does not allow {event.line.event.action} ({where})"
+    return ReplayResult(
+        run=projection.run,
+        partition=str(projection.partition),
+        verdict=Replayed.VIOLATED if violated else Replayed.REJECTED,
+        events=len(projection.events),
+        violated=names,
+        explanation=explanation,
+        why=why,
+    )
+
+
+def _explain(projection: Projection) -> Explanation:
+    stuck = [marker for marker in run_tlc([projection], explain=True) if marker.name == "stuck"]
+    if not stuck:
+        raise ReplayError(f"{projection.run}, {projection.partition}: TLC stopped without a word")
+    index, state, enabled = stuck[0].values
+    assert isinstance(index, int)
+    return Explanation(
+        event=projection.events[index - 1],
+        index=index,
+        state=state,
+        enabled=tuple(sorted((str(name), int(str(who))) for name, who in map(_items, _items(enabled)))),
+    )
+
+
+def _items(value: Value) -> list[Value]:
+    assert isinstance(value, list)
+    return value
+
+
+def line_text(event: Event) -> str:
+    """The line of the trace, as it stands in its file."""
+    return encode(event.line.event).decode().rstrip("\n")

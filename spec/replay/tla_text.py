@@ -1,0 +1,95 @@
+"""Recorded runs as text of a TLA+ module, and the configuration of their replay."""
+
+from collections.abc import Iterable, Sequence
+
+from spec.replay.projection import Projection, Value
+
+MODULE = "TraceData"
+FIRST_EPOCHLESS_LEVEL = 1
+"""Up to this level fetches carry no leader epoch."""
+
+
+def module(runs: Sequence[Projection], limits: Iterable[str]) -> str:
+    """The module that makes `runs` the constant of the replay."""
+    return "\n".join(
+        (
+            f"---- MODULE {MODULE} ----",
+            "EXTENDS Integers, Sequences",
+            f"Recorded == <<{_runs(runs)}>>",
+            f"Unlimited == [what \\in {{{', '.join(map(_text, limits))}}} |-> 1000]",
+            "====",
+            "",
+        )
+    )
+
+
+def config(level: int, brokers: Iterable[int], *, next_state: str, constraint: str) -> str:
+    """The configuration for runs of one level with these brokers."""
+    everyone = "{" + ", ".join(map(str, sorted(brokers))) + "}"
+    constants = {
+        "Brokers": f"= {everyone}",
+        "Controllers": f"= {everyone}",
+        "InitialIsr": f"= {everyone}",
+        "Start": '= "empty"',
+        "Limits": "<- Unlimited",
+        "truncation": f"= {_text(truncation(level))}",
+        "mutants": "= {" + ", ".join(map(_text, switches(level))) + "}",
+    }
+    return "\n".join(
+        (
+            "CONSTANTS",
+            *(f"    {name} {value}" for name, value in constants.items()),
+            "INIT TraceInit",
+            f"NEXT {next_state}",
+            "VIEW Place",
+            f"CONSTRAINT {constraint}",
+            "",
+        )
+    )
+
+
+def truncation(level: int) -> str:
+    """How a follower finds where to cut its log at this level."""
+    return "leader_epoch" if level > FIRST_EPOCHLESS_LEVEL else "high_watermark"
+
+
+def switches(level: int) -> tuple[str, ...]:
+    """The rules that a protocol level does not have, as names in `mutants`."""
+    missing: tuple[str, ...] = ()
+    if level <= FIRST_EPOCHLESS_LEVEL:
+        missing += ("fetch_without_epoch",)
+    if level < FIRST_EPOCHLESS_LEVEL:
+        missing += ("controller_epoch_not_raised", "no_controller_epoch_check")
+    return missing
+
+
+def _runs(runs: Sequence[Projection]) -> str:
+    return ",\n".join(
+        f"[assigned |-> {_value(frozenset(run.assigned_replicas))}, "
+        f"assigned_replicas |-> {_value(run.assigned_replicas)}, events |-> <<\n"
+        + ",\n".join(_record(event.fields) for event in run.events)
+        + "\n>>]"
+        for run in runs
+    )
+
+
+def _record(fields: dict[str, Value]) -> str:
+    return "[" + ", ".join(f"{name} |-> {_value(value)}" for name, value in fields.items()) + "]"
+
+
+def _value(value: Value) -> str:
+    match value:
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int():
+            return str(value)
+        case str():
+            return _text(value)
+        case frozenset():
+            return "{" + ", ".join(map(str, sorted(value))) + "}"
+        case _:
+            return "<<" + ", ".join(map(_value, value)) + ">>"
+
+
+def _text(text: str) -> str:
+    return f'"{text}"'

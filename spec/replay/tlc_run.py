@@ -1,0 +1,151 @@
+"""One run of TLC on generated data, and the markers that the replay modules print."""
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Timer
+
+from spec.java import JavaNotFoundError, find_java
+from spec.replay.projection import Projection
+from spec.replay.recorded_run import ReplayError
+from spec.replay.tla_text import MODULE, config, module
+from spec.tlc.jar import JarNotFoundError, find_jar
+from spec.tlc.models import Verdict
+from spec.tlc.output import conclude, read_messages
+from spec.tlc.values import TlaValueError, Value, parse_value
+
+MODULES = Path(__file__).parents[1] / "tla"
+HEAP = "-Xmx2g"
+BUDGET_S = 300.0
+"""Enough for half a million events; TLC is ended after it."""
+
+CHECK = ("TraceReplication", "TraceNext", "Watch")
+EXPLAIN = ("TraceExplain", "ExplainNext", "Explain")
+_MARKERS = ("accepted", "violated", "stuck")
+_BUDGET = re.compile(r'Spend\("(\w+)"\)')
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """What a replay module printed: its name and the values after it."""
+
+    name: str
+    values: tuple[Value, ...]
+
+
+def run_tlc(
+    runs: Sequence[Projection], *, explain: bool = False, budget_s: float = BUDGET_S
+) -> list[Marker]:
+    """Replay `runs`, of one level, and return the markers; raises `ReplayError`."""
+    root, next_state, constraint = EXPLAIN if explain else CHECK
+    brokers = set[int]().union(*(run.brokers for run in runs))
+    with tempfile.TemporaryDirectory(prefix="replay-", ignore_cleanup_errors=True) as name:
+        directory = Path(name)
+        limits = _copy_modules(directory)
+        (directory / f"{MODULE}.tla").write_text(module(runs, limits))
+        (directory / f"{root}.cfg").write_text(
+            config(runs[0].level, brokers, next_state=next_state, constraint=constraint)
+        )
+        lines, timed_out = _listen(_command(directory, root), directory, budget_s)
+    return _markers(lines, timed_out=timed_out)
+
+
+def _copy_modules(directory: Path) -> list[str]:
+    """The modules are there; returns what their budgets are called."""
+    limits: set[str] = set()
+    for path in sorted(MODULES.glob("*.tla")):
+        text = path.read_text()
+        (directory / path.name).write_text(text)
+        limits.update(_BUDGET.findall(text))
+    return sorted(limits)
+
+
+def _command(directory: Path, root: str) -> list[str]:
+    try:
+        java, jar = find_java().executable, find_jar()
+    except (JavaNotFoundError, JarNotFoundError) as error:
+        raise ReplayError(str(error)) from error
+    return [
+        str(java),
+        HEAP,
+        "-XX:+UseSerialGC",
+        f"-Djava.io.tmpdir={directory}",
+        "-cp",
+        str(jar),
+        "tlc2.TLC",
+        "-tool",
+        "-deadlock",
+        *("-workers", "1"),
+        *("-metadir", str(directory / "states")),
+        *("-config", f"{root}.cfg"),
+        f"{root}.tla",
+    ]
+
+
+def _listen(command: list[str], directory: Path, budget_s: float) -> tuple[list[str], bool]:
+    child = subprocess.Popen(
+        command,
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    time_is_up = Event()
+
+    def end() -> None:
+        time_is_up.set()
+        child.kill()
+
+    timer = Timer(budget_s, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        assert child.stdout is not None
+        lines = child.stdout.readlines()
+        child.wait()
+    finally:
+        timer.cancel()
+        child.kill()
+        child.wait()
+        if child.stdout is not None:
+            child.stdout.close()
+    return lines, time_is_up.is_set()
+
+
+def _markers(lines: Iterable[str], *, timed_out: bool) -> list[Marker]:
+    messages = list(read_messages(lines))
+    finding = conclude(messages, timed_out=timed_out)
+    if finding.verdict is Verdict.NOT_EXHAUSTED:
+        raise ReplayError("TLC was ended before it had replayed the run: its time was up")
+    if finding.verdict is not Verdict.HOLDS:
+        raise ReplayError(f"TLC could not replay the run: {finding.error or finding.violated}")
+    loose = "\n".join(message.text for message in messages if message.code == 0)
+    return [_marker(text) for text in _values(loose)]
+
+
+def _values(text: str) -> list[str]:
+    """The printed tuples that begin with the name of a marker; TLC wraps long ones."""
+    starts = [m.start() for m in re.finditer(rf'^<<\s*"(?:{"|".join(_MARKERS)})"', text, re.M)]
+    ends = [*starts[1:], len(text)]
+    return [text[start:end] for start, end in zip(starts, ends, strict=False)]
+
+
+def _marker(text: str) -> Marker:
+    value = _leading_value(text)
+    assert isinstance(value, list) and isinstance(value[0], str)
+    return Marker(value[0], tuple(value[1:]))
+
+
+def _leading_value(text: str) -> Value:
+    """The value with which `text` begins; what TLC printed after it is cut off line by line."""
+    lines = text.splitlines()
+    for end in range(1, len(lines) + 1):
+        try:
+            return parse_value(" ".join(lines[:end]))
+        except TlaValueError:
+            continue
+    raise ReplayError(f"TLC printed something that is no value: {text[:80]!r}")

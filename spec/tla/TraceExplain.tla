@@ -1,0 +1,68 @@
+---------------------------- MODULE TraceExplain ----------------------------
+(* The replay of one run once more, to tell why it stopped: the state of the *)
+(* spec before the event that is not allowed, and what was enabled there.    *)
+EXTENDS TraceReplication
+
+Shown ==
+    [state |-> IF past = <<>> THEN <<>> ELSE <<past[Len(past)].state>>,
+     znode_version |-> Metadata!StateVersion,
+     registered |-> Metadata!Registered,
+     controllers |-> [c \in Controllers |->
+        [status |-> controllers[c].status,
+         controller_epoch |-> controllers[c].controller_epoch,
+         live_brokers |-> controllers[c].live_brokers,
+         decision |-> controllers[c].decision]],
+     replicas |-> [b \in Brokers |->
+        [role |-> replicas[b].role,
+         leader |-> replicas[b].leader,
+         leader_epoch |-> replicas[b].leader_epoch,
+         isr |-> replicas[b].isr,
+         pending_isr |-> replicas[b].pending_isr,
+         znode_version |-> replicas[b].znode_version,
+         controller_epoch |-> replicas[b].controller_epoch,
+         high_watermark |-> logs[b].high_watermark,
+         log_end_offset |-> EndOffset(b),
+         end_offsets |-> logs[b].end_offsets,
+         epoch_start |-> logs[b].epoch_start,
+         committed |-> agreed[b]]],
+     committed |-> Len(committed_log)]
+
+Of(action, brokers) == {<<action, b>> : b \in brokers}
+
+(* Actions of the spec that could come next, and whose. *)
+EnabledActions ==
+    (IF ENABLED CreateTopic THEN {<<"CreateTopic", 0>>} ELSE {})
+    \cup Of("RegisterBroker", {b \in Brokers : ENABLED RegisterBroker(b)})
+    \cup Of("ElectController", {c \in Controllers : ENABLED ElectController(c)})
+    \cup Of("ResignController", {c \in Controllers : ENABLED ResignController(c)})
+    \cup Of("LearnController", {b \in Brokers : ENABLED LearnController(b)})
+    \cup Of("DetectBrokerChange", {c \in Controllers : ENABLED DetectBrokerChange(c)})
+    \cup Of("InitLeader", {c \in Controllers : ENABLED InitLeader(c)})
+    \cup Of("ElectLeader", {c \in Controllers : ENABLED ElectLeader(c)})
+    \cup Of("PublishDecision", {c \in Controllers : ENABLED PublishDecision(c)})
+    \cup Of("SendLeaderAndIsr", {c \in Controllers : controllers[c].status = "active" /\ past # <<>>})
+    \cup Of("BecomeLeader", {b \in Brokers : ENABLED BecomeLeader(b)})
+    \cup Of("BecomeFollower", {b \in Brokers : ENABLED BecomeFollower(b)})
+    \cup Of("TruncateLog", {b \in Brokers : ENABLED TruncateLog(b)})
+    \cup Of("LeaderAppend", {b \in Brokers : ENABLED LeaderAppend(b)})
+    \cup Of("ServeFetch", {l \in Brokers : \E f \in Brokers : ENABLED ServeFetch(l, f)})
+    \cup Of("FollowerAppend", {f \in Brokers : replicas[f].role = "follower" /\ MayFetch(f)})
+    \cup Of("AdvanceHighWatermark", {l \in Brokers : ENABLED AdvanceHighWatermark(l)})
+    \cup Of("ShrinkIsr", {l \in Brokers : \E f \in Brokers : ENABLED ShrinkIsr(l, f)})
+    \cup Of("ExpandIsr", {l \in Brokers : \E f \in Brokers : ENABLED ExpandIsr(l, f)})
+    \cup Of("AdoptIsr", {l \in Brokers : ENABLED AdoptIsr(l)})
+    \cup Of("FenceLeader", {l \in Brokers : ENABLED FenceLeader(l)})
+
+Stuck ==
+    /\ at <= Len(Events)
+    /\ ~ENABLED TraceStep
+    /\ PrintT(<<"stuck", at, Shown, EnabledActions>>)
+    /\ FALSE
+    /\ UNCHANGED <<network_vars, history_vars, record_vars, belief_vars, run, at>>
+
+ExplainNext == TraceNext \/ Stuck
+
+(* As a CONSTRAINT, in the place of Watch. *)
+Explain ==
+    IF Violated # {} THEN PrintT(<<"stuck", at - 1, Shown, EnabledActions>>) /\ FALSE ELSE TRUE
+=============================================================================

@@ -1,0 +1,299 @@
+--------------------------- MODULE TraceMetadata ----------------------------
+(* What each line about ZooKeeper, controllers and commands says, as a step  *)
+(* of the spec with the line's fields. A write takes effect at its zxid; the *)
+(* line of its author is when that author heard of it.                       *)
+EXTENDS TraceState
+
+-----------------------------------------------------------------------------
+(* ZooKeeper's own lines *)
+
+Viewed ==
+    [c \in Controllers |->
+        IF controllers[c].status = "active" THEN Append(views[c], Metadata!Registered') ELSE views[c]]
+
+ZkRegister ==
+    LET written == Metadata!Apply(<<Metadata!CreateOp(Metadata!BrokerPath(Event.broker_id), <<>>,
+                                                      Event.broker_id)>>)
+    IN /\ Is("ZkRegister")
+       /\ written.ok
+       /\ znodes' = written.tree
+       /\ registrations' = registrations \cup
+            {[broker_id |-> Event.broker_id, session_id |-> Event.session_id, zxid |-> Event.zxid]}
+       /\ views' = Viewed
+       /\ UNCHANGED <<controllers, replicas, messages, breaches, past, offices, departures>>
+       /\ UNCHANGED record_vars
+
+ZkUnregister ==
+    LET b == Event.broker_id
+    IN /\ Is("ZkUnregister")
+       /\ Metadata!Exists(znodes, Metadata!BrokerPath(b))
+       /\ znodes' = [znodes EXCEPT ![Metadata!BrokerPath(b)] = Metadata!Absent]
+       /\ departures' = [departures EXCEPT ![b] = LatestLeaderEpoch]
+       /\ views' = Viewed
+       /\ UNCHANGED <<controllers, replicas, messages, breaches, past, offices, registrations>>
+       /\ UNCHANGED record_vars
+
+(* Before a broker is elected again it has given up an office of which it    *)
+(* never heard, or whose end it was too busy to write down.                  *)
+ForgetOffice ==
+    LET c == Event.broker_id
+    IN /\ Is("ForgetOffice")
+       /\ IF controllers[c].status = "standing" THEN UNCHANGED belief_vars
+          ELSE Metadata!ResignController(c)
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
+
+ZkElect ==
+    LET c == Event.broker_id
+    IN /\ Is("ZkElect")
+       /\ Metadata!ElectController(c)
+       /\ Metadata!CurrentControllerEpoch' = Event.controller_epoch
+       /\ offices' = offices \cup
+            {[controller_id |-> c, controller_epoch |-> Event.controller_epoch,
+              session_id |-> Event.session_id]}
+       /\ views' = [views EXCEPT ![c] = <<Metadata!Registered>>]
+       /\ UNCHANGED <<past, registrations, departures>>
+       /\ UNCHANGED record_vars
+
+ZkDismiss ==
+    /\ Is("ZkDismiss")
+    /\ znodes[Metadata!ControllerPath].ephemeral_owner = Event.broker_id
+    /\ znodes' = [znodes EXCEPT ![Metadata!ControllerPath] = Metadata!Absent]
+    /\ UNCHANGED <<controllers, replicas, messages, breaches>>
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
+ZkCreateTopic ==
+    /\ Is("ZkCreateTopic")
+    /\ Metadata!CreateTopic
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
+(* ZooKeeper holds a new state; until its author hears that, this is a lost  *)
+(* reply.                                                                    *)
+ZkWriteState ==
+    /\ Is("ZkWriteState")
+    /\ \/ /\ Event.broker_id \in Controllers
+          /\ Metadata!LoseControllerReply(Event.broker_id)
+       \/ /\ Event.broker_id \in Brokers
+          /\ Metadata!LoseLeaderReply(Event.broker_id)
+    /\ Metadata!State' = StateOf(Event)
+    /\ Metadata!StateVersion' = Event.znode_version
+    /\ past' = Append(past, [state |-> StateOf(Event), zxid |-> Event.zxid])
+    /\ UNCHANGED <<offices, registrations, departures, views>>
+    /\ UNCHANGED record_vars
+
+-----------------------------------------------------------------------------
+(* What a broker read and wrote there *)
+
+RegisterBrokerHeard ==
+    LET b == Event.broker_id
+    IN /\ Is("RegisterBroker")
+       /\ [broker_id |-> b, session_id |-> Event.session_id, zxid |-> Event.zxid] \in registrations
+       /\ replicas' = IF replicas[b].role = "starting" THEN [replicas EXCEPT ![b].role = "idle"]
+                      ELSE replicas
+       /\ UNCHANGED <<znodes, controllers, messages, breaches>>
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
+
+CreateTopicHeard ==
+    /\ Is("CreateTopic")
+    /\ Metadata!Exists(znodes, Metadata!TopicPath)
+    /\ UNCHANGED belief_vars
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
+(* A starting broker takes what it reads as a floor, the second half of      *)
+(* RegisterBroker; it obeys nobody before.                                   *)
+ReadState ==
+    LET b == Event.broker_id
+    IN /\ Is("ReadState")
+       /\ HasVersion(Event.znode_version)
+       /\ PastState(Event.znode_version) = StateOf(Event)
+       /\ Event.is_start => replicas[b].role = "idle"
+       /\ replicas' = IF ~Event.is_start THEN replicas
+                      ELSE [replicas EXCEPT ![b].leader_epoch = Event.leader_epoch,
+                                            ![b].znode_version = Event.znode_version]
+       /\ UNCHANGED <<znodes, controllers, messages, breaches>>
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
+
+WriteHeard ==
+    /\ Is("WriteHeard")
+    /\ HasVersion(Event.znode_version)
+    /\ past[Event.znode_version + 1] = [state |-> StateOf(Event), zxid |-> Event.zxid]
+    /\ UNCHANGED belief_vars
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
+(* What is read may be out of date when it is heard: any epoch between the   *)
+(* one known and the present one. The two znodes are read one after the      *)
+(* other, so that the holder may be of the epoch before.                     *)
+LearnControllerHeard ==
+    LET b == Event.broker_id
+        known == replicas[b].controller_epoch
+        learnt == Event.controller_epoch
+        is_holder == \E office \in offices :
+                        /\ office.controller_id = Event.controller_id
+                        /\ office.controller_epoch <= learnt
+                        /\ learnt > known => office.controller_epoch >= learnt - 1
+    IN /\ Is("LearnController")
+       /\ replicas[b].role \notin {"down", "starting"}
+       /\ learnt \in known .. Metadata!CurrentControllerEpoch
+       /\ Holding(Event.controller_id = Metadata!NoBroker \/ is_holder)
+       /\ replicas' = [replicas EXCEPT ![b].controller_epoch = learnt]
+       /\ UNCHANGED <<znodes, controllers, messages, breaches>>
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
+
+-----------------------------------------------------------------------------
+(* Controllers *)
+
+IsActive(c) == controllers[c].status = "active" /\ controllers[c].controller_epoch = Event.controller_epoch
+
+ElectControllerHeard ==
+    /\ Is("ElectController")
+    /\ Event.controller_id = Event.broker_id
+    /\ IsActive(Event.broker_id)
+    /\ [controller_id |-> Event.controller_id, controller_epoch |-> Event.controller_epoch,
+        session_id |-> Event.session_id] \in offices
+    /\ UNCHANGED belief_vars
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
+(* It may resign before ZooKeeper ends its session: it then forgets earlier  *)
+(* than it must.                                                             *)
+ResignControllerSeen ==
+    LET c == Event.broker_id
+    IN /\ Is("ResignController")
+       /\ Event.controller_id = c
+       /\ IsActive(c)
+       /\ controllers' = [controllers EXCEPT ![c] = Metadata!IdleController]
+       /\ UNCHANGED <<znodes, replicas, messages, breaches>>
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
+
+DetectBrokerChangeSeen ==
+    LET c == Event.broker_id
+        live == Event.live_brokers \cap Brokers
+        first == FirstView(c, live)
+    IN /\ Is("DetectBrokerChange")
+       /\ IsActive(c)
+       /\ first \in DOMAIN views[c]
+       /\ controllers' = [controllers EXCEPT ![c].live_brokers = live]
+       /\ views' = [views EXCEPT ![c] = SubSeq(@, first, Len(@))]
+       /\ UNCHANGED <<znodes, replicas, messages, breaches, past, offices, registrations, departures>>
+       /\ UNCHANGED record_vars
+
+(* A decision that was not published gives way to the next one when it can   *)
+(* no longer take effect, or not together with that.                         *)
+IsFreeFor(c, expected_version) ==
+    IF controllers[c].decision = <<>> \/ controllers[c].is_reply_lost THEN TRUE
+    ELSE IF controllers[c].decision[1].expected_version = expected_version THEN TRUE
+    ELSE ~Metadata!DecisionWrite(c).ok
+
+Decide(c) ==
+    /\ IsActive(c)
+    /\ IsFreeFor(c, Event.expected_version)
+    /\ Event.assigned_replicas = Recorded[run].assigned_replicas
+    /\ controllers' = [controllers EXCEPT
+                        ![c].is_reply_lost = FALSE,
+                        ![c].decision = <<[state |-> StateOf(Event),
+                                           expected_version |-> Event.expected_version]>>]
+    /\ UNCHANGED <<znodes, replicas, messages, breaches>>
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
+(* As InitLeader, but on what was read some time ago: a create that comes    *)
+(* late is refused.                                                          *)
+InitLeaderSeen ==
+    LET c == Event.broker_id
+        alive == controllers[c].live_brokers \cap Recorded[run].assigned
+    IN /\ Is("InitLeader")
+       /\ Metadata!Exists(znodes, Metadata!TopicPath)
+       /\ Event.expected_version = Metadata!NoVersion
+       /\ Event.leader_epoch = 0
+       /\ Event.leader \in Event.isr
+       /\ Event.isr = alive
+       /\ Decide(c)
+
+(* As ElectLeader, but on the state of the expected version, which may have  *)
+(* been replaced since: then the write is refused.                           *)
+ElectLeaderSeen ==
+    LET c == Event.broker_id
+        state == PastState(Event.expected_version)
+        alive == state.isr \cap controllers[c].live_brokers
+    IN /\ Is("ElectLeader")
+       /\ HasVersion(Event.expected_version)
+       /\ Event.leader_epoch = state.leader_epoch + 1
+       /\ IF Event.leader = Metadata!NoBroker
+          THEN alive = {} /\ Event.isr = state.isr /\ state.leader # Metadata!NoBroker
+          ELSE /\ Event.leader \in Event.isr
+               /\ Event.isr \subseteq alive
+               /\ alive \ Event.isr \subseteq WereAway(state)
+               /\ state.leader \in Event.isr => Event.leader = state.leader
+               /\ Holding(\/ Event.leader # state.leader
+                          \/ Event.isr # state.isr
+                          \/ Event.isr \cap WereAway(state) # {})
+       /\ Decide(c)
+
+(* The author hears that its write took effect; another may have replaced it *)
+(* since.                                                                    *)
+PublishDecisionHeard ==
+    LET c == Event.broker_id
+        version == Event.znode_version
+    IN /\ Is("PublishDecision")
+       /\ controllers[c].decision # <<>>
+       /\ controllers[c].is_reply_lost
+       /\ controllers[c].decision[1].state = StateOf(Event)
+       /\ controllers[c].decision[1].expected_version + 1 = version
+       /\ HasVersion(version)
+       /\ PastState(version) = StateOf(Event)
+       /\ Event.zxid \in {0, past[version + 1].zxid}
+       /\ controllers' = [controllers EXCEPT ![c] = Metadata!ForgetDecision(c)]
+       /\ UNCHANGED <<znodes, replicas, messages, breaches>>
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
+
+Command(to) ==
+    [to |-> to, leader |-> Event.leader, leader_epoch |-> Event.leader_epoch, isr |-> Event.isr,
+     znode_version |-> Event.znode_version, controller_epoch |-> Event.controller_epoch,
+     copy |-> 1]
+
+(* To one broker, and again until it is answered. What is sent is what       *)
+(* ZooKeeper held at that version.                                           *)
+SendLeaderAndIsrSeen ==
+    /\ Is("SendLeaderAndIsr")
+    /\ IsActive(Event.broker_id)
+    /\ Event.peer \in Brokers
+    /\ HasVersion(Event.znode_version)
+    /\ LET state == PastState(Event.znode_version)
+       IN /\ Event.leader = state.leader
+          /\ Event.leader_epoch = state.leader_epoch
+          /\ Event.isr = state.isr
+    /\ messages' = messages \cup {Command(Event.peer)}
+    /\ UNCHANGED <<znodes, controllers, replicas, breaches>>
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
+MetadataStep ==
+    \/ ZkRegister
+    \/ ZkUnregister
+    \/ ForgetOffice
+    \/ ZkElect
+    \/ ZkDismiss
+    \/ ZkCreateTopic
+    \/ ZkWriteState
+    \/ RegisterBrokerHeard
+    \/ CreateTopicHeard
+    \/ ReadState
+    \/ WriteHeard
+    \/ LearnControllerHeard
+    \/ ElectControllerHeard
+    \/ ResignControllerSeen
+    \/ DetectBrokerChangeSeen
+    \/ InitLeaderSeen
+    \/ ElectLeaderSeen
+    \/ PublishDecisionHeard
+    \/ SendLeaderAndIsrSeen
+=============================================================================

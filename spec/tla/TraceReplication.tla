@@ -1,0 +1,348 @@
+-------------------------- MODULE TraceReplication --------------------------
+(* A recorded run is a behaviour of `Replication`: each event is its event   *)
+(* guard, an action of the spec, and equality of every logged field with the *)
+(* spec's state. `spec/replay` writes the run as a constant, and README.md   *)
+(* ("The replay") tells what is compared and what is not.                    *)
+(*                                                                           *)
+(* The actions are those of the spec with what it leaves to chance filled in *)
+(* from the line, and are more general in three ways: a line may tell of     *)
+(* something that happened earlier, several records move in one step, and    *)
+(* what is sent may arrive any number of times.                              *)
+EXTENDS TraceMetadata
+
+-----------------------------------------------------------------------------
+(* Processes *)
+
+(* A process begins. If it is not the broker's first, the one before has     *)
+(* crashed since its last line, and nobody can tell when: CrashBroker and    *)
+(* RestartBroker are one step. Without a log on disk no LogRecovered follows.*)
+NodeStarted ==
+    LET b == Event.broker_id
+    IN /\ Is("NodeStarted")
+       /\ Holding(Event.is_recovered \/ EndOffset(b) = 0)
+       /\ replicas' = [replicas EXCEPT ![b] = Metadata!StoppedReplica("starting")]
+       /\ controllers' = [controllers EXCEPT ![b] = Metadata!IdleController]
+       /\ tenures' = EndedTenures(b)
+       /\ logs' = [logs EXCEPT ![b].is_truncated = FALSE, ![b].epoch_start = 0,
+                               ![b].end_offsets = NoEndOffsets]
+       /\ UNCHANGED <<znodes, messages, breaches, requests, committed_log, agreed>>
+       /\ UNCHANGED history_vars
+
+(* All records are there; the high watermark is an earlier one.              *)
+LogRecovered ==
+    LET b == Event.broker_id
+    IN /\ Is("LogRecovered")
+       /\ replicas[b].role = "starting"
+       /\ Event.log_end_offset = EndOffset(b)
+       /\ Event.high_watermark \in 0 .. logs[b].high_watermark
+       /\ logs' = [logs EXCEPT ![b].high_watermark = Event.high_watermark]
+       /\ UNCHANGED belief_vars
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED <<tenures, requests, committed_log, agreed>>
+
+-----------------------------------------------------------------------------
+(* Commands *)
+
+IsFrom(controller_id) ==
+    \E office \in offices :
+        /\ office.controller_id = controller_id
+        /\ office.controller_epoch = Event.controller_epoch
+
+(* The command was sent, is newer than what the broker knows, and stays: it  *)
+(* may come again.                                                           *)
+Obey(b, role, isr) ==
+    LET command == Command(b)
+    IN /\ command \in messages
+       /\ Holding(Metadata!IsObeyed(b, command))
+       /\ Holding(IsFrom(Event.controller_id))
+       /\ Event.high_watermark = logs[b].high_watermark
+       /\ Event.log_end_offset = EndOffset(b)
+       /\ replicas' = [replicas EXCEPT
+                        ![b] = [Metadata!StoppedReplica(role) EXCEPT
+                                    !.leader = Event.leader,
+                                    !.leader_epoch = Event.leader_epoch,
+                                    !.isr = isr,
+                                    !.znode_version = Event.znode_version,
+                                    !.controller_epoch = Event.controller_epoch]]
+       /\ tenures' = EndedTenures(b)
+       /\ Metadata!Breach("StaleControllerHarmless", b, Metadata!IsOlderController(b, command))
+       /\ UNCHANGED <<znodes, controllers, messages, committed_log, agreed>>
+       /\ UNCHANGED history_vars
+
+BecomeLeaderSeen ==
+    LET b == Event.broker_id
+    IN /\ Is("BecomeLeader")
+       /\ Event.leader = b
+       /\ Obey(b, "leader", Event.isr)
+       /\ logs' = [logs EXCEPT ![b].is_truncated = TRUE, ![b].epoch_start = EndOffset(b),
+                               ![b].end_offsets = NoEndOffsets]
+       /\ UNCHANGED requests
+
+BecomeFollowerSeen ==
+    LET b == Event.broker_id
+    IN /\ Is("BecomeFollower")
+       /\ Event.leader # b
+       /\ Obey(b, "follower", {})
+       /\ logs' = [logs EXCEPT ![b].is_truncated = FALSE, ![b].epoch_start = 0,
+                               ![b].end_offsets = NoEndOffsets]
+       /\ requests' = NewRequests(b, Event.leader, Event.leader_epoch)
+
+(* At level 2 one line per question: the last cut leaves logs that agree. At *)
+(* levels 0 and 1 a follower that finds its leader's log shorter than its    *)
+(* own cuts again, at what the leader said.                                  *)
+IsCut(b) ==
+    IF truncation = "leader_epoch"
+    THEN \E tenure \in LedLogs(b) : Cut(Records(b), tenure.records).offset = Event.offset
+    ELSE IF ~MayFetch(b) THEN Event.offset = logs[b].high_watermark
+    ELSE \E tenure \in Tenures(replicas[b].leader) : Event.offset <= Len(tenure.records)
+
+IsLastCut(b) ==
+    \/ truncation = "high_watermark"
+    \/ \E tenure \in LedLogs(b) : Cut(Records(b), tenure.records).is_last
+
+TruncateLogSeen ==
+    LET b == Event.broker_id
+        records == Truncated(Records(b), Event.offset)
+        last == Len(requests[b])
+    IN /\ Is("TruncateLog")
+       /\ replicas[b].role = "follower"
+       /\ Event.leader_epoch = replicas[b].leader_epoch
+       /\ Event.offset < EndOffset(b)
+       /\ Holding(IsCut(b))
+       /\ Event.log_end_offset = Event.offset
+       /\ Event.high_watermark = Min({logs[b].high_watermark, Event.offset})
+       /\ logs' = [logs EXCEPT ![b].records = records, ![b].high_watermark = Event.high_watermark,
+                               ![b].is_truncated = IsLastCut(b)]
+       /\ agreed' = AgreementAfter(b, records, Event.offset)
+       /\ requests' = [requests EXCEPT ![b][last].from = Event.offset, ![b][last].to = Event.offset]
+       /\ UNCHANGED belief_vars
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED <<tenures, committed_log>>
+
+-----------------------------------------------------------------------------
+(* Records *)
+
+NewRecords ==
+    [i \in DOMAIN Event.values |->
+        [leader_epoch |-> Event.record_epochs[i], value |-> Event.values[i]]]
+
+(* The records of the event are appended at its offset. *)
+Appends(b, high_watermark) ==
+    LET records == Records(b) \o NewRecords
+    IN /\ Event.leader_epoch = replicas[b].leader_epoch
+       /\ Event.offset = EndOffset(b)
+       /\ Event.log_end_offset = Len(records)
+       /\ Event.high_watermark = high_watermark
+       /\ logs' = [logs EXCEPT ![b].records = records, ![b].high_watermark = high_watermark,
+                               ![b].is_truncated = TRUE]
+       /\ agreed' = AgreementAfter(b, records, EndOffset(b))
+       /\ UNCHANGED belief_vars
+       /\ UNCHANGED history_vars
+
+(* One step for all records of a request. *)
+LeaderAppendSeen ==
+    LET b == Event.broker_id
+    IN /\ Is("LeaderAppend")
+       /\ IsLeading(b)
+       /\ Event.values # <<>>
+       /\ \A i \in DOMAIN Event.values : Event.record_epochs[i] = replicas[b].leader_epoch
+       /\ Appends(b, logs[b].high_watermark)
+       /\ UNCHANGED <<tenures, requests, committed_log>>
+
+(* A request is answered late, repeatedly and out of order: its offset is    *)
+(* one at which the follower's log ended since it follows this leader. A     *)
+(* leader that is fenced commits nothing and still answers.                  *)
+ServeFetchSeen ==
+    LET l == Event.broker_id
+        f == Event.peer
+        last == Len(requests[f])
+        is_asking == IsAskingNow(f, l, Event.leader_epoch)
+    IN /\ Is("ServeFetch")
+       /\ IsServing(l)
+       /\ f \in Brokers \ {l}
+       /\ Event.leader_epoch = replicas[l].leader_epoch
+       /\ Event.offset \in 0 .. EndOffset(l)
+       /\ Holding(HasRequested(f, l, Event.leader_epoch, Event.offset))
+       /\ Holding(is_asking => MayFetch(f))
+       /\ logs' = [logs EXCEPT ![l].end_offsets[f] = Event.offset,
+                               ![f].is_truncated = @ \/ is_asking]
+       /\ requests' = IF ~is_asking THEN requests
+                      ELSE [requests EXCEPT ![f][last].high_watermark = logs[l].high_watermark]
+       /\ UNCHANGED belief_vars
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED <<tenures, committed_log, agreed>>
+
+(* The answer is not in the trace. Its records are the leader's at that      *)
+(* offset, and its high watermark is one that the leader had since it heard  *)
+(* of this offset.                                                           *)
+IsAnswer(f, tenure) ==
+    LET end == Event.log_end_offset
+        told == requests[f][Len(requests[f])].high_watermark
+    IN /\ end <= Len(tenure.records)
+       /\ SubSeq(tenure.records, Event.offset + 1, end) = NewRecords
+       /\ Event.high_watermark <= tenure.high_watermark
+       /\ Event.high_watermark >= Min({told, end})
+
+FollowerAppendSeen ==
+    LET f == Event.broker_id
+        last == Len(requests[f])
+    IN /\ Is("FollowerAppend")
+       /\ replicas[f].role = "follower"
+       /\ replicas[f].leader \in Brokers
+       /\ Holding(MayFetch(f))
+       /\ Holding(\E tenure \in LedLogs(f) : IsAnswer(f, tenure))
+       /\ Event.high_watermark <= Event.log_end_offset
+       /\ Appends(f, Event.high_watermark)
+       /\ requests' = [requests EXCEPT ![f][last].to = Event.log_end_offset]
+       /\ UNCHANGED <<tenures, committed_log>>
+
+AdvanceHighWatermarkSeen ==
+    LET l == Event.broker_id
+        new == Min({ReachedBy(l, f) : f \in Quorum(l) \cup {l}})
+        chosen == Committed(l, new)
+    IN /\ Is("AdvanceHighWatermark")
+       /\ IsLeading(l)
+       /\ Event.leader_epoch = replicas[l].leader_epoch
+       /\ Event.isr = replicas[l].isr
+       /\ Event.maximal_isr = Metadata!MaximalIsr(l)
+       /\ Event.log_end_offset = EndOffset(l)
+       /\ new > logs[l].high_watermark
+       /\ Event.high_watermark = new
+       /\ logs' = [logs EXCEPT ![l].high_watermark = new]
+       /\ committed_log' = chosen
+       /\ agreed' = AgreementOnMore(chosen)
+       /\ UNCHANGED belief_vars
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED <<tenures, requests>>
+
+(* A producer that asked for all is told that its records are safe.          *)
+AcknowledgeSeen ==
+    LET end == Event.offset + Len(Event.values)
+    IN /\ Is("Acknowledge")
+       /\ end <= Len(committed_log)
+       /\ \A i \in DOMAIN Event.values :
+             committed_log[Event.offset + i] =
+                [leader_epoch |-> Event.leader_epoch, value |-> Event.values[i]]
+       /\ UNCHANGED belief_vars
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
+
+-----------------------------------------------------------------------------
+(* The ISR *)
+
+AsksIsr(b) ==
+    /\ IsLeading(b)
+    /\ replicas[b].pending_isr = <<>>
+    /\ Event.leader_epoch = replicas[b].leader_epoch
+    /\ Event.expected_version = replicas[b].znode_version
+    /\ Event.maximal_isr = replicas[b].isr \cup Event.isr
+    /\ replicas' = [replicas EXCEPT ![b].pending_isr = <<Event.isr>>]
+    /\ UNCHANGED <<znodes, controllers, messages, breaches>>
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
+(* Several at once. *)
+ShrinkIsrSeen ==
+    LET b == Event.broker_id
+    IN /\ Is("ShrinkIsr")
+       /\ Event.isr \subseteq replicas[b].isr
+       /\ Event.isr # replicas[b].isr
+       /\ b \in Event.isr
+       /\ AsksIsr(b)
+
+ExpandIsrSeen ==
+    LET b == Event.broker_id
+        joining == Event.isr \ replicas[b].isr
+    IN /\ Is("ExpandIsr")
+       /\ replicas[b].isr \subseteq Event.isr
+       /\ joining # {}
+       /\ joining \subseteq Recorded[run].assigned
+       /\ \A f \in joining : IsCaughtUp(b, f)
+       /\ AsksIsr(b)
+
+(* The leader hears that its write took effect, or reads it back; another    *)
+(* may have replaced it since.                                               *)
+AdoptIsrHeard ==
+    LET b == Event.broker_id
+        version == Event.znode_version
+    IN /\ Is("AdoptIsr")
+       /\ IsLeading(b)
+       /\ replicas[b].is_reply_lost
+       /\ Event.leader_epoch = replicas[b].leader_epoch
+       /\ replicas[b].pending_isr = <<Event.isr>>
+       /\ Event.maximal_isr = Event.isr
+       /\ version = replicas[b].znode_version + 1
+       /\ HasVersion(version)
+       /\ PastState(version).leader = b
+       /\ PastState(version).leader_epoch = Event.leader_epoch
+       /\ PastState(version).isr = Event.isr
+       /\ replicas' = Metadata!Settled(b, Event.isr, version)
+       /\ UNCHANGED <<znodes, controllers, messages, breaches>>
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
+
+FenceLeaderHeard ==
+    LET b == Event.broker_id
+    IN /\ Is("FenceLeader")
+       /\ Event.leader_epoch = replicas[b].leader_epoch
+       /\ Event.znode_version = replicas[b].znode_version
+       /\ Event.isr = replicas[b].isr
+       /\ Event.maximal_isr = replicas[b].isr
+       /\ Metadata!FenceLeader(b)
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
+
+-----------------------------------------------------------------------------
+TraceStep ==
+    \/ MetadataStep
+    \/ NodeStarted
+    \/ LogRecovered
+    \/ BecomeLeaderSeen
+    \/ BecomeFollowerSeen
+    \/ TruncateLogSeen
+    \/ LeaderAppendSeen
+    \/ ServeFetchSeen
+    \/ FollowerAppendSeen
+    \/ AdvanceHighWatermarkSeen
+    \/ AcknowledgeSeen
+    \/ ShrinkIsrSeen
+    \/ ExpandIsrSeen
+    \/ AdoptIsrHeard
+    \/ FenceLeaderHeard
+
+TraceNext ==
+    /\ TraceStep
+    /\ at' = at + 1
+    /\ UNCHANGED run
+    /\ UNCHANGED network_vars
+
+-----------------------------------------------------------------------------
+(* What must hold on the way. These are the invariants of `Replication`, of  *)
+(* which those about records are written for a log that only grows: to have  *)
+(* the committed records is to agree with the committed log to its end.      *)
+
+HasCommitted(b) == agreed[b] = Len(committed_log)
+
+TraceCommittedDurable ==
+    \/ ~Metadata!Exists(znodes, Metadata!StatePath)
+    \/ \A b \in Metadata!State.isr : HasCommitted(b)
+TraceLeaderComplete == \A b \in Brokers : Metadata!IsActingLeader(b) => HasCommitted(b)
+TraceLogMatching == \A b \in Brokers : logs[b].high_watermark <= agreed[b]
+
+Violated ==
+    (IF TraceCommittedDurable THEN {} ELSE {"CommittedDurable"})
+    \cup (IF TraceLeaderComplete THEN {} ELSE {"LeaderComplete"})
+    \cup (IF TraceLogMatching THEN {} ELSE {"LogMatching"})
+    \cup (IF OneLeaderPerEpoch THEN {} ELSE {"OneLeaderPerEpoch"})
+    \cup (IF OnlyAuthorisedWrites THEN {} ELSE {"OnlyAuthorisedWrites"})
+    \cup (IF OneControllerPerEpoch THEN {} ELSE {"OneControllerPerEpoch"})
+    \cup (IF StaleControllerHarmless THEN {} ELSE {"StaleControllerHarmless"})
+    \cup (IF LeaderInIsr THEN {} ELSE {"LeaderInIsr"})
+    \cup (IF QuorumSuperset THEN {} ELSE {"QuorumSuperset"})
+
+(* As a CONSTRAINT: tells what was found, and does not go on behind it.      *)
+Watch ==
+    IF Violated # {} THEN PrintT(<<"violated", run, at - 1, Violated>>) /\ FALSE
+    ELSE IF at > Len(Events) THEN PrintT(<<"accepted", run>>) /\ FALSE
+    ELSE TRUE
+=============================================================================

@@ -1,0 +1,162 @@
+----------------------------- MODULE TraceState -----------------------------
+(* What a replay keeps beside the state of `Replication`: where it is in a   *)
+(* recorded run, and what ZooKeeper, leaders and followers have been before, *)
+(* since the lines of a trace tell what somebody heard, which may be late.   *)
+(*                                                                           *)
+(* The replay is deterministic: every line determines its step. So one place *)
+(* in one run is one state (`Place`), and TLC need not compare the logs.     *)
+EXTENDS Replication, TraceData
+
+VARIABLES
+    run,            \* which element of Recorded
+    at,             \* the event that comes next
+    past,           \* what the state znode held, by version: [state, zxid]
+    offices,        \* elections that took effect: [controller_id, controller_epoch, session_id]
+    registrations,  \* registrations that took effect: [broker_id, session_id, zxid]
+    departures,     \* per broker the leader epoch at which its registration last went away
+    views,          \* per controller the registered brokers, at each change since it last looked
+    tenures,        \* per broker the leaderships that are over: [leader_epoch, records, high_watermark]
+    requests,       \* per broker whom it fetched from and what it may have asked for
+    committed_log,  \* the records that were ever below a leader's high watermark, in order
+    agreed          \* per broker how far its log is the committed one
+
+Place == <<run, at>>
+
+network_vars == <<fetches, committed, acknowledged, budget>>
+history_vars == <<past, offices, registrations, departures, views>>
+record_vars == <<logs, tenures, requests, committed_log, agreed>>
+belief_vars == <<znodes, controllers, replicas, messages, breaches>>
+
+Events == Recorded[run].events
+Event == Events[at]
+Is(action) == at <= Len(Events) /\ Event.action = action
+
+(* TLC tries every way in which a disjunction in an action holds; a guard is *)
+(* a value, and one way is enough.                                           *)
+Holding(guard) == IF guard THEN TRUE ELSE FALSE
+
+NeverLeft == -2
+
+TraceInit ==
+    /\ Init
+    /\ run \in DOMAIN Recorded
+    /\ at = 1
+    /\ past = <<>>
+    /\ offices = {}
+    /\ registrations = {}
+    /\ departures = [b \in Brokers |-> NeverLeft]
+    /\ views = [c \in Controllers |-> <<>>]
+    /\ tenures = [b \in Brokers |-> <<>>]
+    /\ requests = [b \in Brokers |-> <<>>]
+    /\ committed_log = <<>>
+    /\ agreed = [b \in Brokers |-> 0]
+
+-----------------------------------------------------------------------------
+(* The past of the state znode *)
+
+StateOf(e) ==
+    [leader |-> e.leader, leader_epoch |-> e.leader_epoch, isr |-> e.isr,
+     controller_epoch |-> e.controller_epoch]
+
+HasVersion(version) == version + 1 \in DOMAIN past
+PastState(version) == past[version + 1].state
+
+LatestLeaderEpoch == IF past = <<>> THEN -1 ELSE past[Len(past)].state.leader_epoch
+
+(* The brokers that were away since the decision on which `state` rests: a   *)
+(* controller treats them as gone although they are back (H2). `Replication` *)
+(* has no broker epochs; there this is a controller that looked while they   *)
+(* were away.                                                                *)
+WereAway(state) == {b \in Brokers : departures[b] >= state.leader_epoch - 1}
+
+(* A controller lists the brokers and then reads each: what it finds were    *)
+(* the registered ones at the first of two moments and still, or again, at   *)
+(* the second.                                                               *)
+IsView(c, live, first) ==
+    \E second \in first .. Len(views[c]) : live = views[c][first] \cap views[c][second]
+FirstView(c, live) == Min({i \in DOMAIN views[c] : IsView(c, live, i)} \cup {Len(views[c]) + 1})
+
+-----------------------------------------------------------------------------
+(* Logs of leaders and what followers ask of them *)
+
+IsServing(b) == replicas[b].role \in {"leader", "fenced"}
+
+Tenure(b) ==
+    [leader_epoch |-> replicas[b].leader_epoch, records |-> Records(b),
+     high_watermark |-> logs[b].high_watermark]
+
+Tenures(b) ==
+    {tenures[b][i] : i \in DOMAIN tenures[b]} \cup (IF IsServing(b) THEN {Tenure(b)} ELSE {})
+
+(* A leader's log only grows while it leads, so that what it answered once   *)
+(* is in its log at the end of its tenure. Without epochs in fetches any     *)
+(* tenure of the broker that the follower follows may have answered.         *)
+LedLogs(f) ==
+    {tenure \in Tenures(replicas[f].leader) :
+        truncation = "leader_epoch" => tenure.leader_epoch = replicas[f].leader_epoch}
+
+(* The tenure of `b` is over. *)
+EndedTenures(b) == IF IsServing(b) THEN [tenures EXCEPT ![b] = Append(@, Tenure(b))] ELSE tenures
+
+(* A follower asks from the end of its log, which grows from `from` to `to`. *)
+NewRequests(b, leader, leader_epoch) ==
+    [requests EXCEPT ![b] = Append(@,
+        [leader |-> leader, leader_epoch |-> leader_epoch, from |-> EndOffset(b),
+         to |-> EndOffset(b), high_watermark |-> 0])]
+
+HasRequested(f, l, leader_epoch, offset) ==
+    \E i \in DOMAIN requests[f] :
+        LET asked == requests[f][i]
+        IN /\ asked.leader = l
+           /\ truncation = "leader_epoch" => asked.leader_epoch = leader_epoch
+           /\ offset \in asked.from .. asked.to
+
+IsAskingNow(f, l, leader_epoch) ==
+    /\ replicas[f].role = "follower"
+    /\ replicas[f].leader = l
+    /\ truncation = "leader_epoch" => replicas[f].leader_epoch = leader_epoch
+
+(* One question and answer of TruncationOffset. *)
+Cut(follower_log, leader_log) ==
+    LET asked == LatestEpoch(follower_log)
+        answer == EndOffsetForEpoch(leader_log, asked)
+        mine == EndOffsetForEpoch(follower_log, answer.leader_epoch)
+    IN [offset |-> Min({answer.end_offset, mine.end_offset, Len(follower_log)}),
+        is_last |-> answer.leader_epoch = asked]
+
+(* Nothing to cut is no line in the trace, so TruncateLog is then part of    *)
+(* the first fetch.                                                          *)
+MayFetch(f) ==
+    \/ logs[f].is_truncated
+    \/ IF truncation = "high_watermark" THEN logs[f].high_watermark >= EndOffset(f)
+       ELSE \/ EndOffset(f) = 0
+            \/ \E tenure \in LedLogs(f) :
+                  LET cut == Cut(Records(f), tenure.records)
+                  IN cut.is_last /\ cut.offset = EndOffset(f)
+
+-----------------------------------------------------------------------------
+(* Committed records *)
+
+(* How far a log is the committed one, known that it is up to `from`.        *)
+Agreement(log, chosen, from) ==
+    LET shorter == Min({Len(log), Len(chosen)})
+    IN IF from >= shorter THEN shorter
+       ELSE IF SubSeq(log, from + 1, shorter) = SubSeq(chosen, from + 1, shorter) THEN shorter
+       ELSE Min({n \in from .. shorter - 1 : log[n + 1] # chosen[n + 1]})
+
+(* The log of `b` becomes `log`, of which the records below `kept` are as    *)
+(* before.                                                                   *)
+AgreementAfter(b, log, kept) ==
+    [agreed EXCEPT ![b] = IF @ > kept THEN kept
+                          ELSE IF @ < Min({kept, Len(committed_log)}) THEN @
+                          ELSE Agreement(log, committed_log, @)]
+
+(* The first records of leader `l` are committed. *)
+Committed(l, end) ==
+    IF end <= Len(committed_log) THEN committed_log
+    ELSE committed_log \o SubSeq(Records(l), Len(committed_log) + 1, end)
+
+AgreementOnMore(chosen) ==
+    [b \in Brokers |-> IF agreed[b] < Len(committed_log) THEN agreed[b]
+                       ELSE Agreement(Records(b), chosen, agreed[b])]
+=============================================================================
