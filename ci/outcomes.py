@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from conformance.scenario import ScenarioResult
     from conformance.simulate import MutantResult, SeedResult, SimulationResult
     from reports.aggregates import Analysis, CheckOutcome
+    from spec.replay.replay import Replay, ReplayResult
     from spec.tlc.compare import ModelResult
     from spec.tlc.models import Model
     from spec.tlc.repairs import Undone
@@ -113,6 +114,51 @@ def of_trials(outcomes: Sequence["Undone"]) -> Outcome:
         figures={"hazards": hazards, "trials": len(outcomes), "trials_wrong": len(wrong)},
         detail={"trials": [outcome.as_data() for outcome in outcomes]},
     )
+
+
+def of_replay(replay: "Replay") -> Outcome:
+    """Every recorded run must be a behaviour of the specs; one that cannot be read proves none."""
+    rows = [_replay_row(result) for result in replay.results]
+    accepted = sum(1 for result in replay.results if result.verdict == "accepted")
+    rate = round(replay.events / replay.seconds) if replay.seconds else 0
+    return Outcome(
+        verdict=worst(_replay_verdict(result) for result in replay.results),
+        summary=(
+            f"{accepted} of {counted(len(rows), 'replay')} accepted by the specs, "
+            f"{counted(replay.events, 'event')}"
+        ),
+        figures={
+            "replays": len(rows),
+            "replays_accepted": accepted,
+            "replayed_events": replay.events,
+            "replayed_events_per_second": rate,
+        },
+        detail={"replays": rows},
+    )
+
+
+def _replay_row(result: "ReplayResult") -> dict[str, Any]:
+    event = result.explanation.event.line if result.explanation else None
+    return {
+        "run": result.run,
+        "partition": result.partition,
+        "verdict": str(result.verdict),
+        "events": result.events,
+        "violated": list(result.violated),
+        "file": event.file if event else None,
+        "line": event.number if event else None,
+        "state": result.explanation.state if result.explanation else None,
+        "enabled": [list(pair) for pair in result.explanation.enabled]
+        if result.explanation
+        else [],
+        "why": result.why,
+    }
+
+
+def _replay_verdict(result: "ReplayResult") -> Verdict:
+    """No order of a trace, or no trace, is the harness's fault and decides nothing."""
+    verdicts = {"accepted": Verdict.PASS, "unreadable": Verdict.ERROR}
+    return verdicts.get(str(result.verdict), Verdict.FAIL)
 
 
 def of_seeds(result: "SimulationResult") -> Outcome:

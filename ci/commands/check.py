@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ci.commands.options import JsonOption
+from ci.commands.replay import TraceOption
 from ci.tiers import EFFORT, Tier
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ GraphFile = Annotated[
 def check(
     models: ModelNames = None,
     tier: ModelTier = None,
+    trace: TraceOption = None,
     as_json: JsonOption = False,
     no_cache: NoCache = False,
     time_budget: TimeBudget = None,
@@ -61,12 +63,18 @@ def check(
 ) -> int:
     """Check the specs with TLC.
 
-    Every model must end exactly as spec/models.toml expects.
+    Every model must end exactly as spec/models.toml expects. With --trace, recorded runs are
+    replayed instead: each must be a behaviour of the protocol.
     """
     from ci.check_output import check_coverage, check_rows, check_without_repairs, draw_graph
+    from ci.commands.replay import replay
     from ci.failures import UsageError
     from spec.tlc.runner import Options
 
+    if trace is not None:
+        if models or tier or out or coverage or without_repairs:
+            raise UsageError("--trace replays runs and checks no model; leave out the rest")
+        return replay(trace, as_json=as_json)
     if coverage and without_repairs:
         raise UsageError("--coverage and --without-repairs are two checks; give one of them")
     if hazard and not without_repairs:

@@ -1,1 +1,1 @@
-"""Replays recorded runs against `spec/tla/TraceReplication.tla`: is a run a behaviour of the spec?"""
+"""Replays recorded runs against `spec/tla/TraceReplication.tla`: does the spec allow them?"""

@@ -9,6 +9,7 @@ asked comes before what was done, and that before what was heard. All that leave
 import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median_low
 
 from spec.replay.recorded_run import Line, RecordedRun, ReplayError
@@ -38,7 +39,7 @@ def total_order(run: RecordedRun) -> list[Line]:
     lines = run.lines
     constraints = _Constraints()
     for chain in _chains(lines):
-        for earlier, later in zip(chain, chain[1:], strict=False):
+        for earlier, later in pairwise(chain):
             constraints.add(earlier, later)
     for earlier, later in _facts_before_uses(lines):
         constraints.add(earlier, later)

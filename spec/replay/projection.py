@@ -11,12 +11,11 @@ from functools import partial
 
 from spec.replay.recorded_run import Line, ReplayError
 from spec.trace import Kind, TraceEvent
-from spec.vocabulary import NO_BROKER, Action, Outcome
+from spec.vocabulary import Action, Outcome
 from spec.znodes import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
-    LeaderAndIsr,
     MalformedZnodeError,
     TopicPartition,
     leader_and_isr_path,
@@ -85,9 +84,7 @@ def project(
         started=_recovered(lines, key),
         controller_epochs=_controller_epochs(lines),
     )
-    events = tuple(
-        Event(fields, line) for line in lines for fields in projector.events(line)
-    )
+    events = tuple(Event(fields, line) for line in lines for fields in projector.events(line))
     return Projection(
         run=run,
         partition=key,
@@ -123,7 +120,7 @@ def _recovered(lines: list[Line], key: TopicPartition) -> set[tuple[str, int]]:
 
 
 def _controller_epochs(lines: list[Line]) -> dict[int, int]:
-    found = {}
+    found: dict[int, int] = {}
     for line in lines:
         event = line.event
         if event.kind is Kind.ZOOKEEPER and event.path == CONTROLLER_EPOCH and event.zxid:
@@ -175,6 +172,8 @@ class _Projector:
                 yield from self._start(event)
             case Kind.COMPLETE:
                 yield from self._complete(event)
+            case _:
+                return
 
     # ZooKeeper
 
@@ -282,11 +281,12 @@ class _Projector:
 
 
 def _state(data: str) -> Fields:
-    """The fields of a LeaderAndISR document; one that is none is no state the spec has."""
+    """The fields of a LeaderAndISR document; one that is none is no state that the spec has."""
     try:
         state = parse_leader_and_isr("", data.encode())
     except MalformedZnodeError:
-        state = LeaderAndIsr(leader=NO_BROKER, leader_epoch=-2, isr=frozenset())  # type: ignore[arg-type]
+        nothing: Fields = {"isr": frozenset({MISSING})}
+        return nothing | dict.fromkeys(("leader", "leader_epoch", "controller_epoch"), MISSING)
     return {
         "leader": state.leader,
         "leader_epoch": state.leader_epoch,

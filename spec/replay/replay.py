@@ -1,4 +1,4 @@
-"""Replays recorded runs against the specs, partition by partition, and tells what was not allowed."""
+"""Replays recorded runs against the specs by partition, and tells what was not allowed."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -123,9 +123,7 @@ def _replay(pack: Sequence[Projection]) -> list[ReplayResult]:
     accepted = {marker.values[0] for marker in markers if marker.name == "accepted"}
     violated = {m.values[0]: m for m in markers if m.name == "violated"}
     return [
-        _accepted(projection)
-        if number in accepted
-        else _stopped(projection, violated.get(number))
+        _accepted(projection) if number in accepted else _stopped(projection, violated.get(number))
         for number, projection in enumerate(pack, start=1)
     ]
 
@@ -170,7 +168,9 @@ def _explain(projection: Projection) -> Explanation:
         event=projection.events[index - 1],
         index=index,
         state=state,
-        enabled=tuple(sorted((str(name), int(str(who))) for name, who in map(_items, _items(enabled)))),
+        enabled=tuple(
+            sorted((str(name), int(str(who))) for name, who in map(_items, _items(enabled)))
+        ),
     )
 
 

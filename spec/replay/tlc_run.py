@@ -1,20 +1,22 @@
 """One run of TLC on generated data, and the markers that the replay modules print."""
 
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Timer
 
-from spec.java import JavaNotFoundError, find_java
 from spec.replay.projection import Projection
 from spec.replay.recorded_run import ReplayError
 from spec.replay.tla_text import MODULE, config, module
-from spec.tlc.jar import JarNotFoundError, find_jar
+from spec.tlc.dialect import dialect_of
 from spec.tlc.models import Verdict
+from spec.tlc.modules import modules_read
 from spec.tlc.output import conclude, read_messages
+from spec.tlc.process import Stop, start
+from spec.tlc.runner import EXPECTED_ERRORS, find_tlc
+from spec.tlc.startup import class_archive
 from spec.tlc.values import TlaValueError, Value, parse_value
 
 MODULES = Path(__file__).parents[1] / "tla"
@@ -44,7 +46,7 @@ def run_tlc(
     brokers = set[int]().union(*(run.brokers for run in runs))
     with tempfile.TemporaryDirectory(prefix="replay-", ignore_cleanup_errors=True) as name:
         directory = Path(name)
-        limits = _copy_modules(directory)
+        limits = _copy_modules(MODULES / f"{root}.tla", directory)
         (directory / f"{MODULE}.tla").write_text(module(runs, limits))
         (directory / f"{root}.cfg").write_text(
             config(runs[0].level, brokers, next_state=next_state, constraint=constraint)
@@ -53,10 +55,10 @@ def run_tlc(
     return _markers(lines, timed_out=timed_out)
 
 
-def _copy_modules(directory: Path) -> list[str]:
+def _copy_modules(root: Path, directory: Path) -> list[str]:
     """The modules are there; returns what their budgets are called."""
     limits: set[str] = set()
-    for path in sorted(MODULES.glob("*.tla")):
+    for path in modules_read(root):
         text = path.read_text()
         (directory / path.name).write_text(text)
         limits.update(_BUDGET.findall(text))
@@ -65,20 +67,20 @@ def _copy_modules(directory: Path) -> list[str]:
 
 def _command(directory: Path, root: str) -> list[str]:
     try:
-        java, jar = find_java().executable, find_jar()
-    except (JavaNotFoundError, JarNotFoundError) as error:
+        tlc = find_tlc()
+        dialect = dialect_of(tlc.jar)
+    except EXPECTED_ERRORS as error:
         raise ReplayError(str(error)) from error
+    archive = class_archive(tlc.java, tlc.jar)
     return [
-        str(java),
+        str(tlc.java),
         HEAP,
         "-XX:+UseSerialGC",
+        *([f"-XX:SharedArchiveFile={archive}"] if archive else []),
+        *dialect.java_options,
         f"-Djava.io.tmpdir={directory}",
-        "-cp",
-        str(jar),
-        "tlc2.TLC",
-        "-tool",
-        "-deadlock",
-        *("-workers", "1"),
+        *("-cp", str(tlc.jar), "tlc2.TLC", "-tool"),
+        *dialect.options,
         *("-metadir", str(directory / "states")),
         *("-config", f"{root}.cfg"),
         f"{root}.tla",
@@ -86,14 +88,7 @@ def _command(directory: Path, root: str) -> list[str]:
 
 
 def _listen(command: list[str], directory: Path, budget_s: float) -> tuple[list[str], bool]:
-    child = subprocess.Popen(
-        command,
-        cwd=directory,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    child = start(command, directory)
     time_is_up = Event()
 
     def end() -> None:
@@ -102,17 +97,14 @@ def _listen(command: list[str], directory: Path, budget_s: float) -> tuple[list[
 
     timer = Timer(budget_s, end)
     timer.daemon = True
-    timer.start()
-    try:
-        assert child.stdout is not None
-        lines = child.stdout.readlines()
-        child.wait()
-    finally:
-        timer.cancel()
-        child.kill()
-        child.wait()
-        if child.stdout is not None:
-            child.stdout.close()
+    with Stop().watching(child):
+        timer.start()
+        try:
+            assert child.stdout is not None
+            lines = child.stdout.readlines()
+            child.wait()
+        finally:
+            timer.cancel()
     return lines, time_is_up.is_set()
 
 
@@ -129,14 +121,17 @@ def _markers(lines: Iterable[str], *, timed_out: bool) -> list[Marker]:
 
 def _values(text: str) -> list[str]:
     """The printed tuples that begin with the name of a marker; TLC wraps long ones."""
-    starts = [m.start() for m in re.finditer(rf'^<<\s*"(?:{"|".join(_MARKERS)})"', text, re.M)]
+    starts = [
+        m.start() for m in re.finditer(rf'^<<\s*"(?:{"|".join(_MARKERS)})"', text, re.MULTILINE)
+    ]
     ends = [*starts[1:], len(text)]
     return [text[start:end] for start, end in zip(starts, ends, strict=False)]
 
 
 def _marker(text: str) -> Marker:
     value = _leading_value(text)
-    assert isinstance(value, list) and isinstance(value[0], str)
+    assert isinstance(value, list)
+    assert isinstance(value[0], str)
     return Marker(value[0], tuple(value[1:]))
 
 

@@ -92,13 +92,13 @@ BecomeFollowerSeen ==
 (* own cuts again, at what the leader said.                                  *)
 IsCut(b) ==
     IF truncation = "leader_epoch"
-    THEN \E tenure \in LedLogs(b) : Cut(Records(b), tenure.records).offset = Event.offset
+    THEN \E tenure \in LedLogs(b) : Len(Cut(Records(b), tenure.records).log) = Event.offset
     ELSE IF ~MayFetch(b) THEN Event.offset = logs[b].high_watermark
     ELSE \E tenure \in Tenures(replicas[b].leader) : Event.offset <= Len(tenure.records)
 
 IsLastCut(b) ==
     \/ truncation = "high_watermark"
-    \/ \E tenure \in LedLogs(b) : Cut(Records(b), tenure.records).is_last
+    \/ \E tenure \in LedLogs(b) : Cut(Records(b), tenure.records).is_settled
 
 TruncateLogSeen ==
     LET b == Event.broker_id

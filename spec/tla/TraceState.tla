@@ -116,14 +116,6 @@ IsAskingNow(f, l, leader_epoch) ==
     /\ replicas[f].leader = l
     /\ truncation = "leader_epoch" => replicas[f].leader_epoch = leader_epoch
 
-(* One question and answer of TruncationOffset. *)
-Cut(follower_log, leader_log) ==
-    LET asked == LatestEpoch(follower_log)
-        answer == EndOffsetForEpoch(leader_log, asked)
-        mine == EndOffsetForEpoch(follower_log, answer.leader_epoch)
-    IN [offset |-> Min({answer.end_offset, mine.end_offset, Len(follower_log)}),
-        is_last |-> answer.leader_epoch = asked]
-
 (* Nothing to cut is no line in the trace, so TruncateLog is then part of    *)
 (* the first fetch.                                                          *)
 MayFetch(f) ==
@@ -132,7 +124,7 @@ MayFetch(f) ==
        ELSE \/ EndOffset(f) = 0
             \/ \E tenure \in LedLogs(f) :
                   LET cut == Cut(Records(f), tenure.records)
-                  IN cut.is_last /\ cut.offset = EndOffset(f)
+                  IN cut.is_settled /\ Len(cut.log) = EndOffset(f)
 
 -----------------------------------------------------------------------------
 (* Committed records *)

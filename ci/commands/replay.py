@@ -1,0 +1,87 @@
+"""`fencepost check --trace`: recorded runs, replayed against the specs."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from spec.replay.replay import Explanation, ReplayResult
+
+TraceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--trace", metavar="RUN", help="Replay the runs in this folder instead of checking models."
+    ),
+]
+COLUMNS = ("run", "partition", "verdict", "events", "why")
+
+
+def replay(folder: Path, *, as_json: bool) -> int:
+    """Replay the runs below `folder`, tell what the spec does not allow, return the exit code."""
+    from ci.console import say, show_json, show_table
+    from ci.failures import as_usage
+    from ci.outcomes import of_replay
+    from conformance.verdict import exit_code
+    from spec.replay.recorded_run import ReplayError
+    from spec.replay.replay import replay_folder
+
+    with as_usage(ReplayError):
+        found = replay_folder(folder)
+    outcome = of_replay(found)
+    if as_json:
+        show_json({"verdict": outcome.verdict, "figures": outcome.figures, **outcome.detail})
+        return exit_code([outcome.verdict])
+    rows = outcome.detail["replays"]
+    show_table("replays", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
+    for result in found.results:
+        for line in explained(result):
+            say(line)
+    say(f"{outcome.verdict}: {outcome.summary}")
+    return exit_code([outcome.verdict])
+
+
+def explained(result: "ReplayResult") -> list[str]:
+    """Where a replay stopped: the line, the spec's state and what it allowed there."""
+    from spec.replay.replay import line_text
+
+    explanation = result.explanation
+    if explanation is None:
+        return []
+    line = explanation.event.line
+    moment = "after" if result.violated else "before"
+    return [
+        f"{result.run}, {result.partition}: event {explanation.index} of {result.events}, "
+        f"{line.file}, line {line.number} ({line.event.node}, seq {line.event.seq})",
+        f"  {line_text(explanation.event)}",
+        f"  the spec's state {moment} it:",
+        *(f"    {text}" for text in state_lines(explanation.state)),
+        f"  enabled there: {enabled_actions(explanation)}",
+    ]
+
+
+def state_lines(state: object) -> list[str]:
+    """One line per broker and controller, and one for each thing of the whole."""
+    assert isinstance(state, dict)
+    lines: list[str] = []
+    for name, value in state.items():
+        if name in ("controllers", "replicas"):
+            lines.extend(
+                f"{name}[{number}]: {json.dumps(one)}" for number, one in enumerate(value, start=1)
+            )
+        else:
+            lines.append(f"{name}: {json.dumps(value)}")
+    return lines
+
+
+def enabled_actions(explanation: "Explanation") -> str:
+    """The actions of the spec that could have come, each with its actors."""
+    actors: dict[str, list[int]] = {}
+    for action, actor in explanation.enabled:
+        actors.setdefault(action, []).append(actor)
+    told = [
+        f"{action}({', '.join(map(str, who))})" if any(who) else action
+        for action, who in actors.items()
+    ]
+    return ", ".join(told) or "nothing"
