@@ -11,7 +11,7 @@ from functools import partial
 
 from spec.replay.recorded_run import Line, ReplayError
 from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Action, Outcome
+from spec.vocabulary import Action, Outcome, ProtocolLevel
 from spec.znodes import (
     BROKER_IDS,
     CONTROLLER,
@@ -80,9 +80,11 @@ def project(
     brokers = {event.broker_id for event in _brokers(lines) if event.broker_id is not None}
     projector = _Projector(
         key=key,
+        level=level,
         sessions=_sessions(lines),
         started=_recovered(lines, key),
         controller_epochs=_controller_epochs(lines),
+        seen=_seen(lines, key),
     )
     events = tuple(Event(fields, line) for line in lines for fields in projector.events(line))
     return Projection(
@@ -131,6 +133,17 @@ def _controller_epochs(lines: list[Line]) -> dict[int, int]:
     return found
 
 
+def _seen(lines: list[Line], key: TopicPartition) -> dict[tuple[int, int], str]:
+    found: dict[tuple[int, int], str] = {}
+    for line in lines:
+        event = line.event
+        if event.action == Action.FOLLOWER_APPEND and _is_about(event, key):
+            records = zip(event.record_epochs or (), event.values or (), strict=False)
+            for offset, (epoch, value) in enumerate(records, start=event.offset or 0):
+                found[epoch, offset] = value
+    return found
+
+
 def _is_about(event: TraceEvent, key: TopicPartition) -> bool:
     return event.topic == key.topic and event.partition == key.partition
 
@@ -150,13 +163,18 @@ class _Projector:
     """Turns lines into events; knows what earlier lines said of a broker's start."""
 
     key: TopicPartition
+    level: int
     sessions: dict[int, int]
     started: set[tuple[str, int]]
     controller_epochs: dict[int, int]
     """zxid -> the controller epoch that it wrote; none at level 0."""
+    seen: dict[tuple[int, int], str]
+    """(leader epoch, offset) -> what some follower stored there."""
     values: _Numbers = field(default_factory=_Numbers)
     zxids: _Numbers = field(default_factory=_Numbers)
     session_numbers: _Numbers = field(default_factory=_Numbers)
+    ends: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Broker -> leader epoch and log end of its last line that tells them."""
     ready: set[tuple[str, int]] = field(default_factory=set)
     """Starts of brokers that have learnt who is controller: what they read now is no floor."""
 
@@ -226,17 +244,34 @@ class _Projector:
     # Processes
 
     def _start(self, event: TraceEvent) -> Iterator[Fields]:
-        if event.action == "NodeStarted":
-            yield {
-                "action": event.action,
-                "broker_id": _number(event.broker_id),
-                "is_recovered": (event.node, event.incarnation) in self.started,
-            }
-        elif _is_about(event, self.key):
+        """What the disk holds was there when the last process died: that comes first."""
+        broker_id = _number(event.broker_id)
+        is_recovered = (event.node, event.incarnation) in self.started
+        begun: Fields = {
+            "action": "NodeStarted",
+            "broker_id": broker_id,
+            "is_recovered": is_recovered,
+        }
+        if event.action == "NodeStarted" and not is_recovered:
+            yield begun
+        elif event.action == "LogRecovered" and _is_about(event, self.key):
             yield {
                 "action": event.action,
                 **_numbers(event, "broker_id", "log_end_offset", "high_watermark"),
+                "values": self._unlogged(broker_id, _number(event.log_end_offset)),
             }
+            yield begun
+
+    def _unlogged(self, broker_id: int, end: int) -> tuple[int, ...]:
+        """The records above the last line of a dead leader, as anybody saw them later.
+
+        One that nobody saw gets a number of its own.
+        """
+        leader_epoch, start = self.ends.get(broker_id, (MISSING, 0))
+        return tuple(
+            self.values.of(self.seen.get((leader_epoch, offset), (broker_id, leader_epoch, offset)))
+            for offset in range(start, end)
+        )
 
     # Operations
 
@@ -259,7 +294,7 @@ class _Projector:
                     "znode_version": _number(event.znode_version),
                     "zxid": self.zxids.of(event.zxid),
                 }
-            case "Produce" if event.acks == ACKS_ALL:
+            case "Produce" if event.acks == ACKS_ALL and self.level >= ProtocolLevel.LEADER_EPOCH:
                 yield {
                     "action": "Acknowledge",
                     **_numbers(event, "offset", "leader_epoch"),
@@ -274,6 +309,8 @@ class _Projector:
         is_elsewhere = event.partition is not None and not _is_about(event, self.key)
         if is_elsewhere or (event.topic is not None and event.topic != self.key.topic):
             return
+        if event.log_end_offset is not None and event.leader_epoch is not None:
+            self.ends[_number(event.broker_id)] = (event.leader_epoch, event.log_end_offset)
         fields: Fields = {"action": event.action, "broker_id": _number(event.broker_id)}
         for name in _FIELDS.get(event.action, ()):
             fields[name] = _READERS[name](self, event)

@@ -50,9 +50,10 @@ class ReplayResult:
     verdict: Replayed
     events: int = 0
     violated: tuple[str, ...] = ()
+    """Invariants; of an accepted run those that its level does not promise and broke."""
     explanation: Explanation | None = None
     why: str = ""
-    """One sentence, unless it was accepted."""
+    """One sentence, unless there is nothing to say of a run that was accepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,20 +121,27 @@ def _projections(run: RecordedRun) -> list[Projection]:
 
 def _replay(pack: Sequence[Projection]) -> list[ReplayResult]:
     markers = run_tlc(pack)
-    accepted = {marker.values[0] for marker in markers if marker.name == "accepted"}
+    accepted = {m.values[0]: m for m in markers if m.name == "accepted"}
     violated = {m.values[0]: m for m in markers if m.name == "violated"}
     return [
-        _accepted(projection) if number in accepted else _stopped(projection, violated.get(number))
+        _accepted(projection, accepted[number])
+        if number in accepted
+        else _stopped(projection, violated.get(number))
         for number, projection in enumerate(pack, start=1)
     ]
 
 
-def _accepted(projection: Projection) -> ReplayResult:
+def _accepted(projection: Projection, marker: Marker) -> ReplayResult:
+    broken = _names(marker.values[1])
     return ReplayResult(
         run=projection.run,
         partition=str(projection.partition),
         verdict=Replayed.ACCEPTED,
         events=len(projection.events),
+        violated=broken,
+        why=f"level {projection.level} does not promise {', '.join(broken)}: it broke here"
+        if broken
+        else "",
     )
 
 
@@ -143,7 +151,7 @@ def _stopped(projection: Projection, violated: Marker | None) -> ReplayResult:
     where = f"{event.line.file}, line {event.line.number}"
     names: tuple[str, ...] = ()
     if violated is not None:
-        names = tuple(sorted(str(name) for name in _items(violated.values[2])))
+        names = _names(violated.values[2])
         why = f"{', '.join(names)} does not hold after {event.line.event.action} ({where})"
     else:
         why = f"the spec does not allow {event.line.event.action} ({where})"
@@ -172,6 +180,10 @@ def _explain(projection: Projection) -> Explanation:
             sorted((str(name), int(str(who))) for name, who in map(_items, _items(enabled)))
         ),
     )
+
+
+def _names(value: Value) -> tuple[str, ...]:
+    return tuple(sorted(str(name) for name in _items(value)))
 
 
 def _items(value: Value) -> list[Value]:

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from spec.replay.projection import Projection, Value
+from spec.vocabulary import ProtocolLevel
 
 MODULE = "TraceData"
-FIRST_EPOCHLESS_LEVEL = 1
-"""Up to this level fetches carry no leader epoch."""
 
 
 def module(runs: Sequence[Projection], limits: Iterable[str]) -> str:
@@ -32,6 +31,8 @@ def config(level: int, brokers: Iterable[int], *, next_state: str, constraint: s
         "InitialIsr": f"= {everyone}",
         "Start": '= "empty"',
         "Limits": "<- Unlimited",
+        "network": '= "unordered"',
+        "unclean_leader_election": "= FALSE",
         "truncation": f"= {_text(truncation(level))}",
         "mutants": "= {" + ", ".join(map(_text, switches(level))) + "}",
     }
@@ -50,16 +51,20 @@ def config(level: int, brokers: Iterable[int], *, next_state: str, constraint: s
 
 def truncation(level: int) -> str:
     """How a follower finds where to cut its log at this level."""
-    return "leader_epoch" if level > FIRST_EPOCHLESS_LEVEL else "high_watermark"
+    return "leader_epoch" if level >= ProtocolLevel.LEADER_EPOCH else "high_watermark"
 
 
 def switches(level: int) -> tuple[str, ...]:
     """The rules that a protocol level does not have, as names in `mutants`."""
     missing: tuple[str, ...] = ()
-    if level <= FIRST_EPOCHLESS_LEVEL:
+    if level < ProtocolLevel.LEADER_EPOCH:
         missing += ("fetch_without_epoch",)
-    if level < FIRST_EPOCHLESS_LEVEL:
-        missing += ("controller_epoch_not_raised", "no_controller_epoch_check")
+    if level < ProtocolLevel.CONTROLLER_EPOCH:
+        missing += (
+            "controller_epoch_not_raised",
+            "no_controller_epoch_check",
+            "no_controller_znode_check",
+        )
     return missing
 
 

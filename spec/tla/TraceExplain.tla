@@ -64,5 +64,5 @@ ExplainNext == TraceNext \/ Stuck
 
 (* As a CONSTRAINT, in the place of Watch. *)
 Explain ==
-    IF Violated # {} THEN PrintT(<<"stuck", at - 1, Shown, EnabledActions>>) /\ FALSE ELSE TRUE
+    IF Violated \ NotPromised # {} THEN PrintT(<<"stuck", at - 1, Shown, EnabledActions>>) /\ FALSE ELSE TRUE
 =============================================================================

@@ -69,6 +69,22 @@ ZkCreateTopic ==
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
 
+(* As LoseLeaderReply, with the controller epoch that the core writes: that  *)
+(* of the command that the leader obeyed, which is larger than the present   *)
+(* one when a new controller has sent an old state again.                    *)
+LeaderWrite(b) ==
+    LET wanted == [Metadata!WantedState(b) EXCEPT !.controller_epoch = obeyed[b]]
+        written == Metadata!Apply(<<Metadata!SetDataOp(Metadata!StatePath, wanted,
+                                                       replicas[b].znode_version)>>)
+    IN /\ IsLeading(b)
+       /\ replicas[b].pending_isr # <<>>
+       /\ ~replicas[b].is_reply_lost
+       /\ written.ok
+       /\ znodes' = written.tree
+       /\ replicas' = [replicas EXCEPT ![b].is_reply_lost = TRUE]
+       /\ Metadata!Breach("OnlyAuthorisedWrites", b, ~Metadata!IsEntitled(b))
+       /\ UNCHANGED <<controllers, messages>>
+
 (* ZooKeeper holds a new state; until its author hears that, this is a lost  *)
 (* reply.                                                                    *)
 ZkWriteState ==
@@ -76,7 +92,7 @@ ZkWriteState ==
     /\ \/ /\ Event.broker_id \in Controllers
           /\ Metadata!LoseControllerReply(Event.broker_id)
        \/ /\ Event.broker_id \in Brokers
-          /\ Metadata!LoseLeaderReply(Event.broker_id)
+          /\ LeaderWrite(Event.broker_id)
     /\ Metadata!State' = StateOf(Event)
     /\ Metadata!StateVersion' = Event.znode_version
     /\ past' = Append(past, [state |-> StateOf(Event), zxid |-> Event.zxid])
@@ -196,10 +212,9 @@ Decide(c) ==
     /\ IsActive(c)
     /\ IsFreeFor(c, Event.expected_version)
     /\ Event.assigned_replicas = Recorded[run].assigned_replicas
-    /\ controllers' = [controllers EXCEPT
-                        ![c].is_reply_lost = FALSE,
-                        ![c].decision = <<[state |-> StateOf(Event),
-                                           expected_version |-> Event.expected_version]>>]
+    /\ controllers' = [Metadata!Decided(c, Event.leader, Event.leader_epoch, Event.isr,
+                                        Event.expected_version, FALSE)
+                        EXCEPT ![c].is_reply_lost = FALSE]
     /\ UNCHANGED <<znodes, replicas, messages, breaches>>
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
@@ -255,10 +270,10 @@ PublishDecisionHeard ==
        /\ UNCHANGED history_vars
        /\ UNCHANGED record_vars
 
-Command(to) ==
-    [to |-> to, leader |-> Event.leader, leader_epoch |-> Event.leader_epoch, isr |-> Event.isr,
-     znode_version |-> Event.znode_version, controller_epoch |-> Event.controller_epoch,
-     copy |-> 1]
+Command(from, to) ==
+    [from |-> from, to |-> to, place |-> 0, copy |-> 1,
+     leader |-> Event.leader, leader_epoch |-> Event.leader_epoch, isr |-> Event.isr,
+     znode_version |-> Event.znode_version, controller_epoch |-> Event.controller_epoch]
 
 (* To one broker, and again until it is answered. What is sent is what       *)
 (* ZooKeeper held at that version.                                           *)
@@ -271,7 +286,7 @@ SendLeaderAndIsrSeen ==
        IN /\ Event.leader = state.leader
           /\ Event.leader_epoch = state.leader_epoch
           /\ Event.isr = state.isr
-    /\ messages' = messages \cup {Command(Event.peer)}
+    /\ messages' = messages \cup {Command(Event.broker_id, Event.peer)}
     /\ UNCHANGED <<znodes, controllers, replicas, breaches>>
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars

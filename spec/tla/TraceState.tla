@@ -16,6 +16,7 @@ VARIABLES
     departures,     \* per broker the leader epoch at which its registration last went away
     views,          \* per controller the registered brokers, at each change since it last looked
     tenures,        \* per broker the leaderships that are over: [leader_epoch, records, high_watermark]
+    obeyed,         \* per broker the controller epoch of the command that it obeyed last
     requests,       \* per broker whom it fetched from and what it may have asked for
     committed_log,  \* the records that were ever below a leader's high watermark, in order
     agreed          \* per broker how far its log is the committed one
@@ -24,7 +25,7 @@ Place == <<run, at>>
 
 network_vars == <<fetches, committed, acknowledged, budget>>
 history_vars == <<past, offices, registrations, departures, views>>
-record_vars == <<logs, tenures, requests, committed_log, agreed>>
+record_vars == <<logs, tenures, obeyed, requests, committed_log, agreed>>
 belief_vars == <<znodes, controllers, replicas, messages, breaches>>
 
 Events == Recorded[run].events
@@ -47,6 +48,7 @@ TraceInit ==
     /\ departures = [b \in Brokers |-> NeverLeft]
     /\ views = [c \in Controllers |-> <<>>]
     /\ tenures = [b \in Brokers |-> <<>>]
+    /\ obeyed = [b \in Brokers |-> 0]
     /\ requests = [b \in Brokers |-> <<>>]
     /\ committed_log = <<>>
     /\ agreed = [b \in Brokers |-> 0]
@@ -125,6 +127,15 @@ MayFetch(f) ==
             \/ \E tenure \in LedLogs(f) :
                   LET cut == Cut(Records(f), tenure.records)
                   IN cut.is_settled /\ Len(cut.log) = EndOffset(f)
+
+(* At level 2 one line per question: the last cut leaves logs that agree. At *)
+(* levels 0 and 1 a follower that finds its leader's log shorter than its    *)
+(* own cuts again, at what the leader said.                                  *)
+IsCut(b, offset) ==
+    IF truncation = "leader_epoch"
+    THEN \E tenure \in LedLogs(b) : Len(Cut(Records(b), tenure.records).log) = offset
+    ELSE IF ~MayFetch(b) THEN offset = logs[b].high_watermark
+    ELSE \E tenure \in Tenures(replicas[b].leader) : offset <= Len(tenure.records)
 
 -----------------------------------------------------------------------------
 (* Committed records *)
