@@ -5,7 +5,16 @@ Stages import the rooms they need when they run, so that a broken one takes only
 
 from ci.console import progress
 from ci.model_progress import model_progress
-from ci.outcomes import Outcome, of_analysis, of_hunt, of_models, of_scenarios, of_seeds, of_trials
+from ci.outcomes import (
+    Outcome,
+    of_analysis,
+    of_hunt,
+    of_models,
+    of_replay,
+    of_scenarios,
+    of_seeds,
+    of_trials,
+)
 from ci.stage import Stage
 from ci.tiers import EFFORT, Tier
 from ci.verdict_files import GateRun
@@ -79,6 +88,27 @@ def inject_faults(run: GateRun) -> Outcome:
     return of_scenarios(results)
 
 
+def replay_runs(run: GateRun) -> Outcome:
+    """A sample of what was recorded is replayed against the specs: seeds, and each chaos run.
+
+    Of a run with several partitions the first is taken.
+    """
+    from conformance.simulate import load
+    from spec.replay.recorded_run import as_lines, recorded_run
+    from spec.replay.replay import replay
+
+    effort = EFFORT[run.tier]
+    simulator = load()
+    first = run.seed * effort.seeds
+    seeds = [
+        recorded_run(
+            f"seed {seed}", as_lines(simulator.simulate(seed, level=run.level, mutant=None))
+        )
+        for seed in range(first, first + effort.replayed_seeds)
+    ]
+    return of_replay(replay(seeds, run.folder / "chaos", partitions_max=1))
+
+
 def analyse(run: GateRun) -> Outcome:
     """Spark over every trace of the run: the checks again, and the budgets."""
     from reports.analyse import analyse as analyse_run
@@ -104,6 +134,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(name="spec", run=check_specs),
     Stage(name="simulate", run=simulate),
     Stage(name="chaos", run=inject_faults),
+    Stage(name="replay", run=replay_runs),
     Stage(name="analyse", run=analyse),
     Stage(name="report", run=write_report, in_report=False),
 )

@@ -20,6 +20,8 @@ class Effort:
     """Simulated schedules of the implementation under test."""
     mutant_seeds_max: int
     """Seeds within which each mutant must be caught."""
+    replayed_seeds: int
+    """Schedules whose trace TLC replays against the specs."""
     scenarios: tuple[str, ...] = ()
     """Chaos scenarios by name; none stands for all."""
     workers: int = 2
@@ -27,7 +29,7 @@ class Effort:
 
 
 EFFORT: dict[Tier, Effort] = {
-    Tier.QUICK: Effort(seeds=150, mutant_seeds_max=2000),
-    Tier.PULL_REQUEST: Effort(seeds=600, mutant_seeds_max=2000),
-    Tier.NIGHTLY: Effort(seeds=10_000, mutant_seeds_max=2000),
+    Tier.QUICK: Effort(seeds=150, mutant_seeds_max=2000, replayed_seeds=3),
+    Tier.PULL_REQUEST: Effort(seeds=600, mutant_seeds_max=2000, replayed_seeds=10),
+    Tier.NIGHTLY: Effort(seeds=10_000, mutant_seeds_max=2000, replayed_seeds=100),
 }

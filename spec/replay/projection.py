@@ -28,6 +28,9 @@ from spec.znodes import (
 Value = int | str | bool | frozenset[int] | tuple["Value", ...]
 Fields = dict[str, Value]
 
+UNKNOWN = "Unknown"
+"""The action of an event that no step of the spec is."""
+
 NOBODY = 0
 """The author of a write whose session belongs to no broker."""
 
@@ -77,10 +80,12 @@ def project(
     run: str, level: int, lines: list[Line], key: TopicPartition, assigned: tuple[int, ...]
 ) -> Projection:
     """The events of `key` in `lines`, which are in order; raises `ReplayError`."""
-    brokers = {event.broker_id for event in _brokers(lines) if event.broker_id is not None}
+    started = (event.broker_id for event in _brokers(lines))
+    brokers = frozenset(number for number in started if number is not None) | set(assigned)
     projector = _Projector(
         key=key,
         level=level,
+        brokers=brokers,
         sessions=_sessions(lines),
         started=_recovered(lines, key),
         controller_epochs=_controller_epochs(lines),
@@ -91,7 +96,7 @@ def project(
         run=run,
         partition=key,
         level=level,
-        brokers=frozenset(brokers | set(assigned)),
+        brokers=brokers,
         assigned_replicas=assigned,
         events=events,
     )
@@ -164,6 +169,7 @@ class _Projector:
 
     key: TopicPartition
     level: int
+    brokers: frozenset[int]
     sessions: dict[int, int]
     started: set[tuple[str, int]]
     controller_epochs: dict[int, int]
@@ -179,8 +185,19 @@ class _Projector:
     """Starts of brokers that have learnt who is controller: what they read now is no floor."""
 
     def events(self, line: Line) -> Iterator[Fields]:
-        """The events of one line, in order: none, one, or two of an election."""
-        event = line.event
+        """The events of one line, in order: none, one, or two of an election.
+
+        What no broker did is nothing that the spec has.
+        """
+        for fields in self._events(line.event):
+            broker_id = fields.get("broker_id", NOBODY)
+            is_known = broker_id in self.brokers or fields["action"] == "ZkWriteState"
+            if "broker_id" not in fields or is_known:
+                yield fields
+            else:
+                yield {"action": UNKNOWN}
+
+    def _events(self, event: TraceEvent) -> Iterator[Fields]:
         match event.kind:
             case Kind.ZOOKEEPER:
                 yield from self._zookeeper(event)
@@ -311,8 +328,8 @@ class _Projector:
             return
         if event.log_end_offset is not None and event.leader_epoch is not None:
             self.ends[_number(event.broker_id)] = (event.leader_epoch, event.log_end_offset)
-        fields: Fields = {"action": event.action, "broker_id": _number(event.broker_id)}
-        for name in _FIELDS.get(event.action, ()):
+        fields: Fields = {"action": event.action, "broker_id": _actor(event)}
+        for name in FIELDS.get(event.action, ()):
             fields[name] = _READERS[name](self, event)
         yield fields
 
@@ -342,6 +359,12 @@ MISSING = -9
 
 def _numbers(event: TraceEvent, *names: str) -> Fields:
     return {name: _number(getattr(event, name)) for name in names}
+
+
+def _actor(event: TraceEvent) -> int:
+    """The broker that acted; a line of another node is nobody's."""
+    is_own = event.broker_id == _broker_number(event.node)
+    return _number(event.broker_id) if is_own else MISSING
 
 
 def _plain(name: str, _: _Projector, event: TraceEvent) -> Value:
@@ -406,7 +429,7 @@ _RECORDS = (
 _WISH = ("leader_epoch", "isr", "maximal_isr", "expected_version")
 _SETTLED = ("leader_epoch", "isr", "maximal_isr", "znode_version")
 
-_FIELDS: dict[str, tuple[str, ...]] = {
+FIELDS: dict[str, tuple[str, ...]] = {
     Action.REGISTER_BROKER: ("session_id", "zxid"),
     Action.ELECT_CONTROLLER: ("controller_id", "controller_epoch", "session_id"),
     Action.RESIGN_CONTROLLER: ("controller_id", "controller_epoch"),

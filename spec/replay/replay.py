@@ -1,15 +1,16 @@
 """Replays recorded runs against the specs by partition, and tells what was not allowed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from time import monotonic
 
 from spec.replay.ordering import total_order
 from spec.replay.projection import Event, Projection, partitions_of_run, project
-from spec.replay.recorded_run import RecordedRun, ReplayError, find_runs, read_run
+from spec.replay.recorded_run import TRACES, RecordedRun, ReplayError, find_runs, read_run
 from spec.replay.tlc_run import Marker, run_tlc
 from spec.tlc.values import Value
 from spec.trace import encode
@@ -71,32 +72,44 @@ class Replay:
 
 def replay_folder(folder: Path) -> Replay:
     """Replay every run at or below `folder`; raises `ReplayError` when there is none."""
-    started = monotonic()
-    runs: list[RecordedRun] = []
-    unreadable: list[ReplayResult] = []
-    for path in find_runs(folder):
-        try:
-            runs.append(read_run(path))
-        except ReplayError as error:
-            unreadable.append(_unreadable(str(path), error))
-    done = replay_runs(runs)
-    return Replay(results=(*unreadable, *done.results), seconds=monotonic() - started)
+    find_runs(folder)
+    return replay((), folder)
 
 
-def replay_runs(runs: Iterable[RecordedRun]) -> Replay:
-    """Replay runs that were read or simulated; raises `ReplayError` when TLC does not run."""
+def replay(
+    runs: Iterable[RecordedRun] = (),
+    folder: Path | None = None,
+    *,
+    partitions_max: int | None = None,
+) -> Replay:
+    """Replay `runs` and those at or below `folder`, of each at most so many partitions."""
     started = monotonic()
     results: list[ReplayResult] = []
     projections: list[Projection] = []
-    for run in runs:
+    for name, read in _sources(runs, folder):
         try:
-            projections.extend(_projections(run))
+            projections.extend(_projections(read(), partitions_max))
         except ReplayError as error:
-            results.append(_unreadable(run.name, error))
+            results.append(_unreadable(name, error))
     for _, group in groupby(sorted(projections, key=_pack), key=_pack):
-        results.extend(_replay(list(group)))
+        results.extend(_replay_or_fail(list(group)))
     results.sort(key=lambda result: (result.run, result.partition))
     return Replay(results=tuple(results), seconds=monotonic() - started)
+
+
+def _sources(
+    runs: Iterable[RecordedRun], folder: Path | None
+) -> Iterator[tuple[str, Callable[[], RecordedRun]]]:
+    """Name of each run and how to get it."""
+    for run in runs:
+        yield run.name, partial(_itself, run)
+    if folder is not None and folder.is_dir() and any(folder.rglob(TRACES)):
+        for path in find_runs(folder):
+            yield str(path), partial(read_run, path)
+
+
+def _itself(run: RecordedRun) -> RecordedRun:
+    return run
 
 
 def _unreadable(name: str, error: ReplayError) -> ReplayResult:
@@ -108,15 +121,22 @@ def _pack(projection: Projection) -> tuple[int, list[int]]:
     return projection.level, sorted(projection.brokers)
 
 
-def _projections(run: RecordedRun) -> list[Projection]:
+def _projections(run: RecordedRun, partitions_max: int | None) -> list[Projection]:
     lines = total_order(run)
     partitions = partitions_of_run(lines)
     if not partitions:
         raise ReplayError(f"{run.name} has no topic: nothing can be replayed")
     return [
         project(run.name, run.detail.level, lines, key, assigned)
-        for key, assigned in partitions.items()
+        for key, assigned in list(partitions.items())[:partitions_max]
     ]
+
+
+def _replay_or_fail(pack: Sequence[Projection]) -> list[ReplayResult]:
+    try:
+        return _replay(pack)
+    except ReplayError as error:
+        return [_unreadable(projection.run, error) for projection in pack]
 
 
 def _replay(pack: Sequence[Projection]) -> list[ReplayResult]:

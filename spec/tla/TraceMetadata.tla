@@ -191,7 +191,7 @@ ResignControllerSeen ==
 
 DetectBrokerChangeSeen ==
     LET c == Event.broker_id
-        live == Event.live_brokers \cap Brokers
+        live == Event.live_brokers
         first == FirstView(c, live)
     IN /\ Is("DetectBrokerChange")
        /\ IsActive(c)
@@ -219,17 +219,19 @@ Decide(c) ==
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
 
-(* As InitLeader, but on what was read some time ago: a create that comes    *)
-(* late is refused.                                                          *)
+(* As InitLeader, but on what was read some time ago, since a create that    *)
+(* comes late is refused; of the live replicas the first leads (TOP-001).    *)
 InitLeaderSeen ==
     LET c == Event.broker_id
         alive == controllers[c].live_brokers \cap Recorded[run].assigned
+        preferred == SelectSeq(Recorded[run].assigned_replicas, LAMBDA b : b \in alive)
     IN /\ Is("InitLeader")
        /\ Metadata!Exists(znodes, Metadata!TopicPath)
        /\ Event.expected_version = Metadata!NoVersion
        /\ Event.leader_epoch = 0
-       /\ Event.leader \in Event.isr
        /\ Event.isr = alive
+       /\ alive # {}
+       /\ Event.leader = preferred[1]
        /\ Decide(c)
 
 (* As ElectLeader, but on the state of the expected version, which may have  *)

@@ -136,7 +136,6 @@ NewRecords ==
 Appends(b, high_watermark) ==
     LET records == Records(b) \o NewRecords
     IN /\ Event.leader_epoch = replicas[b].leader_epoch
-       /\ Event.offset = EndOffset(b)
        /\ Event.log_end_offset = Len(records)
        /\ Event.high_watermark = high_watermark
        /\ logs' = [logs EXCEPT ![b].records = records, ![b].high_watermark = high_watermark,
@@ -151,6 +150,8 @@ LeaderAppendSeen ==
     IN /\ Is("LeaderAppend")
        /\ IsLeading(b)
        /\ Event.values # <<>>
+       /\ Len(Event.record_epochs) = Len(Event.values)
+       /\ Event.offset = EndOffset(b)
        /\ \A i \in DOMAIN Event.values : Event.record_epochs[i] = replicas[b].leader_epoch
        /\ Appends(b, logs[b].high_watermark)
        /\ UNCHANGED <<tenures, obeyed, requests, committed_log>>
@@ -195,6 +196,8 @@ FollowerAppendSeen ==
     IN /\ Is("FollowerAppend")
        /\ replicas[f].role = "follower"
        /\ replicas[f].leader \in Brokers
+       /\ Len(Event.record_epochs) = Len(Event.values)
+       /\ Event.offset = EndOffset(f)
        /\ Holding(MayFetch(f))
        /\ Holding(\E tenure \in LedLogs(f) : IsAnswer(f, tenure))
        /\ Event.high_watermark <= Event.log_end_offset
@@ -225,6 +228,7 @@ AdvanceHighWatermarkSeen ==
 AcknowledgeSeen ==
     LET end == Event.offset + Len(Event.values)
     IN /\ Is("Acknowledge")
+       /\ Event.offset >= 0
        /\ end <= Len(committed_log)
        /\ \A i \in DOMAIN Event.values :
              committed_log[Event.offset + i] =
@@ -346,10 +350,13 @@ Violated ==
     \cup (IF LeaderInIsr THEN {} ELSE {"LeaderInIsr"})
     \cup (IF QuorumSuperset THEN {} ELSE {"QuorumSuperset"})
 
-(* What truncation to the high watermark does not keep: `Replication` itself *)
-(* violates these below level 2.                                             *)
+(* `Replication` itself violates these with what a level does not have:      *)
+(* truncation by epochs, and controller epochs.                              *)
 NotPromised ==
-    IF truncation = "leader_epoch" THEN {} ELSE {"CommittedDurable", "LeaderComplete", "LogMatching"}
+    (IF truncation = "leader_epoch" THEN {}
+     ELSE {"CommittedDurable", "LeaderComplete", "LogMatching"})
+    \cup (IF Has("controller_epoch_not_raised")
+          THEN {"OneControllerPerEpoch", "StaleControllerHarmless"} ELSE {})
 
 (* As a CONSTRAINT: tells what was found, and does not go on behind it.      *)
 Watch ==

@@ -88,7 +88,8 @@ Tenure(b) ==
      high_watermark |-> logs[b].high_watermark]
 
 Tenures(b) ==
-    {tenures[b][i] : i \in DOMAIN tenures[b]} \cup (IF IsServing(b) THEN {Tenure(b)} ELSE {})
+    IF b \notin Brokers THEN {}
+    ELSE {tenures[b][i] : i \in DOMAIN tenures[b]} \cup (IF IsServing(b) THEN {Tenure(b)} ELSE {})
 
 (* A leader's log only grows while it leads, so that what it answered once   *)
 (* is in its log at the end of its tenure. Without epochs in fetches any     *)
@@ -135,7 +136,7 @@ IsCut(b, offset) ==
     IF truncation = "leader_epoch"
     THEN \E tenure \in LedLogs(b) : Len(Cut(Records(b), tenure.records).log) = offset
     ELSE IF ~MayFetch(b) THEN offset = logs[b].high_watermark
-    ELSE \E tenure \in Tenures(replicas[b].leader) : offset <= Len(tenure.records)
+    ELSE \E tenure \in Tenures(replicas[b].leader) : offset \in 0 .. Len(tenure.records)
 
 -----------------------------------------------------------------------------
 (* Committed records *)

@@ -1,0 +1,150 @@
+"""One wrong field of one event: the replay must not accept it, whatever action and field."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+import msgspec
+
+from impl.sim.adapter import simulate
+from spec.replay.ordering import total_order
+from spec.replay.projection import FIELDS, Projection, partitions_of_run, project
+from spec.replay.recorded_run import Line, ReplayError, as_lines, recorded_run
+from spec.replay.tlc_run import run_tlc
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import Action
+
+LEVEL = 2
+SEEDS = (39, 26, 1, 2, 3, 5, 0)
+"""Between them they have every action, and have it early."""
+
+OPERATIONS = {
+    (Kind.COMPLETE, "ReadLeaderAndIsr"): ("data", "znode_version"),
+    (Kind.COMPLETE, "WriteLeaderAndIsr"): ("data", "znode_version", "zxid"),
+    (Kind.COMPLETE, "Produce"): ("offset", "values", "leader_epoch"),
+    (Kind.RUN, "LogRecovered"): ("log_end_offset", "high_watermark"),
+}
+"""What is compared beside the actions."""
+
+
+TOLD_LATER = {(Action.LEADER_APPEND, "values")}
+"""A leader may append anything; who fetches it knows better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An event of a seed and one field that it compares."""
+
+    seed: int
+    kind: Kind
+    action: str
+    name: str
+
+
+@cache
+def lines_of(seed: int) -> tuple[Line, ...]:
+    return tuple(as_lines(simulate(seed, level=LEVEL, mutant=None)))
+
+
+@cache
+def projection_of(seed: int) -> Projection:
+    return _project(list(lines_of(seed)))
+
+
+def _project(lines: list[Line]) -> Projection:
+    ordered = total_order(recorded_run("run", lines))
+    key, assigned = list(partitions_of_run(ordered).items())[-1]
+    return project("run", LEVEL, ordered, key, assigned)
+
+
+def compared(event: TraceEvent) -> tuple[str, ...]:
+    if event.kind is Kind.ACTION:
+        return ("broker_id", *FIELDS.get(event.action, ()))
+    return OPERATIONS.get((event.kind, event.action), ())
+
+
+def first_of_each() -> dict[Case, int]:
+    """For each action and field the shortest run that has it, and where."""
+    found: dict[tuple[Kind, str, str], tuple[int, int]] = {}
+    for seed in SEEDS:
+        for index, step in enumerate(projection_of(seed).events):
+            event = step.line.event
+            for name in compared(event):
+                value = getattr(event, name)
+                place = (event.kind, event.action, name)
+                if value is not None and index < found.get(place, (10**9, 0))[0]:
+                    found[place] = (index, seed)
+    return {Case(seed, *place): index for place, (index, seed) in found.items()}
+
+
+def corrupted(event: TraceEvent, name: str) -> TraceEvent:
+    """The event with another value in one field."""
+    match getattr(event, name):
+        case int() as number:
+            other: object = number + 1
+        case [str(), *rest]:
+            other = ["nobody/1/1", *rest]
+        case [int() as first, *rest] if name == "record_epochs":
+            other = [first + 1, *rest]
+        case [_, *rest] if name == "assigned_replicas" or rest:
+            other = rest
+        case [int() as only]:
+            other = [only % 3 + 1]
+        case [] | None:
+            other = [1]
+        case str() as text if name == "data":
+            other = text.replace('"leader":', '"leader":1')
+        case _:
+            other = "broker-9"
+    return msgspec.structs.replace(event, **{name: other})
+
+
+def with_wrong(case: Case, index: int) -> Projection | None:
+    """The run up to the event, which has one wrong field; None when no order is left.
+
+    All of the run when only a later event can contradict it.
+    """
+    wrong = projection_of(case.seed).events[index].line
+    lines = [
+        Line(corrupted(line.event, case.name), line.file, line.number) if line == wrong else line
+        for line in lines_of(case.seed)
+    ]
+    try:
+        projection = _project(lines)
+    except ReplayError:
+        return None
+    if (case.action, case.name) in TOLD_LATER:
+        return projection
+    last = max(
+        number
+        for number, event in enumerate(projection.events)
+        if (event.line.file, event.line.number) == (wrong.file, wrong.number)
+    )
+    return replace(projection, events=projection.events[: last + 1])
+
+
+def accepted(projections: list[Projection]) -> Iterator[int]:
+    for marker in run_tlc(projections):
+        if marker.name == "accepted":
+            number = marker.values[0]
+            assert isinstance(number, int)
+            yield number - 1
+
+
+def test_every_action_and_field_occurs() -> None:
+    cases = first_of_each()
+    told = {case.action for case in cases}
+
+    assert {*Action} - told == set()
+    for action, names in FIELDS.items():
+        assert {*names} - {case.name for case in cases if case.action == action} == set(), action
+
+
+def test_one_wrong_field_is_rejected_at_once() -> None:
+    tried = {case: with_wrong(case, index) for case, index in first_of_each().items()}
+    wrong = {case: projection for case, projection in tried.items() if projection}
+
+    passed = list(accepted([projection_of(SEEDS[0]), *wrong.values()]))
+
+    assert [list(wrong)[number - 1] for number in passed if number] == []
+    assert passed == [0], "the run itself is accepted"

@@ -1,0 +1,74 @@
+"""Runs of the core are behaviours of the spec; runs of a wrong core are not, and that is told."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ci.cli import run as main
+from impl.sim.adapter import simulate
+from spec.replay.recorded_run import RecordedRun, as_lines, recorded_run
+from spec.replay.replay import Replayed, line_text, replay
+from spec.trace import encode
+
+
+def simulated(seed: int, level: int = 2, mutant: str | None = None) -> RecordedRun:
+    events = simulate(seed, level=level, mutant=mutant)
+    return recorded_run(f"seed {seed}", as_lines(events))
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_what_the_core_does_is_what_the_spec_allows(level: int) -> None:
+    found = replay([simulated(seed, level) for seed in (0, 39)])
+
+    assert [result.verdict for result in found.results] == [Replayed.ACCEPTED] * 2
+    assert found.events == sum(result.events for result in found.results) > 300
+
+
+def test_a_leader_that_commits_alone_is_told_with_line_state_and_alternatives() -> None:
+    found = replay([simulated(0, mutant="high_watermark_from_leader_alone")])
+
+    (result,) = found.results
+    assert result.verdict is Replayed.REJECTED
+    assert "the spec does not allow AdvanceHighWatermark (trace-broker-" in result.why
+    explanation = result.explanation
+    assert explanation is not None
+    assert json.loads(line_text(explanation.event))["action"] == "AdvanceHighWatermark"
+    assert isinstance(explanation.state, dict)
+    leader = explanation.event.line.event.broker_id
+    assert ("LeaderAppend", leader) in explanation.enabled
+    assert isinstance(explanation.state["replicas"], list)
+    assert leader is not None
+    replica = explanation.state["replicas"][leader - 1]
+    assert isinstance(replica, dict)
+    assert replica["role"] == "leader"
+
+
+def test_an_acknowledgement_before_replication_is_rejected() -> None:
+    (result,) = replay([simulated(0, mutant="acknowledge_before_replication")]).results
+
+    assert result.verdict is Replayed.REJECTED
+    assert "the spec does not allow Produce" in result.why
+
+
+def test_the_command_replays_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for line in as_lines(simulate(39, level=2, mutant=None)):
+        with (tmp_path / line.file).open("ab") as file:
+            file.write(encode(line.event))
+    (tmp_path / "torn").mkdir()
+    (tmp_path / "torn" / "trace-broker-1-1.ndjson").write_bytes(b"{")
+
+    code = main(["check", "--trace", str(tmp_path), "--json"])
+
+    told = json.loads(capsys.readouterr().out)
+    assert code == 3
+    assert told["verdict"] == "ERROR"
+    verdicts = {Path(row["run"]).name: row["verdict"] for row in told["replays"]}
+    assert verdicts == {tmp_path.name: "accepted", "torn": "unreadable"}
+
+
+def test_the_command_says_in_a_sentence_that_there_is_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--trace", str(tmp_path / "none")]) == 4
+    assert "there is no such folder" in capsys.readouterr().err
