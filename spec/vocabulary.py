@@ -136,7 +136,7 @@ class EnvironmentAction(StrEnum):
     RESUME_SESSION = "ResumeSession"
     UPGRADE_BROKER = "UpgradeBroker"
     RAISE_INTER_BROKER_PROTOCOL = "RaiseInterBrokerProtocol"
-    PASS_TIME = "PassTime"
+    PASS_TIME = "PassTime"  # noqa: S105  the name of an action, not a password
     STEP_CLOCK = "StepClock"
 
 
