@@ -1,6 +1,6 @@
 --------------------------- MODULE MCReplication ----------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS ReplicationProperties
+EXTENDS ReplicationLiveness
 
 CONSTANTS MaxRecords, MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries,
     MaxControllerExpiries, MaxLosses, MaxDuplicates, MaxLostReplies
