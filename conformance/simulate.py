@@ -46,7 +46,13 @@ class Simulator(Protocol):
         """The trace that belongs to `seed`; the same seed gives the same trace."""
 
     def mutants(self) -> list[dict[str, Any]]:
-        """What can be made wrong: `mutant`, `rule`, `requirement`, `caught_by`."""
+        """What can be made wrong: `mutant`, `rule`, `requirement`, `caught_by`.
+
+        `shows`, if it is there and not empty, is a property of the specs that `replay` violates.
+        """
+
+    def replay(self, steps: str) -> dict[str, Any]:
+        """What comes of a schedule of steps: a file, or that of a mutant; `impl.sim.adapter`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +179,7 @@ class MutantResult:
     expected: tuple[str, ...]
     """At least one of these invariants must be violated."""
     seeds: int
-    """How many seeds it took, or were tried in vain."""
+    """How many seeds it took, or were tried in vain; 0 when a counterexample was replayed."""
     caught_by: tuple[str, ...] = ()
     """All invariants that the first catching seed violates."""
     message: str = ""
@@ -282,6 +288,8 @@ def write_trace(folder: Path, events: Sequence[TraceEvent]) -> None:
 
 
 def _hunt(record: dict[str, Any], *, seeds_max: int, level: int, target: str) -> MutantResult:
+    if record.get("shows"):
+        return _replay(record, target)
     expected = set(record["caught_by"])
     subject = Subject(target=target, level=level, mutant=record["mutant"])
     judged = (judge_seed(subject, seed) for seed in range(seeds_max))
@@ -295,6 +303,27 @@ def _hunt(record: dict[str, Any], *, seeds_max: int, level: int, target: str) ->
         caught_by=tuple(sorted(catch.violated)) if catch else (),
         message=_first_expected(catch, expected) if catch else "",
         reproduce=catch.reproduce if catch else "",
+    )
+
+
+def _replay(record: dict[str, Any], target: str) -> MutantResult:
+    """The counterexample of the specs, step by step; it catches the mutant only as a whole."""
+    done = load(target).replay(record["mutant"])
+    is_whole = not done["mismatch"] and done["steps"] == done["of"]
+    seen = {check.invariant.value for check in run_checks(done["events"]) if check.violations}
+    caught_by = sorted({*done["violated"], *seen}) if is_whole else []
+    told = f"The counterexample of {done['name']}, replayed in {done['steps']} steps"
+    return MutantResult(
+        mutant=record["mutant"],
+        rule=record["rule"],
+        requirement=record["requirement"],
+        expected=(record["shows"],),
+        seeds=0,
+        caught_by=tuple(caught_by),
+        message=f"{told}, violates {record['shows']}."
+        if is_whole
+        else f"{told}: {done['mismatch']}",
+        reproduce=f"fencepost simulate --steps {record['mutant']}",
     )
 
 

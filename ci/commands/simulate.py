@@ -19,6 +19,9 @@ FirstSeed = Annotated[
     int | None, typer.Option(min=0, help="The first seed; alone, the only one.  [default: 0]")
 ]
 MutantName = Annotated[str | None, typer.Option(help="One deliberately wrong rule.")]
+StepsFile = Annotated[
+    str | None, typer.Option(help="Replay steps of the specs: a file, or a mutant that has one.")
+]
 TraceFolder = Annotated[
     Path | None, typer.Option(help="A new folder for the traces of the first violating seeds.")
 ]
@@ -34,6 +37,7 @@ def simulate(
     level: LevelOption = NEWEST_LEVEL,
     mutant: MutantName = None,
     out: TraceFolder = None,
+    steps: StepsFile = None,
     as_json: JsonOption = False,
 ) -> int:
     """Run the protocol in virtual time.
@@ -47,6 +51,8 @@ def simulate(
     from conformance.simulate import SimulationOptions, run_seeds
     from conformance.verdict import exit_code
 
+    if steps is not None:
+        return replay_steps(steps, as_json=as_json)
     traces = make_run_folder(new_run_id(), out) if out else None
     with progress("simulate") as advance, as_usage(UsageError):
         result = run_seeds(
@@ -71,6 +77,27 @@ def simulate(
         say(line)
     say(f"{outcome.verdict}: {outcome.summary}")
     return exit_code([outcome.verdict])
+
+
+def replay_steps(steps: str, *, as_json: bool) -> int:
+    """Say how far the core followed the specs, and what its states violate."""
+    from ci.console import say, show_json
+    from conformance.simulate import load
+    from conformance.verdict import Verdict, exit_code
+
+    with as_usage(ValueError):
+        done = load().replay(steps)
+    del done["events"]
+    verdict = Verdict.FAIL if done["mismatch"] or done["violated"] else Verdict.PASS
+    if as_json:
+        show_json({"verdict": verdict, **done})
+        return exit_code([verdict])
+    mutant = f" with {done['mutant']}" if done["mutant"] else ""
+    say(f"{done['steps']} of {done['of']} steps of {done['name']}{mutant}, states equal after each")
+    if done["mismatch"]:
+        say(done["mismatch"])
+    say(f"{verdict}: violated {', '.join(done['violated']) or 'nothing'}")
+    return exit_code([verdict])
 
 
 def first_of_each_seed(violations: list[dict[str, Any]]) -> list[dict[str, Any]]:

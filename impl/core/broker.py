@@ -53,6 +53,7 @@ from impl.core.waiting import ParkedFetch, PendingProduce
 from spec.vocabulary import (
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
+    NO_EPOCH,
     Action,
     ControllerEpoch,
     ErrorCode,
@@ -110,6 +111,8 @@ class Broker:
         replica = self.replicas.get(key)
         if replica is None:
             replica = Replica(broker_id=self.config.broker_id, topic_partition=key)
+        if self._is_obeyed_anyhow(replica, command):
+            replica = replica.with_floor(NO_EPOCH, replica.znode_version)
         if not is_newer(replica, command):
             must_lead = replica.role is Role.WAITING and command.leader == replica.broker_id
             return ErrorCode.REPLICA_NOT_AVAILABLE if must_lead else ErrorCode.STALE_LEADER_EPOCH
@@ -122,10 +125,23 @@ class Broker:
             self._become_follower(replica, command, request)
         return ErrorCode.NONE
 
+    def _is_obeyed_anyhow(self, replica: Replica, command: PartitionState) -> bool:
+        """Mutants' wrong rules of obedience; the protocol's is `is_newer`."""
+        if self.config.mutant is Mutant.ACCEPT_OLDER_LEADER_EPOCH:
+            return True
+        if self.config.mutant is Mutant.REFRESH_WITHOUT_VERSION:
+            is_other_version = command.znode_version != replica.znode_version
+            return command.leader_epoch == replica.leader_epoch and is_other_version
+        if self.config.mutant is Mutant.LEADER_EPOCH_NOT_RAISED:
+            return command.znode_version > replica.znode_version
+        return False
+
     def _become_leader(
         self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
     ) -> None:
         after = become_leader(replica, command, request.controller_epoch, self.outbox.now_ms)
+        if self.config.mutant is Mutant.REMEMBER_END_OFFSETS:
+            after = replace(after, followers=replica.followers)
         self.replicas.put(after)
         self.replicas.took_role(Action.BECOME_LEADER, after, request)
         self.replicas.advance(after.topic_partition)
@@ -139,6 +155,11 @@ class Broker:
         after = become_follower(
             replica, command, request.controller_epoch, fenced_by_epoch=fenced_by_epoch
         )
+        if self.config.mutant is Mutant.REMEMBER_END_OFFSETS:
+            after = replace(after, followers=replica.followers)
+        is_same_leader = replica.role is Role.FOLLOWER and replica.leader == after.leader
+        if self.config.mutant is Mutant.TRUNCATE_ON_NEW_LEADER_ONLY and is_same_leader:
+            after = replace(after, needs_truncation=replica.needs_truncation)
         self.replicas.put(after)
         self.replicas.took_role(Action.BECOME_FOLLOWER, after, request)
         self._settle(after.topic_partition)
@@ -265,7 +286,7 @@ class Broker:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if not replica.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if request.replica_id != NO_BROKER and self.config.level >= ProtocolLevel.LEADER_EPOCH:
+        if request.replica_id != NO_BROKER and self._fences_fetches:
             if request.leader_epoch < replica.leader_epoch:
                 return ErrorCode.FENCED_LEADER_EPOCH
             if request.leader_epoch > replica.leader_epoch:
@@ -273,6 +294,12 @@ class Broker:
         if not 0 <= request.fetch_offset <= replica.log_end_offset:
             return ErrorCode.OFFSET_OUT_OF_RANGE
         return ErrorCode.NONE
+
+    @property
+    def _fences_fetches(self) -> bool:
+        if self.config.mutant is Mutant.FETCH_WITHOUT_EPOCH:
+            return False
+        return self.config.level >= ProtocolLevel.LEADER_EPOCH
 
     def _answer_fetch(self, token: int, request: FetchRequest) -> None:
         """Answer now, or park while there is nothing to tell that the asker does not know."""

@@ -277,6 +277,8 @@ class Controller:
         decision = replace(elected, controller_epoch=self.controller_epoch)
         if self.config.mutant is Mutant.LEADER_EPOCH_NOT_RAISED:
             decision = replace(decision, leader_epoch=state.leader_epoch)
+        if self.config.mutant is Mutant.SHRINK_ON_ELECTION_EMPTIES_ISR:
+            decision = replace(decision, isr=decision.isr & self.context.live.keys())
         unchecked = self.config.mutant is Mutant.NO_ZNODE_VERSION_CHECK
         expected_version = ANY_VERSION if unchecked else znode_version
         self._took_decision(Action.ELECT_LEADER, key, decision, expected_version)
@@ -343,10 +345,10 @@ class Controller:
         """What makes a deposed controller's write fail (ZK-005); the second check is H8."""
         if self.config.level < ProtocolLevel.CONTROLLER_EPOCH:
             return ()
-        return (
-            Check(path=CONTROLLER_EPOCH, expected_version=self.epoch_version),
-            Check(path=CONTROLLER, expected_version=FIRST_VERSION),
-        )
+        office = Check(path=CONTROLLER, expected_version=FIRST_VERSION)
+        if self.config.mutant is Mutant.NO_CONTROLLER_EPOCH_CHECK:
+            return (office,)
+        return (Check(path=CONTROLLER_EPOCH, expected_version=self.epoch_version), office)
 
     def _is_deposed(self, result: Rejected, fence_length: int) -> bool:
         return any(error is not ZkError.ROLLED_BACK for error in result.errors[:fence_length])

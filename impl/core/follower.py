@@ -14,6 +14,7 @@ from impl.core.messages import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
+from impl.core.mutants import Mutant
 from impl.core.outbox import Outbox
 from impl.core.replica import Replica, Role, compare_logs, truncate_log
 from impl.core.replicas import Replicas
@@ -120,6 +121,8 @@ class Follower:
     def _is_current(self, replica: Replica, response: FetchResponse) -> bool:
         if response.fetch_offset != replica.log_end_offset:
             return False
+        if self._config.mutant is Mutant.FETCH_WITHOUT_EPOCH:
+            return response.broker_id == replica.leader
         if self._config.level >= ProtocolLevel.LEADER_EPOCH:
             return response.leader_epoch == replica.leader_epoch
         return response.broker_id == replica.leader
@@ -139,6 +142,8 @@ class Follower:
 
     def _append(self, replica: Replica, response: FetchResponse) -> None:
         after = follower_append(replica, response.records, response.high_watermark)
+        if self._config.mutant is Mutant.UNBOUNDED_HIGH_WATERMARK:
+            after = replace(after, high_watermark=response.high_watermark)
         if after == replica:
             return
         key, base = replica.topic_partition, replica.log_end_offset

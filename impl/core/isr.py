@@ -10,32 +10,43 @@ from impl.core.replica import Replica
 from spec.vocabulary import BrokerId, ZnodeVersion
 
 
-def shrink_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
+def shrink_isr(
+    replica: Replica, now_ms: int, replica_lag_time_ms: int, *, leader_too: bool = False
+) -> Replica:
     """The leader wants those out of the ISR that were not caught up for too long (ISR-001).
 
     The leader itself never lags (ISR-006, H38); a member that never fetched counts from the moment
-    at which this leader took over (ISR-005).
+    at which this leader took over (ISR-005). `leader_too` is a mutant's wrong rule.
     """
     if not _may_change_isr(replica):
         return replica
     oldest_ms = now_ms - replica_lag_time_ms
     lagging = frozenset(
         member
-        for member in replica.isr - {replica.broker_id}
+        for member in (replica.isr if leader_too else replica.isr - {replica.broker_id})
         if _caught_up_ms(replica, member) < oldest_ms
     )
     return replace(replica, wanted_isr=replica.isr - lagging) if lagging else replica
 
 
-def expand_isr(replica: Replica) -> Replica:
-    """The leader wants those in that reached the high watermark and its epoch's start (ISR-002)."""
+def expand_isr(
+    replica: Replica, *, laggards: bool = False, below_epoch_start: bool = False
+) -> Replica:
+    """The leader wants those in that reached the high watermark and its epoch's start (ISR-002).
+
+    The flags are mutants' wrong rules: V3's test, which admits whoever is behind all members (H35);
+    the high watermark alone, which may lag behind what was committed before (H36).
+    """
     if not _may_change_isr(replica):
         return replica
     needed = max(replica.high_watermark, replica.epoch_start_offset)
+    if below_epoch_start:
+        needed = replica.high_watermark
     ready = frozenset(
         follower
         for follower, progress in replica.followers.items()
-        if follower in replica.assigned_replicas and progress.log_end_offset >= needed
+        if follower in replica.assigned_replicas
+        and (_lags(replica, follower) if laggards else progress.log_end_offset >= needed)
     )
     return replace(replica, wanted_isr=replica.isr | ready) if ready - replica.isr else replica
 
@@ -57,3 +68,10 @@ def _may_change_isr(replica: Replica) -> bool:
 def _caught_up_ms(replica: Replica, member: BrokerId) -> int:
     progress = replica.followers.get(member)
     return progress.caught_up_ms if progress else replica.leading_since_ms
+
+
+def _lags(replica: Replica, follower: BrokerId) -> bool:
+    members = replica.isr & replica.followers.keys() - {replica.broker_id}
+    ends = [replica.followers[member].log_end_offset for member in members]
+    smallest = min([replica.log_end_offset, *ends])
+    return replica.followers[follower].log_end_offset <= smallest

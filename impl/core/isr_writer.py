@@ -40,13 +40,23 @@ class IsrWriter:
         if due_ms is not None and due_ms <= self._outbox.now_ms:
             del self._unsettled[key]
             self._outbox.run(self._resume(key, replica.leader_epoch))
-        wanted = shrink_isr(replica, self._outbox.now_ms, self._config.replica_lag_time_ms)
+        wanted = shrink_isr(
+            replica,
+            self._outbox.now_ms,
+            self._config.replica_lag_time_ms,
+            leader_too=self._config.mutant is Mutant.LEADER_MAY_LEAVE_ISR,
+        )
         self._change(Action.SHRINK_ISR, replica, wanted)
 
     def expand(self, key: TopicPartition) -> None:
         """Followers that caught up are asked in."""
         replica = self._replicas[key]
-        self._change(Action.EXPAND_ISR, replica, expand_isr(replica))
+        wanted = expand_isr(
+            replica,
+            laggards=self._config.mutant is Mutant.EXPAND_LAGGARDS,
+            below_epoch_start=self._config.mutant is Mutant.EXPAND_BELOW_EPOCH_START,
+        )
+        self._change(Action.EXPAND_ISR, replica, wanted)
 
     def _change(self, action: Action, before: Replica, after: Replica) -> None:
         if after is before:

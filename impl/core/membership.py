@@ -10,10 +10,12 @@ from impl.core.broker import Broker
 from impl.core.config import Config
 from impl.core.controller import FIRST_VERSION, Controller
 from impl.core.effects import ActionTaken, ReportMalformed
+from impl.core.mutants import Mutant
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
 from impl.core.replica import Replica, Role
 from impl.core.zookeeper import Check, Create, SetData, WriteOp, Written, Znode
 from spec.vocabulary import (
+    ANY_VERSION,
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
     Action,
@@ -198,7 +200,7 @@ class Membership:
         ]
 
     def _set_floor(self, key: TopicPartition, znode: Znode) -> None:
-        if znode.stat is None:
+        if znode.stat is None or self._config.mutant is Mutant.RESTART_IGNORES_ZNODE:
             return
         try:
             state = parse_leader_and_isr(znode.path, znode.data)
@@ -280,7 +282,12 @@ class Membership:
         yield from self._win(session_id, epoch, office)
 
     def _win(self, session_id: SessionId, epoch: Znode, office: Create | Check) -> Script:
+        if self._config.mutant is Mutant.TWO_STEP_CONTROLLER_ELECTION:
+            yield from self._win_in_two_steps(session_id, office)
+            return
         controller_epoch = ControllerEpoch(self._parse_epoch(epoch) + 1)
+        if self._config.mutant is Mutant.CONTROLLER_EPOCH_NOT_RAISED:
+            controller_epoch = self._parse_epoch(epoch)
         result = yield from write(*self._election(office, epoch, controller_epoch))
         if self.session_id != session_id:
             return
@@ -293,6 +300,22 @@ class Membership:
                 self.elect_controller(controller_epoch, result.versions[-1])
             return
         self._again()
+
+    def _win_in_two_steps(self, session_id: SessionId, office: Create | Check) -> Script:
+        """A mutant's wrong way: the office first, the epoch, whatever it is by then, later."""
+        created = yield from write(office)
+        znodes = (yield from read(CONTROLLER_EPOCH)) if isinstance(created, Written) else None
+        if znodes is None:
+            self._again()
+            return
+        controller_epoch = ControllerEpoch(self._parse_epoch(znodes[0]) + 1)
+        data = str(controller_epoch).encode()
+        raised: WriteOp = Create(path=CONTROLLER_EPOCH, data=data)
+        if znodes[0].stat is not None:
+            raised = SetData(path=CONTROLLER_EPOCH, data=data, expected_version=ANY_VERSION)
+        result = yield from write(raised)
+        if isinstance(result, Written) and self.session_id == session_id:
+            self.elect_controller(controller_epoch, result.versions[-1])
 
     def _election(
         self, office: Create | Check, epoch: Znode, controller_epoch: ControllerEpoch

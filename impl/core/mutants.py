@@ -19,6 +19,22 @@ class Mutant(StrEnum):
     ACCEPT_OLDER_CONTROLLER_EPOCH = "accept_older_controller_epoch"
     HIGH_WATERMARK_FROM_LEADER_ALONE = "high_watermark_from_leader_alone"
     LEADER_EPOCH_NOT_RAISED = "leader_epoch_not_raised"
+    NO_CONTROLLER_EPOCH_CHECK = "no_controller_epoch_check"
+    TWO_STEP_CONTROLLER_ELECTION = "two_step_controller_election"
+    CONTROLLER_EPOCH_NOT_RAISED = "controller_epoch_not_raised"
+    ACCEPT_OLDER_LEADER_EPOCH = "accept_older_leader_epoch"
+    RESTART_IGNORES_ZNODE = "restart_ignores_znode"
+    REFRESH_WITHOUT_VERSION = "refresh_without_version"
+    LEADER_MAY_LEAVE_ISR = "leader_may_leave_isr"
+    SHRINK_ON_ELECTION_EMPTIES_ISR = "shrink_on_election_empties_isr"
+    EXPAND_LAGGARDS = "expand_laggards"
+    EXPAND_BELOW_EPOCH_START = "expand_below_epoch_start"
+    COMMIT_WITH_OLD_ISR = "commit_with_old_isr"
+    FETCH_WITHOUT_EPOCH = "fetch_without_epoch"
+    UNBOUNDED_HIGH_WATERMARK = "unbounded_high_watermark"
+    RECOMPUTE_HIGH_WATERMARK = "recompute_high_watermark"
+    REMEMBER_END_OFFSETS = "remember_end_offsets"
+    TRUNCATE_ON_NEW_LEADER_ONLY = "truncate_on_new_leader_only"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +47,13 @@ class MutantRecord:
     requirement: str
     """Id in the catalogue."""
     caught_by: frozenset[Invariant]
-    """At least one of these checks must fail."""
+    """At least one of these checks must fail, in a random schedule that shows the mutant."""
+    shows: str = ""
+    """The property that the counterexample of the specs' switch of the same name violates.
+
+    Set where random schedules seldom or never show the mutant: it is then hunted along that
+    counterexample, `impl/sim/schedules/<mutant>.json`.
+    """
 
 
 MUTANTS: tuple[MutantRecord, ...] = (
@@ -85,5 +107,117 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="The controller publishes a new leader under the old leader epoch.",
         requirement="FAIL-004",
         caught_by=frozenset({Invariant.ONE_LEADER_PER_EPOCH, Invariant.ONLY_AUTHORISED_WRITES}),
+    ),
+    MutantRecord(
+        mutant=Mutant.NO_CONTROLLER_EPOCH_CHECK,
+        rule="A controller's writes are not fenced by the controller epoch.",
+        requirement="ZK-005",
+        caught_by=frozenset({Invariant.STALE_CONTROLLER_HARMLESS}),
+        shows="StaleControllerHarmless",
+    ),
+    MutantRecord(
+        mutant=Mutant.TWO_STEP_CONTROLLER_ELECTION,
+        rule="A controller creates `/controller` first and raises the epoch later.",
+        requirement="CTL-005",
+        caught_by=frozenset(
+            {Invariant.STALE_CONTROLLER_HARMLESS, Invariant.ONE_CONTROLLER_PER_EPOCH}
+        ),
+    ),
+    MutantRecord(
+        mutant=Mutant.CONTROLLER_EPOCH_NOT_RAISED,
+        rule="An elected controller goes on under its predecessor's epoch.",
+        requirement="CTL-005",
+        caught_by=frozenset({Invariant.ONE_CONTROLLER_PER_EPOCH}),
+    ),
+    MutantRecord(
+        mutant=Mutant.ACCEPT_OLDER_LEADER_EPOCH,
+        rule="A command is obeyed whatever its leader epoch is.",
+        requirement="CMD-002",
+        caught_by=frozenset({Invariant.STALE_CONTROLLER_HARMLESS}),
+    ),
+    MutantRecord(
+        mutant=Mutant.RESTART_IGNORES_ZNODE,
+        rule="A starting broker does not read what ZooKeeper holds about its partitions.",
+        requirement="START-001",
+        caught_by=frozenset({Invariant.STALE_CONTROLLER_HARMLESS}),
+        shows="QuorumSuperset",
+    ),
+    MutantRecord(
+        mutant=Mutant.REFRESH_WITHOUT_VERSION,
+        rule="A leader takes the ISR of any command that names it, however old.",
+        requirement="CMD-002",
+        caught_by=frozenset({Invariant.STALE_CONTROLLER_HARMLESS}),
+        shows="QuorumSuperset",
+    ),
+    MutantRecord(
+        mutant=Mutant.LEADER_MAY_LEAVE_ISR,
+        rule="A leader that finds itself lagging leaves the ISR.",
+        requirement="ISR-006",
+        caught_by=frozenset({Invariant.LEADER_IN_ISR}),
+    ),
+    MutantRecord(
+        mutant=Mutant.SHRINK_ON_ELECTION_EMPTIES_ISR,
+        rule="A partition whose last ISR member is gone has an empty ISR.",
+        requirement="FAIL-003",
+        caught_by=frozenset({Invariant.LEADER_IN_ISR}),
+        shows="LeaderInIsr",
+    ),
+    MutantRecord(
+        mutant=Mutant.EXPAND_LAGGARDS,
+        rule="A replica joins the ISR when it is behind all members, as V3's test says.",
+        requirement="ISR-002",
+        caught_by=frozenset(
+            {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LEADER_COMPLETE, Invariant.LINEARIZABLE_LOG}
+        ),
+        shows="CommittedDurable",
+    ),
+    MutantRecord(
+        mutant=Mutant.EXPAND_BELOW_EPOCH_START,
+        rule="A replica joins the ISR at the high watermark, though the epoch began above.",
+        requirement="ISR-002",
+        caught_by=frozenset({Invariant.LEADER_COMPLETE}),
+        shows="CommittedDurable",
+    ),
+    MutantRecord(
+        mutant=Mutant.COMMIT_WITH_OLD_ISR,
+        rule="A commit does not wait for a member whose joining is undecided.",
+        requirement="ISR-003",
+        caught_by=frozenset({Invariant.LEADER_COMPLETE}),
+        shows="CommittedDurable",
+    ),
+    MutantRecord(
+        mutant=Mutant.FETCH_WITHOUT_EPOCH,
+        rule="A leader serves followers of any leader epoch.",
+        requirement="REPL-006",
+        caught_by=frozenset({Invariant.LEADER_COMPLETE}),
+        shows="CommittedDurable",
+    ),
+    MutantRecord(
+        mutant=Mutant.UNBOUNDED_HIGH_WATERMARK,
+        rule="A follower takes its leader's high watermark although its log is shorter.",
+        requirement="REPL-003",
+        caught_by=frozenset({Invariant.LOG_MATCHING}),
+        shows="HighWatermarkInLog",
+    ),
+    MutantRecord(
+        mutant=Mutant.RECOMPUTE_HIGH_WATERMARK,
+        rule="A leader counts followers that it has not heard of as empty.",
+        requirement="REPL-002",
+        caught_by=frozenset({Invariant.HIGH_WATERMARK_MONOTONIC}),
+        shows="HighWatermarkMonotonic",
+    ),
+    MutantRecord(
+        mutant=Mutant.REMEMBER_END_OFFSETS,
+        rule="A new leader believes what followers had under an earlier epoch.",
+        requirement="CMD-003",
+        caught_by=frozenset({Invariant.LEADER_COMPLETE}),
+        shows="CommittedDurable",
+    ),
+    MutantRecord(
+        mutant=Mutant.TRUNCATE_ON_NEW_LEADER_ONLY,
+        rule="A follower compares logs when its leader changes, not when the epoch does.",
+        requirement="CMD-005",
+        caught_by=frozenset({Invariant.LOG_MATCHING}),
+        shows="CommittedDurable",
     ),
 )

@@ -40,7 +40,8 @@ class Replicas:
 
     def put(self, replica: Replica) -> None:
         """The replica is what it is now."""
-        assert 0 <= replica.high_watermark <= replica.log_end_offset, replica
+        is_in_log = 0 <= replica.high_watermark <= replica.log_end_offset
+        assert is_in_log or self._config.mutant is Mutant.UNBOUNDED_HIGH_WATERMARK, replica
         self._replicas[replica.topic_partition] = replica
 
     def waiting(self, key: TopicPartition) -> Waiting:
@@ -53,6 +54,8 @@ class Replicas:
         after = advance_high_watermark(
             before,
             from_leader_alone=self._config.mutant is Mutant.HIGH_WATERMARK_FROM_LEADER_ALONE,
+            with_old_isr=self._config.mutant is Mutant.COMMIT_WITH_OLD_ISR,
+            recomputed=self._config.mutant is Mutant.RECOMPUTE_HIGH_WATERMARK,
         )
         if after is before:
             return False

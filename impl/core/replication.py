@@ -77,20 +77,37 @@ def follower_append(
     )
 
 
-def advance_high_watermark(replica: Replica, *, from_leader_alone: bool = False) -> Replica:
+def advance_high_watermark(
+    replica: Replica,
+    *,
+    from_leader_alone: bool = False,
+    with_old_isr: bool = False,
+    recomputed: bool = False,
+) -> Replica:
     """What every member of the maximal ISR is known to hold is committed.
 
-    `from_leader_alone` is a mutant's wrong rule: the followers are not asked.
+    The flags are mutants' wrong rules: the followers are not asked; a change of the ISR in flight
+    is left out; what nobody told counts as 0, and the high watermark may fall.
     """
     if not replica.is_leader or replica.is_fenced:
         return replica
-    followers = replica.maximal_isr - {replica.broker_id}
-    if from_leader_alone:
-        followers = frozenset()
+    isr = replica.isr if with_old_isr else replica.maximal_isr
+    followers = frozenset() if from_leader_alone else isr - {replica.broker_id}
+    if recomputed:
+        return _recomputed(replica, followers)
     if not followers <= replica.followers.keys():
         return replica
     ends = [replica.followers[follower].log_end_offset for follower in followers]
     committed = min([replica.log_end_offset, *ends])
     if committed <= replica.high_watermark:
+        return replica
+    return replace(replica, high_watermark=committed)
+
+
+def _recomputed(replica: Replica, followers: frozenset[BrokerId]) -> Replica:
+    known = [replica.followers[f].log_end_offset for f in followers & replica.followers.keys()]
+    unknown = [Offset(0)] if followers - replica.followers.keys() else []
+    committed = min([replica.log_end_offset, *known, *unknown])
+    if committed == replica.high_watermark:
         return replica
     return replace(replica, high_watermark=committed)

@@ -4,9 +4,13 @@ The target is called `python:impl.sim.adapter`. Everything that crosses is plain
 and events of `spec.trace`.
 """
 
+from pathlib import Path
+
 from impl.core.mutants import MUTANTS, Mutant
 from impl.sim.options import swarm
 from impl.sim.run import run
+from impl.sim.steps.schedule import SCHEDULES, ScheduleError, read_schedule
+from impl.sim.steps.stepper import replay as replay_schedule
 from spec.trace import TraceEvent
 from spec.vocabulary import ProtocolLevel
 
@@ -29,9 +33,37 @@ def mutants() -> list[dict[str, object]]:
             "rule": record.rule,
             "requirement": record.requirement,
             "caught_by": sorted(invariant.value for invariant in record.caught_by),
+            "shows": record.shows,
         }
         for record in MUTANTS
     ]
+
+
+def replay(steps: str) -> dict[str, object]:
+    """What comes of a schedule of steps: a file's path, or the name of a mutant that has one.
+
+    Keys: `name`, `mutant`, `steps` (taken with equal states), `of` (how many there are), `mismatch`
+    (where and how the core left the spec's path; empty if it did not), `violated` (properties),
+    `wanted` (the property that the schedule is to show), `path`, `events`.
+    Raises `ValueError` with one sentence for a file that is no schedule.
+    """
+    path = SCHEDULES / f"{steps}.json" if steps in list(Mutant) else Path(steps)
+    try:
+        schedule = read_schedule(path)
+    except ScheduleError as error:
+        raise ValueError(str(error)) from error
+    done = replay_schedule(schedule)
+    return {
+        "name": schedule.name,
+        "mutant": next(iter(schedule.setting.mutants), None),
+        "steps": done.steps,
+        "of": len(schedule.steps),
+        "mismatch": str(done.mismatch) if done.mismatch else "",
+        "violated": sorted(done.violated),
+        "wanted": schedule.violates,
+        "path": str(path),
+        "events": done.events,
+    }
 
 
 def _level(level: int) -> ProtocolLevel:

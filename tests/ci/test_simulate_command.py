@@ -1,5 +1,6 @@
 """Which seeds `fencepost simulate` runs, and at which level the gate hunts mutants."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +42,28 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     monkeypatch.setattr("conformance.simulate.run_seeds", run_seeds)
     monkeypatch.setattr("conformance.simulate.hunt_mutants", hunt_mutants)
     return asked
+
+
+def test_steps_that_violate_are_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--steps", "no_step_down"]) == 1
+
+    told = capsys.readouterr().out
+    assert "8 of 8 steps of no_step_down with no_step_down" in told
+    assert "CommittedDurable" in told
+
+
+def test_steps_as_json_name_what_was_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--steps", "leader_may_leave_isr", "--json"]) == 1
+
+    told = json.loads(capsys.readouterr().out)
+    assert told["wanted"] == "LeaderInIsr"
+    assert told["violated"] == ["LeaderInIsr"]
+    assert told["mismatch"] == ""
+
+
+def test_steps_of_no_file_are_a_wrong_argument(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--steps", "nowhere.json"]) == 4
+    assert "nowhere.json: No such file or directory" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,92 @@
+------------------------------- MODULE CoreCan -------------------------------
+(* Steps of `LeaderAndIsr` that the core takes too. The specs allow more than *)
+(* the core does, which is sound; but a behaviour that the core is to replay  *)
+(* must do without. Each operator says where the core is stricter.            *)
+EXTENDS Integers, Sequences, FiniteSets, TLC
+
+CONSTANTS Brokers, Controllers
+VARIABLES znodes, controllers, replicas, messages,
+    told,       \* commands that the core sent; the specs send to everybody, always
+    looks       \* controllers that read the state, or are about to
+
+HasSent(c) == controllers[c].to_send # <<>> /\ controllers'[c].to_send = <<>>
+HasDecided(c) == controllers[c].decision = <<>> /\ controllers'[c].decision # <<>>
+HasFailed(c) ==
+    /\ controllers[c].decision # <<>>
+    /\ controllers'[c].decision = <<>>
+    /\ controllers'[c].to_send = <<>>
+
+(* A state that a decision would replace, because a member of the ISR is gone *)
+(* or one without leader could have one.                                      *)
+IsReplaced(c, state) ==
+    IF state.leader = -1 THEN state.isr \cap controllers[c].live_brokers # {}
+    ELSE ~(state.isr \subseteq controllers[c].live_brokers)
+
+(* The core tells live brokers only, and no state that it will replace: that  *)
+(* decision comes first.                                                      *)
+Telling(c) ==
+    IF ~HasSent(c) \/ IsReplaced(c, controllers[c].to_send[1].state) THEN {}
+    ELSE {m \in messages' :
+            /\ m.copy = 1
+            /\ m.to \in controllers[c].live_brokers
+            /\ m.znode_version = controllers[c].to_send[1].znode_version
+            /\ m.controller_epoch = controllers[c].controller_epoch}
+
+Copied == {m \in messages' \ messages : m.copy = 2 /\ [m EXCEPT !.copy = 1] \in told}
+Told ==
+    told' = {m \in told : m \in messages'} \cup UNION {Telling(c) : c \in Controllers} \cup Copied
+OnlyToldCommands == messages \ messages' \subseteq told
+
+(* The core looks at the state when it is elected, when a broker comes or     *)
+(* goes, and after a conflict; the specs look at any time.                    *)
+Looks ==
+    looks' = {c \in Controllers :
+        \/ controllers'[c].live_brokers # controllers[c].live_brokers
+        \/ HasFailed(c)
+        \/ c \in looks /\ ~HasDecided(c)
+                       /\ (HasSent(c) => IsReplaced(c, controllers[c].to_send[1].state))}
+
+OnlyDecisionsOnALook ==
+    \A c \in Controllers :
+        HasDecided(c) => c \in looks \/ znodes["/brokers/topics/t/0/leaderAndISR"].version = -1
+
+(* While a decision is on its way the core tells nobody what it replaces.     *)
+NothingIsToldWhileDeciding ==
+    \A c \in Controllers :
+        (controllers[c].decision # <<>> /\ controllers[c].to_send = <<>>) =>
+            controllers'[c].decision = <<>> \/ controllers'[c].to_send = <<>>
+
+(* When brokers came or went meanwhile, the core decides again at once.       *)
+NoDecisionIsOutdated ==
+    \A c \in Controllers :
+        (controllers[c].decision # <<>> /\ controllers'[c].to_send # <<>>) =>
+            ~IsReplaced(c, controllers'[c].to_send[1].state)
+
+(* A restarted broker leads under a larger epoch only: what the first leader  *)
+(* of that epoch appended may be lost, and two records would share an offset. *)
+NoEpochIsLedTwice ==
+    \A b \in Brokers :
+        (replicas[b].role = "idle" /\ replicas'[b].role = "leader") =>
+            replicas'[b].leader_epoch > replicas[b].leader_epoch
+
+(* The core notices by the registration's czxid a broker that left and came   *)
+(* back between two reads (H2).                                               *)
+EveryReturnIsSeen ==
+    \A b \in Brokers : \A c \in Controllers :
+        LET path == "/brokers/ids/" \o ToString(b)
+        IN (/\ znodes[path].version = -1
+            /\ znodes'[path].version # -1
+            /\ controllers[c].status = "active") => b \notin controllers[c].live_brokers
+
+CoreInit == told = {} /\ looks = {}
+
+CoreCan ==
+    /\ Told
+    /\ Looks
+    /\ OnlyToldCommands
+    /\ OnlyDecisionsOnALook
+    /\ NothingIsToldWhileDeciding
+    /\ NoDecisionIsOutdated
+    /\ NoEpochIsLedTwice
+    /\ EveryReturnIsSeen
+=============================================================================

@@ -1,0 +1,320 @@
+"""One broker of a stepped cluster: a node of the core whose every effect is held until released."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from impl.core.config import Config
+from impl.core.effects import (
+    ActionTaken,
+    AppendRecords,
+    CheckpointHighWatermark,
+    Effect,
+    ListChildren,
+    ReadZnodes,
+    Reply,
+    ReplyRecords,
+    ReportMalformed,
+    Send,
+    StartLog,
+    TruncateRecords,
+    WriteZnodes,
+)
+from impl.core.events import (
+    ChildrenListed,
+    Event,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    SessionEstablished,
+    SessionLost,
+    SessionReconnected,
+    Tick,
+    WatchFired,
+    ZnodesRead,
+    ZnodesWritten,
+)
+from impl.core.messages import LeaderAndIsrRequest, Request, Response
+from impl.core.mutants import Mutant
+from impl.core.node import Node
+from impl.core.outbox import Answer, Ask
+from impl.core.replica import Replica
+from impl.core.zookeeper import Create, Unknown
+from impl.sim.disk import SimDisk
+from impl.sim.recorder import NodeTrace
+from impl.sim.steps.paced import Pace, PacedFollower, paced
+from impl.sim.zookeeper import SimZooKeeper
+from impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
+from spec.vocabulary import SessionId
+from spec.znodes import CONTROLLER
+
+if TYPE_CHECKING:
+    from impl.sim.steps.world import World
+
+SESSION_TIMEOUT_MS = 1_000_000
+NO_SESSION = SessionId(0)
+
+
+@dataclass(slots=True, eq=False)
+class HeldAsk:
+    """A question to ZooKeeper that has not been answered."""
+
+    ask: Ask
+    answer: Answer | None = None
+    """What ZooKeeper did, or said, before the answer was delivered."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The znodes that it is about."""
+        if isinstance(self.ask, WriteZnodes):
+            return tuple(op.path for op in self.ask.ops)
+        return self.ask.paths
+
+
+@dataclass(slots=True, eq=False)
+class Question:
+    """A follower's request to its leader, asked and not delivered."""
+
+    send: Send
+    is_delivered: bool = False
+
+
+class Actor:
+    """A node while it runs, its disk, and all that is held between it and the world."""
+
+    def __init__(self, world: "World", config: Config) -> None:
+        self.world = world
+        self.config = config
+        self.number = int(config.broker_id)
+        self.now_ms = 0
+        """Each node's own clock: time passes for one only when the stepper says so."""
+        self.disk = SimDisk()
+        self.node: Node | None = None
+        self.session_id = NO_SESSION
+        self.asks: list[HeldAsk] = []
+        self.watches: list[WatchFired] = []
+        self.question: Question | None = None
+        self.is_reply_lost = False
+        self.high_watermark = 0
+        """As last seen, also of a broker that is down."""
+        self.taken: list[ActionTaken] = []
+        """Since the stepper last looked."""
+        self._starts = 0
+        self._tokens: dict[int, Callable[[Response], None]] = {}
+        self._last_token = 0
+
+    # Life
+
+    def awaken(self, mutants: list[Mutant]) -> None:
+        """From now on the node, which may run already, has this wrong rule.
+
+        The beginning is the protocol's: the specs' first state is the same with every switch.
+        """
+        assert len(mutants) <= 1, "the core knows one mutant at a time"
+        for mutant in mutants:
+            object.__setattr__(self.config, "mutant", mutant)
+
+    def start(self) -> None:
+        """The process runs, and has not heard of its session."""
+        self._starts += 1
+        self.trace: NodeTrace = self.world.recorder.node(f"broker-{self.number}", self._starts)
+        self.trace.write(node_started(self.config.broker_id))
+        recovered = self.disk.recover()
+        for key, log in recovered.items():
+            line = log_recovered(self.config.broker_id, key, log.log_end_offset, log.high_watermark)
+            self.trace.write(line)
+        self.node = Node(self.config, recovered)
+        self.pace: Pace = paced(self.node, self.config)
+        self._znodes = ZnodeTrace(self.config.broker_id)
+
+    def crash(self) -> None:
+        """The process is gone, with all that was on its way to it."""
+        self.node = None
+        self.session_id = NO_SESSION
+        self.asks, self.watches, self.question = [], [], None
+        self._tokens = {}
+        self.is_reply_lost = False
+
+    def join(self) -> None:
+        """The node has a new session; of the old one nothing comes any more."""
+        if self.session_id:
+            for held in list(self.asks):
+                self.lose(held)
+                self.deliver(held)
+            self.watches.clear()
+            self.step(SessionLost())
+            self.world.zookeeper.end_session(self.session_id)
+        self.session_id = self.world.zookeeper.open_session(SESSION_TIMEOUT_MS)
+        self.step(SessionEstablished(session_id=self.session_id))
+
+    @property
+    def running(self) -> Node:
+        """The node, which runs."""
+        assert self.node is not None, f"broker {self.number} is down"
+        return self.node
+
+    def replica(self) -> Replica | None:
+        """The replica of the one partition."""
+        return self.running.broker.replicas.get(self.world.key)
+
+    # Steps
+
+    def step(self, event: Event) -> None:
+        """The core has taken the event; what it wants is held."""
+        for effect in self.running.step(event, self.now_ms):
+            self._hold(effect)
+        self._lose_bids()
+
+    def tick(self, after_ms: int = 0) -> None:
+        """So much time has passed for this node."""
+        self.now_ms += after_ms
+        self.step(Tick())
+
+    def nudge(self) -> None:
+        """What the core was told to do between two events leaves it."""
+        self.step(SessionReconnected(session_id=self.session_id))
+
+    def expand_now(self) -> None:
+        """The leader asks followers in, if any is ready."""
+        self.pace.may_expand = True
+        self.running.broker.isr_writer.expand(self.world.key)
+        self.pace.may_expand = False
+        self.nudge()
+
+    def truncate_now(self) -> None:
+        """Below level 2: the truncation that was held is done."""
+        follower = self.running.broker.follower
+        assert isinstance(follower, PacedFollower)
+        follower.truncate_now(self.world.key)
+        self.nudge()
+
+    def _hold(self, effect: Effect) -> None:
+        match effect:
+            case ActionTaken():
+                self.trace.write(action_taken(effect, self.config.broker_id))
+                self.taken.append(effect)
+            case Send(request=LeaderAndIsrRequest()):
+                self.world.hold_command(self, effect)
+            case Send():
+                self.question = Question(effect)
+            case Reply(token=token, response=response):
+                self._tokens.pop(token)(response)
+            case ReplyRecords(token=token, response=response, topic_partition=key):
+                records = self.disk.read(key, effect.start, effect.end)
+                self._tokens.pop(token)(replace(response, records=records))
+            case ReadZnodes() | ListChildren() | WriteZnodes():
+                mono_ns = self.trace.now_ns()
+                for line in self._znodes.invoked(effect, self.session_id, mono_ns):
+                    self.trace.write(line, mono_ns)
+                self.asks.append(HeldAsk(effect))
+            case ReportMalformed():
+                raise AssertionError(f"{effect.path}: {effect.reason}")
+            case _:
+                self._write(effect)
+
+    def _write(
+        self, effect: AppendRecords | TruncateRecords | StartLog | CheckpointHighWatermark
+    ) -> None:
+        key = effect.topic_partition
+        match effect:
+            case AppendRecords():
+                self.disk.append(key, effect.base_offset, effect.records)
+            case TruncateRecords():
+                self.disk.truncate(key, effect.offset)
+            case StartLog():
+                self.disk.start_log(key)
+            case CheckpointHighWatermark():
+                self.disk.checkpoint(key, effect.high_watermark)
+
+    def _lose_bids(self) -> None:
+        """Brokers that host replicas never win the office: the specs keep the two apart."""
+        if self.number in self.world.setting.controllers:
+            return
+        for held in [h for h in self.asks if _is_bid(h.ask)]:
+            held.answer = _unknown(held.ask)
+            self.deliver(held)
+
+    # ZooKeeper
+
+    def serve(self, held: HeldAsk) -> None:
+        """ZooKeeper has done what was asked; the answer is on its way."""
+        held.answer = _answer(self.world.zookeeper, self.session_id, held.ask)
+
+    def lose(self, held: HeldAsk) -> None:
+        """The answer will be that nobody knows; whether it was done is another matter."""
+        held.answer = _unknown(held.ask)
+
+    def deliver(self, held: HeldAsk) -> None:
+        """The core has the answer; ZooKeeper is asked now unless it was before."""
+        if held.answer is None:
+            self.serve(held)
+        assert held.answer is not None
+        self.asks.remove(held)
+        for line in self._znodes.completed(held.answer):
+            self.trace.write(line)
+        self.step(held.answer)
+
+    def release(self, wanted: Callable[[HeldAsk], bool]) -> bool:
+        """The first question of the wanted kind is answered; false when there is none."""
+        held = next((h for h in self.asks if wanted(h)), None)
+        if held is not None:
+            self.deliver(held)
+        return held is not None
+
+    def release_watch(self, *paths: str) -> bool:
+        """The first watch of these that fired is told; false when none did."""
+        fired = next((w for w in self.watches if w.path in paths), None)
+        if fired is not None:
+            self.watches.remove(fired)
+            self.step(fired)
+        return fired is not None
+
+    # Peers
+
+    def receive(self, request: Request, lamport: int, answer: Callable[[Response], None]) -> None:
+        """The request has arrived; `answer` gets the response, now or later."""
+        self.trace.observe(lamport)
+        self._last_token += 1
+        self._tokens[self._last_token] = answer
+        self.step(RequestReceived(token=self._last_token, request=request))
+
+    def respond(self, send: Send, response: Response, lamport: int) -> None:
+        """The peer's answer has arrived."""
+        self.trace.observe(lamport)
+        self.step(
+            ResponseReceived(
+                request_id=send.request_id, sender=send.to, request=send.request, response=response
+            )
+        )
+
+    def fail(self, send: Send) -> None:
+        """No answer came in time."""
+        self.step(RequestFailed(request_id=send.request_id, to=send.to, request=send.request))
+
+
+def _is_bid(ask: Ask) -> bool:
+    if not isinstance(ask, WriteZnodes):
+        return False
+    return any(isinstance(op, Create) and op.path == CONTROLLER for op in ask.ops)
+
+
+def _answer(zookeeper: SimZooKeeper, session_id: SessionId, ask: Ask) -> Answer:
+    match ask:
+        case ReadZnodes(op_id=op_id, paths=paths, watch=watch):
+            znodes = tuple(zookeeper.read(session_id, path, watch=watch) for path in paths)
+            return ZnodesRead(op_id=op_id, znodes=znodes)
+        case ListChildren(op_id=op_id, paths=paths, watch=watch):
+            listed = [zookeeper.list_children(session_id, path, watch=watch) for path in paths]
+            return ChildrenListed(op_id=op_id, children=tuple(listed))
+        case WriteZnodes(op_id=op_id, ops=ops):
+            return ZnodesWritten(op_id=op_id, result=zookeeper.write(session_id, ops))
+
+
+def _unknown(ask: Ask) -> Answer:
+    match ask:
+        case ReadZnodes(op_id=op_id):
+            return ZnodesRead(op_id=op_id, znodes=None)
+        case ListChildren(op_id=op_id):
+            return ChildrenListed(op_id=op_id, children=None)
+        case WriteZnodes(op_id=op_id):
+            return ZnodesWritten(op_id=op_id, result=Unknown())

@@ -1,0 +1,102 @@
+"""Parts of a broker that wait to be told: the specs take one action at a time.
+
+The core moves the high watermark, asks for a larger ISR and truncates to the high watermark as soon
+as it may; the specs allow each of these at any later time. Here the rules are the core's own, and
+only the moment is the stepper's.
+"""
+
+from dataclasses import dataclass
+
+from impl.core.config import Config
+from impl.core.follower import Follower
+from impl.core.isr_writer import IsrWriter
+from impl.core.node import Node
+from impl.core.outbox import Outbox
+from impl.core.replicas import Replicas
+from spec.vocabulary import Offset, ProtocolLevel
+from spec.znodes import TopicPartition
+
+
+@dataclass(slots=True)
+class Pace:
+    """What the core may do now of its own accord."""
+
+    may_advance: bool = False
+    may_shrink: bool = False
+    may_expand: bool = False
+    may_truncate: bool = False
+
+
+class PacedReplicas(Replicas):
+    """The high watermark moves when it is told to."""
+
+    pace: Pace
+
+    def advance(self, key: TopicPartition) -> bool:
+        """As the core's, when it is time."""
+        return self.pace.may_advance and super().advance(key)
+
+
+class PacedIsrWriter(IsrWriter):
+    """The ISR changes when it is told to."""
+
+    pace: Pace
+
+    def tick(self, key: TopicPartition) -> None:
+        """As the core's, when it is time."""
+        if self.pace.may_shrink:
+            super().tick(key)
+
+    def expand(self, key: TopicPartition) -> None:
+        """As the core's, when it is time."""
+        if self.pace.may_expand:
+            super().expand(key)
+
+
+class PacedFollower(Follower):
+    """Below level 2 a follower truncates when it is told to, and fetches only then."""
+
+    pace: Pace
+
+    def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
+        super().__init__(config, outbox, replicas)
+        self._waits = config.level < ProtocolLevel.LEADER_EPOCH
+        self.held: dict[TopicPartition, Offset] = {}
+        """Partition -> where to truncate."""
+
+    def truncate(self, key: TopicPartition, offset: Offset) -> None:
+        """As the core's, when it is time."""
+        if self._waits and not self.pace.may_truncate:
+            self.held[key] = offset
+            return
+        super().truncate(key, offset)
+
+    def start_fetching(self, key: TopicPartition) -> None:
+        """As the core's, once it is truncated."""
+        if key not in self.held:
+            super().start_fetching(key)
+
+    def stop_fetching(self, key: TopicPartition) -> None:
+        """As the core's; a truncation that was held is void."""
+        self.held.pop(key, None)
+        super().stop_fetching(key)
+
+    def truncate_now(self, key: TopicPartition) -> None:
+        """What was held is done."""
+        if key in self.held:
+            offset = self.held.pop(key)
+            super().truncate(key, offset)
+            super().start_fetching(key)
+
+
+def paced(node: Node, config: Config) -> Pace:
+    """The node's broker waits to be told from now on; returns by what it is told."""
+    pace = Pace()
+    broker = node.broker
+    known = [broker.replicas[key] for key in broker.replicas.partitions()]
+    replicas = PacedReplicas(config, broker.outbox, known)
+    writer = PacedIsrWriter(config, broker.outbox, replicas)
+    follower = PacedFollower(config, broker.outbox, replicas)
+    replicas.pace = writer.pace = follower.pace = pace
+    broker.replicas, broker.isr_writer, broker.follower = replicas, writer, follower
+    return pace

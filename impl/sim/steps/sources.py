@@ -1,0 +1,109 @@
+"""Where each committed schedule comes from: `python -m impl.sim.steps.sources` makes them anew.
+
+A schedule is named after the mutant of the core that it shows; the switch of the specs has the same
+name. `truncation_to_high_watermark` needs no mutant: that is what level 1 does.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+import msgspec
+
+from impl.sim.steps.behaviours import counterexample
+from impl.sim.steps.schedule import SCHEDULES, Schedule, write_schedule
+from spec.tlc.config import ConstantValue
+from spec.tlc.models import load_models, select
+
+WAY_BUDGET_S = 900
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A row of `models.toml`, and how it differs."""
+
+    row: str
+    constants: Mapping[str, ConstantValue] = field(default_factory=dict)
+    config: str | None = None
+    is_halfway: bool = False
+    """It begins at `InitHalfway`: the way there, of row `halfway_is_reached`, comes first."""
+    is_slow: bool = False
+    """TLC takes more than a few seconds."""
+
+
+_LARGE: Mapping[str, ConstantValue] = {"MaxCrashes": 0, "InitialIsr": (1, 2, 3)}
+
+SOURCES: Mapping[str, Source] = MappingProxyType(
+    {
+        "no_znode_version_check": Source(row="no_znode_version_check"),
+        "no_step_down": Source(row="no_step_down"),
+        "acknowledge_before_replication": Source(row="acknowledge_before_replication"),
+        "accept_older_controller_epoch": Source(row="accept_older_controller_epoch"),
+        "high_watermark_from_leader_alone": Source(
+            row="high_watermark_from_leader_alone_two_leaders"
+        ),
+        "leader_epoch_not_raised": Source(row="leader_epoch_not_raised"),
+        "no_controller_epoch_check": Source(row="no_controller_epoch_check"),
+        "two_step_controller_election": Source(row="two_step_controller_election"),
+        "controller_epoch_not_raised": Source(row="controller_epoch_not_raised"),
+        "accept_older_leader_epoch": Source(row="accept_older_leader_epoch"),
+        "restart_ignores_znode": Source(
+            row="restart_ignores_znode",
+            constants={"MaxElections": 0, "MaxDuplicates": 1},
+            is_slow=True,
+        ),
+        "refresh_without_version": Source(row="refresh_without_version"),
+        "leader_may_leave_isr": Source(row="leader_may_leave_isr"),
+        "shrink_on_election_empties_isr": Source(row="empty_isr_without_candidates"),
+        "expand_laggards": Source(row="expand_laggards"),
+        "expand_below_epoch_start": Source(row="expand_below_epoch_start", is_slow=True),
+        "commit_with_old_isr": Source(row="commit_with_old_isr"),
+        "unbounded_high_watermark": Source(row="unbounded_high_watermark"),
+        "recompute_high_watermark": Source(
+            row="recompute_high_watermark",
+            constants=_LARGE,
+            config="MCReplication3.cfg",
+            is_slow=True,
+        ),
+        "remember_end_offsets": Source(row="remember_end_offsets", is_halfway=True, is_slow=True),
+        "fetch_without_epoch": Source(row="fetch_without_epoch", is_halfway=True, is_slow=True),
+        "truncate_on_new_leader_only": Source(
+            row="truncate_on_new_leader_only", is_halfway=True, is_slow=True
+        ),
+        "truncation_to_high_watermark": Source(row="truncation_to_high_watermark"),
+    }
+)
+"""Schedule -> source."""
+
+
+def make(name: str) -> Schedule:
+    """The schedule anew, by TLC; raises `ScheduleError` or `ModelError`."""
+    source = SOURCES[name]
+    row, way = select(load_models(), [source.row, "halfway_is_reached"])
+    model = replace(
+        row,
+        constants={**row.constants, **source.constants},
+        config=source.config or row.config,
+        budget_s=WAY_BUDGET_S,
+    )
+    found = counterexample(model)
+    if not source.is_halfway:
+        return msgspec.structs.replace(found, name=name)
+    constants = {**way.constants, "mutants": row.constants["mutants"]}
+    there = counterexample(replace(way, constants=constants, budget_s=WAY_BUDGET_S))
+    return msgspec.structs.replace(
+        found, name=name, first=there.first, steps=(*there.steps, *found.steps)
+    )
+
+
+def main(names: Iterable[str]) -> int:
+    """Write the schedules of these names, or all."""
+    SCHEDULES.mkdir(exist_ok=True)
+    for name in names or SOURCES:
+        write_schedule(SCHEDULES / f"{name}.json", make(name))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,358 @@
+"""A cluster in which nothing happens by itself: nodes of the core, one ZooKeeper, held messages.
+
+What the specs keep apart is kept apart here: their controllers are brokers that host no replica.
+Sessions are the specs' worst case: an expired one takes the ephemeral znode away, and its process
+is not told and writes on. Clocks are per node and stand still unless a step needs time to pass.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from impl.core.config import Config
+from impl.core.effects import ListChildren, ReadZnodes, Send
+from impl.core.events import WatchFired
+from impl.core.messages import (
+    ACKS_ALL,
+    LeaderAndIsrRequest,
+    ProduceRequest,
+    ProduceResponse,
+    Response,
+)
+from impl.core.mutants import Mutant
+from impl.core.zookeeper import Create, Delete, Written
+from impl.sim.recorder import Recorder
+from impl.sim.scheduler import Scheduler
+from impl.sim.steps.actor import SESSION_TIMEOUT_MS, Actor, HeldAsk
+from impl.sim.steps.schedule import Setting
+from impl.sim.zookeeper import SimZooKeeper, Transaction
+from impl.trace_lines import Line
+from spec.trace import Kind
+from spec.vocabulary import ANY_VERSION, BrokerId, ErrorCode, Outcome, ProtocolLevel, SessionId
+from spec.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    PERSISTENT_PATHS,
+    LeaderAndIsr,
+    TopicDocument,
+    TopicPartition,
+    broker_path,
+    document_bytes,
+    leader_and_isr_path,
+    parse_leader_and_isr,
+    topic_path,
+)
+
+KEY = TopicPartition("t", 0)
+STATE = leader_and_isr_path(KEY)
+RETRY_MS = 100
+LAG_MS = 1_000_000
+NEVER_MS = 1_000_000_000
+SETTLES_MAX = 1_000
+
+
+@dataclass(slots=True, eq=False)
+class Command:
+    """A LeaderAndIsr request that its controller wants sent, or that is in flight."""
+
+    sender: int
+    send: Send
+    lamport: int
+    is_sent: bool = False
+    copy: int = 1
+
+    @property
+    def request(self) -> LeaderAndIsrRequest:
+        """What it says."""
+        assert isinstance(self.send.request, LeaderAndIsrRequest)
+        return self.send.request
+
+
+@dataclass(slots=True, eq=False)
+class FetchAnswer:
+    """A leader's answer to a fetch, in flight."""
+
+    leader: int
+    follower: int
+    send: Send
+    response: Response
+    leader_epoch: int
+    """The asker's, when it asked."""
+    lamport: int
+    copy: int = 1
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What the specs keep as history: rebuilt from what the core did."""
+
+    committed: list[dict[str, object]] = field(default_factory=list)
+    acknowledged: list[dict[str, object]] = field(default_factory=list)
+    breaches: list[dict[str, object]] = field(default_factory=list)
+
+    def breach(self, invariant: str, actor: int) -> None:
+        """An act that no rule allows."""
+        entry: dict[str, object] = {"actor": actor, "invariant": invariant}
+        if entry not in self.breaches:
+            self.breaches.append(entry)
+
+
+class World:
+    """Everything that the core's nodes could meet, under the stepper's hand."""
+
+    def __init__(self, setting: Setting, assignment: tuple[int, ...], run_id: str) -> None:
+        self.setting = setting
+        self.key = KEY
+        self.assignment = assignment
+        self.recorder = Recorder(run_id, Scheduler())
+        self.commands: list[Command] = []
+        self.answers: list[FetchAnswer] = []
+        self.outstanding: dict[int, dict[int, Send]] = {c: {} for c in setting.controllers}
+        self.ledger = Ledger()
+        self.client = self.recorder.node("client-1")
+        self._operations = 0
+        self._owners: dict[SessionId, int] = {}
+        self._last_state: LeaderAndIsr | None = None
+        self._zookeeper_trace = self.recorder.node("zookeeper")
+        self.harness = self.recorder.node("harness")
+        self.zookeeper = SimZooKeeper(
+            now_ms=lambda: 0,
+            on_watch=self._on_watch,
+            on_session_end=lambda _: None,
+            on_transaction=self._on_transaction,
+        )
+        self.zookeeper.ensure(PERSISTENT_PATHS)
+        self.operator = self.zookeeper.open_session(SESSION_TIMEOUT_MS)
+        self._write(Create(path=CONTROLLER_EPOCH, data=b"0"))
+        self.actors = {
+            number: Actor(self, self._config(number))
+            for number in (*setting.controllers, *setting.brokers)
+        }
+
+    def _config(self, number: int) -> Config:
+        return Config(
+            broker_id=BrokerId(number),
+            level=ProtocolLevel(self.setting.level),
+            replica_lag_time_ms=LAG_MS,
+            fetch_wait_ms=0,
+            fetch_records_max=1,
+            request_timeout_ms=NEVER_MS,
+            retry_ms=RETRY_MS,
+            checkpoint_ms=NEVER_MS,
+        )
+
+    # Beginning
+
+    def begin(self) -> None:
+        """The cluster is where the first state of the specs is, and then its mutant awakes."""
+        if self.setting.start == "serving":
+            self._serve()
+        else:
+            self._stand()
+        for actor in self.actors.values():
+            actor.awaken([Mutant(name) for name in self.setting.mutants])
+
+    def _stand(self) -> None:
+        for number in self.setting.controllers:
+            self._join(number, lambda held: CONTROLLER not in held.paths or is_read(held))
+        for number in self.setting.brokers:
+            self.actors[number].start()
+
+    def _serve(self) -> None:
+        for number in self.setting.controllers:
+            self._join(number)
+        for number in self.setting.initial_isr:
+            self._join(number)
+        self.create_topic()
+        self.settle()
+        for number in sorted(set(self.setting.brokers) - set(self.setting.initial_isr)):
+            self._join(number)
+        for actor in self.running():
+            actor.truncate_now()
+
+    def _join(self, number: int, wanted: Callable[[HeldAsk], bool] = lambda _: True) -> None:
+        self.actors[number].start()
+        self.actors[number].join()
+        self.settle(wanted)
+
+    def settle(self, wanted: Callable[[HeldAsk], bool] = lambda _: True) -> None:
+        """Everything that is held has happened, but fetches, and questions of other kinds."""
+        for _ in range(SETTLES_MAX):
+            if not any(self._settle_one(actor, wanted) for actor in self.actors.values()):
+                return
+        raise AssertionError("the cluster does not come to rest")
+
+    def _settle_one(self, actor: Actor, wanted: Callable[[HeldAsk], bool]) -> bool:
+        if actor.node is None:
+            return False
+        if actor.watches:
+            actor.release_watch(actor.watches[0].path)
+            return True
+        if actor.release(wanted):
+            return True
+        mine = [command for command in self.commands if command.send.to == actor.number]
+        for command in mine[:1]:
+            self.commands.remove(command)
+            self._obey(actor, command)
+        return bool(mine)
+
+    def _obey(self, actor: Actor, command: Command) -> None:
+        """The command arrives, and its answer at once too."""
+
+        def answer(response: Response) -> None:
+            self.outstanding[command.sender].pop(int(command.send.to), None)
+            controller = self.actors[command.sender]
+            controller.respond(command.send, response, actor.trace.lamport)
+
+        actor.receive(command.request, command.lamport, answer)
+
+    # The world's own acts
+
+    def create_topic(self) -> None:
+        """An administrator has written the topic znode."""
+        document = TopicDocument(partitions={"0": list(self.assignment)})
+        self._write(Create(path=topic_path(KEY.topic), data=document_bytes(document)))
+
+    def expire(self, number: int) -> None:
+        """The ephemeral znode is gone: a broker's registration, or the controller's office."""
+        is_controller = number in self.setting.controllers
+        path = CONTROLLER if is_controller else broker_path(number)
+        self._write(Delete(path=path, expected_version=ANY_VERSION))
+
+    def _write(self, op: Create | Delete) -> None:
+        result = self.zookeeper.write(self.operator, (op,))
+        assert isinstance(result, Written), f"{op} was refused: {result}"
+
+    def produce(self, number: int, value: int) -> None:
+        """A client appends a record and waits until it is told that it is safe."""
+        actor = self.actors[number]
+        self._operations += 1
+        line: Line = {
+            "op_id": self._operations,
+            "action": "Produce",
+            "topic": KEY.topic,
+            "partition": KEY.partition,
+            "acks": ACKS_ALL,
+            "values": [str(value)],
+        }
+        inv_ns = self.client.now_ns()
+        self.client.write({"kind": Kind.INVOKE, **line}, inv_ns)
+
+        def answer(response: Response) -> None:
+            assert isinstance(response, ProduceResponse)
+            self._complete({**line, "kind": Kind.COMPLETE, "inv_ns": inv_ns}, value, response)
+
+        request = ProduceRequest(
+            topic=KEY.topic, partition=KEY.partition, values=(str(value),), timeout_ms=NEVER_MS
+        )
+        actor.receive(request, self.client.lamport, answer)
+
+    def _complete(self, line: Line, value: int, response: ProduceResponse) -> None:
+        error = response.error_code
+        if error is not ErrorCode.NONE:
+            outcome = Outcome.INDEFINITE if error.is_indefinite else Outcome.DEFINITE_ERROR
+            self.client.write({**line, "outcome": outcome, "error_code": error})
+            return
+        record = {"leader_epoch": response.leader_epoch, "value": value}
+        self.ledger.acknowledged.append({"offset": response.base_offset, "record": record})
+        told: Line = {
+            "outcome": Outcome.OK,
+            "broker_id": response.broker_id,
+            "leader_epoch": response.leader_epoch,
+            "offset": response.base_offset,
+            "high_watermark": response.high_watermark,
+        }
+        self.client.write({**line, **told})
+
+    # Commands
+
+    def hold_command(self, actor: Actor, send: Send) -> None:
+        """A controller wants a command sent."""
+        self.outstanding[actor.number][int(send.to)] = send
+        self.commands.append(Command(actor.number, send, actor.trace.lamport))
+
+    def free_channels(self, controller: int) -> None:
+        """The controller may send again to those that have not answered: their time is over."""
+        actor = self.actors[controller]
+        waiting, self.outstanding[controller] = self.outstanding[controller], {}
+        for send in waiting.values():
+            actor.fail(send)
+        actor.now_ms += RETRY_MS
+
+    def drop_answers(self, follower: int, copies: tuple[int, ...] = (1, 2)) -> None:
+        """Answers on their way to the follower come too late to mean anything to it."""
+        self.answers = [
+            answer
+            for answer in self.answers
+            if answer.follower != follower or answer.copy not in copies
+        ]
+
+    # ZooKeeper
+
+    def owner(self, session_id: SessionId) -> int:
+        """The node of a session, 0 for nobody's."""
+        for actor in self.actors.values():
+            if actor.session_id and actor.session_id == session_id:
+                self._owners[session_id] = actor.number
+        return self._owners.get(session_id, 0)
+
+    def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
+        number = self.owner(session_id)
+        if number and self.actors[number].session_id == session_id:
+            self.actors[number].watches.append(event)
+
+    def _on_transaction(self, transaction: Transaction) -> None:
+        line: Line = {
+            "kind": Kind.ZOOKEEPER,
+            "action": transaction.action,
+            "zxid": transaction.zxid,
+            "session_id": transaction.session_id,
+            "path": transaction.path,
+            "znode_version": transaction.znode_version,
+        }
+        if transaction.data is not None:
+            line["data"] = transaction.data.decode()
+        self._zookeeper_trace.write(line)
+        if transaction.path == STATE and transaction.data is not None:
+            self._judge(self.owner(transaction.session_id), transaction.data)
+
+    def _judge(self, author: int, data: bytes) -> None:
+        """Was the write of the partition's state its author's to make?"""
+        before, self._last_state = self._last_state, parse_leader_and_isr(STATE, data)
+        if author in self.setting.controllers:
+            holder = self.zookeeper.peek(CONTROLLER).stat
+            if holder is not None and self.owner(holder.ephemeral_owner) != author:
+                self.ledger.breach("StaleControllerHarmless", author)
+        elif before is not None:
+            held = (before.leader, before.leader_epoch)
+            if held != (self._last_state.leader, self._last_state.leader_epoch):
+                self.ledger.breach("OnlyAuthorisedWrites", author)
+
+    def running(self) -> Iterator[Actor]:
+        """The brokers with a node."""
+        return (a for n, a in self.actors.items() if n in self.setting.brokers and a.node)
+
+
+def is_read(held: HeldAsk) -> bool:
+    """True of a read of data."""
+    return isinstance(held.ask, ReadZnodes)
+
+
+def is_membership(held: HeldAsk) -> bool:
+    """True of the look at who holds the office."""
+    return is_read(held) and CONTROLLER in held.paths
+
+
+def is_state_read(held: HeldAsk) -> bool:
+    """True of a read of the partition's state."""
+    return is_read(held) and STATE in held.paths
+
+
+def is_listing(path: str) -> Callable[[HeldAsk], bool]:
+    """True of a listing of the children of `path`."""
+    return lambda held: isinstance(held.ask, ListChildren) and path in held.paths
+
+
+def is_registration_read(held: HeldAsk) -> bool:
+    """True of a read of who is registered."""
+    return is_read(held) and any(path.startswith(BROKER_IDS) for path in held.paths)

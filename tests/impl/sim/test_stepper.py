@@ -1,0 +1,272 @@
+"""Behaviours of the specs on the core: equal states after each step, the same property broken."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from conformance.checks.registry import CHECKS
+from conformance.simulate import MutantResult, hunt_mutants
+from impl.core.mutants import MUTANTS, Mutant, MutantRecord
+from impl.sim import adapter
+from impl.sim.steps.behaviours import random_behaviours
+from impl.sim.steps.schedule import (
+    SCHEDULES,
+    Schedule,
+    ScheduleError,
+    actions_of,
+    preference,
+    read_schedule,
+    write_schedule,
+)
+from impl.sim.steps.sources import SOURCES, make
+from impl.sim.steps.stepper import replay
+from spec.tlc.models import load_models, select
+from spec.vocabulary import Action, EnvironmentAction, Invariant
+from tests.impl.sim.build import violated
+
+NAMES = sorted(path.stem for path in SCHEDULES.glob("*.json"))
+LEVEL_ONE = "truncation_to_high_watermark"
+SEEN_BY_CHECKS = {
+    "accept_older_controller_epoch",
+    "controller_epoch_not_raised",
+    "high_watermark_from_leader_alone",
+    "leader_epoch_not_raised",
+    "leader_may_leave_isr",
+    "no_controller_epoch_check",
+    "no_znode_version_check",
+    "recompute_high_watermark",
+    "shrink_on_election_empties_isr",
+}
+"""Schedules whose property is a check of traces too, and whose trace that check fails."""
+
+FAULTLESS = {Action.CREATE_TOPIC, Action.INIT_LEADER, Action.EXPAND_ISR}
+
+
+def committed(name: str) -> Schedule:
+    return read_schedule(SCHEDULES / f"{name}.json")
+
+
+def without_mutant(schedule: Schedule) -> Schedule:
+    """The same steps on the core as it should be."""
+    setting = msgspec.structs.replace(schedule.setting, mutants=(), level=2)
+    return msgspec.structs.replace(schedule, setting=setting)
+
+
+# Counterexamples
+
+
+def test_every_schedule_has_a_source_and_every_source_a_schedule() -> None:
+    assert sorted(SOURCES) == NAMES
+
+
+def test_every_mutant_has_a_schedule() -> None:
+    assert {mutant.value for mutant in Mutant} == set(NAMES) - {LEVEL_ONE}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_counterexample_of_the_specs_is_one_of_the_core(name: str) -> None:
+    schedule = committed(name)
+
+    done = replay(schedule)
+
+    assert done.mismatch is None
+    assert done.steps == len(schedule.steps)
+    assert schedule.violates in done.violated
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_its_mutant_the_core_does_not_get_there(name: str) -> None:
+    schedule = without_mutant(committed(name))
+
+    done = replay(schedule)
+
+    assert schedule.violates not in done.violated
+    assert done.mismatch is not None or not done.violated
+
+
+@pytest.mark.parametrize("name", sorted(SEEN_BY_CHECKS))
+def test_the_check_of_the_same_name_fails_the_trace(name: str) -> None:
+    schedule = committed(name)
+    done = replay(schedule)
+
+    assert schedule.violates is not None
+    assert Invariant(schedule.violates) in CHECKS
+    assert Invariant(schedule.violates) in violated(done.events)
+
+
+@pytest.mark.parametrize("record", [r for r in MUTANTS if r.shows], ids=lambda r: r.mutant)
+def test_a_mutant_hunted_along_its_schedule_shows_that_property(record: MutantRecord) -> None:
+    assert committed(record.mutant.value).violates == record.shows
+
+
+def test_the_hunt_takes_the_counterexample_first() -> None:
+    records = [r for r in adapter.mutants() if r["mutant"] == Mutant.EXPAND_LAGGARDS]
+    (caught,) = hunt(records)
+
+    assert caught.is_caught
+    assert caught.seeds == 0
+    assert caught.expected == ("CommittedDurable",)
+    assert caught.reproduce == "fencepost simulate --steps expand_laggards"
+
+
+def test_a_schedule_that_the_core_leaves_catches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [r for r in adapter.mutants() if r["mutant"] == Mutant.EXPAND_LAGGARDS]
+    right = without_mutant(committed("expand_laggards"))
+    monkeypatch.setattr(adapter, "read_schedule", lambda _: right)
+    (escaped,) = hunt(records)
+
+    assert not escaped.is_caught
+    assert "step 4, ExpandIsr of 1" in escaped.message
+
+
+def hunt(records: list[dict[str, object]]) -> tuple[MutantResult, ...]:
+    """The kill table of these records alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(adapter, "mutants", lambda: records)
+        return hunt_mutants(1, jobs=1)
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize("name", sorted(name for name, s in SOURCES.items() if not s.is_slow))
+def test_a_schedule_is_what_the_specs_have_now(name: str) -> None:
+    fresh = msgspec.to_builtins(make(name))
+
+    assert fresh == msgspec.to_builtins(committed(name))
+
+
+# Random behaviours of the protocol
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize(
+    "row", ["truncation_by_leader_epoch", "isr_changes", "controller_failover_lost_reply"]
+)
+def test_the_core_follows_the_specs(row: str) -> None:
+    (model,) = select(load_models(), [row])
+    schedules = list(random_behaviours(model, count=50, depth=40, seed=7))
+
+    found = [str(done.mismatch) for s in schedules if (done := replay(s)).mismatch is not None]
+    broken = [s.name for s in schedules if replay(s).violated]
+
+    assert found == []
+    assert broken == []
+    assert len(actions_of(schedules)) >= 14
+
+
+@pytest.mark.tlc
+def test_the_core_follows_the_specs_from_an_empty_start() -> None:
+    (model,) = select(load_models(), ["start_and_late_commands"])
+    schedules = list(random_behaviours(model, count=50, depth=45, seed=7))
+
+    assert [str(d.mismatch) for s in schedules if (d := replay(s)).mismatch is not None] == []
+    assert {action.value for action in FAULTLESS} <= actions_of(schedules)
+    assert EnvironmentAction.DUPLICATE_MESSAGE.value in actions_of(schedules)
+
+
+# A difference is seen
+
+
+def changed(schedule: Schedule, at: int, **variables: object) -> Schedule:
+    """The schedule with other values in the state after step `at`."""
+    step = schedule.steps[at]
+    other = msgspec.structs.replace(step, changed={**step.changed, **variables})
+    return msgspec.structs.replace(
+        schedule, steps=(*schedule.steps[:at], other, *schedule.steps[at + 1 :])
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["no_step_down", "restart_ignores_znode", LEVEL_ONE, "two_step_controller_election"]
+)
+def test_a_wrong_field_anywhere_is_named(name: str) -> None:
+    schedule = committed(name)
+    state = schedule.states()[1]
+    for variable, value in state.items():
+        for path, other in corrupted(value):
+            wrong = changed(schedule, 0, **{variable: other})
+            if variable == "budget" or is_not_compared(variable, path):
+                continue
+
+            mismatch = replay(wrong).mismatch
+
+            assert mismatch is not None, (variable, path)
+            assert mismatch.step == 1
+            assert any(d.field.startswith(variable) for d in mismatch.differences)
+
+
+def corrupted(value: object, path: str = "") -> list[tuple[str, object]]:
+    """The value with each number, truth and list in it changed, one at a time."""
+    if isinstance(value, bool):
+        return [(path, not value)]
+    if isinstance(value, int):
+        return [(path, value + 7)]
+    if isinstance(value, dict):
+        return [
+            (where, {**value, key: other})
+            for key, item in value.items()
+            for where, other in corrupted(item, f"{path}.{key}")
+        ]
+    return []
+
+
+def is_not_compared(variable: str, path: str) -> bool:
+    """What `observe.py` says of an empty log."""
+    return variable == "logs" and path.endswith("is_truncated")
+
+
+def test_a_step_that_the_core_cannot_take_is_told() -> None:
+    schedule = committed("no_step_down")
+    late = msgspec.structs.replace(schedule, steps=schedule.steps[3:])
+
+    mismatch = replay(late).mismatch
+
+    assert mismatch is not None
+    assert "step 1" in str(mismatch)
+
+
+# Files
+
+
+def test_a_schedule_is_read_as_it_was_written(tmp_path: Path) -> None:
+    schedule = committed("no_step_down")
+
+    write_schedule(tmp_path / "again.json", schedule)
+
+    assert read_schedule(tmp_path / "again.json") == schedule
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "No such file"),
+        ("{}", "is no schedule"),
+        ("nonsense", "is no schedule"),
+    ],
+)
+def test_another_file_is_refused(tmp_path: Path, text: str | None, message: str) -> None:
+    path = tmp_path / "file.json"
+    if text is not None:
+        path.write_text(text)
+
+    with pytest.raises(ScheduleError, match=message):
+        read_schedule(path)
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    newer = msgspec.structs.replace(committed("no_step_down"), format=99)
+    write_schedule(tmp_path / "newer.json", newer)
+
+    with pytest.raises(ScheduleError, match="has format 99"):
+        read_schedule(tmp_path / "newer.json")
+
+
+def test_the_assignment_prefers_whom_the_spec_elects() -> None:
+    schedule = committed("expand_below_epoch_start")
+    elected = [s.parameters["leader"] for s in schedule.steps if "leader" in s.parameters]
+
+    order = preference(schedule)
+
+    assert order[0] == 1
+    assert order[1] == elected[0]
+    assert sorted(order) == [1, 2, 3]
