@@ -74,22 +74,22 @@ ElectLeader ==
 
 Send(kind, b) ==
     LET request == Request(kind, b)
-    IN /\ IsUp(b)
-       /\ request \notin sent
+    IN /\ request \notin sent
        /\ sent' = sent \cup {request}
        /\ messages' = messages \cup {request}
        /\ UNCHANGED <<znodes, brokers, client, budget, breaches>>
 
 (* The command, to every broker of the partition, until it is answered. *)
-SendLeaderAndIsr(b) == Send("LeaderAndIsr", b)
+SendLeaderAndIsr(b) == IsUp(b) /\ Send("LeaderAndIsr", b)
 
 (* The same state as metadata, to every broker that is up, until each has    *)
 (* answered. One body serves them all (UMD-001).                             *)
 SendUpdateMetadata(b) ==
+    /\ IsUp(b)
     /\ ~Has("metadata_to_leader_only") \/ b = State.leader
     /\ Send("UpdateMetadata", b)
 
-Receive(b, m) == IsUp(b) /\ m.to = b /\ m \in messages /\ messages' = messages \ {m}
+Receive(b, m) == m.to = b /\ m \in messages /\ messages' = messages \ {m}
 
 Obey(b, is_leader) ==
     /\ \E m \in messages :
@@ -102,16 +102,17 @@ Obey(b, is_leader) ==
 
 (* The broker is leader from now on, and not before: ZooKeeper and others    *)
 (* may have said so earlier (V3 discussion 6).                               *)
-BecomeLeader(b) == Obey(b, TRUE)
+BecomeLeader(b) == IsUp(b) /\ Obey(b, TRUE)
 
 (* The broker leads no longer, or follows another. *)
-BecomeFollower(b) == Obey(b, FALSE)
+BecomeFollower(b) == IsUp(b) /\ Obey(b, FALSE)
 
 (* A broker takes metadata that is newer than its own; older metadata, late  *)
 (* or from elsewhere, changes nothing.                                       *)
 UpdateMetadata(b) ==
     /\ \E m \in messages :
           /\ m.kind = "UpdateMetadata"
+          /\ IsUp(b)
           /\ Receive(b, m)
           /\ brokers' = [brokers EXCEPT
                             ![b].metadata =
