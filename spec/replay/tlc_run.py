@@ -15,12 +15,15 @@ from spec.tlc.models import Verdict
 from spec.tlc.modules import modules_read
 from spec.tlc.output import conclude, read_messages
 from spec.tlc.process import Stop, start
-from spec.tlc.runner import EXPECTED_ERRORS, find_tlc
+from spec.tlc.runner import EXPECTED_ERRORS, SHORT_RUN, find_tlc
 from spec.tlc.startup import class_archive
 from spec.tlc.values import TlaValueError, Value, parse_value
 
 MODULES = Path(__file__).parents[1] / "tla"
 HEAP = "-Xmx2g"
+EVENTS_OF_A_LONG_RUN = 50_000
+"""From here on an optimising compiler pays."""
+
 BUDGET_S = 300.0
 """Enough for half a million events; TLC is ended after it."""
 
@@ -51,7 +54,9 @@ def run_tlc(
         (directory / f"{root}.cfg").write_text(
             config(runs[0].level, brokers, next_state=next_state, constraint=constraint)
         )
-        lines, timed_out = _listen(_command(directory, root), directory, budget_s)
+        is_long = sum(len(run.events) for run in runs) > EVENTS_OF_A_LONG_RUN
+        command = _command(directory, root, () if is_long else (SHORT_RUN,))
+        lines, timed_out = _listen(command, directory, budget_s)
     return _markers(lines, timed_out=timed_out)
 
 
@@ -65,7 +70,7 @@ def _copy_modules(root: Path, directory: Path) -> list[str]:
     return sorted(limits)
 
 
-def _command(directory: Path, root: str) -> list[str]:
+def _command(directory: Path, root: str, java_options: tuple[str, ...]) -> list[str]:
     try:
         tlc = find_tlc()
         dialect = dialect_of(tlc.jar)
@@ -76,6 +81,7 @@ def _command(directory: Path, root: str) -> list[str]:
         str(tlc.java),
         HEAP,
         "-XX:+UseSerialGC",
+        *java_options,
         *([f"-XX:SharedArchiveFile={archive}"] if archive else []),
         *dialect.java_options,
         f"-Djava.io.tmpdir={directory}",
