@@ -42,7 +42,8 @@ class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     module: str
     """Where the switch lives."""
     switch: Mapping[str, str | bool]
-    """Constant -> value that follows the text; for `mutants` the name that is added."""
+    """Constant -> value that follows the text; for `mutants` the name that is added. Empty where
+    the text has no rule of its own but claims a property (`claims`)."""
     finding: Finding
     text: str
     """What the text says or leaves open, in our words."""
@@ -54,6 +55,8 @@ class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The rows of models.toml that run with the text's rule."""
     turns_red: list[str] = []
     """The rows that hold with the repair and fail without it; empty when refuted."""
+    claims: list[str] = []
+    """The rows that violate what the text claims, where that is not needed; only when refuted."""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,6 +78,10 @@ def load_hazards(path: Path = HAZARDS) -> tuple[Hazard, ...]:
                 f"{path.name}: {hazard.id} is {hazard.finding}, so turns_red must "
                 f"{'name rows' if hazard.finding is Finding.SHOWN else 'be empty'}"
             )
+        if bool(hazard.claims) == bool(hazard.switch):
+            raise HazardError(f"{path.name}: {hazard.id} needs either a switch or claims")
+        if hazard.claims and hazard.finding is Finding.SHOWN:
+            raise HazardError(f"{path.name}: {hazard.id} is shown, so claims must be empty")
         steps = len(hazard.story)
         if not 3 <= steps <= 8:
             raise HazardError(f"{path.name}: the story of {hazard.id} has {steps} steps")
@@ -89,6 +96,7 @@ def broken_links(hazards: Iterable[Hazard], models: Iterable[Model]) -> Iterator
         shown = Verdict.VIOLATES if hazard.finding is Finding.SHOWN else Verdict.HOLDS
         wanted = [(name, shown) for name in hazard.rows]
         wanted += [(name, Verdict.HOLDS) for name in hazard.turns_red]
+        wanted += [(name, Verdict.VIOLATES) for name in hazard.claims]
         for name, verdict in wanted:
             if name not in rows:
                 yield f"{hazard.id} names row {name}, which models.toml does not have"
@@ -107,7 +115,7 @@ def _owner(row: Model, hazards: tuple[Hazard, ...], rows: Mapping[str, Model]) -
 
     One on a root module of its own, or with a switch that the entry does not have, needs no entry.
     """
-    names = {hazard.id for hazard in hazards if row.name in hazard.rows}
+    names = {hazard.id for hazard in hazards if row.name in (*hazard.rows, *hazard.claims)}
     if names and row.hazard not in names and row.hazard not in {_number(name) for name in names}:
         yield f"row {row.name} is of {row.hazard}, but shown for {', '.join(sorted(names))}"
     for hazard in hazards:

@@ -55,11 +55,28 @@ def test_a_link_that_does_not_fit_is_told(
     assert any(one.startswith(sentence) for one in told)
 
 
+def test_a_claim_that_is_not_needed_has_rows_that_violate_it(tmp_path: Path) -> None:
+    claim = HAZARD.replace('switch = { mutants = "no_step_down" }', "switch = {}")
+    claim = claim.replace('"shown"', '"refuted"').replace("turns_red", "claims")
+    claim = claim.replace('rows = ["no_step_down"]', 'rows = ["isr_changes"]')
+
+    told = load(tmp_path, claim)
+
+    assert "H99 needs that row isr_changes violates, but it does not" in told
+
+
 @pytest.mark.parametrize(
     ("before", "after", "sentence"),
     [
         ('turns_red = ["isr_changes"]', "", "H99 is shown, so turns_red must name rows"),
         ('"shown"', '"refuted"', "H99 is refuted, so turns_red must be empty"),
+        ('{ mutants = "no_step_down" }', "{}", "H99 needs either a switch or claims"),
+        ('title = "A', 'claims = ["no_step_down"]\ntitle = "A', "H99 needs either a switch or"),
+        (
+            'switch = { mutants = "no_step_down" }',
+            'switch = {}\nclaims = ["no_step_down"]',
+            "H99 is shown, so claims must be empty",
+        ),
         ('"Two.", "Three."', "", "the story of H99 has 1 steps"),
         ('id = "H99"', "id = 99", r"hazards\.toml: Expected"),
     ],
