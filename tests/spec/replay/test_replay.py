@@ -21,7 +21,7 @@ def simulated(seed: int, level: int = 2, mutant: str | None = None) -> RecordedR
 def test_what_the_core_does_is_what_the_spec_allows(level: int) -> None:
     found = replay([simulated(seed, level) for seed in (0, 39)])
 
-    assert [result.verdict for result in found.results] == [Replayed.ACCEPTED] * 2
+    assert {result.verdict for result in found.results} == {Replayed.ACCEPTED}
     assert found.events == sum(result.events for result in found.results) > 300
 
 
