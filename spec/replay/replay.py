@@ -16,6 +16,10 @@ from spec.tlc.values import Value
 from spec.trace import encode
 
 
+EXPLAIN_S = 60.0
+"""A verdict stands without its explanation."""
+
+
 class Replayed(StrEnum):
     """How the replay of one partition of one run ended."""
 
@@ -166,7 +170,17 @@ def _accepted(projection: Projection, marker: Marker) -> ReplayResult:
 
 
 def _stopped(projection: Projection, violated: Marker | None) -> ReplayResult:
-    explanation = _explain(projection)
+    try:
+        explanation = _explain(projection)
+    except ReplayError as error:
+        return ReplayResult(
+            run=projection.run,
+            partition=str(projection.partition),
+            verdict=Replayed.VIOLATED if violated else Replayed.REJECTED,
+            events=len(projection.events),
+            violated=_names(violated.values[2]) if violated else (),
+            why=f"it is no behaviour of the spec, but where it stops being one is not told: {error}",
+        )
     event = explanation.event
     where = f"{event.line.file}, line {event.line.number}"
     names: tuple[str, ...] = ()
@@ -187,7 +201,11 @@ def _stopped(projection: Projection, violated: Marker | None) -> ReplayResult:
 
 
 def _explain(projection: Projection) -> Explanation:
-    stuck = [marker for marker in run_tlc([projection], explain=True) if marker.name == "stuck"]
+    stuck = [
+        marker
+        for marker in run_tlc([projection], explain=True, budget_s=EXPLAIN_S)
+        if marker.name == "stuck"
+    ]
     if not stuck:
         raise ReplayError(f"{projection.run}, {projection.partition}: TLC stopped without a word")
     index, state, enabled = stuck[0].values
