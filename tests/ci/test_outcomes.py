@@ -102,6 +102,15 @@ def test_a_mutant_that_lives_fails_the_stage_by_name() -> None:
     assert_readable(outcome)
 
 
+def test_a_mutant_that_a_counterexample_shows_has_no_seed() -> None:
+    shown = replace(CAUGHT, seeds=0)
+
+    (row,) = of_hunt([shown], level=2).detail["mutants"]
+
+    assert row["caught"]
+    assert (row["seed"], row["seeds_tried"]) == (None, 0)
+
+
 def test_quiet_seeds_pass() -> None:
     outcome = of_seeds(SEEDS)
 

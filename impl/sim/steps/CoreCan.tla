@@ -7,7 +7,8 @@ EXTENDS Integers, Sequences, FiniteSets, TLC
 CONSTANTS Brokers, Controllers
 VARIABLES znodes, controllers, replicas, messages,
     told,       \* commands that the core sent; the specs send to everybody, always
-    looks       \* controllers that read the state, or are about to
+    looks,      \* controllers that read the state, or are about to
+    refused     \* controllers that the fence told that their office is over
 
 HasSent(c) == controllers[c].to_send # <<>> /\ controllers'[c].to_send = <<>>
 HasDecided(c) == controllers[c].decision = <<>> /\ controllers'[c].decision # <<>>
@@ -25,7 +26,7 @@ IsReplaced(c, state) ==
 (* The core tells live brokers only, and no state that it will replace: that  *)
 (* decision comes first.                                                      *)
 Telling(c) ==
-    IF ~HasSent(c) \/ IsReplaced(c, controllers[c].to_send[1].state) THEN {}
+    IF ~HasSent(c) \/ c \in refused \/ IsReplaced(c, controllers[c].to_send[1].state) THEN {}
     ELSE {m \in messages' :
             /\ m.copy = 1
             /\ m.to \in controllers[c].live_brokers
@@ -49,6 +50,14 @@ Looks ==
 OnlyDecisionsOnALook ==
     \A c \in Controllers :
         HasDecided(c) => c \in looks \/ znodes["/brokers/topics/t/0/leaderAndISR"].version = -1
+
+(* A controller whose write the fence refused resigns at once.                *)
+Refused ==
+    refused' = {c \in Controllers :
+        /\ controllers'[c].status = "active"
+        /\ \/ c \in refused
+           \/ HasFailed(c) /\ znodes["/controller"].ephemeral_owner # c}
+OnlyDecisionsInOffice == \A c \in refused : ~HasDecided(c)
 
 (* While a decision is on its way the core tells nobody what it replaces.     *)
 NothingIsToldWhileDeciding ==
@@ -78,11 +87,13 @@ EveryReturnIsSeen ==
             /\ znodes'[path].version # -1
             /\ controllers[c].status = "active") => b \notin controllers[c].live_brokers
 
-CoreInit == told = {} /\ looks = {}
+CoreInit == told = {} /\ looks = {} /\ refused = {}
 
 CoreCan ==
     /\ Told
     /\ Looks
+    /\ Refused
+    /\ OnlyDecisionsInOffice
     /\ OnlyToldCommands
     /\ OnlyDecisionsOnALook
     /\ NothingIsToldWhileDeciding

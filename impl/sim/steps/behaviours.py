@@ -23,12 +23,17 @@ SIMULATION_S = 120
 _VARIABLE = re.compile(r"^/\\ (\w+) = ", re.MULTILINE)
 _STEPPED = """---- MODULE {stepped} ----
 EXTENDS {module}
-VARIABLES told, looks
+VARIABLES told, looks, refused
 Core == INSTANCE CoreCan
 SteppedInit == {init} /\\ Core!CoreInit
-SteppedNext == {next} /\\ Core!CoreCan
+SteppedNext == {next} /\\ Core!CoreCan{more}
 ====
 """
+_ONE_ANSWER = """
+    /\\ (\\/ \\A a \\in fetches \\ fetches' : a.copy = 1
+        \\/ logs' = logs
+        \\/ replicas' # replicas)"""
+"""The core takes one answer per request. A second copy may set the specs' high watermark back."""
 
 
 def counterexample(model: Model) -> Schedule:
@@ -66,7 +71,11 @@ def _stepped(model: Model, config: Config) -> Iterator[Model]:
             shutil.copyfile(module, directory / module.name)
         name = f"Stepped{model.module}"
         text = _STEPPED.format(
-            stepped=name, module=model.module, init=config.init, next=config.next
+            stepped=name,
+            module=model.module,
+            init=config.init,
+            next=config.next,
+            more=_ONE_ANSWER if read_setting(config).has_logs else "",
         )
         (directory / f"{name}.tla").write_text(text)
         stepped = replace(config, init="SteppedInit", next="SteppedNext")
@@ -85,7 +94,7 @@ def _run(command: list[str], directory: Path) -> None:
     )
     if done.returncode != 0:
         lines = [line for line in done.stdout.splitlines() if line.strip()]
-        raise ScheduleError(f"TLC did not simulate: {' '.join(lines[-5:])}")
+        raise ScheduleError(f"TLC did not simulate: {' '.join(lines[-30:])}")
 
 
 def _states(text: str) -> Iterator[dict[str, Value]]:

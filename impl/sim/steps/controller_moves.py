@@ -147,7 +147,8 @@ class ControllerMoves(Ground):
             actor.deliver(held)
             held = next((h for h in actor.asks if is_state_read(h)), None)
         if held is not None and (step.parameters["is_published"] or not actor.is_reply_lost):
-            self.world.free_channels(step.actor)
+            if step.parameters["is_published"]:
+                self.world.free_channels(step.actor)
             actor.deliver(held)
         actor.is_reply_lost = False
         if not step.parameters["is_published"]:

@@ -7,8 +7,13 @@ Not compared, and why:
   break. `place` in an ordered link: the stepper's links keep no order.
 * `is_truncated` of a replica with an empty log: the core has nothing to ask then.
 * `to_send` and messages for whom the core does not tell: a broker that is not live in the
-  controller's eyes, and a state that a decision is about to replace (`Stepper.untold`).
-* `status` of a deposed controller that learned so from its refused write: it resigns at once.
+  controller's eyes, and a state that a decision is about to replace (`Ground.untold`).
+* `expected_version` under `no_znode_version_check`: the core's write has none.
+* a replica's `controller_epoch` under `accept_older_controller_epoch`: the core's never falls.
+* A deposed controller that learned so from its refused write: it resigns at once, the specs' later.
+* `decision` that the core takes at once after the one before, the specs later (`Ground.is_hidden`).
+* `controller_epoch` of a state that a leader wrote: the core's is of the controller whose command
+  the leader obeyed, the specs' of the controller that decided (`spec/znodes.py`).
 * `acknowledged` that the core did not answer: the specs have no clients and count every committed
   record; the core's must be among them.
 """

@@ -175,6 +175,9 @@ class _Stepper:
             key: self._expected_controller(int(key), spec, core["controllers"][key])
             for key in spec["controllers"]
         }
+        if self.world.is_state_a_leaders and spec["state"] and core["state"]:
+            epoch = core["state"]["controller_epoch"]
+            expected["state"] = {**spec["state"], "controller_epoch": epoch}
         if "accept_older_controller_epoch" in self.schedule.setting.mutants:
             epochs = {b: core["replicas"][b]["controller_epoch"] for b in spec["replicas"]}
             expected["replicas"] = {

@@ -113,6 +113,8 @@ class World:
         self._operations = 0
         self._owners: dict[SessionId, int] = {}
         self._last_state: LeaderAndIsr | None = None
+        self.is_state_a_leaders = False
+        """True when the partition's state was last written by a leader."""
         self._zookeeper_trace = self.recorder.node("zookeeper")
         self.harness = self.recorder.node("harness")
         self.zookeeper = SimZooKeeper(
@@ -319,6 +321,7 @@ class World:
     def _judge(self, author: int, data: bytes) -> None:
         """Was the write of the partition's state its author's to make?"""
         before, self._last_state = self._last_state, parse_leader_and_isr(STATE, data)
+        self.is_state_a_leaders = author in self.setting.brokers
         if author in self.setting.controllers:
             holder = self.zookeeper.peek(CONTROLLER).stat
             if holder is not None and self.owner(holder.ephemeral_owner) != author:

@@ -64,6 +64,11 @@ def test_every_mutant_has_a_schedule() -> None:
     assert {mutant.value for mutant in Mutant} == set(NAMES) - {LEVEL_ONE}
 
 
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {LEVEL_ONE}))
+def test_switch_and_mutant_have_one_name(name: str) -> None:
+    assert committed(name).setting.mutants == (name,)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_counterexample_of_the_specs_is_one_of_the_core(name: str) -> None:
     schedule = committed(name)
@@ -140,7 +145,7 @@ def test_a_schedule_is_what_the_specs_have_now(name: str) -> None:
 
 @pytest.mark.tlc
 @pytest.mark.parametrize(
-    "row", ["truncation_by_leader_epoch", "isr_changes", "controller_failover_lost_reply"]
+    "row", ["messages_lost_and_repeated", "isr_changes", "controller_failover_lost_reply"]
 )
 def test_the_core_follows_the_specs(row: str) -> None:
     (model,) = select(load_models(), [row])
