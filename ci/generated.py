@@ -1,4 +1,4 @@
-"""Writes what is generated from `spec`: wire code and the trace schema; `--check` only compares.
+"""Writes what is generated from `spec`: wire code, trace schema, tables; `--check` only compares.
 
 `python -m ci.generated [--check]`. Exit code 0 when all is fresh, 1 when `--check` finds a
 difference, 3 when the generator fails.
@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from spec.pages import README, PageError, refreshed
 from spec.trace import json_schema
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,7 +25,7 @@ EXIT_FAILED = 3
 
 
 class GeneratorError(Exception):
-    """The protocol compiler failed; its complaint stands above."""
+    """A generator failed; the message is one sentence."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -65,6 +66,10 @@ def generate(root: Path) -> Iterator[tuple[Path, bytes]]:
                 path = WIRE / f"{name}{suffix}"
                 yield path, (Path(folder) / path).read_bytes()
     yield SCHEMA, json.dumps(json_schema(), indent=2).encode() + b"\n"
+    try:
+        yield README, refreshed((root / README).read_text(), root).encode()
+    except PageError as error:
+        raise GeneratorError(str(error)) from error
 
 
 def _compile(folder: Path) -> None:

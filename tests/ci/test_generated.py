@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from ci.generated import ROOT, SCHEMA, WIRE, GeneratorError, main, refresh
+from spec.pages import README
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    shutil.copytree(ROOT / WIRE, tmp_path / WIRE, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / SCHEMA, tmp_path / SCHEMA)
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "spec", tmp_path / "spec", ignore=ignore)
     return tmp_path
 
 
@@ -35,6 +36,23 @@ def test_a_new_field_makes_the_wire_code_stale(copy: Path) -> None:
     proto.write_text(proto.read_text().replace("string error = 5;", "string problem = 5;"))
 
     assert WIRE / "fault_control_pb2.py" in refresh(copy, only_compare=True)
+
+
+def test_a_new_sentence_in_a_module_makes_the_tables_stale(copy: Path) -> None:
+    module = copy / "spec/tla/ReplicaLog.tla"
+    module.write_text(
+        module.read_text().replace("(* The log of one replica", "(* The log of a replica")
+    )
+
+    assert refresh(copy, only_compare=True) == [README]
+
+
+def test_a_page_without_a_place_for_a_table_is_an_error(copy: Path) -> None:
+    page = copy / README
+    page.write_text(page.read_text().replace("<!-- end of hazards -->", ""))
+
+    with pytest.raises(GeneratorError, match="no place for the table of hazards"):
+        refresh(copy, only_compare=True)
 
 
 def test_a_proto_that_is_none_is_an_error(copy: Path) -> None:

@@ -1,0 +1,232 @@
+"""The tables of `spec/README.md`: modules, actions, properties and hazards, from their sources.
+
+A table stands between `<!-- table: NAME -->` and `<!-- end of NAME -->`; what is between them is
+replaced. The sources are the TLA+ modules as text, `models.toml` and `hazards.toml`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from spec.hazards import Finding, Hazard, load_hazards
+from spec.tlc.models import Model, load_models
+from spec.vocabulary import Action, EnvironmentAction, ModelledAction, snake_case
+
+README = Path("spec/README.md")
+
+_COMMENT = re.compile(r"(?:^\(\*.*\*\)\n)+", re.MULTILINE)
+_DEFINED = re.compile(
+    r"(?P<comment>(?:^\(\*.*\*\)\n)+)(?P<tags>(?:^\\\* @req \S+\n)*)"
+    r"(?P<name>\w+)(?:\([\w, ]+\))? ==",
+    re.MULTILINE,
+)
+_NEXT = re.compile(r"^Next ==\n((?:    .*\n)+)", re.MULTILINE)
+_DISJUNCT = re.compile(r"^    \\/ (?:\\E [\w, \\]+ : )?(\w+)", re.MULTILINE)
+_REQUIREMENT = re.compile(r"@req (\S+)")
+_SENTENCE = re.compile(r".+?\.(?=\s|$)")
+
+
+class PageError(ValueError):
+    """A page without a place for a table, or sources without an order; one sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """An operator that has a paragraph of its own."""
+
+    name: str
+    paragraph: str
+    requirements: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What the paragraph says first."""
+        return _first_sentence(self.paragraph)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """A TLA+ module as its readers see it."""
+
+    name: str
+    purpose: str
+    actions: tuple[str, ...]
+    """Disjuncts of `Next`, in its order; empty for a module of values."""
+    definitions: tuple[Definition, ...]
+
+
+def parse_module(text: str) -> Module:
+    """Read a module; paragraphs are the comment blocks directly before a definition."""
+    name = re.search(r"MODULE (\w+)", text)
+    head = _COMMENT.search(text)
+    body = _NEXT.search(text)
+    return Module(
+        name=name[1] if name else "",
+        purpose=_words(head[0]) if head else "",
+        actions=tuple(_DISJUNCT.findall(body[1])) if body else (),
+        definitions=tuple(
+            Definition(
+                name=found["name"],
+                paragraph=_words(found["comment"]),
+                requirements=tuple(_REQUIREMENT.findall(found["tags"])),
+            )
+            for found in _DEFINED.finditer(text)
+        ),
+    )
+
+
+def _words(comment: str) -> str:
+    inner = re.sub(r"^\(\*\s?|\s*\*\)$", "", comment, flags=re.MULTILINE)
+    return " ".join(inner.split())
+
+
+def _first_sentence(paragraph: str) -> str:
+    found = _SENTENCE.match(paragraph)
+    return found[0] if found else paragraph
+
+
+def refreshed(text: str, root: Path) -> str:
+    """`spec/README.md` with its tables as the sources below `root` have them now."""
+    spec = root / "spec"
+    modules = [parse_module(path.read_text()) for path in sorted((spec / "tla").glob("*.tla"))]
+    models = load_models(spec / "models.toml", directory=spec / "tla")
+    hazards = load_hazards(spec / "hazards.toml")
+    tables: dict[str, Callable[[], Iterable[str]]] = {
+        "modules": partial(modules_table, modules, models),
+        "actions": partial(actions_table, modules),
+        "properties": partial(properties_table, modules, models),
+        "hazards": partial(hazards_table, hazards, models),
+        "stories": partial(stories, hazards),
+    }
+    for name, lines in tables.items():
+        text = _replaced(text, name, "\n".join(lines()))
+    return text
+
+
+def _replaced(text: str, name: str, table: str) -> str:
+    start, end = f"<!-- table: {name} -->\n", f"<!-- end of {name} -->"
+    before, found, rest = text.partition(start)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise PageError(f"{README}: there is no place for the table of {name}")
+    return f"{before}{start}\n{table}\n\n{end}{after}"
+
+
+def modules_table(modules: Sequence[Module], models: Sequence[Model]) -> Iterator[str]:
+    """One line per module that says something; `MC*` has only bounds."""
+    yield "| module | says | actions | rows |"
+    yield "|---|---|---|---|"
+    for module in modules:
+        if not module.name.startswith("MC"):
+            rows = sum(1 for model in models if model.module == f"MC{module.name}")
+            yield (
+                f"| `{module.name}` | {_first_sentence(module.purpose)} "
+                f"| {len(module.actions) or '-'} | {rows or '-'} |"
+            )
+
+
+def actions_table(modules: Sequence[Module]) -> Iterator[str]:
+    """One line per action: who performs it, where it is modelled, what it does."""
+    yield "| action | who | modules | what |"
+    yield "|---|---|---|---|"
+    where: dict[str, list[Module]] = {}
+    for module in modules:
+        for action in module.actions:
+            where.setdefault(action, []).append(module)
+    for action, homes in sorted(where.items()):
+        names = ", ".join(f"`{module.name}`" for module in homes)
+        yield f"| `{action}` | {_performer(action)} | {names} | {_meaning(action, modules)} |"
+
+
+def _performer(action: str) -> str:
+    if action in {*Action}:
+        return f"core: `{snake_case(action)}`"
+    if action in {*EnvironmentAction}:
+        return "the world"
+    return "specs only" if action in {*ModelledAction} else "ZooKeeper"
+
+
+def _meaning(action: str, modules: Sequence[Module]) -> str:
+    told = (d for module in modules for d in module.definitions if d.name == action)
+    return next((definition.sentence for definition in told), "")
+
+
+def properties_table(modules: Sequence[Module], models: Sequence[Model]) -> Iterator[str]:
+    """One line per property that a row checks, and the shortest way in which TLC breaks it."""
+    yield "| property | module | requirements | what | broken by |"
+    yield "|---|---|---|---|---|"
+    broken: dict[str, Model] = {}
+    for model in sorted(models, key=lambda model: model.counterexample_states or 0):
+        if model.invariant:
+            broken.setdefault(model.invariant, model)
+    checked = {
+        name
+        for model in models
+        for name in (*model.tlc_config().invariants, *model.tlc_config().properties)
+    }
+    yield from sorted(
+        _property_line(module, told, broken.get(told.name))
+        for module in modules
+        for told in module.definitions
+        if told.name in checked and (told.requirements or told.name in broken)
+    )
+
+
+def _property_line(module: Module, told: Definition, row: Model | None) -> str:
+    requirements = ", ".join(told.requirements) or "-"
+    shown = f"`{row.name}`, {row.counterexample_states} states" if row else "-"
+    return (
+        f"| `{told.name}` | `{module.name}` | {requirements} | {_cell(told.sentence)} | {shown} |"
+    )
+
+
+def hazards_table(hazards: Sequence[Hazard], models: Sequence[Model]) -> Iterator[str]:
+    """One line per hazard: where its switch is and what TLC finds with it."""
+    rows = {model.name: model for model in models}
+    yield "| hazard | switch | TLC finds | in states |"
+    yield "|---|---|---|---|"
+    for hazard in hazards:
+        row = rows[hazard.rows[0]]
+        found = f"`{row.invariant}`" if hazard.finding is Finding.SHOWN else "nothing: refuted"
+        yield (
+            f"| [{hazard.id}](#{_anchor(hazard)}) {_cell(hazard.title)} | {_switch(hazard)} "
+            f"| {found} | {row.counterexample_states or f'{row.distinct_states:,} distinct'} |"
+        )
+
+
+def stories(hazards: Sequence[Hazard]) -> Iterator[str]:
+    """A section per hazard: what the text says, what happens, what repairs it."""
+    for number, hazard in enumerate(hazards):
+        if number:
+            yield ""
+        yield f"#### {hazard.id}: {hazard.title}"
+        yield ""
+        yield f"{hazard.source}, `{hazard.module}`, {_switch(hazard)}. {hazard.text}"
+        yield ""
+        yield from (f"{step}. {text}" for step, text in enumerate(hazard.story, start=1))
+        yield ""
+        yield f"**{'Repair' if hazard.finding is Finding.SHOWN else 'Refuted'}.** {hazard.repair}"
+        yield ""
+        shown = ", ".join(f"`{name}`" for name in hazard.rows)
+        repaired = ", ".join(f"`{name}`" for name in hazard.turns_red)
+        yield f"Rows: {shown}" + (f"; without the repair also {repaired}." if repaired else ".")
+
+
+def _switch(hazard: Hazard) -> str:
+    parts = (
+        f"`{value}`" if constant == "mutants" else f"`{constant} = {value}`"
+        for constant, value in hazard.switch.items()
+    )
+    return ", ".join(parts)
+
+
+def _anchor(hazard: Hazard) -> str:
+    """As GitHub makes it of a heading."""
+    kept = re.sub(r"[^\w\- ]", "", f"{hazard.id}: {hazard.title}".lower())
+    return kept.replace(" ", "-")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
