@@ -15,7 +15,6 @@ from spec.replay.tlc_run import Marker, run_tlc
 from spec.tlc.values import Value
 from spec.trace import encode
 
-
 EXPLAIN_S = 60.0
 """A verdict stands without its explanation."""
 
@@ -179,7 +178,7 @@ def _stopped(projection: Projection, violated: Marker | None) -> ReplayResult:
             verdict=Replayed.VIOLATED if violated else Replayed.REJECTED,
             events=len(projection.events),
             violated=_names(violated.values[2]) if violated else (),
-            why=f"it is no behaviour of the spec, but where it stops being one is not told: {error}",
+            why=f"it is no behaviour of the spec; where it stops being one is not told: {error}",
         )
     event = explanation.event
     where = f"{event.line.file}, line {event.line.number}"
