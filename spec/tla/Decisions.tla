@@ -131,13 +131,18 @@ Decided(c, leader, leader_epoch, isr, expected_version, is_isr_alive) ==
 
 (* The first leader of a partition that has no state yet (TOP-001, CTL-011): *)
 (* any live assigned replica leads, all live ones are the ISR. The write     *)
-(* will be a create, so that it cannot replace a state.                      *)
+(* will be a create, so that it cannot replace a state. With the mutant a    *)
+(* controller that takes over does its predecessor's work once more.         *)
 InitLeader(c) ==
     /\ IsFree(c)
     /\ Exists(znodes, TopicPath)
-    /\ ~Exists(znodes, StatePath)
+    /\ Exists(znodes, StatePath) =>
+            /\ Has("init_is_unconditional")
+            /\ State.controller_epoch < controllers[c].controller_epoch
     /\ \E leader \in controllers[c].live_brokers :
-          controllers' = Decided(c, leader, 0, controllers[c].live_brokers, NoVersion, FALSE)
+          controllers' = Decided(c, leader, 0, controllers[c].live_brokers,
+                                 IF Exists(znodes, StatePath) THEN StateVersion ELSE NoVersion,
+                                 FALSE)
     /\ UNCHANGED <<znodes, replicas, messages, budget, breaches>>
 
 RaisedLeaderEpoch == State.leader_epoch + (IF Has("leader_epoch_not_raised") THEN 0 ELSE 1)

@@ -27,7 +27,7 @@ LeaderAndIsrMutants ==
      "no_controller_epoch_check", "no_controller_znode_check", "no_znode_version_check",
      "leader_epoch_not_raised", "shrink_on_election_empties_isr", "no_election_on_arrival",
      "unclean_on_old_live_list", "retry_keeps_live_brokers", "forget_unsettled_decision",
-     "send_unwritten_decisions", "init_before_broker_change",
+     "send_unwritten_decisions", "init_before_broker_change", "init_is_unconditional",
      \* Brokers
      "commands_without_epochs", "accept_older_controller_epoch", "accept_older_leader_epoch",
      "leader_ignores_command", "refresh_without_version", "restart_ignores_znode",

@@ -24,6 +24,14 @@ EpochsNonDecreasingInLog ==
     \A b \in Brokers : \A i, j \in DOMAIN Records(b) :
         i < j => Records(b)[i].leader_epoch <= Records(b)[j].leader_epoch
 
+(* A follower that fetches has nothing that its leader has not, even after   *)
+(* an election outside the ISR, which LogMatching does not survive: what was *)
+(* committed before is lost then, but nobody may keep a log of his own.      *)
+\* @req CMD-005
+FollowersMatchLeader ==
+    \A f, l \in Brokers :
+        IsFetching(f) /\ IsLedBy(f, l) => CommonPrefix(Records(f), Records(l)) = EndOffset(f)
+
 (* The true high watermark: up to here, every electable broker has every     *)
 (* record that any leader ever committed. No broker knows it; a new leader's *)
 (* own high watermark may lag behind it.                                     *)

@@ -1,0 +1,14 @@
+------------------------ MODULE MCReplicationUnclean ------------------------
+(* A root of its own: an election outside the ISR loses records, so that     *)
+(* most properties of `Replication` are not checked here.                    *)
+EXTENDS ReplicationProperties
+
+CONSTANTS MaxRecords, MaxElections, MaxExpiries
+
+ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants \cup ReplicationMutants
+
+Bounds ==
+    [records |-> MaxRecords, elections |-> MaxElections, expiries |-> MaxExpiries,
+     isr_changes |-> 0, crashes |-> 0, controller_expiries |-> 0, losses |-> 0,
+     duplicates |-> 0, lost_replies |-> 0]
+=============================================================================
