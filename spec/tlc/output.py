@@ -56,7 +56,8 @@ _STATISTICS = re.compile(
 _STATE_HEAD = re.compile(r"(\d+): <(\w+)(.*?)(?:of module (\w+))?>\s*\n", re.DOTALL)
 _VARIABLE = re.compile(r"^(?:/\\ )?(\w+) = ", re.MULTILINE)
 _LOOP = re.compile(r"(\d+): ")
-_COVERED = re.compile(r"<(\w+) .*of module (\w+)>: \d+:(\d+)$")
+_COVERED = re.compile(r"<(\w+) .*of module (\w+)(?: \([\d ]+\))?>: \d+:(\d+)$")
+"""An action that begins with LET has the position of its body in brackets behind the module."""
 _POSITION = re.compile(
     r"[Ll]ine (\d+), col(?:umn)? \d+(?: to line \d+, col(?:umn)? \d+)?(?: (?:of module|in) (\w+))?"
 )
@@ -172,9 +173,13 @@ def _is_out_of_memory(heard: list[Message]) -> bool:
 
 
 def _taken(heard: list[Message]) -> dict[tuple[str, str], int]:
-    """How often each action was taken; TLC repeats the whole list as it goes, the last counts."""
+    """How often each action was taken; TLC repeats the list as it goes, with larger numbers."""
     found = (_COVERED.match(m.text.strip()) for m in heard if m.code == COVERED_ACTION)
-    return {(match[2], match[1]): int(match[3]) for match in found if match}
+    taken: dict[tuple[str, str], int] = {}
+    for match in filter(None, found):
+        action = (match[2], match[1])
+        taken[action] = max(taken.get(action, 0), int(match[3]))
+    return taken
 
 
 def _last_counts(heard: list[Message]) -> Counts:

@@ -74,6 +74,12 @@ def test_coverage_tells_how_often_each_action_was_taken() -> None:
     assert found.taken == {("L", "Up"): 3, ("L", "Round"): 1, ("L", "Dead"): 0}
 
 
+def test_coverage_counts_actions_that_begin_with_let() -> None:
+    found = recorded("coverage_let")
+
+    assert found.taken == {("L", "Up"): 3, ("L", "Round"): 1, ("L", "Dead"): 0}
+
+
 def test_out_of_memory_is_no_verdict() -> None:
     found = recorded("out_of_memory")
 
