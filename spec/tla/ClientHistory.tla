@@ -11,8 +11,6 @@ EXTENDS ReplicationProperties
 
 VARIABLE history    \* what clients saw, oldest first
 
-client_vars == <<vars, history>>
-
 ClientMutants ==
     {"serve_above_high_watermark", "refuse_above_high_watermark", "refuse_after_append"}
 
@@ -112,12 +110,12 @@ ClientNext ==
 IsCommitted(seen) ==
     \E entry \in committed : entry.offset = seen.offset /\ entry.record.value = seen.value
 
-(* A producer that was told "safe" was told the truth. *)
+(* A producer that was told "safe" was told the truth.                       *)
 \* @req REPL-008
 AcknowledgedImpliesCommitted ==
     \A i \in Answers("acknowledged") : IsCommitted(history[i])
 
-(* Consumers read nothing that is not committed. *)
+(* Consumers read nothing that is not committed.                             *)
 \* @req CLI-001
 ReadsOnlyCommitted == \A i \in Answers("fetched") : IsCommitted(history[i])
 
@@ -140,7 +138,7 @@ RealTimeOrder ==
 \* @req CLI-004
 LinearizableLog == RepeatableRead /\ RealTimeOrder /\ ReadsOnlyCommitted
 
-(* A produce that was refused is not in the log. *)
+(* A produce that was refused is not in the log.                             *)
 \* @req CLI-005
 \* @req CMD-004
 RefusedNeverCommitted ==

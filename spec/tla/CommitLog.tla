@@ -27,7 +27,7 @@ IsAcknowledging ==
 (* step. Nothing else ever happens to the log.                               *)
 Commit == log # log' /\ IsPrefix(log, log') /\ IsAcknowledging
 
-(* Producers hear of records that have joined before. *)
+(* Producers hear of records that have joined before.                        *)
 Acknowledge == log = log' /\ acknowledged # acknowledged' /\ IsAcknowledging
 
 Spec == Init /\ [][Commit \/ Acknowledge]_vars

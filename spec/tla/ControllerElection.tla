@@ -66,7 +66,7 @@ IsOwner(b) ==
 (* that it names, or it names nobody.                                        *)
 IsOverwritten == Controller.version > 0
 
-(* Nobody's session will ever remove it. *)
+(* Nobody's session will ever remove it.                                     *)
 IsForeign == Exists(znodes, ControllerPath) /\ Controller.ephemeral_owner = NoSession
 
 Candidate(session_id, known_epoch) ==
@@ -119,7 +119,7 @@ End(session_id) ==
 
 Held == {candidates[b].session_id : b \in {b \in Brokers : IsRunning(b)}}
 
-(* A session without process ends by itself. *)
+(* A session without process ends by itself.                                 *)
 ExpireOrphan == \E s \in live_sessions \ Held : End(s) /\ UNCHANGED budget
 
 (* One whose process is silent, too, and that is a fault.                    *)
@@ -200,7 +200,7 @@ ElectController(b) ==
        ELSE WinElection(b) \/ FindOwnOffice(b)
     /\ UNCHANGED <<live_sessions, last_session, decided_epoch, budget, breaches>>
 
-(* The multi took effect, and its author does not hear of it. *)
+(* The multi took effect, and its author does not hear of it.                *)
 LoseReply ==
     /\ Spend("lost_replies")
     /\ \E b \in Brokers :
@@ -238,7 +238,7 @@ Fence(b) ==
      ELSE <<CheckOp(ControllerEpochPath, candidates[b].epoch_version)>>)
     \o (IF Has("no_controller_znode_check") THEN <<>> ELSE <<CheckOp(ControllerPath, 0)>>)
 
-(* Another broker was elected since. *)
+(* Another broker was elected since.                                         *)
 IsDeposed(b) ==
     /\ Exists(znodes, ControllerPath)
     /\ ~IsForeign

@@ -40,6 +40,7 @@ FencingMutants ==
      "unrecorded_last_replica"}
 
 ASSUME mutants \subseteq FencingMutants
+ASSUME Level \in {3, 4}
 ASSUME LastReplica \in {"elect", "wait"}
 
 Has(mutant) == mutant \in mutants
@@ -325,7 +326,7 @@ LeaderAppend(l) ==
     /\ Spend("records")
     /\ SetReplicas([replicas EXCEPT ![l].has_record = TRUE, ![l].caught_up = {}])
 
-(* A fetch in one step: the follower gets what its leader has. *)
+(* A fetch in one step: the follower gets what its leader has.               *)
 FollowerAppend(f) ==
     /\ \E l \in Brokers : IsFetching(f, l) /\ Log(l) /\ ~Log(f)
     /\ SetReplicas([replicas EXCEPT ![f].has_record = TRUE])
@@ -353,7 +354,7 @@ HasReached(l, member) ==
     \/ /\ HasIdsOnly \/ Has("remember_end_offset_over_bounce")
        /\ member.broker \in MemberIds(replicas[l].caught_up)
 
-(* The record is committed when all incarnations of the ISR have it. *)
+(* The record is committed when all incarnations of the ISR have it.         *)
 AdvanceHighWatermark(l) ==
     /\ IsLeading(l)
     /\ Log(l)
@@ -447,7 +448,7 @@ CommittedDurable ==
                 (/\ replicas[member.broker].role # "down"
                  /\ IsCurrent(member, Registrations)) => Log(member.broker)
 
-(* The acting leader has the committed record. *)
+(* The acting leader has the committed record.                               *)
 \* @req BEP-006
 LeaderComplete ==
     IsDue => \A b \in Brokers :

@@ -7,11 +7,11 @@
 (* Elections are `ControllerElection`'s: here an epoch is raised and the     *)
 (* former controller does not know. An answer travels the way that the       *)
 (* request came; one that is lost on either leg is one that is lost.         *)
-EXTENDS Integers, FiniteSets
+EXTENDS Integers
 
 CONSTANTS
     Brokers,        \* 1 .. n; the smallest is the first controller
-    OldBrokers,     \* those whose inter-broker protocol lets them write themselves
+    OldBrokers,     \* new code, old inter-broker protocol: they write themselves
     Requests,       \* each is sent by one client, until it is answered
     Forgers,        \* requests whose client claims to be somebody else
     Limits,         \* how often each bounded thing may happen
@@ -65,7 +65,7 @@ IsController(b) ==
     /\ controller.controller_id = b
     /\ controller.controller_epoch = nodes[b].controller_epoch
 
-(* Names: a client, or all brokers as one. *)
+(* Names: a client, or all brokers as one.                                   *)
 Broker == "broker"
 Claimed(r) == IF r \in Forgers THEN "somebody_else" ELSE "client"
 
@@ -190,7 +190,7 @@ LoseReply ==
           /\ BreachOfOffice(b)
     /\ UNCHANGED <<controller, messages>>
 
-(* A request is lost on its way. *)
+(* A request is lost on its way.                                             *)
 LoseMessage ==
     /\ Spend("losses")
     /\ \E m \in messages : messages' = messages \ {m}
@@ -218,7 +218,7 @@ ResignController(b) ==
     /\ nodes' = [nodes EXCEPT ![b].controller_epoch = NoEpoch]
     /\ UNCHANGED <<config, controller, messages, answers, effects, budget, breaches>>
 
-(* A broker sees who is controller now. *)
+(* A broker sees who is controller now.                                      *)
 LearnController(b) ==
     /\ ~Has("never_rediscover")
     /\ nodes[b].active_controller_id # controller.controller_id
@@ -237,7 +237,7 @@ Next ==
     \/ LoseReply
     \/ LoseMessage
 
-(* Clients do not give up, and brokers do their work. *)
+(* Clients do not give up, and brokers do their work.                        *)
 Fairness ==
     /\ \A r \in Requests : WF_vars(SendRequest(r))
     /\ \A b \in Brokers :
@@ -285,7 +285,7 @@ AnswersAreTrue ==
         IN /\ answers[r] = "ok" => is_made
            /\ answers[r] = "refused" => ~is_made
 
-(* Every client gets its answer. *)
+(* Every client gets its answer.                                             *)
 \* @req FWD-004
 EventuallyAnswered == \A r \in Requests : <>(answers[r] # "none")
 =============================================================================

@@ -46,7 +46,7 @@ CrashBroker(b) ==
     /\ replicas' = [replicas EXCEPT ![b] = StoppedReplica("down")]
     /\ UNCHANGED <<znodes, controllers, messages, breaches>>
 
-(* The process runs again and knows nothing yet. *)
+(* The process runs again and knows nothing yet.                             *)
 RestartBroker(b) ==
     /\ replicas[b].role = "down"
     /\ replicas' = [replicas EXCEPT ![b].role = "starting"]
@@ -59,7 +59,7 @@ ExpireBrokerSession(b) ==
     /\ Exists(znodes, BrokerPath(b))
     /\ znodes' = [znodes EXCEPT ![BrokerPath(b)] = Absent]
 
-(* The same for a controller: it acts on as a zombie. *)
+(* The same for a controller: it acts on as a zombie.                        *)
 ExpireControllerSession(c) ==
     /\ Spend("controller_expiries")
     /\ znodes[ControllerPath].ephemeral_owner = c
@@ -294,19 +294,19 @@ LeaderInIsr ==
         /\ State.leader # NoBroker => State.leader \in State.isr
         /\ State.isr # {}
 
-(* No two brokers lead under one leader epoch. *)
+(* No two brokers lead under one leader epoch.                               *)
 \* @req FAIL-004
 OneLeaderPerEpoch ==
     \A b, other \in Brokers :
         (b # other /\ IsLeading(b) /\ IsLeading(other)) =>
             replicas[b].leader_epoch # replicas[other].leader_epoch
 
-(* A leader changes the znode only while that names it and its epoch. *)
+(* A leader changes the znode only while that names it and its epoch.        *)
 \* @req ZK-003
 \* @req CMD-010
 OnlyAuthorisedWrites == IsCleanOf("OnlyAuthorisedWrites")
 
-(* No two controllers act under one controller epoch. *)
+(* No two controllers act under one controller epoch.                        *)
 \* @req CTL-005
 OneControllerPerEpoch ==
     \A c, other \in Controllers :

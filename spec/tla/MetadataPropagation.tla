@@ -8,7 +8,7 @@
 (* All brokers are the ISR, so that a write is acknowledged when every       *)
 (* broker obeys the leader that took it; records are `Replication`'s. The    *)
 (* controller knows who is up, and which request was not answered.           *)
-EXTENDS Znodes, FiniteSets
+EXTENDS Znodes
 
 CONSTANTS
     Brokers,        \* positive numbers
@@ -79,7 +79,7 @@ Send(kind, b) ==
        /\ messages' = messages \cup {request}
        /\ UNCHANGED <<znodes, brokers, client, budget, breaches>>
 
-(* The command, to every broker of the partition, until it is answered. *)
+(* The command, to every broker of the partition, until it is answered.      *)
 SendLeaderAndIsr(b) == IsUp(b) /\ Send("LeaderAndIsr", b)
 
 (* The same state as metadata, to every broker that is up, until each has    *)
@@ -104,7 +104,7 @@ Obey(b, is_leader) ==
 (* may have said so earlier (V3 discussion 6).                               *)
 BecomeLeader(b) == IsUp(b) /\ Obey(b, TRUE)
 
-(* The broker leads no longer, or follows another. *)
+(* The broker leads no longer, or follows another.                           *)
 BecomeFollower(b) == IsUp(b) /\ Obey(b, FALSE)
 
 (* A broker takes metadata that is newer than its own; older metadata, late  *)
@@ -221,15 +221,15 @@ MetadataNeverGoesBack ==
         brokers'[b].metadata.leader_epoch < brokers[b].metadata.leader_epoch
             => brokers'[b].status = "down"]_vars
 
-(* Nor does what a client knows, whichever broker it asks. *)
+(* Nor does what a client knows, whichever broker it asks.                   *)
 \* @req CLI-003
 ClientNeverGoesBack == [][client'.view.leader_epoch >= client.view.leader_epoch]_vars
 
-(* In the end every broker has the published state as its metadata. *)
+(* In the end every broker has the published state as its metadata.          *)
 \* @req UMD-002
 EventuallyMetadataConverges == <>[](\A b \in Brokers : brokers[b].metadata = State)
 
-(* In the end the client's write gets to a leader that can commit it. *)
+(* In the end the client's write gets to a leader that can commit it.        *)
 \* @req CLI-003
 EventuallyRoutedToLeader == <>(client.is_acknowledged)
 =============================================================================

@@ -7,7 +7,7 @@
 (* A client stands for one (user, client-id) with a quota of its own; names  *)
 (* and precedence of quotas are left out, and so is the request quota. An    *)
 (* old client is never refused but muted, per connection.                    *)
-EXTENDS Integers, FiniteSets
+EXTENDS Integers
 
 CONSTANTS
     Clients,
@@ -82,14 +82,14 @@ Init ==
 -----------------------------------------------------------------------------
 (* Time *)
 
-(* One tick passes. *)
+(* One tick passes.                                                          *)
 PassTime ==
     /\ Spend("ticks")
     /\ now' = now + 1
     /\ UNCHANGED <<clock_offset, buckets, muted_until, promises, admitted, charged, failovers,
                    breaches>>
 
-(* Somebody sets the wall clock a tick back or forth. *)
+(* Somebody sets the wall clock a tick back or forth.                        *)
 StepClock ==
     /\ Spend("clock_steps")
     /\ \E step \in {-1, 1} : clock_offset' = clock_offset + step
@@ -105,7 +105,7 @@ BucketOf(c) ==
     THEN CHOOSE other \in Clients : \A another \in Clients : other <= another
     ELSE c
 
-(* K := min(K + (now - T) * R, B) (QUOTA-001). *)
+(* K := min(K + (now - T) * R, B) (QUOTA-001).                               *)
 Tokens(c) ==
     LET bucket == buckets[BucketOf(c)]
         filled == bucket.tokens + (Clock - bucket.counted_at) * Rate
@@ -203,7 +203,7 @@ Next ==
 -----------------------------------------------------------------------------
 IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
 
-(* Unused rate is kept for Samples windows and no longer. *)
+(* Unused rate is kept for Samples windows and no longer.                    *)
 \* @req QUOTA-001
 TokensNeverAboveBurst == \A c \in Clients : Tokens(c) <= Burst
 
@@ -225,11 +225,11 @@ RateBounded ==
 BurstOnlyOnce ==
     \A c \in Clients : \A from, to \in 0 .. now : from <= to => IsWithin(1, c, from, to)
 
-(* A client that waits as long as it was told is admitted next. *)
+(* A client that waits as long as it was told is admitted next.              *)
 \* @req QUOTA-002
 ThrottleSuffices == IsCleanOf("ThrottleSuffices")
 
-(* No client is told to wait longer than that. *)
+(* No client is told to wait longer than that.                               *)
 \* @req QUOTA-002
 ThrottleIsShortest ==
     \A c \in Clients :

@@ -8,13 +8,12 @@
 (* message that never arrives, a refusal one that arrives without effect,    *)
 (* and neither takes an action. A sender that repeats itself until it is     *)
 (* answered is a message that stays.                                         *)
-EXTENDS Integers, FiniteSets
+EXTENDS Integers
 
 CONSTANT
     network         \* "unordered": any may overtake any; "ordered": none does on one link
 
 ASSUME network \in {"unordered", "ordered"}
-
 
 IsSameLink(m, other) == m.from = other.from /\ m.to = other.to
 
@@ -25,7 +24,7 @@ Placed(messages, m) ==
         last == CHOOSE place \in taken : \A other \in taken : other <= place
     IN IF network = "unordered" THEN m ELSE [m EXCEPT !.place = last + 1]
 
-(* One message per link at a time. *)
+(* One message per link at a time.                                           *)
 Sent(messages, new) == messages \cup {Placed(messages, m) : m \in new}
 
 (* It arrives, and what an ordered link holds before it has arrived without  *)

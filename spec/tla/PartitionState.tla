@@ -1,6 +1,6 @@
 --------------------------- MODULE PartitionState ---------------------------
 (* What `LeaderAndIsr` acts on: variables, initial states, and shorthands.   *)
-EXTENDS Znodes, Network, TLC
+EXTENDS Znodes, Network, FiniteSets, TLC
 
 CONSTANTS
     Brokers,        \* positive numbers; all of them are assigned replicas
@@ -33,6 +33,7 @@ LeaderAndIsrMutants ==
      "leader_ignores_command", "refresh_without_version", "restart_ignores_znode",
      "no_step_down", "leader_may_leave_isr", "expand_overwrites_shrink", "commit_with_old_isr"}
 
+ASSUME Start \in {"empty", "serving"}
 ASSUME unclean_leader_election \in BOOLEAN
 
 Has(mutant) == mutant \in mutants

@@ -10,7 +10,7 @@
 (*                                                                           *)
 (* Left out: elections, /controller itself, epochs at brokers, other topics. *)
 (* A log either holds the one record of an incarnation or not.               *)
-EXTENDS Znodes, FiniteSets, TLC
+EXTENDS Znodes
 
 CONSTANTS
     Brokers,        \* positive numbers; all of them are assigned replicas

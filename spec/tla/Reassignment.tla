@@ -410,7 +410,7 @@ IsrSubsetAssigned == State.isr \subseteq Topic.assigned
 \* @req REAS-002
 LeaderComplete == \A b \in State.isr : replicas[b].log = "complete"
 
-(* Somebody holds it. *)
+(* Somebody holds it.                                                        *)
 \* @req REAS-002
 NotGloballyLost == \E b \in Brokers : replicas[b].log = "complete"
 

@@ -1,6 +1,6 @@
 ------------------------- MODULE ReassignmentState --------------------------
 (* What `Reassignment` acts on: variables, initial states, and shorthands.   *)
-EXTENDS Znodes, FiniteSets, TLC
+EXTENDS Znodes, FiniteSets
 
 CONSTANTS
     Brokers,        \* positive numbers

@@ -7,7 +7,7 @@
 (* no interest. A log belongs to the incarnation of its topic (V3 discussion *)
 (* 5 does without). The broker follows throughout; who leads, and fetches,   *)
 (* are `Replication`'s. Epochs of brokers are `Fencing`'s.                   *)
-EXTENDS Znodes, FiniteSets
+EXTENDS Znodes
 
 CONSTANTS
     Partitions,     \* numbers
@@ -143,6 +143,7 @@ IsOwn(tree, p) ==
     /\ StateIn(tree, p).incarnation = broker.logs[p]
 
 IsDestroyed(p) == broker.logs[p] # 0 /\ broker.logs'[p] # broker.logs[p]
+
 (* A log that is still counted on: assigned now, and of this incarnation.    *)
 IsNeeded(p) == IsAssigned(znodes, p) /\ StateIn(znodes, p).incarnation = broker.logs[p]
 
@@ -205,7 +206,7 @@ DeleteTopic(p) ==
     /\ ChangeTopic(p, [state |-> StateIn(znodes, p), is_assigned |-> FALSE])
     /\ UNCHANGED messages
 
-(* Another leader epoch for a partition of this broker. *)
+(* Another leader epoch for a partition of this broker.                      *)
 ElectLeader(p) ==
     /\ IsAssigned(znodes, p)
     /\ ChangeTopic(p, [znodes[TopicsPath].data[p] EXCEPT !.state.leader_epoch = @ + 1])
@@ -328,7 +329,7 @@ DeleteOnlyIfUnassigned == "DeleteOnlyIfUnassigned" \notin breaches
 \* @req START-004
 NoStaleIncarnationServed ==
     \A p \in Partitions :
-        broker.told[p].incarnation \notin {0} => broker.logs[p] \in {0, broker.told[p].incarnation}
+        broker.told[p].incarnation # 0 => broker.logs[p] \in {0, broker.told[p].incarnation}
 
 (* In the end the broker has the role that ZooKeeper holds for it, in each   *)
 (* of its partitions.                                                        *)

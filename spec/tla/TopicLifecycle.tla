@@ -17,7 +17,7 @@ EXTENDS TopicState
 -----------------------------------------------------------------------------
 (* Administrators *)
 
-(* The topic and its id in one multi, at a new czxid. *)
+(* The topic and its id in one multi, at a new czxid.                        *)
 CreateTopic ==
     LET incarnation == Created + 1
         written == Apply(<<CreateOp(TopicPath, <<>>, NoSession),
@@ -339,7 +339,7 @@ RestartBroker(b) ==
                                ELSE [@ EXCEPT !.is_up = TRUE, !.oldest = oldest]]
        /\ UNCHANGED <<znodes, controllers, messages, committed, budget, breaches>>
 
-(* A command to a process that does not run is lost. *)
+(* A command to a process that does not run is lost.                         *)
 LoseMessage ==
     /\ \E m \in messages : ~replicas[m.to].is_up /\ messages' = messages \ {m}
     /\ UNCHANGED <<znodes, controllers, replicas, committed, budget, breaches>>

@@ -34,11 +34,14 @@ Standing == 0
 ControllerEpochPath == "/controller_epoch"
 TopicPath == "/brokers/topics/t"
 StatePath == "/brokers/topics/t/0/leaderAndISR"
+
+(* One more than administrators create: the one that a controller makes that *)
+(* brings a deleted topic back.                                              *)
 Incarnations == 1 .. Limits["topics"] + 1
 TopicIdPaths == [i \in Incarnations |-> "/brokers/topics/t/id/" \o ToString(i)]
 Paths == {ControllerEpochPath, TopicPath, StatePath} \cup {TopicIdPaths[i] : i \in Incarnations}
 
-(* The czxid of what is created: the number of topics created so far. *)
+(* The czxid of what is created: the number of topics created so far.        *)
 Created == Limits["topics"] - budget["topics"]
 Apply(ops, czxid) == Multi(znodes, ops, czxid)
 

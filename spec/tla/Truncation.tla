@@ -65,7 +65,7 @@ CutAtHighWatermark ==
           follower' = Truncated(follower, high_watermark)
     /\ is_truncated' = TRUE
 
-(* The follower's log gets shorter until it may fetch. *)
+(* The follower's log gets shorter until it may fetch.                       *)
 TruncateLog ==
     /\ ~is_truncated
     /\ IF truncation = "high_watermark" THEN CutAtHighWatermark ELSE AskLeader
@@ -79,7 +79,7 @@ Next ==
 \* @req CMD-005
 TruncatedLogAgrees == is_truncated => CommonPrefix(follower, leader) = Len(follower)
 
-(* It has lost nothing that its leader has. *)
+(* It has lost nothing that its leader has.                                  *)
 \* @req CMD-005
 KeepsCommonPrefix == Len(follower) >= CommonPrefix(original, leader)
 

@@ -5,7 +5,7 @@
 (*                                                                           *)
 (* Left out: watches, reads that lag behind, and the ensemble itself. Writes *)
 (* are one total order of transactions, numbered by zxid.                    *)
-EXTENDS Znodes, FiniteSets
+EXTENDS Znodes
 
 CONSTANTS
     Clients,
@@ -34,8 +34,7 @@ ASSUME Fence \in Paths
 Has(mutant) == mutant \in mutants
 
 NoClientSession == [session_id |-> NoSession, is_live |-> FALSE]
-LiveSessions == {session_id \in {sessions[c].session_id : c \in Clients} :
-                    \E c \in Clients : sessions[c] = [session_id |-> session_id, is_live |-> TRUE]}
+LiveSessions == {sessions[c].session_id : c \in {c \in Clients : sessions[c].is_live}}
 
 Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
 
@@ -132,13 +131,13 @@ Deletes == UNION {{DeleteOp(path, version) : version \in Versions(path)} : path 
 
 Ask(c, writes, is_heard) == \E op \in writes : \E ops \in Fenced(op) : Commit(c, ops, is_heard)
 
-(* Create a znode, lasting or ephemeral, that must not exist. *)
+(* Create a znode, lasting or ephemeral, that must not exist.                *)
 Create(c) == Spend("writes") /\ Ask(c, Creates(c), TRUE)
 
-(* Replace the data of a znode that must have the version. *)
+(* Replace the data of a znode that must have the version.                   *)
 SetData(c) == Spend("writes") /\ Ask(c, Changes(c), TRUE)
 
-(* Delete a znode that must have the version. *)
+(* Delete a znode that must have the version.                                *)
 Delete(c) == Spend("writes") /\ Ask(c, Deletes, TRUE)
 
 (* Any of these writes, done or refused, without the client hearing which.   *)
@@ -177,7 +176,7 @@ EphemeralsHaveOwners ==
 \* @req ZK-005
 MultiIsAtomic == \A entry \in history : entry.expected_fence = entry.fence
 
-(* Nothing takes effect under a session that is over. *)
+(* Nothing takes effect under a session that is over.                        *)
 \* @req ZK-006
 OnlyLiveSessionsWrite == \A entry \in history : entry.is_live
 

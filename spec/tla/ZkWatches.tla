@@ -6,7 +6,7 @@
 (* A suspended session is a belief of the client: it has lost its server and *)
 (* does not know yet whether it will be in time for another. Sessions that   *)
 (* end are in `Zk`, data watches are left out: they fire alike.              *)
-EXTENDS Integers, Sequences, FiniteSets
+EXTENDS Integers, Sequences
 
 CONSTANTS
     Names,          \* of the children
@@ -75,7 +75,7 @@ Serve(version, base) ==
        ELSE /\ UNCHANGED events
             /\ client' = [client EXCEPT !.is_connected = TRUE]
 
-(* The client's server learns of one more transaction. *)
+(* The client's server learns of one more transaction.                       *)
 CatchUp ==
     /\ client.is_connected
     /\ server_version < CurrentVersion
