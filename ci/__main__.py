@@ -1,5 +1,18 @@
 """`python -m ci` is the `fencepost` command."""
 
-from ci.cli import main
+import signal
 
-main()
+
+def main() -> None:
+    """Run the command; Ctrl-C while it is still being loaded ends it without a word."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from ci.cli import main as run_command
+
+    signal.signal(signal.SIGINT, before)
+    run_command()
+
+
+if __name__ == "__main__":
+    main()

@@ -249,7 +249,7 @@ class _Check:
         return cache.find(cache.key_of(model.module_path, config, self.tlc.jar))
 
     def report(self, progress: Progress) -> None:
-        if self.on_progress is not None:
+        if self.on_progress is not None and not self.stop.requested.is_set():
             self.on_progress(progress)
 
 
