@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ci.console import counted, say, show_json, show_table
+from ci.console import counted, say, say_fitted, show_json, show_table
 from ci.model_progress import model_progress
 from ci.outcomes import of_models, of_trials
 from conformance.verdict import Verdict, exit_code
@@ -44,7 +44,7 @@ def check_rows(
     show_table("models", COLUMNS, [_cells(row) for row in outcome.detail["models"]])
     for _, result in pairs:
         if tell and result.counterexample is not None:
-            say(f"\nhow {result.violated} is violated:\n{result.counterexample.as_table()}")
+            say_fitted(f"\nhow {result.violated} is violated:\n{result.counterexample.as_table()}")
         if not result.agrees:
             say(_complaint(result))
     say(f"{outcome.verdict}: {outcome.summary}")
@@ -71,7 +71,8 @@ def check_coverage(
     with model_progress([m for m in models if m.expected == "holds"]) as advance:
         coverage = measure(models, options=options, workers=workers, on_progress=advance)
     dead, undecided = coverage.dead(), coverage.undecided
-    verdict = Verdict.FAIL if dead else Verdict.INCONCLUSIVE if undecided else Verdict.PASS
+    found = Verdict.PASS if coverage.rows else Verdict.VACUOUS
+    verdict = Verdict.FAIL if dead else Verdict.INCONCLUSIVE if undecided else found
     rows = [
         {"module": module, "action": action, "rows": sorted(names)}
         for (module, action), names in sorted(coverage.rows.items())
@@ -125,12 +126,14 @@ def check_without_repairs(
 def draw_graph(models: "Sequence[Model]", options: "Options", path: Path) -> int:
     """Draw the states of one small model."""
     from ci.failures import UsageError, as_usage
+    from ci.places import require_file
     from spec.tlc.graph import state_graph
     from spec.tlc.graph_svg import draw
     from spec.tlc.models import ModelError
 
     if len(models) != 1:
         raise UsageError("--graph draws one model; name it")
+    require_file(path, "--graph")
     with as_usage(ModelError):
         graph, finding = state_graph(models[0], options)
     end = f"violates {finding.violated} (red)" if finding.violated else "holds"
@@ -140,4 +143,21 @@ def draw_graph(models: "Sequence[Model]", options: "Options", path: Path) -> int
     )
     path.write_text(draw(graph, title=models[0].name, note=note), encoding="utf-8")
     say(f"{path}: {counted(len(graph.nodes), 'state')}")
+    return exit_code([Verdict.PASS])
+
+
+def list_models(models: "Sequence[Model]", *, as_json: bool) -> int:
+    """Name the models, and the hazards that they show."""
+    from spec.hazards import load_hazards
+
+    hazards = load_hazards()
+    if as_json:
+        fields = ("name", "module", "tier", "expected", "invariant", "distinct_states", "shows")
+        rows = [{field: getattr(model, field) for field in fields} for model in models]
+        named = [{"id": h.id, "title": h.title, "finding": h.finding} for h in hazards]
+        show_json({"models": rows, "hazards": named})
+        return exit_code([Verdict.PASS])
+    cells = [[m.name, m.tier, m.invariant or m.expected] for m in models]
+    show_table("models", ("name", "tier", "finds"), cells)
+    show_table("\nhazards", ("id", "title"), [[h.id, h.title] for h in hazards])
     return exit_code([Verdict.PASS])

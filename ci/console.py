@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from textwrap import TextWrapper
 from unicodedata import category
 
 from rich.console import Console
@@ -19,6 +20,9 @@ LINE_EVERY_S = 5.0
 
 PIPE_WIDTH = 2000
 """Columns where nobody looks at a screen; a row is as wide as what is in it."""
+
+FURTHER_IN = 12
+"""Columns before what did not fit on its line."""
 
 SPACE = "Zs"
 """What Unicode calls spaces of any width: they move no cursor but forward."""
@@ -111,6 +115,17 @@ def complain(message: str) -> None:
 def say(message: str) -> None:
     """Print one line of the result."""
     print(message)
+
+
+def say_fitted(text: str) -> None:
+    """Print lines of the result; on a terminal what is too long goes on further in."""
+    lines = text.splitlines()
+    if sys.stdout.isatty():
+        fold = TextWrapper(
+            width=Console().width, subsequent_indent=" " * FURTHER_IN, break_on_hyphens=False
+        )
+        lines = [part for line in lines for part in fold.wrap(line) or [""]]
+    print("\n".join(lines))
 
 
 def _cell(value: object) -> str:

@@ -144,5 +144,5 @@ def select_hazards(hazards: Iterable[Hazard], ids: Iterable[str]) -> tuple[Hazar
     known = {hazard.id: hazard for hazard in hazards}
     wanted = tuple(dict.fromkeys(ids))
     if unknown := [name for name in wanted if name not in known]:
-        raise HazardError(f"unknown hazard {unknown[0]}; known are {', '.join(known) or 'none'}")
+        raise HazardError(f"unknown hazard {unknown[0]}; fencepost check --list names all")
     return tuple(known[name] for name in wanted) if wanted else tuple(known.values())

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from spec.tlc.models import Model
 
 ModelNames = Annotated[
-    list[str] | None, typer.Argument(metavar="[MODEL]...", help="Default: those of the tier.")
+    list[str] | None,
+    typer.Argument(metavar="[MODEL]...", help="Default: those of the tier; --list names all."),
 ]
 ModelTier = Annotated[
     Tier | None, typer.Option(help="Which models.  [default: quick, when none is named]")
@@ -39,12 +40,25 @@ WithoutRepairs = Annotated[
     ),
 ]
 HazardIds = Annotated[
-    list[str] | None, typer.Option("--hazard", metavar="ID", help="With --without-repairs: which.")
+    list[str] | None,
+    typer.Option(
+        "--hazard", metavar="ID", help="With --without-repairs: which; --list names them."
+    ),
 ]
 
 GraphFile = Annotated[
     Path | None, typer.Option("--graph", metavar="FILE.svg", help="Draw one small model's states.")
 ]
+ListThem = Annotated[bool, typer.Option("--list", help="Name models and hazards; check nothing.")]
+BUDGETS = ("--no-cache", "--time-budget", "--heap")
+GOES_WITH = {
+    "--list": {"MODEL", "--tier", "--json"},
+    "--trace": {"--json"},
+    "--graph": {"MODEL", "--tier", *BUDGETS},
+    "--coverage": {"MODEL", "--tier", "--json", *BUDGETS},
+    "--without-repairs": {"MODEL", "--tier", "--json", "--hazard", *BUDGETS},
+}
+"""What each of the other checks takes; the rest would be read and then forgotten."""
 
 
 def check(
@@ -60,47 +74,69 @@ def check(
     without_repairs: WithoutRepairs = False,
     hazard: HazardIds = None,
     graph: GraphFile = None,
+    list_them: ListThem = False,
 ) -> int:
     """Check the specs with TLC.
 
     Every model must end exactly as spec/models.toml expects. With --trace, recorded runs are
     replayed instead: each must be a behaviour of the protocol.
     """
-    from ci.check_output import check_coverage, check_rows, check_without_repairs, draw_graph
+    from ci import check_output
     from ci.commands.replay import replay
-    from ci.failures import UsageError
+    from ci.places import require_cache, require_out, require_tlc
     from spec.tlc.runner import Options
 
+    others = {"--list": list_them, "--coverage": coverage, "--without-repairs": without_repairs}
+    others |= {"--trace": trace is not None, "--graph": graph is not None}
+    rest: dict[str, object] = {
+        "MODEL": models,
+        "--tier": tier,
+        "--json": as_json,
+        "--hazard": hazard,
+        "--out": out,
+    }
+    rest |= dict(zip(BUDGETS, (no_cache, time_budget, heap), strict=True))
+    _refuse_contradictions({name for name, given in (others | rest).items() if given})
     if trace is not None:
-        if models or tier or out or coverage or without_repairs:
-            raise UsageError("--trace replays runs and checks no model; leave out the rest")
         return replay(trace, as_json=as_json)
-    if coverage and without_repairs:
-        raise UsageError("--coverage and --without-repairs are two checks; give one of them")
-    if hazard and not without_repairs:
-        raise UsageError("--hazard goes with --without-repairs")
-    if out and (coverage or without_repairs):
-        raise UsageError("--out saves counterexamples of rows; leave out the other check")
     options = Options(use_cache=not no_cache, time_budget_s=time_budget, heap_mb=heap)
+    if list_them:
+        every = None if models else tier or Tier.NIGHTLY
+        return check_output.list_models(_selected(models or [], every), as_json=as_json)
     selected = _selected(models or [], tier)
+    require_out(out)
+    require_tlc()
+    require_cache(is_wanted=options.use_cache)
     if graph is not None:
-        return draw_graph(selected, options, graph)
+        return check_output.draw_graph(selected, options, graph)
     workers = EFFORT[tier or Tier.QUICK].workers
     if coverage:
-        return check_coverage(selected, options, workers=workers, as_json=as_json)
+        return check_output.check_coverage(selected, options, workers=workers, as_json=as_json)
     if without_repairs:
-        return check_without_repairs(
+        return check_output.check_without_repairs(
             selected, hazard or [], options, workers=workers, as_json=as_json
         )
     alone = len(models or []) == 1
-    return check_rows(selected, options, workers=workers, as_json=as_json, out=out, tell=alone)
+    return check_output.check_rows(
+        selected, options, workers=workers, as_json=as_json, out=out, tell=alone
+    )
+
+
+def _refuse_contradictions(given: set[str]) -> None:
+    from ci.failures import UsageError
+
+    if {"MODEL", "--tier"} <= given:
+        raise UsageError("a named model is checked in any tier; leave out --tier or the name")
+    if "--hazard" in given and "--without-repairs" not in given:
+        raise UsageError("--hazard goes with --without-repairs; add that, or leave it out")
+    for check_, takes in GOES_WITH.items():
+        if check_ in given and (lost := sorted(given - takes - {check_})):
+            raise UsageError(f"{check_} does nothing with {lost[0]}; leave out one of the two")
 
 
 def _selected(names: list[str], tier: Tier | None) -> "tuple[Model, ...]":
-    from ci.failures import UsageError, as_usage
+    from ci.failures import as_usage
     from spec.tlc.models import ModelError, load_models, select
 
-    if names and tier is not None:
-        raise UsageError("a named model is checked in any tier; leave out --tier or the name")
     with as_usage(ModelError):
         return select(load_models(), names, None if names else tier or Tier.QUICK)

@@ -20,14 +20,17 @@ COLUMNS = ("run", "partition", "verdict", "events", "why")
 
 def replay(folder: Path, *, as_json: bool) -> int:
     """Replay the runs below `folder`, tell what the spec does not allow, return the exit code."""
-    from ci.console import say, show_json, show_table
+    from ci.console import say, say_fitted, show_json, show_table
     from ci.failures import as_usage
     from ci.outcomes import of_replay
+    from ci.places import require_tlc
     from conformance.verdict import exit_code
-    from spec.replay.recorded_run import ReplayError
+    from spec.replay.recorded_run import ReplayError, find_runs
     from spec.replay.replay import replay_folder
 
     with as_usage(ReplayError):
+        find_runs(folder)
+        require_tlc()
         found = replay_folder(folder)
     outcome = of_replay(found)
     if as_json:
@@ -37,7 +40,7 @@ def replay(folder: Path, *, as_json: bool) -> int:
     show_table("replays", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
     for result in found.results:
         for line in explained(result):
-            say(line)
+            say_fitted(line)
     say(f"{outcome.verdict}: {outcome.summary}")
     return exit_code([outcome.verdict])
 

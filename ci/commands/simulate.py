@@ -18,9 +18,15 @@ SeedCount = Annotated[
 FirstSeed = Annotated[
     int | None, typer.Option(min=0, help="The first seed; alone, the only one.  [default: 0]")
 ]
-MutantName = Annotated[str | None, typer.Option(help="One deliberately wrong rule.")]
+MutantName = Annotated[
+    str | None, typer.Option(help="One deliberately wrong rule; --list names them.")
+]
+ListThem = Annotated[bool, typer.Option("--list", help="Name the mutants; run nothing.")]
 StepsFile = Annotated[
-    str | None, typer.Option(help="Replay steps of the specs: a file, or a mutant that has one.")
+    str | None,
+    typer.Option(
+        metavar="FILE|MUTANT", help="Replay steps of the specs: a file, or a mutant's own."
+    ),
 ]
 TraceFolder = Annotated[
     Path | None, typer.Option(help="A new folder for the traces of the first violating seeds.")
@@ -38,6 +44,7 @@ def simulate(
     mutant: MutantName = None,
     out: TraceFolder = None,
     steps: StepsFile = None,
+    list_them: ListThem = False,
     as_json: JsonOption = False,
 ) -> int:
     """Run the protocol in virtual time.
@@ -51,7 +58,10 @@ def simulate(
     from conformance.simulate import SimulationOptions, run_seeds
     from conformance.verdict import exit_code
 
+    if list_them:
+        return list_mutants(as_json=as_json)
     if steps is not None:
+        refuse_beside_steps({"--seeds": seeds, "--seed": seed, "--mutant": mutant, "--out": out})
         return replay_steps(steps, as_json=as_json)
     traces = make_run_folder(new_run_id(), out) if out else None
     with progress("simulate") as advance, as_usage(UsageError):
@@ -79,14 +89,41 @@ def simulate(
     return exit_code([outcome.verdict])
 
 
-def replay_steps(steps: str, *, as_json: bool) -> int:
-    """Say how far the core followed the specs, and what its states violate."""
-    from ci.console import say, show_json
+def list_mutants(*, as_json: bool) -> int:
+    """Name the mutants, the rules that they break, and whether they have steps."""
+    from ci.console import show_json, show_table
     from conformance.simulate import load
     from conformance.verdict import Verdict, exit_code
 
-    with as_usage(ValueError):
+    mutants = load().mutants()
+    if as_json:
+        show_json({"mutants": mutants})
+    else:
+        rows = [[record["mutant"], record["rule"]] for record in mutants]
+        show_table("mutants", ("name", "breaks the rule"), rows)
+    return exit_code([Verdict.PASS])
+
+
+def refuse_beside_steps(given: dict[str, object]) -> None:
+    """Raise `UsageError` for options that a replay of steps would forget."""
+    from ci.failures import UsageError
+
+    if lost := [name for name, value in given.items() if value is not None]:
+        raise UsageError(f"--steps replays one schedule without chance; leave out {lost[0]}")
+
+
+def replay_steps(steps: str, *, as_json: bool) -> int:
+    """Say how far the core followed the specs, and what its states violate."""
+    from ci.console import say, show_json
+    from ci.failures import UsageError
+    from conformance.simulate import load
+    from conformance.verdict import Verdict, exit_code
+
+    try:
         done = load().replay(steps)
+    except ValueError as error:
+        told = f"{error}; name a schedule, or a mutant of fencepost simulate --list"
+        raise UsageError(told) from error
     del done["events"]
     verdict = Verdict.FAIL if done["mismatch"] or done["violated"] else Verdict.PASS
     if as_json:

@@ -47,7 +47,8 @@ def replay(steps: str) -> dict[str, object]:
     `wanted` (the property that the schedule is to show), `path`, `events`.
     Raises `ValueError` with one sentence for a file that is no schedule.
     """
-    path = SCHEDULES / f"{steps}.json" if steps in list(Mutant) else Path(steps)
+    shipped = SCHEDULES / f"{steps}.json"
+    path = shipped if shipped.is_file() else Path(steps)
     try:
         schedule = read_schedule(path)
     except ScheduleError as error:

@@ -47,10 +47,13 @@ class RecordedRun:
 def find_runs(folder: Path) -> list[Path]:
     """The folders with traces at or below `folder`, ascending; raises `ReplayError`."""
     if not folder.is_dir():
-        raise ReplayError(f"{folder} is not a folder of traces: there is no such folder")
+        why = (
+            "it is a file; name the folder that holds it" if folder.exists() else "it is not there"
+        )
+        raise ReplayError(f"{folder} is no folder of traces: {why}")
     found = sorted({path.parent for path in folder.rglob(TRACES)})
     if not found:
-        raise ReplayError(f"{folder} holds no {TRACES}: nothing can be replayed")
+        raise ReplayError(f"{folder} holds no {TRACES}: name the folder of a run, or one above it")
     return found
 
 

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -142,7 +143,9 @@ def select(
     known = {model.name: model for model in models}
     wanted = tuple(dict.fromkeys(names))
     if unknown := [name for name in wanted if name not in known]:
-        raise ModelError(f"unknown model {unknown[0]}; known are {', '.join(known)}")
+        near = get_close_matches(unknown[0], known)
+        meant = f"did you mean {' or '.join(near)}? " if near else ""
+        raise ModelError(f"unknown model {unknown[0]}; {meant}fencepost check --list names all")
     chosen = tuple(known[name] for name in wanted) if wanted else tuple(known.values())
     return chosen if tier is None else _of_tier(chosen, tier)
 

@@ -74,11 +74,23 @@ def test_a_row_that_disagrees_is_told_as_a_sentence(
     [
         (["zookeeper", "--tier", "quick"], "a named model is checked in any tier; leave out"),
         (["--hazard", "H1"], "--hazard goes with --without-repairs"),
-        (["--coverage", "--without-repairs"], "--coverage and --without-repairs are two checks"),
-        (["--coverage", "--out", "x"], "--out saves counterexamples of rows"),
+        (["--coverage", "--without-repairs"], "--coverage does nothing with --without-repairs"),
+        (["--coverage", "--out", "x"], "--coverage does nothing with --out"),
+        (["--graph", "x.svg", "--json"], "--graph does nothing with --json; leave out one"),
+        (["--trace", "x", "--graph", "x.svg"], "--trace does nothing with --graph"),
+        (["--trace", "x", "--heap", "99"], "--trace does nothing with --heap"),
+        (["--list", "--no-cache"], "--list does nothing with --no-cache"),
+        (["isr_change"], "unknown model isr_change; did you mean isr_changes or "),
+        (["--trace", __file__], f"{__file__} is no folder of traces: it is a file; name the"),
+        (["--out", __file__], f"{__file__} takes no files: File exists; name another with --out"),
+        (["one_controller", "--graph", "/proc"], "/proc is a folder; name a file with --graph"),
+        (["one_controller", "--graph", "/proc/no/x"], "/proc/no/x cannot be written: No such"),
         (["--graph", "x.svg"], "--graph draws one model; name it"),
         (["zookeeper", "--graph", "x.svg"], "model zookeeper has 31,493 states"),
-        (["--without-repairs", "--hazard", "H999"], "unknown hazard H999; known are "),
+        (
+            ["--without-repairs", "--hazard", "H999"],
+            "unknown hazard H999; fencepost check --list names all",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(
@@ -87,6 +99,51 @@ def test_what_makes_no_sense_is_refused(
     assert run(["check", *arguments]) == 4
 
     assert capsys.readouterr().err.startswith(f"fencepost: {sentence}")
+
+
+@pytest.mark.parametrize("arguments", [[], ["--coverage"], ["--without-repairs"], ["--json"]])
+def test_without_java_one_sentence_is_told_and_no_row(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+
+    assert run(["check", *arguments]) == 3
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("fencepost: JAVA_HOME is /nowhere, but ")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.tlc
+@pytest.mark.usefixtures("low")
+def test_coverage_of_no_row_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "counter", "--coverage"]) == 2
+
+    assert "VACUOUS: 0 actions" in capsys.readouterr().out
+
+
+@pytest.mark.tlc
+@pytest.mark.usefixtures("low")
+def test_a_chosen_cache_that_keeps_nothing_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", "/proc/nowhere")
+
+    assert run(["check", "counter"]) == 0
+
+    assert "FENCEPOST_CACHE is /proc/nowhere, where nothing" in capsys.readouterr().err
+
+
+def test_the_list_names_models_and_hazards(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--list"]) == 0
+    table = capsys.readouterr().out
+    assert run(["check", "--list", "--json", "isr_changes"]) == 0
+    told = json.loads(capsys.readouterr().out)
+
+    assert all(f"{model.name} " in table for model in load_models())
+    assert [model["name"] for model in told["models"]] == ["isr_changes"]
+    assert {"H8", "H21"} <= {hazard["id"] for hazard in told["hazards"]}
 
 
 def test_progress_tells_speed_and_the_longest_run() -> None:

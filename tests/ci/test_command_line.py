@@ -25,7 +25,7 @@ USAGE = [
     (["gate", "--out", "full"], "full is not empty; name a new folder with --out"),
     (["gate", "--out", "file"], "file is not a folder; name another with --out"),
     (["gate", "--zookeeper", "nowhere"], "'nowhere' is no ZooKeeper address; write HOST:PORT"),
-    (["check", "nosuch"], "unknown model nosuch; known are "),
+    (["check", "nosuch"], "unknown model nosuch; fencepost check --list names all"),
     (["check", "--tier", "huge"], "'huge' is not one of 'quick'"),
     (["simulate", "--mutant", "nosuch"], "unknown mutant 'nosuch'"),
     (["simulate", "--seeds", "0"], "Invalid value for '--seeds'"),

@@ -66,6 +66,24 @@ def test_steps_of_no_file_are_a_wrong_argument(capsys: pytest.CaptureFixture[str
     assert "nowhere.json: No such file or directory" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--seeds", "--seed", "--mutant", "--out"])
+def test_steps_refuse_what_they_would_forget(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["simulate", "--steps", "no_step_down", option, "1"]) == 4
+    assert f"leave out {option}\n" in capsys.readouterr().err
+
+
+def test_every_mutant_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--list"]) == 0
+    table = capsys.readouterr().out
+    assert run(["simulate", "--list", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+
+    assert "no_step_down" in [record["mutant"] for record in told["mutants"]]
+    assert all(f"{record['mutant']} " in table for record in told["mutants"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "seeds"),
     [

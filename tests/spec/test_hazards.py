@@ -93,5 +93,5 @@ def test_hazards_are_selected_by_id() -> None:
 
     assert select_hazards(hazards, []) == hazards
     assert [hazard.id for hazard in select_hazards(hazards, [hazards[-1].id])] == [hazards[-1].id]
-    with pytest.raises(HazardError, match="unknown hazard H0x; known are "):
+    with pytest.raises(HazardError, match="unknown hazard H0x; fencepost check --list"):
         select_hazards(hazards, ["H0x"])

@@ -49,7 +49,7 @@ def test_a_run_is_read_as_it_was_written(events: list[TraceEvent], tmp_path: Pat
 
 
 def test_no_folder_and_no_trace_are_told(tmp_path: Path) -> None:
-    with pytest.raises(ReplayError, match="there is no such folder"):
+    with pytest.raises(ReplayError, match="it is not there"):
         find_runs(tmp_path / "none")
     with pytest.raises(ReplayError, match="holds no trace-"):
         find_runs(tmp_path)

@@ -70,7 +70,7 @@ def test_names_and_tiers_select() -> None:
 @pytest.mark.parametrize(
     ("names", "tier", "sentence"),
     [
-        (["no_such"], None, "unknown model no_such; known are truncation_by_leader_epoch"),
+        (["no_such"], None, "unknown model no_such; fencepost check --list names all"),
         ([], "weekly", "unknown tier weekly; known are quick, pull_request, nightly"),
         (["zookeeper_three_writes"], "quick", "none of the chosen models belongs to tier quick"),
     ],
