@@ -60,12 +60,12 @@ def explained(result: "ReplayResult") -> list[str]:
         f"  {line_text(explanation.event)}",
         f"  the spec's state {moment} it:",
         *(f"    {text}" for text in state_lines(explanation.state)),
-        f"  enabled there: {enabled_actions(explanation)}",
+        *([f"  enabled there: {enabled_actions(explanation)}"] if explanation.enabled else []),
     ]
 
 
 def state_lines(state: object) -> list[str]:
-    """One line per broker and controller, and one for each thing of the whole."""
+    """One line per broker, controller and znode, and one for each thing of the whole."""
     assert isinstance(state, dict)
     lines: list[str] = []
     for name, value in state.items():
@@ -73,6 +73,8 @@ def state_lines(state: object) -> list[str]:
             lines.extend(
                 f"{name}[{number}]: {json.dumps(one)}" for number, one in enumerate(value, start=1)
             )
+        elif name == "znodes" and isinstance(value, dict):
+            lines.extend(f"{path}: {json.dumps(znode)}" for path, znode in value.items())
         else:
             lines.append(f"{name}: {json.dumps(value)}")
     return lines
@@ -87,4 +89,4 @@ def enabled_actions(explanation: "Explanation") -> str:
         f"{action}({', '.join(map(str, who))})" if any(who) else action
         for action, who in actors.items()
     ]
-    return ", ".join(told) or "nothing"
+    return ", ".join(told)

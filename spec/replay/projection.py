@@ -25,7 +25,9 @@ from spec.znodes import (
     topic_path,
 )
 
-Value = int | str | bool | frozenset[int] | tuple["Value", ...]
+Value = (
+    int | str | bool | frozenset[int] | frozenset[str] | tuple["Value", ...] | dict[str, "Value"]
+)
 Fields = dict[str, Value]
 
 UNKNOWN = "Unknown"
@@ -55,6 +57,14 @@ class Projection:
     brokers: frozenset[int]
     assigned_replicas: tuple[int, ...]
     events: tuple[Event, ...]
+
+    @property
+    def facts(self) -> Fields:
+        """What the replay knows beside the events."""
+        return {
+            "assigned": frozenset(self.assigned_replicas),
+            "assigned_replicas": self.assigned_replicas,
+        }
 
 
 def partitions_of_run(lines: list[Line]) -> dict[TopicPartition, tuple[int, ...]]:
@@ -229,7 +239,7 @@ class _Projector:
                 "action": "ZkWriteState",
                 "broker_id": author,
                 **_state(event.data),
-                "znode_version": _number(event.znode_version),
+                "znode_version": number(event.znode_version),
                 "zxid": self.zxids.of(event.zxid),
             }
 
@@ -262,7 +272,7 @@ class _Projector:
 
     def _start(self, event: TraceEvent) -> Iterator[Fields]:
         """What the disk holds was there when the last process died: that comes first."""
-        broker_id = _number(event.broker_id)
+        broker_id = number(event.broker_id)
         is_recovered = (event.node, event.incarnation) in self.started
         begun: Fields = {
             "action": "NodeStarted",
@@ -275,7 +285,7 @@ class _Projector:
             yield {
                 "action": event.action,
                 **_numbers(event, "broker_id", "log_end_offset", "high_watermark"),
-                "values": self._unlogged(broker_id, _number(event.log_end_offset)),
+                "values": self._unlogged(broker_id, number(event.log_end_offset)),
             }
             yield begun
 
@@ -299,16 +309,16 @@ class _Projector:
             case "ReadLeaderAndIsr" if event.data is not None:
                 yield {
                     "action": "ReadState",
-                    "broker_id": _number(event.broker_id),
+                    "broker_id": number(event.broker_id),
                     **_state(event.data),
-                    "znode_version": _number(event.znode_version),
+                    "znode_version": number(event.znode_version),
                     "is_start": (event.node, event.incarnation) not in self.ready,
                 }
             case "WriteLeaderAndIsr" if event.data is not None:
                 yield {
                     "action": "WriteHeard",
                     **_state(event.data),
-                    "znode_version": _number(event.znode_version),
+                    "znode_version": number(event.znode_version),
                     "zxid": self.zxids.of(event.zxid),
                 }
             case "Produce" if event.acks == ACKS_ALL and self.level >= ProtocolLevel.LEADER_EPOCH:
@@ -327,7 +337,7 @@ class _Projector:
         if is_elsewhere or (event.topic is not None and event.topic != self.key.topic):
             return
         if event.log_end_offset is not None and event.leader_epoch is not None:
-            self.ends[_number(event.broker_id)] = (event.leader_epoch, event.log_end_offset)
+            self.ends[number(event.broker_id)] = (event.leader_epoch, event.log_end_offset)
         fields: Fields = {"action": event.action, "broker_id": _actor(event)}
         for name in FIELDS.get(event.action, ()):
             fields[name] = _READERS[name](self, event)
@@ -349,7 +359,7 @@ def _state(data: str) -> Fields:
     }
 
 
-def _number(value: int | None) -> int:
+def number(value: int | None) -> int:
     """What is missing is no value that any step has."""
     return value if value is not None else MISSING
 
@@ -358,17 +368,17 @@ MISSING = -9
 
 
 def _numbers(event: TraceEvent, *names: str) -> Fields:
-    return {name: _number(getattr(event, name)) for name in names}
+    return {name: number(getattr(event, name)) for name in names}
 
 
 def _actor(event: TraceEvent) -> int:
     """The broker that acted; a line of another node is nobody's."""
     is_own = event.broker_id == _broker_number(event.node)
-    return _number(event.broker_id) if is_own else MISSING
+    return number(event.broker_id) if is_own else MISSING
 
 
 def _plain(name: str, _: _Projector, event: TraceEvent) -> Value:
-    return _number(getattr(event, name))
+    return number(getattr(event, name))
 
 
 def _set(name: str, _: _Projector, event: TraceEvent) -> Value:

@@ -1,4 +1,4 @@
-"""Replays recorded runs against the specs by partition, and tells what was not allowed."""
+"""Replays ZooKeeper and each partition of recorded runs, and tells what was not allowed."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,21 @@ from time import monotonic
 
 from spec.replay.ordering import total_order
 from spec.replay.projection import Event, Projection, partitions_of_run, project
-from spec.replay.recorded_run import TRACES, RecordedRun, ReplayError, find_runs, read_run
-from spec.replay.tlc_run import Marker, run_tlc
+from spec.replay.recorded_run import TRACES, Line, RecordedRun, ReplayError, find_runs, read_run
+from spec.replay.tlc_run import Marker, run_tlc, run_zookeeper_tlc
+from spec.replay.zookeeper import ZooKeeperProjection, project_zookeeper, with_trace_numbers
 from spec.tlc.values import Value
 from spec.trace import encode
 
 EXPLAIN_S = 60.0
 """A verdict stands without its explanation."""
 
+ZOOKEEPER = "ZooKeeper"
+"""In the place of a partition."""
+
 
 class Replayed(StrEnum):
-    """How the replay of one partition of one run ended."""
+    """How the replay of ZooKeeper or of one partition of one run ended."""
 
     ACCEPTED = "accepted"
     """The run is a behaviour of the spec."""
@@ -47,7 +51,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayResult:
-    """What one partition of one run gave."""
+    """What ZooKeeper or one partition of one run gave."""
 
     run: str
     partition: str = ""
@@ -89,11 +93,17 @@ def replay(
     started = monotonic()
     results: list[ReplayResult] = []
     projections: list[Projection] = []
+    zookeepers: list[ZooKeeperProjection] = []
     for name, read in _sources(runs, folder):
         try:
-            projections.extend(_projections(read(), partitions_max))
+            run = read()
+            lines = total_order(run)
+            projections.extend(_projections(run, lines, partitions_max))
+            zookeepers.append(project_zookeeper(run.name, lines))
         except ReplayError as error:
             results.append(_unreadable(name, error))
+    if zookeepers:
+        results.extend(_replay_zookeeper_or_fail(zookeepers))
     for _, group in groupby(sorted(projections, key=_pack), key=_pack):
         results.extend(_replay_or_fail(list(group)))
     results.sort(key=lambda result: (result.run, result.partition))
@@ -124,8 +134,9 @@ def _pack(projection: Projection) -> tuple[int, list[int]]:
     return projection.level, sorted(projection.brokers)
 
 
-def _projections(run: RecordedRun, partitions_max: int | None) -> list[Projection]:
-    lines = total_order(run)
+def _projections(
+    run: RecordedRun, lines: list[Line], partitions_max: int | None
+) -> list[Projection]:
     partitions = partitions_of_run(lines)
     if not partitions:
         raise ReplayError(f"{run.name} has no topic: nothing can be replayed")
@@ -154,6 +165,36 @@ def _replay(pack: Sequence[Projection]) -> list[ReplayResult]:
     ]
 
 
+def _replay_zookeeper_or_fail(pack: Sequence[ZooKeeperProjection]) -> list[ReplayResult]:
+    try:
+        markers = run_zookeeper_tlc(pack)
+    except ReplayError as error:
+        return [_unreadable(projection.run, error) for projection in pack]
+    return [
+        _zookeeper_result(projection, {m.name: m for m in markers if m.values[0] == number})
+        for number, projection in enumerate(pack, start=1)
+    ]
+
+
+def _zookeeper_result(projection: ZooKeeperProjection, told: dict[str, Marker]) -> ReplayResult:
+    run, events = projection.run, projection.events
+    if "accepted" in told:
+        return ReplayResult(
+            run=run, partition=ZOOKEEPER, verdict=Replayed.ACCEPTED, events=len(events)
+        )
+    if "stuck" not in told:
+        return _unreadable(run, ReplayError(f"{run}, {ZOOKEEPER}: TLC stopped without a word"))
+    _, index, state = told["stuck"].values
+    assert isinstance(index, int)
+    explanation = Explanation(
+        event=events[index - 1],
+        index=index,
+        state=with_trace_numbers(state, projection),
+        enabled=(),
+    )
+    return _stopped_at(run, ZOOKEEPER, len(events), explanation, told.get("violated"))
+
+
 def _accepted(projection: Projection, marker: Marker) -> ReplayResult:
     broken = _names(marker.values[1])
     return ReplayResult(
@@ -169,33 +210,37 @@ def _accepted(projection: Projection, marker: Marker) -> ReplayResult:
 
 
 def _stopped(projection: Projection, violated: Marker | None) -> ReplayResult:
+    run, partition = projection.run, str(projection.partition)
     try:
         explanation = _explain(projection)
     except ReplayError as error:
         return ReplayResult(
-            run=projection.run,
-            partition=str(projection.partition),
+            run=run,
+            partition=partition,
             verdict=Replayed.VIOLATED if violated else Replayed.REJECTED,
             events=len(projection.events),
             violated=_names(violated.values[2]) if violated else (),
             why=f"it is no behaviour of the spec; where it stops being one is not told: {error}",
         )
-    event = explanation.event
-    where = f"{event.line.file}, line {event.line.number}"
-    names: tuple[str, ...] = ()
-    if violated is not None:
-        names = _names(violated.values[2])
-        why = f"{', '.join(names)} does not hold after {event.line.event.action} ({where})"
-    else:
-        why = f"the spec does not allow {event.line.event.action} ({where})"
+    return _stopped_at(run, partition, len(projection.events), explanation, violated)
+
+
+def _stopped_at(
+    run: str, partition: str, events: int, explanation: Explanation, violated: Marker | None
+) -> ReplayResult:
+    line = explanation.event.line
+    where = f"{line.event.action} ({line.file}, line {line.number})"
+    names = _names(violated.values[2]) if violated else ()
     return ReplayResult(
-        run=projection.run,
-        partition=str(projection.partition),
+        run=run,
+        partition=partition,
         verdict=Replayed.VIOLATED if violated else Replayed.REJECTED,
-        events=len(projection.events),
+        events=events,
         violated=names,
         explanation=explanation,
-        why=why,
+        why=f"{', '.join(names)} does not hold after {where}"
+        if names
+        else f"the spec does not allow {where}",
     )
 
 

@@ -1,8 +1,9 @@
 """Recorded runs as text of a TLA+ module, and the configuration of their replay."""
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
-from spec.replay.projection import Fields, Projection, Value
+from spec.replay.projection import Event, Fields, Value
 from spec.vocabulary import ProtocolLevel
 
 MODULE = "TraceData"
@@ -10,7 +11,19 @@ Shape = tuple[str, ...]
 """Action and names of the fields of an event."""
 
 
-def module(runs: Sequence[Projection], limits: Iterable[str]) -> str:
+class Recorded(Protocol):
+    """One element of the constant of that name."""
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """In order."""
+
+    @property
+    def facts(self) -> Fields:
+        """The other fields."""
+
+
+def module(runs: Sequence[Recorded], limits: Iterable[str]) -> str:
     """The module that makes `runs` the constant of the replay."""
     shapes = _shapes(runs)
     return "\n".join(
@@ -27,23 +40,38 @@ def module(runs: Sequence[Projection], limits: Iterable[str]) -> str:
 
 
 def config(level: int, brokers: Iterable[int], *, next_state: str, constraint: str) -> str:
-    """The configuration for runs of one level with these brokers."""
+    """The configuration for partitions of one level with these brokers."""
     everyone = "{" + ", ".join(map(str, sorted(brokers))) + "}"
     constants = {
         "Brokers": f"= {everyone}",
         "Controllers": f"= {everyone}",
         "InitialIsr": f"= {everyone}",
         "Start": '= "empty"',
-        "Limits": "<- Unlimited",
         "network": '= "unordered"',
         "unclean_leader_election": "= FALSE",
         "truncation": f"= {_text(truncation(level))}",
         "mutants": "= {" + ", ".join(map(_text, switches(level))) + "}",
     }
+    return _config(constants, next_state, constraint)
+
+
+def zookeeper_config() -> str:
+    """The configuration for ZooKeeper in any runs."""
+    constants = {
+        "Clients": "<- RecordedClients",
+        "Paths": "<- RecordedPaths",
+        "Fence": "<- AnyPath",
+        "mutants": "= {}",
+    }
+    return _config(constants, "TraceNext", "Watch")
+
+
+def _config(constants: dict[str, str], next_state: str, constraint: str) -> str:
     return "\n".join(
         (
             "CONSTANTS",
             *(f"    {name} {value}" for name, value in constants.items()),
+            "    Limits <- Unlimited",
             "INIT TraceInit",
             f"NEXT {next_state}",
             "VIEW Place",
@@ -72,7 +100,7 @@ def switches(level: int) -> tuple[str, ...]:
     return missing
 
 
-def _shapes(runs: Sequence[Projection]) -> dict[Shape, str]:
+def _shapes(runs: Sequence[Recorded]) -> dict[Shape, str]:
     """The name of an operator for each kind of event: SANY takes half its time per character."""
     found = {_shape(event.fields) for run in runs for event in run.events}
     return {shape: f"E{number}" for number, shape in enumerate(sorted(found))}
@@ -96,10 +124,9 @@ def _arguments(values: Iterable[str]) -> str:
     return f"({inside})" if inside else ""
 
 
-def _runs(runs: Sequence[Projection], shapes: dict[Shape, str]) -> str:
+def _runs(runs: Sequence[Recorded], shapes: dict[Shape, str]) -> str:
     return ",\n".join(
-        f"[assigned |-> {_value(frozenset(run.assigned_replicas))}, "
-        f"assigned_replicas |-> {_value(run.assigned_replicas)}, events |-> <<\n"
+        f"[{_fields(run.facts)}, events |-> <<\n"
         + ",\n".join(_event(event.fields, shapes) for event in run.events)
         + "\n>>]"
         for run in runs
@@ -120,10 +147,18 @@ def _value(value: Value) -> str:
         case str():
             return _text(value)
         case frozenset():
-            return "{" + ",".join(map(str, sorted(value))) + "}"
+            return "{" + ",".join(sorted(map(_value, value))) + "}"
+        case dict():
+            return f"[{_fields(value)}]"
         case _:
             return "<<" + ",".join(map(_value, value)) + ">>"
 
 
+def _fields(fields: Fields) -> str:
+    return ", ".join(f"{name} |-> {_value(value)}" for name, value in fields.items())
+
+
 def _text(text: str) -> str:
-    return f'"{text}"'
+    """The text in quotes, ASCII only; what is escaped is so in the text itself."""
+    escaped = text.encode("unicode_escape").decode()
+    return '"' + escaped.replace("\\", "\\\\").replace('"', '\\"') + '"'

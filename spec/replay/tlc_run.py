@@ -9,7 +9,8 @@ from threading import Event, Timer
 
 from spec.replay.projection import Projection
 from spec.replay.recorded_run import ReplayError
-from spec.replay.tla_text import MODULE, config, module
+from spec.replay.tla_text import MODULE, Recorded, config, module, zookeeper_config
+from spec.replay.zookeeper import ZooKeeperProjection
 from spec.tlc.dialect import dialect_of
 from spec.tlc.models import Verdict
 from spec.tlc.modules import modules_read
@@ -29,6 +30,7 @@ BUDGET_S = 300.0
 
 CHECK = ("TraceReplication", "TraceNext", "Watch")
 EXPLAIN = ("TraceExplain", "ExplainNext", "Explain")
+ZOOKEEPER = "TraceZk"
 _MARKERS = ("accepted", "violated", "stuck")
 _BUDGET = re.compile(r'Spend\("(\w+)"\)')
 
@@ -47,13 +49,21 @@ def run_tlc(
     """Replay `runs`, of one level, and return the markers; raises `ReplayError`."""
     root, next_state, constraint = EXPLAIN if explain else CHECK
     brokers = set[int]().union(*(run.brokers for run in runs))
+    text = config(runs[0].level, brokers, next_state=next_state, constraint=constraint)
+    return _run(root, text, runs, budget_s)
+
+
+def run_zookeeper_tlc(runs: Sequence[ZooKeeperProjection]) -> list[Marker]:
+    """Replay ZooKeeper in `runs` and return the markers; raises `ReplayError`."""
+    return _run(ZOOKEEPER, zookeeper_config(), runs, BUDGET_S)
+
+
+def _run(root: str, config_text: str, runs: Sequence[Recorded], budget_s: float) -> list[Marker]:
     with tempfile.TemporaryDirectory(prefix="replay-", ignore_cleanup_errors=True) as name:
         directory = Path(name)
         limits = _copy_modules(MODULES / f"{root}.tla", directory)
         (directory / f"{MODULE}.tla").write_text(module(runs, limits))
-        (directory / f"{root}.cfg").write_text(
-            config(runs[0].level, brokers, next_state=next_state, constraint=constraint)
-        )
+        (directory / f"{root}.cfg").write_text(config_text)
         is_long = sum(len(run.events) for run in runs) > EVENTS_OF_A_LONG_RUN
         command = _command(directory, root, () if is_long else (SHORT_RUN,))
         lines, timed_out = _listen(command, directory, budget_s)

@@ -1,0 +1,149 @@
+------------------------------ MODULE TraceZk -------------------------------
+(* What ZooKeeper recorded of a run is what `Zk` allows, and what brokers    *)
+(* heard of the state znodes is what its transactions did. Its own lines, in *)
+(* the order of their zxids, are transactions on the tree: a session that    *)
+(* begins or ends, or all lines of one multi at once.                        *)
+(*                                                                           *)
+(* A session is a client of `Zk` that has had no other; client 0 is nobody's *)
+(* session: ZooKeeper's own changes and what a simulated one begins with.    *)
+(* A change under a session that is over is replayed and breaks an invariant.*)
+(* LinearizableZnode needs no check beside the step: each SetData replaces   *)
+(* the version below its own. Checks in a multi are not logged.              *)
+EXTENDS Zk, TraceData, TLC
+
+VARIABLES
+    run,    \* which element of Recorded
+    at      \* the event that comes next
+
+(* The replay is deterministic: one place in one run is one state.           *)
+Place == <<run, at>>
+
+Events == Recorded[run].events
+Event == Events[at]
+Is(action) == Event.action = action
+
+Nobody == 0
+RecordedClients == {Nobody} \cup UNION {Recorded[i].sessions : i \in DOMAIN Recorded}
+RecordedPaths == UNION {Recorded[i].paths : i \in DOMAIN Recorded}
+AnyPath == CHOOSE path \in RecordedPaths : TRUE
+
+TraceInit ==
+    /\ Init
+    /\ run \in DOMAIN Recorded
+    /\ at = 1
+
+-----------------------------------------------------------------------------
+(* What ZooKeeper did *)
+
+IsNextTransaction == Event.zxid > zxid /\ zxid' = Event.zxid
+
+CreateSessionLogged ==
+    LET s == Event.session_id
+    IN /\ Is("CreateSession")
+       /\ IsNextTransaction
+       /\ s # Nobody
+       /\ sessions[s] = NoClientSession
+       /\ sessions' = [sessions EXCEPT ![s] = [session_id |-> s, is_live |-> TRUE]]
+       /\ UNCHANGED <<znodes, history>>
+
+(* ZooKeeper logs what goes with the session since version 3.6, and then     *)
+(* that is all that goes. Its client's end and ZooKeeper's own may both be   *)
+(* logged.                                                                   *)
+CloseSessionLogged ==
+    LET s == Event.session_id
+    IN /\ Is("CloseSession")
+       /\ IsNextTransaction
+       /\ sessions[s].session_id # NoSession
+       /\ \A path \in Event.deleted : znodes[path].ephemeral_owner = s
+       /\ znodes' = IF Recorded[run].logs_deletions
+                    THEN [path \in Paths |-> IF path \in Event.deleted THEN Absent ELSE znodes[path]]
+                    ELSE WithoutSession(znodes, s)
+       /\ sessions' = [sessions EXCEPT ![s].is_live = FALSE]
+       /\ UNCHANGED history
+
+Operation(change) ==
+    CASE change.action = "Create" -> CreateOp(change.path, change.data, change.ephemeral_owner)
+      [] change.action = "SetData" -> SetDataOp(change.path, change.data, change.znode_version - 1)
+      [] change.action = "Delete" -> DeleteOp(change.path, AnyVersion)
+
+IsVersion(change) ==
+    CASE change.action = "Create" -> change.znode_version = 0
+      [] change.action = "SetData" -> change.znode_version >= 1
+      [] change.action = "Delete" -> change.znode_version = Absent.version
+
+Done(change) ==
+    [zxid |-> Event.zxid, path |-> change.path, data |-> change.data,
+     version |-> change.znode_version, session_id |-> Event.session_id,
+     is_live |-> Event.session_id = Nobody \/ IsPermitted(Event.session_id)]
+
+TransactionLogged ==
+    LET changes == Event.changes
+        after == Multi(znodes, [i \in DOMAIN changes |-> Operation(changes[i])], Event.zxid)
+    IN /\ Is("Transaction")
+       /\ IsNextTransaction
+       /\ \A i \in DOMAIN changes : IsVersion(changes[i])
+       /\ after.ok
+       /\ znodes' = after.tree
+       /\ history' = history \cup {Done(changes[i]) : i \in DOMAIN changes}
+       /\ UNCHANGED sessions
+
+-----------------------------------------------------------------------------
+(* What brokers heard *)
+
+Holds(entry, version) ==
+    entry.path = Event.path /\ entry.data = Event.data /\ entry.version = version
+IsWrite(entry) == Holds(entry, Event.expected_version + 1) /\ entry.session_id = Event.session_id
+
+(* A read returns what the znode held once: a server may lag.                *)
+ReadHeard ==
+    /\ Is("ReadHeard")
+    /\ \E entry \in history : Holds(entry, Event.znode_version)
+
+WriteHeard ==
+    /\ Is("WriteHeard")
+    /\ Event.znode_version = Event.expected_version + 1
+    /\ \E entry \in history : IsWrite(entry) /\ entry.zxid = Event.zxid
+
+(* No transaction is this write. There is no such event if the same was      *)
+(* asked for once more: the other may be the one that took effect.           *)
+WriteRefused ==
+    /\ Is("WriteRefused")
+    /\ ~\E entry \in history : IsWrite(entry)
+
+Heard == ReadHeard \/ WriteHeard \/ WriteRefused
+
+-----------------------------------------------------------------------------
+TraceStep ==
+    /\ at <= Len(Events)
+    /\ \/ CreateSessionLogged
+       \/ CloseSessionLogged
+       \/ TransactionLogged
+       \/ Heard /\ UNCHANGED <<znodes, zxid, sessions, history>>
+    /\ at' = at + 1
+    /\ UNCHANGED <<results, budget, run>>
+
+Shown ==
+    [znodes |-> [path \in {p \in Paths : Exists(znodes, p)} |-> znodes[path]],
+     live_sessions |-> LiveSessions,
+     zxid |-> zxid]
+
+Stuck ==
+    /\ at <= Len(Events)
+    /\ ~ENABLED TraceStep
+    /\ PrintT(<<"stuck", run, at, Shown>>)
+    /\ FALSE
+    /\ UNCHANGED <<vars, run, at>>
+
+TraceNext == TraceStep \/ Stuck
+
+Violated ==
+    (IF EphemeralsHaveOwners THEN {} ELSE {"EphemeralsHaveOwners"})
+    \cup (IF OnlyLiveSessionsWrite THEN {} ELSE {"OnlyLiveSessionsWrite"})
+
+(* As a CONSTRAINT: tells what was found, and does not go on behind it.      *)
+Watch ==
+    IF Violated # {}
+    THEN PrintT(<<"stuck", run, at - 1, Shown>>) /\ PrintT(<<"violated", run, at - 1, Violated>>) /\ FALSE
+    ELSE IF at > Len(Events) THEN PrintT(<<"accepted", run, {}>>) /\ FALSE
+    ELSE TRUE
+=============================================================================
