@@ -56,7 +56,8 @@ CloseSessionLogged ==
        /\ sessions[s].session_id # NoSession
        /\ \A path \in Event.deleted : znodes[path].ephemeral_owner = s
        /\ znodes' = IF Recorded[run].logs_deletions
-                    THEN [path \in Paths |-> IF path \in Event.deleted THEN Absent ELSE znodes[path]]
+                    THEN [path \in Paths |->
+                            IF path \in Event.deleted THEN Absent ELSE znodes[path]]
                     ELSE WithoutSession(znodes, s)
        /\ sessions' = [sessions EXCEPT ![s].is_live = FALSE]
        /\ UNCHANGED history
@@ -143,7 +144,9 @@ Violated ==
 (* As a CONSTRAINT: tells what was found, and does not go on behind it.      *)
 Watch ==
     IF Violated # {}
-    THEN PrintT(<<"stuck", run, at - 1, Shown>>) /\ PrintT(<<"violated", run, at - 1, Violated>>) /\ FALSE
+    THEN /\ PrintT(<<"stuck", run, at - 1, Shown>>)
+         /\ PrintT(<<"violated", run, at - 1, Violated>>)
+         /\ FALSE
     ELSE IF at > Len(Events) THEN PrintT(<<"accepted", run, {}>>) /\ FALSE
     ELSE TRUE
 =============================================================================
