@@ -111,15 +111,13 @@ WriteRefused ==
     /\ Is("WriteRefused")
     /\ ~\E entry \in history : IsWrite(entry)
 
-Heard == ReadHeard \/ WriteHeard \/ WriteRefused
-
 -----------------------------------------------------------------------------
 TraceStep ==
     /\ at <= Len(Events)
     /\ \/ CreateSessionLogged
        \/ CloseSessionLogged
        \/ TransactionLogged
-       \/ Heard /\ UNCHANGED <<znodes, zxid, sessions, history>>
+       \/ (ReadHeard \/ WriteHeard \/ WriteRefused) /\ UNCHANGED <<znodes, zxid, sessions, history>>
     /\ at' = at + 1
     /\ UNCHANGED <<results, budget, run>>
 

@@ -78,4 +78,4 @@ def test_the_command_says_in_a_sentence_that_there_is_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "--trace", str(tmp_path / "none")]) == 4
-    assert "there is no such folder" in capsys.readouterr().err
+    assert "it is not there" in capsys.readouterr().err
