@@ -15,6 +15,25 @@ Plain = Any
 Abstract = dict[str, Plain]
 """Variable -> value; functions of brokers and controllers have the number as text for a key."""
 
+VARIABLES = frozenset(
+    {
+        "budget",
+        "registered",
+        "controller",
+        "controller_epoch",
+        "topic",
+        "state",
+        "controllers",
+        "replicas",
+        "messages",
+        "breaches",
+    }
+)
+"""What a state of `LeaderAndIsr` has."""
+
+LOG_VARIABLES = VARIABLES | {"logs", "fetches", "committed", "acknowledged"}
+"""What a state of `Replication` has."""
+
 NO_BROKER = -1
 NO_VERSION = -1
 STATE_PATH = "/brokers/topics/t/0/leaderAndISR"

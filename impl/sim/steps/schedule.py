@@ -5,16 +5,18 @@ The file is JSON with the fields of `Schedule`; states are as `abstract.py` has 
 keeps those variables that it changed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 
-from impl.sim.steps.abstract import Abstract, Plain, canonical
+from impl.core.mutants import Mutant
+from impl.sim.steps.abstract import LOG_VARIABLES, VARIABLES, Abstract, Plain, canonical
 from impl.sim.steps.reading import UnknownStepError, read_step
 from spec.tlc.config import Config
 from spec.tlc.values import Value, parse_value
+from spec.vocabulary import Action, EnvironmentAction, ProtocolLevel
 
 SCHEDULES = Path(__file__).resolve().parents[1] / "schedules"
 FORMAT = 1
@@ -152,7 +154,27 @@ def read_schedule(path: Path) -> Schedule:
         raise ScheduleError(f"{path} is no schedule: {error}") from error
     if schedule.format != FORMAT:
         raise ScheduleError(f"{path} has format {schedule.format}, this reader knows {FORMAT}")
+    if foreign := next(_foreign(schedule), ""):
+        raise ScheduleError(f"{path} is no schedule: {foreign}")
     return schedule
+
+
+def _foreign(schedule: Schedule) -> Iterator[str]:
+    """What names nothing that the specs know: one sentence each."""
+    setting = schedule.setting
+    if setting.level not in {*ProtocolLevel}:
+        yield f"there is no level {setting.level}"
+    yield from (f"there is no mutant {name}" for name in setting.mutants if name not in {*Mutant})
+    known = LOG_VARIABLES if setting.has_logs else VARIABLES
+    yield from (f"the first state lacks {name}" for name in sorted(known - {*schedule.first}))
+    actors = {0, *setting.brokers, *setting.controllers}
+    for number, step in enumerate(schedule.steps, start=1):
+        if step.action not in {*Action, *EnvironmentAction}:
+            yield f"step {number} takes the action {step.action}, which no spec has"
+        if step.actor not in actors:
+            yield f"step {number} is taken by {step.actor}, who is nobody in the setting"
+        unknown = sorted({*step.changed} - {*schedule.first})
+        yield from (f"step {number} changes {name}, which is no variable" for name in unknown)
 
 
 def actions_of(schedules: Iterable[Schedule]) -> frozenset[str]:

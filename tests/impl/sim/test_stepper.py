@@ -258,6 +258,32 @@ def test_another_file_is_refused(tmp_path: Path, text: str | None, message: str)
         read_schedule(path)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            '"action":"LeaderAppend"',
+            '"action":"LeaderSings"',
+            "step 1 takes the action LeaderSings",
+        ),
+        ('"replicas":', '"replies":', "the first state lacks replicas"),
+        ('"mutants":["no_step_down"]', '"mutants":["no_step_up"]', "there is no mutant no_step_up"),
+        ('"level":2', '"level":9', "there is no level 9"),
+        ('"actor":1', '"actor":7', "step 1 is taken by 7, who is nobody in the setting"),
+    ],
+)
+def test_a_file_of_the_right_shape_that_names_nothing_known_is_refused(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    file = tmp_path / "steps.json"
+    text = (SCHEDULES / "no_step_down.json").read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+
+    with pytest.raises(ScheduleError, match=message):
+        read_schedule(file)
+
+
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     newer = msgspec.structs.replace(committed("no_step_down"), format=99)
     write_schedule(tmp_path / "newer.json", newer)
