@@ -157,9 +157,10 @@ ExpandIsr(b, f) ==
     /\ f \notin replicas[b].isr
     /\ AskIsr(b, replicas[b].isr \cup {f})
 
-(* The controller epoch stays as the deciding controller wrote it. The       *)
-(* leader has it from the command; at the version it expects the znode has   *)
-(* the same, and reading it there saves a variable.                          *)
+(* The controller epoch stays as the deciding controller wrote it. The core  *)
+(* writes that of the controller it obeys, which is a later one after a      *)
+(* successor told an old state again; `TraceReplication` allows that. No     *)
+(* rule for leaders depends on it.                                           *)
 WantedState(b) ==
     [leader |-> b, leader_epoch |-> replicas[b].leader_epoch, isr |-> replicas[b].pending_isr[1],
      controller_epoch |-> State.controller_epoch]
