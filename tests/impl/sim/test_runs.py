@@ -155,7 +155,11 @@ def test_at_level_0_the_simulator_finds_a_lost_record_by_itself() -> None:
     assert violated(simulate(seed, level=2)) == set()
 
 
-@pytest.mark.parametrize("record", MUTANTS, ids=lambda record: record.mutant.value)
+SWARMED = [record for record in MUTANTS if not record.shows]
+"""The others are caught along a counterexample of the specs: test_stepper.py."""
+
+
+@pytest.mark.parametrize("record", SWARMED, ids=lambda record: record.mutant.value)
 def test_every_mutant_is_caught_by_a_check_that_its_record_names(record: MutantRecord) -> None:
     found = (
         violated(simulate(seed, level=2, mutant=record.mutant.value)) & record.caught_by
