@@ -81,7 +81,11 @@ class Broker:
     # Commands of the controller (V3 C)
 
     def on_leader_and_isr(self, token: int, request: LeaderAndIsrRequest) -> None:
-        """Each partition is obeyed or refused alone (CMD-009); all are refused to a stale one."""
+        """Each partition is obeyed or refused alone (CMD-009); all are refused to a stale one.
+
+        A replica that has just started and may not lead as told, or read a newer ISR than it is
+        told, says so: nobody would tell it again, and it would wait for ever (START-002).
+        """
         if self._is_stale(request.controller_epoch):
             error = ErrorCode.STALE_CONTROLLER_EPOCH
             self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(error_code=error)))
@@ -114,8 +118,10 @@ class Broker:
         if self._is_obeyed_anyhow(replica, command):
             replica = replica.with_floor(NO_EPOCH, replica.znode_version)
         if not is_newer(replica, command):
-            must_lead = replica.role is Role.WAITING and command.leader == replica.broker_id
-            return ErrorCode.REPLICA_NOT_AVAILABLE if must_lead else ErrorCode.STALE_LEADER_EPOCH
+            is_lost = replica.role is Role.WAITING and (
+                command.leader == replica.broker_id or command.leader_epoch == replica.leader_epoch
+            )
+            return ErrorCode.REPLICA_NOT_AVAILABLE if is_lost else ErrorCode.STALE_LEADER_EPOCH
         if replica.role is Role.WAITING:
             self.outbox.emit(StartLog(topic_partition=key))
         self.follower.stop_fetching(key)
