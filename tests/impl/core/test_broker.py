@@ -106,22 +106,6 @@ def test_a_leader_that_only_waits_says_that_it_may_not_lead(driver: Driver) -> N
     assert obey(driver, command(1, 5)) == [ErrorCode.NONE]
 
 
-def test_a_follower_that_read_a_newer_isr_than_it_is_told_says_so(driver: Driver) -> None:
-    """Its leader changed the ISR between the controller's reading and its own."""
-    driver.create_topic("t", (1, 2, 3))
-    driver.put_state(T0, state(2, 4, (2,)))
-    driver.put_state(T0, state(2, 4, (2, 3)))
-    driver.register(3)
-    driver.give_office(3)
-    driver.start()
-
-    older = command(2, 4, version=0)
-    assert obey(driver, older) == [ErrorCode.REPLICA_NOT_AVAILABLE]
-    assert driver.replica(T0).role is Role.WAITING
-    assert obey(driver, command(2, 4, version=1)) == [ErrorCode.NONE]
-    assert obey(driver, older) == [ErrorCode.STALE_LEADER_EPOCH]
-
-
 # Produce
 
 

@@ -5,6 +5,7 @@ import pytest
 from impl.core.admin import PARTITIONS_MAX
 from impl.core.config import Config
 from impl.core.messages import CreateTopicRequest, CreateTopicResponse, ReplicaList
+from impl.core.replica import Role
 from impl.core.zookeeper import Create, SetData, Znode
 from spec.vocabulary import ANY_VERSION, Action, BrokerId, ErrorCode, SessionId
 from spec.znodes import (
@@ -14,8 +15,9 @@ from spec.znodes import (
     leader_and_isr_path,
     topic_path,
 )
-from tests.impl.core.build import ME, T0, T1, state
+from tests.impl.core.build import ME, T0, T1, command, state
 from tests.impl.core.driver import Driver, Fate
+from tests.impl.core.roles import obey
 
 
 @pytest.fixture
@@ -135,3 +137,19 @@ def test_a_decision_that_is_settled_late_is_traced_as_published(driver: Driver) 
 
     assert len(driver.took(Action.PUBLISH_DECISION)) == published + 1
     assert driver.state(T0).leader == 3
+
+
+def test_a_follower_that_read_a_newer_isr_than_it_is_told_says_so(driver: Driver) -> None:
+    """Its leader changed the ISR between the controller's reading and its own."""
+    driver.create_topic("t", (1, 2, 3))
+    driver.put_state(T0, state(2, 4, (2,)))
+    driver.put_state(T0, state(2, 4, (2, 3)))
+    driver.register(3)
+    driver.give_office(3)
+    driver.start()
+
+    older = command(2, 4, version=0)
+    assert obey(driver, older) == [ErrorCode.REPLICA_NOT_AVAILABLE]
+    assert driver.replica(T0).role is Role.WAITING
+    assert obey(driver, command(2, 4, version=1)) == [ErrorCode.NONE]
+    assert obey(driver, older) == [ErrorCode.STALE_LEADER_EPOCH]
