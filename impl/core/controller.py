@@ -396,7 +396,7 @@ class Controller:
     def on_answer(
         self, broker_id: BrokerId, request_id: int, response: LeaderAndIsrResponse
     ) -> None:
-        """A broker obeyed or refused; one that may not lead under its old epoch gets a new one."""
+        """A broker obeyed or refused; what it could not obey is read anew, decided and told."""
         if response.error_code is ErrorCode.STALE_CONTROLLER_EPOCH:
             if self.commands.is_expected(broker_id, request_id):
                 self.resign_controller()
@@ -404,7 +404,7 @@ class Controller:
         for refused in self.commands.on_answer(broker_id, request_id, response):
             if refused in self.context.states and self.is_active:
                 self.context.add_bounced(refused, frozenset({broker_id}))
-                self._decide(refused)
+                self.outbox.run(self._reread([refused]))
 
     # Time
 
