@@ -8,6 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples on every machine, and none judged by the time that it took.
+settings.register_profile(
+    "fencepost", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("fencepost")
 
 SESSION = "FENCEPOST_TEST_SESSION"
 """Whatever the tests start inherits this variable, through however many processes."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from impl.core.effects import ActionTaken, Effect, ListChildren, ReadZnodes, WriteZnodes
 from impl.core.events import ChildrenListed, ZnodesRead, ZnodesWritten
-from impl.core.zookeeper import Children, WriteOp, WriteResult, Znode
+from impl.core.zookeeper import Children, Unknown, WriteOp, WriteResult, Znode
 
 Ask = ReadZnodes | ListChildren | WriteZnodes
 Answer = ZnodesRead | ChildrenListed | ZnodesWritten
@@ -67,6 +67,17 @@ class Outbox:
         op_id = self.new_id()
         self._scripts[op_id] = script
         self._effects.append(replace(ask, op_id=op_id))
+
+
+def unknown(ask: Ask) -> Answer:
+    """The answer when the connection was lost: nobody knows what was read, or became of a write."""
+    match ask:
+        case ReadZnodes(op_id=op_id):
+            return ZnodesRead(op_id=op_id, znodes=None)
+        case ListChildren(op_id=op_id):
+            return ChildrenListed(op_id=op_id, children=None)
+        case WriteZnodes(op_id=op_id):
+            return ZnodesWritten(op_id=op_id, result=Unknown())
 
 
 def read(*paths: str, watch: bool = False) -> Generator[Ask, Answer, tuple[Znode, ...] | None]:

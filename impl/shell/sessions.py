@@ -24,7 +24,8 @@ from impl.core.events import (
     ZnodesRead,
     ZnodesWritten,
 )
-from impl.core.zookeeper import Rejected, Unknown, Written, ZkError
+from impl.core.outbox import unknown
+from impl.core.zookeeper import Rejected, Written, ZkError
 from impl.shell.addresses import ZooKeeperAddress
 from impl.shell.notifications import (
     Answer,
@@ -204,7 +205,7 @@ class Sessions:
 
     def _settle(self) -> Iterator[Event]:
         """Answer all that is in flight, and all that the core asks for on hearing of it."""
-        self._answers.extend(_lost(operation) for operation in self._in_flight.values())
+        self._answers.extend(unknown(operation) for operation in self._in_flight.values())
         self._in_flight.clear()
         for _ in range(SETTLE_ROUNDS_MAX):
             if not self._answers:
@@ -227,7 +228,7 @@ class Sessions:
         if self._state is State.NONE:
             self._answers.append(_expired(operation))
         elif self._state is State.SUSPENDED:
-            self._answers.append(_lost(operation))
+            self._answers.append(unknown(operation))
         else:
             self._answers.append(_nothing(operation))
         self._put(AnswersReady())
@@ -256,19 +257,9 @@ def _is_empty(operation: Operation) -> bool:
             return False
 
 
-def _lost(operation: Operation) -> Answer:
-    match operation:
-        case ReadZnodes(op_id=op_id):
-            return ZnodesRead(op_id=op_id, znodes=None)
-        case ListChildren(op_id=op_id):
-            return ChildrenListed(op_id=op_id, children=None)
-        case WriteZnodes(op_id=op_id):
-            return ZnodesWritten(op_id=op_id, result=Unknown())
-
-
 def _expired(operation: Operation) -> Answer:
     if not isinstance(operation, WriteZnodes):
-        return _lost(operation)
+        return unknown(operation)
     return ZnodesWritten(op_id=operation.op_id, result=Rejected(errors=(ZkError.SESSION_EXPIRED,)))
 
 

@@ -12,11 +12,10 @@ from impl.sim.disk import SimDisk
 from impl.sim.network import Network
 from impl.sim.options import Options
 from impl.sim.process import Process
-from impl.sim.recorder import Recorder
+from impl.sim.recorder import Recorder, transaction_line
 from impl.sim.scheduler import Scheduler
 from impl.sim.zookeeper import SimZooKeeper, Transaction
-from impl.trace_lines import Line, node_name
-from spec.trace import Kind
+from impl.trace_lines import node_name
 from spec.vocabulary import BrokerId, SessionId
 from spec.znodes import (
     CONTROLLER,
@@ -117,17 +116,7 @@ class Cluster:
             owner.zookeeper.on_session_end()
 
     def _on_transaction(self, transaction: Transaction) -> None:
-        line: Line = {
-            "kind": Kind.ZOOKEEPER,
-            "action": transaction.action,
-            "zxid": transaction.zxid,
-            "session_id": transaction.session_id,
-            "path": transaction.path,
-            "znode_version": transaction.znode_version,
-        }
-        if transaction.data is not None:
-            line["data"] = transaction.data.decode()
-        self._zookeeper_trace.write(line)
+        self._zookeeper_trace.write(transaction_line(transaction))
 
     # Network
 

@@ -4,10 +4,18 @@ A process that dies leaves its writes with the operating system; a host that los
 and that fault is not simulated here.
 """
 
+from impl.core.effects import (
+    AppendRecords,
+    CheckpointHighWatermark,
+    StartLog,
+    TruncateRecords,
+)
 from impl.core.messages import Record
 from impl.core.replica import RecoveredLog
 from spec.vocabulary import LeaderEpoch, Offset
 from spec.znodes import TopicPartition
+
+DiskEffect = AppendRecords | TruncateRecords | StartLog | CheckpointHighWatermark
 
 
 class SimDisk:
@@ -16,6 +24,19 @@ class SimDisk:
     def __init__(self) -> None:
         self._logs: dict[TopicPartition, list[Record]] = {}
         self._high_watermarks: dict[TopicPartition, Offset] = {}
+
+    def perform(self, effect: DiskEffect) -> None:
+        """What the core wants written is written."""
+        key = effect.topic_partition
+        match effect:
+            case AppendRecords():
+                self.append(key, effect.base_offset, effect.records)
+            case TruncateRecords():
+                self.truncate(key, effect.offset)
+            case StartLog():
+                self.start_log(key)
+            case CheckpointHighWatermark():
+                self.checkpoint(key, effect.high_watermark)
 
     def start_log(self, key: TopicPartition) -> None:
         """The partition has a log, empty if new."""

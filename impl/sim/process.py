@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from impl.core.config import Config
 from impl.core.effects import (
     ActionTaken,
-    AppendRecords,
-    CheckpointHighWatermark,
     Effect,
     ListChildren,
     ReadZnodes,
@@ -21,8 +19,6 @@ from impl.core.effects import (
     ReplyRecords,
     ReportMalformed,
     Send,
-    StartLog,
-    TruncateRecords,
     WriteZnodes,
 )
 from impl.core.events import (
@@ -174,21 +170,7 @@ class Process:
             case ReportMalformed():
                 self.cluster.malformed.append(f"{effect.path}: {effect.reason}")
             case _:
-                self._write(effect)
-
-    def _write(
-        self, effect: AppendRecords | TruncateRecords | StartLog | CheckpointHighWatermark
-    ) -> None:
-        key = effect.topic_partition
-        match effect:
-            case AppendRecords():
-                self._disk.append(key, effect.base_offset, effect.records)
-            case TruncateRecords():
-                self._disk.truncate(key, effect.offset)
-            case StartLog():
-                self._disk.start_log(key)
-            case CheckpointHighWatermark():
-                self._disk.checkpoint(key, effect.high_watermark)
+                self._disk.perform(effect)
 
     # Requests
 

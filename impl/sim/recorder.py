@@ -3,8 +3,9 @@
 from typing import Any
 
 from impl.sim.scheduler import Scheduler
+from impl.sim.zookeeper import Transaction
 from impl.trace_lines import Line
-from spec.trace import TraceEvent
+from spec.trace import Kind, TraceEvent
 
 NS_PER_US = 1000
 
@@ -62,3 +63,18 @@ class NodeTrace:
     def observe(self, lamport: int) -> None:
         """A message with this clock arrived."""
         self.lamport = max(self.lamport, lamport)
+
+
+def transaction_line(transaction: Transaction) -> Line:
+    """The line of ZooKeeper's own trace for one change of one znode."""
+    line: Line = {
+        "kind": Kind.ZOOKEEPER,
+        "action": transaction.action,
+        "zxid": transaction.zxid,
+        "session_id": transaction.session_id,
+        "path": transaction.path,
+        "znode_version": transaction.znode_version,
+    }
+    if transaction.data is not None:
+        line["data"] = transaction.data.decode()
+    return line

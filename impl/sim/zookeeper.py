@@ -7,7 +7,9 @@ the caller's: the server answers at once, and tells watches through `on_watch`.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from impl.core.events import WatchFired
+from impl.core.effects import ListChildren, ReadZnodes, WriteZnodes
+from impl.core.events import ChildrenListed, WatchFired, ZnodesRead, ZnodesWritten
+from impl.core.outbox import Answer, Ask
 from impl.core.zookeeper import (
     Check,
     Children,
@@ -144,6 +146,18 @@ class SimZooKeeper:
         prefix = path.rstrip("/") + "/"
         names = (p.removeprefix(prefix) for p in self._nodes if p.startswith(prefix))
         return tuple(sorted(name for name in names if "/" not in name))
+
+    def answer(self, session_id: SessionId, ask: Ask) -> Answer:
+        """Do at once what the core asks, and say what came of it."""
+        match ask:
+            case ReadZnodes(op_id=op_id, paths=paths, watch=watch):
+                znodes = tuple(self.read(session_id, path, watch=watch) for path in paths)
+                return ZnodesRead(op_id=op_id, znodes=znodes)
+            case ListChildren(op_id=op_id, paths=paths, watch=watch):
+                listed = (self.list_children(session_id, path, watch=watch) for path in paths)
+                return ChildrenListed(op_id=op_id, children=tuple(listed))
+            case WriteZnodes(op_id=op_id, ops=ops):
+                return ZnodesWritten(op_id=op_id, result=self.write(session_id, ops))
 
     # Writes
 

@@ -21,13 +21,11 @@ from impl.core.events import (
     ZnodesWritten,
     ZooKeeperEvent,
 )
-from impl.core.outbox import Answer
-from impl.core.zookeeper import Children, Unknown, Znode
+from impl.core.outbox import Answer, Ask, unknown
+from impl.core.zookeeper import Children, Znode
 from impl.sim.scheduler import US_PER_MS, Scheduler
 from impl.sim.zookeeper import SimZooKeeper
 from spec.vocabulary import SessionId
-
-Ask = ReadZnodes | ListChildren | WriteZnodes
 
 NO_SESSION = SessionId(0)
 DELAY_US = (200, 2_000)
@@ -89,7 +87,7 @@ class ZkClient:
     def perform(self, ask: Ask) -> None:
         """Send what the core asks; without a connection it is answered at once as unknown."""
         if not self._is_connected:
-            self._later(lambda: self._answer_unknown(ask), 0)
+            self._later(lambda: self._deliver(unknown(ask)), 0)
             return
         self._in_flight[ask.op_id] = ask
         link = _Link(self._connection, self.session_id)
@@ -161,21 +159,12 @@ class ZkClient:
         self._connection += 1
         asked, self._in_flight = list(self._in_flight.values()), {}
         for ask in asked:
-            self._answer_unknown(ask)
+            self._deliver(unknown(ask))
         self._deliver(SessionSuspended())
         delay_us = self._draw(RECONNECT_US)
         if self._random.random() < LONG_ABSENCE:
             delay_us += 2 * self._timeout_ms * US_PER_MS
         self._later(self._reconnect, delay_us)
-
-    def _answer_unknown(self, ask: Ask) -> None:
-        match ask:
-            case ReadZnodes(op_id=op_id):
-                self._deliver(ZnodesRead(op_id=op_id, znodes=None))
-            case ListChildren(op_id=op_id):
-                self._deliver(ChildrenListed(op_id=op_id, children=None))
-            case WriteZnodes(op_id=op_id):
-                self._deliver(ZnodesWritten(op_id=op_id, result=Unknown()))
 
     def _reconnect(self) -> None:
         if self._server.touch(self.session_id):

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from impl.core.config import Config
 from impl.core.effects import (
     ActionTaken,
-    AppendRecords,
-    CheckpointHighWatermark,
     Effect,
     ListChildren,
     ReadZnodes,
@@ -16,12 +14,9 @@ from impl.core.effects import (
     ReplyRecords,
     ReportMalformed,
     Send,
-    StartLog,
-    TruncateRecords,
     WriteZnodes,
 )
 from impl.core.events import (
-    ChildrenListed,
     Event,
     RequestFailed,
     RequestReceived,
@@ -31,19 +26,16 @@ from impl.core.events import (
     SessionReconnected,
     Tick,
     WatchFired,
-    ZnodesRead,
-    ZnodesWritten,
 )
 from impl.core.messages import LeaderAndIsrRequest, Request, Response
 from impl.core.mutants import Mutant
 from impl.core.node import Node
-from impl.core.outbox import Answer, Ask
+from impl.core.outbox import Answer, Ask, unknown
 from impl.core.replica import Replica
-from impl.core.zookeeper import Create, Unknown
+from impl.core.zookeeper import Create
 from impl.sim.disk import SimDisk
 from impl.sim.recorder import NodeTrace
 from impl.sim.steps.paced import Pace, PacedFollower, paced
-from impl.sim.zookeeper import SimZooKeeper
 from impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
 from spec.vocabulary import SessionId
 from spec.znodes import CONTROLLER
@@ -210,39 +202,25 @@ class Actor:
             case ReportMalformed():
                 raise AssertionError(f"{effect.path}: {effect.reason}")
             case _:
-                self._write(effect)
-
-    def _write(
-        self, effect: AppendRecords | TruncateRecords | StartLog | CheckpointHighWatermark
-    ) -> None:
-        key = effect.topic_partition
-        match effect:
-            case AppendRecords():
-                self.disk.append(key, effect.base_offset, effect.records)
-            case TruncateRecords():
-                self.disk.truncate(key, effect.offset)
-            case StartLog():
-                self.disk.start_log(key)
-            case CheckpointHighWatermark():
-                self.disk.checkpoint(key, effect.high_watermark)
+                self.disk.perform(effect)
 
     def _lose_bids(self) -> None:
         """Brokers that host replicas never win the office: the specs keep the two apart."""
         if self.number in self.world.setting.controllers:
             return
         for held in [h for h in self.asks if _is_bid(h.ask)]:
-            held.answer = _unknown(held.ask)
+            held.answer = unknown(held.ask)
             self.deliver(held)
 
     # ZooKeeper
 
     def serve(self, held: HeldAsk) -> None:
         """ZooKeeper has done what was asked; the answer is on its way."""
-        held.answer = _answer(self.world.zookeeper, self.session_id, held.ask)
+        held.answer = self.world.zookeeper.answer(self.session_id, held.ask)
 
     def lose(self, held: HeldAsk) -> None:
         """The answer will be that nobody knows; whether it was done is another matter."""
-        held.answer = _unknown(held.ask)
+        held.answer = unknown(held.ask)
 
     def deliver(self, held: HeldAsk) -> None:
         """The core has the answer; ZooKeeper is asked now unless it was before."""
@@ -296,25 +274,3 @@ def _is_bid(ask: Ask) -> bool:
     if not isinstance(ask, WriteZnodes):
         return False
     return any(isinstance(op, Create) and op.path == CONTROLLER for op in ask.ops)
-
-
-def _answer(zookeeper: SimZooKeeper, session_id: SessionId, ask: Ask) -> Answer:
-    match ask:
-        case ReadZnodes(op_id=op_id, paths=paths, watch=watch):
-            znodes = tuple(zookeeper.read(session_id, path, watch=watch) for path in paths)
-            return ZnodesRead(op_id=op_id, znodes=znodes)
-        case ListChildren(op_id=op_id, paths=paths, watch=watch):
-            listed = [zookeeper.list_children(session_id, path, watch=watch) for path in paths]
-            return ChildrenListed(op_id=op_id, children=tuple(listed))
-        case WriteZnodes(op_id=op_id, ops=ops):
-            return ZnodesWritten(op_id=op_id, result=zookeeper.write(session_id, ops))
-
-
-def _unknown(ask: Ask) -> Answer:
-    match ask:
-        case ReadZnodes(op_id=op_id):
-            return ZnodesRead(op_id=op_id, znodes=None)
-        case ListChildren(op_id=op_id):
-            return ChildrenListed(op_id=op_id, children=None)
-        case WriteZnodes(op_id=op_id):
-            return ZnodesWritten(op_id=op_id, result=Unknown())

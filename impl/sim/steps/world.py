@@ -20,7 +20,7 @@ from impl.core.messages import (
 )
 from impl.core.mutants import Mutant
 from impl.core.zookeeper import Create, Delete, Written
-from impl.sim.recorder import Recorder
+from impl.sim.recorder import Recorder, transaction_line
 from impl.sim.scheduler import Scheduler
 from impl.sim.steps.actor import SESSION_TIMEOUT_MS, Actor, HeldAsk
 from impl.sim.steps.schedule import Setting
@@ -304,17 +304,7 @@ class World:
             self.actors[number].watches.append(event)
 
     def _on_transaction(self, transaction: Transaction) -> None:
-        line: Line = {
-            "kind": Kind.ZOOKEEPER,
-            "action": transaction.action,
-            "zxid": transaction.zxid,
-            "session_id": transaction.session_id,
-            "path": transaction.path,
-            "znode_version": transaction.znode_version,
-        }
-        if transaction.data is not None:
-            line["data"] = transaction.data.decode()
-        self._zookeeper_trace.write(line)
+        self._zookeeper_trace.write(transaction_line(transaction))
         if transaction.path == STATE and transaction.data is not None:
             self._judge(self.owner(transaction.session_id), transaction.data)
 

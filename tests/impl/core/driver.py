@@ -27,7 +27,6 @@ from impl.core.effects import (
     WriteZnodes,
 )
 from impl.core.events import (
-    ChildrenListed,
     Event,
     RequestFailed,
     RequestReceived,
@@ -36,13 +35,12 @@ from impl.core.events import (
     SessionLost,
     Tick,
     WatchFired,
-    ZnodesRead,
-    ZnodesWritten,
 )
 from impl.core.messages import LeaderAndIsrRequest, LeaderAndIsrResponse, Request, Response
 from impl.core.node import Node
+from impl.core.outbox import Ask, unknown
 from impl.core.replica import Replica
-from impl.core.zookeeper import Create, SetData, Unknown, WriteOp, WriteResult, Written
+from impl.core.zookeeper import Create, SetData, WriteOp, WriteResult, Written
 from impl.sim.disk import SimDisk
 from impl.sim.zookeeper import SimZooKeeper
 from spec.vocabulary import Action, BrokerId, SessionId, ZnodeVersion
@@ -66,7 +64,6 @@ SESSION_TIMEOUT_MS = 60_000
 STEPS_MAX = 500
 """A node that asks ZooKeeper more often than this without time passing is in a loop."""
 
-Ask = ReadZnodes | ListChildren | WriteZnodes
 Answer = TypeVar("Answer", bound=Response)
 
 
@@ -333,14 +330,8 @@ class Driver:
                 self._answered(token, replace(response, records=records))
             case ReadZnodes() | ListChildren() | WriteZnodes():
                 self._question(effect)
-            case AppendRecords(topic_partition=key):
-                self.disk.append(key, effect.base_offset, effect.records)
-            case TruncateRecords(topic_partition=key):
-                self.disk.truncate(key, effect.offset)
-            case CheckpointHighWatermark(topic_partition=key):
-                self.disk.checkpoint(key, effect.high_watermark)
-            case StartLog(topic_partition=key):
-                self.disk.start_log(key)
+            case AppendRecords() | TruncateRecords() | CheckpointHighWatermark() | StartLog():
+                self.disk.perform(effect)
             case ActionTaken() | ReportMalformed():
                 pass
 
@@ -360,40 +351,17 @@ class Driver:
             self._held.append(ask)
             return
         plan.first()
-        answer = self._answer(ask) if plan.fate is not Fate.LOSE_REQUEST else _unknown(ask)
-        self._events.append(answer if plan.fate is None else _unknown(ask))
+        answer = self._answer(ask) if plan.fate is not Fate.LOSE_REQUEST else unknown(ask)
+        self._events.append(answer if plan.fate is None else unknown(ask))
 
     def _answer(self, ask: Ask) -> Event:
-        session_id = self.session_id
-        match ask:
-            case ReadZnodes(op_id=op_id, paths=paths, watch=watch):
-                if not session_id:
-                    return _unknown(ask)
-                znodes = [self.zookeeper.read(session_id, path, watch=watch) for path in paths]
-                return ZnodesRead(op_id=op_id, znodes=tuple(znodes))
-            case ListChildren(op_id=op_id, paths=paths, watch=watch):
-                if not session_id:
-                    return _unknown(ask)
-                listed = [
-                    self.zookeeper.list_children(session_id, path, watch=watch) for path in paths
-                ]
-                return ChildrenListed(op_id=op_id, children=tuple(listed))
-            case WriteZnodes(op_id=op_id, ops=ops):
-                return ZnodesWritten(op_id=op_id, result=self.zookeeper.write(session_id, ops))
+        if not self.session_id and not isinstance(ask, WriteZnodes):
+            return unknown(ask)
+        return self.zookeeper.answer(self.session_id, ask)
 
     def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
         if session_id == self.session_id:
             self._events.append(event)
-
-
-def _unknown(ask: Ask) -> Event:
-    match ask:
-        case ReadZnodes(op_id=op_id):
-            return ZnodesRead(op_id=op_id, znodes=None)
-        case ListChildren(op_id=op_id):
-            return ChildrenListed(op_id=op_id, children=None)
-        case WriteZnodes(op_id=op_id):
-            return ZnodesWritten(op_id=op_id, result=Unknown())
 
 
 def broker_ids(*numbers: int) -> frozenset[BrokerId]:

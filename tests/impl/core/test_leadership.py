@@ -116,7 +116,7 @@ def test_the_controller_epoch_is_the_callers_to_set() -> None:
 SETS = st.frozensets(st.sampled_from(ASSIGNED))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(
     isr=st.frozensets(st.sampled_from(ASSIGNED), min_size=1),
     live=SETS,

@@ -282,7 +282,7 @@ def reconcile(follower: Replica, leader: Replica) -> Replica:
     raise AssertionError("the logs are compared without end")
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(HISTORIES)
 def test_comparing_ends_with_exactly_what_both_logs_share(history: list[HistoryStep]) -> None:
     logs = play(history)

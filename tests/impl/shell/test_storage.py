@@ -93,7 +93,7 @@ class LogMachine(RuleBasedStateMachine):
 
 
 TestLog = LogMachine.TestCase
-TestLog.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
+TestLog.settings = settings(max_examples=30, stateful_step_count=15)
 
 
 def test_a_tail_cut_at_any_byte_costs_only_the_record_that_is_cut(tmp_path: Path) -> None:
