@@ -190,13 +190,16 @@ DecisionWrite(c) ==
                  ELSE SetDataOp(StatePath, decision.state, version)
     IN Apply(Fence(c) \o <<write>>)
 
-(* History: what a successful write of `c` breaches.                         *)
+(* History: what a successful write of `c` breaches. An election outside the *)
+(* ISR that is allowed breaches nothing, but is remembered all the same: it  *)
+(* is what may lose records.                                                 *)
 WriteBreaches(c) ==
     LET decision == controllers[c].decision[1]
         is_unclean == Exists(znodes, StatePath) /\ IsOutsideIsr(decision.state.leader)
         is_needless == decision.is_isr_alive \/ (~InOffice(c) /\ State.isr \cap Registered # {})
     IN Breached("StaleControllerHarmless", c, IsDeposed(c))
        \cup Breached("UncleanOnlyIfIsrDead", c, is_unclean /\ is_needless)
+       \cup Breached("UncleanElection", c, is_unclean)
 
 IsOwnWrite(state, expected_version) ==
     Exists(znodes, StatePath) /\ StateVersion = expected_version + 1 /\ State = state

@@ -3,12 +3,12 @@
 (* most properties of `Replication` are not checked here.                    *)
 EXTENDS ReplicationProperties
 
-CONSTANTS MaxRecords, MaxElections, MaxExpiries
+CONSTANTS MaxRecords, MaxElections, MaxExpiries, MaxIsrChanges
 
 ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants \cup ReplicationMutants
 
 Bounds ==
     [records |-> MaxRecords, elections |-> MaxElections, expiries |-> MaxExpiries,
-     isr_changes |-> 0, crashes |-> 0, controller_expiries |-> 0, losses |-> 0,
+     isr_changes |-> MaxIsrChanges, crashes |-> 0, controller_expiries |-> 0, losses |-> 0,
      duplicates |-> 0, lost_replies |-> 0]
 =============================================================================

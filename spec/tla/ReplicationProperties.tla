@@ -17,6 +17,11 @@ CommitUnique ==
 \* @req REPL-004
 NotGloballyLost == \A entry \in committed : \E b \in Brokers : Holds(b, entry)
 
+(* Only an election outside the ISR, which is on the record, takes a         *)
+(* committed record from the brokers that a clean election may pick.         *)
+\* @req REPL-004
+NoLossUnlessFlagged == Metadata!IsCleanOf("UncleanElection") => CommittedDurable
+
 (* No log has a record of an earlier epoch behind one of a later epoch: else *)
 (* the end of an epoch (KIP-101) would not be one offset.                    *)
 \* @req CMD-005

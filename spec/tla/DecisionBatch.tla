@@ -1,0 +1,135 @@
+--------------------------- MODULE DecisionBatch ----------------------------
+(* Decisions of one failover for many partitions, written in multis: all of  *)
+(* a multi or nothing (Zk). One partition's conflict must not undo or delay  *)
+(* the others, and nothing is told that was not written.                     *)
+(*                                                                           *)
+(* A partition is as small as it can be: ZooKeeper has the controller's      *)
+(* decision or not, and the state that the controller read is the present    *)
+(* one or not. What is decided is `Decisions`' concern, the fence too.       *)
+EXTENDS Integers, Sequences, FiniteSets
+
+CONSTANTS
+    Partitions,     \* numbers, in the order in which they are written
+    Busy,           \* those whose leader lives and changes its ISR without end
+    OperationsMax,  \* what one multi holds: ZooKeeper refuses larger ones
+    Limits,
+    mutants         \* rules that are broken on purpose; {} is the protocol
+
+VARIABLES
+    written,        \* partitions whose decision ZooKeeper has
+    stale,          \* partitions that were changed since the controller read them
+    batches,        \* multis still to be sent, in order
+    to_send,        \* partitions whose command is due
+    told,           \* partitions whose command is sent
+    budget
+
+vars == <<written, stale, batches, to_send, told, budget>>
+
+DecisionBatchMutants == {"retry_whole_batch", "unbounded_batch", "tell_partial_batch"}
+
+ASSUME Busy \subseteq Partitions
+
+Has(mutant) == mutant \in mutants
+
+Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
+
+Smallest(S) == CHOOSE p \in S : \A other \in S : p <= other
+
+(* In order, at most `size` in each.                                         *)
+RECURSIVE FirstOf(_, _), InBatchesOf(_, _)
+FirstOf(S, size) ==
+    IF S = {} \/ size = 0 THEN {}
+    ELSE {Smallest(S)} \cup FirstOf(S \ {Smallest(S)}, size - 1)
+InBatchesOf(S, size) ==
+    IF S = {} THEN <<>>
+    ELSE <<FirstOf(S, size)>> \o InBatchesOf(S \ FirstOf(S, size), size)
+
+Init ==
+    /\ written = {}
+    /\ stale = {}
+    /\ batches = <<>>
+    /\ to_send = {}
+    /\ told = {}
+    /\ budget = Limits
+
+(* What ZooKeeper has no decision for is read and decided, all at once, and  *)
+(* cut into multis of bounded size.                                          *)
+ElectLeader ==
+    LET undecided == Partitions \ written
+        size == IF Has("unbounded_batch") THEN Cardinality(undecided) ELSE OperationsMax
+    IN /\ batches = <<>>
+       /\ undecided # {}
+       /\ batches' = InBatchesOf(undecided, size)
+       /\ stale' = {}
+       /\ UNCHANGED <<written, to_send, told, budget>>
+
+(* A leader drops a follower from its ISR. Nothing bounds how often.         *)
+ShrinkIsr(p) ==
+    /\ p \in Busy \ written
+    /\ \E i \in DOMAIN batches : p \in batches[i]
+    /\ stale' = stale \cup {p}
+    /\ UNCHANGED <<written, batches, to_send, told, budget>>
+
+IsTooLarge(batch) == Cardinality(batch) > OperationsMax
+
+(* After a refusal each of the batch is written alone. One that is refused   *)
+(* alone is read and decided anew, with whatever else is left by then. For   *)
+(* what is too large ZooKeeper has no answer but to hang up: all is read     *)
+(* anew.                                                                     *)
+AfterFailure(batch) ==
+    CASE IsTooLarge(batch) -> <<>>
+      [] Cardinality(batch) = 1 \/ Has("retry_whole_batch") -> Tail(batches)
+      [] OTHER -> InBatchesOf(batch, 1) \o Tail(batches)
+
+(* One multi. Of a refused one ZooKeeper tells each operation's result, and  *)
+(* those before the failed one look as if they had been done: the mutant     *)
+(* believes that.                                                            *)
+PublishDecision ==
+    /\ batches # <<>>
+    /\ LET batch == Head(batches)
+           is_accepted == ~IsTooLarge(batch) /\ batch \cap stale = {}
+           done == IF is_accepted THEN batch ELSE {}
+           seeming == {p \in batch : \A other \in batch \cap stale : p < other}
+       IN /\ written' = written \cup done
+          /\ to_send' = to_send \cup (IF Has("tell_partial_batch") THEN seeming ELSE done)
+          /\ batches' = IF is_accepted THEN Tail(batches) ELSE AfterFailure(batch)
+    /\ UNCHANGED <<stale, told, budget>>
+
+SendLeaderAndIsr(p) ==
+    /\ p \in to_send
+    /\ to_send' = to_send \ {p}
+    /\ told' = told \cup {p}
+    /\ UNCHANGED <<written, stale, batches, budget>>
+
+(* Between any two multis. The next controller tells what ZooKeeper has, and *)
+(* decides the rest.                                                         *)
+CrashController ==
+    /\ Spend("crashes")
+    /\ batches' = <<>>
+    /\ to_send' = written
+    /\ UNCHANGED <<written, stale, told>>
+
+Next ==
+    \/ ElectLeader
+    \/ \E p \in Partitions : ShrinkIsr(p)
+    \/ PublishDecision
+    \/ \E p \in Partitions : SendLeaderAndIsr(p)
+    \/ CrashController
+
+Spec ==
+    /\ Init
+    /\ [][Next]_vars
+    /\ WF_vars(ElectLeader)
+    /\ WF_vars(PublishDecision)
+    /\ \A p \in Partitions : WF_vars(SendLeaderAndIsr(p))
+
+-----------------------------------------------------------------------------
+(* Nobody is told what ZooKeeper does not hold.                              *)
+\* @req FAIL-006
+CommandReflectsZk == told \subseteq written
+
+(* A partition with which nobody interferes gets its decision, whatever      *)
+(* happens to the others, and its brokers hear of it.                        *)
+\* @req ZK-007
+OthersEventuallyTold == \A p \in Partitions \ Busy : <>(p \in told)
+=============================================================================

@@ -1,0 +1,10 @@
+-------------------------- MODULE MCDecisionBatch ---------------------------
+(* Bounds for TLC, as numbers that a cfg can set. *)
+EXTENDS DecisionBatch
+
+CONSTANTS MaxCrashes
+
+ASSUME mutants \subseteq DecisionBatchMutants
+
+Bounds == [crashes |-> MaxCrashes]
+=============================================================================
