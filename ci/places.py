@@ -11,7 +11,7 @@ from ci.runs import check_writable
 def require_tlc() -> None:
     """Raise `HarnessError` when there is no Java or no TLC to run."""
     from spec.tlc.dialect import dialect_of
-    from spec.tlc.runner import EXPECTED_ERRORS, find_tlc
+    from spec.tlc.installation import EXPECTED_ERRORS, find_tlc
 
     try:
         dialect_of(find_tlc().jar)

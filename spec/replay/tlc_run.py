@@ -5,23 +5,20 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Timer
 
 from spec.replay.projection import Projection
 from spec.replay.recorded_run import ReplayError
 from spec.replay.tla_text import MODULE, Recorded, config, module, zookeeper_config
 from spec.replay.zookeeper import ZooKeeperProjection
-from spec.tlc.dialect import dialect_of
+from spec.tlc.installation import EXPECTED_ERRORS, find_tlc
 from spec.tlc.models import Verdict
 from spec.tlc.modules import modules_read
 from spec.tlc.output import conclude, read_messages
-from spec.tlc.process import Stop, start
-from spec.tlc.runner import EXPECTED_ERRORS, SHORT_RUN, find_tlc
-from spec.tlc.startup import class_archive
+from spec.tlc.process import Stop, timed
 from spec.tlc.values import TlaValueError, Value, parse_value
 
 MODULES = Path(__file__).parents[1] / "tla"
-HEAP = "-Xmx2g"
+HEAP_MB = 2048
 EVENTS_OF_A_LONG_RUN = 50_000
 """From here on an optimising compiler pays."""
 
@@ -64,9 +61,8 @@ def _run(root: str, config_text: str, runs: Sequence[Recorded], budget_s: float)
         limits = _copy_modules(MODULES / f"{root}.tla", directory)
         (directory / f"{MODULE}.tla").write_text(module(runs, limits))
         (directory / f"{root}.cfg").write_text(config_text)
-        is_long = sum(len(run.events) for run in runs) > EVENTS_OF_A_LONG_RUN
-        command = _command(directory, root, () if is_long else (SHORT_RUN,))
-        lines, timed_out = _listen(command, directory, budget_s)
+        is_short = sum(len(run.events) for run in runs) <= EVENTS_OF_A_LONG_RUN
+        lines, timed_out = _listen(root, directory, is_short=is_short, budget_s=budget_s)
     return _markers(lines, timed_out=timed_out)
 
 
@@ -80,48 +76,20 @@ def _copy_modules(root: Path, directory: Path) -> list[str]:
     return sorted(limits)
 
 
-def _command(directory: Path, root: str, java_options: tuple[str, ...]) -> list[str]:
+def _listen(
+    root: str, directory: Path, *, is_short: bool, budget_s: float
+) -> tuple[list[str], bool]:
     try:
-        tlc = find_tlc()
-        dialect = dialect_of(tlc.jar)
+        command = find_tlc().command(
+            root, directory, heap_mb=HEAP_MB, is_short=is_short, options=()
+        )
     except EXPECTED_ERRORS as error:
         raise ReplayError(str(error)) from error
-    archive = class_archive(tlc.java, tlc.jar)
-    return [
-        str(tlc.java),
-        HEAP,
-        "-XX:+UseSerialGC",
-        *java_options,
-        *([f"-XX:SharedArchiveFile={archive}"] if archive else []),
-        *dialect.java_options,
-        f"-Djava.io.tmpdir={directory}",
-        *("-cp", str(tlc.jar), "tlc2.TLC", "-tool"),
-        *dialect.options,
-        *("-metadir", str(directory / "states")),
-        *("-config", f"{root}.cfg"),
-        f"{root}.tla",
-    ]
-
-
-def _listen(command: list[str], directory: Path, budget_s: float) -> tuple[list[str], bool]:
-    child = start(command, directory)
-    time_is_up = Event()
-
-    def end() -> None:
-        time_is_up.set()
-        child.kill()
-
-    timer = Timer(budget_s, end)
-    timer.daemon = True
-    with Stop().watching(child):
-        timer.start()
-        try:
-            assert child.stdout is not None
-            lines = child.stdout.readlines()
-            child.wait()
-        finally:
-            timer.cancel()
-    return lines, time_is_up.is_set()
+    with timed(command, directory, budget_s, Stop()) as child:
+        assert child.process.stdout is not None
+        lines = child.process.stdout.readlines()
+        child.process.wait()
+    return lines, child.time_is_up.is_set()
 
 
 def _markers(lines: Iterable[str], *, timed_out: bool) -> list[Marker]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event, Lock, Timer
 
 GUARD = """
 import os, sys
@@ -69,3 +69,32 @@ def start(command: Sequence[str], directory: Path) -> subprocess.Popen[str]:
         text=True,
         errors="replace",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TimedChild:
+    """A child, and whether its time was up before it ended."""
+
+    process: subprocess.Popen[str]
+    time_is_up: Event = field(default_factory=Event)
+
+    def end(self) -> None:
+        """Its time is up."""
+        self.time_is_up.set()
+        self.process.kill()
+
+
+@contextmanager
+def timed(
+    command: Sequence[str], directory: Path, budget_s: float, stop: Stop
+) -> Iterator[TimedChild]:
+    """Within, `command` runs in `directory`, at most for `budget_s`; at the end it is dead."""
+    child = TimedChild(start(command, directory))
+    timer = Timer(budget_s, child.end)
+    timer.daemon = True
+    with stop.watching(child.process):
+        timer.start()
+        try:
+            yield child
+        finally:
+            timer.cancel()

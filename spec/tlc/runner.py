@@ -13,17 +13,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from signal import SIGKILL
-from threading import Event, Timer
 from typing import TypeVar
 
-from spec.java import JavaNotFoundError, find_java
 from spec.tlc import cache
 from spec.tlc.compare import ModelResult, compare
 from spec.tlc.config import Config
 from spec.tlc.counterexample import Counterexample
-from spec.tlc.dialect import BadJarError, dialect_of
-from spec.tlc.jar import JarNotFoundError, find_jar
-from spec.tlc.models import Model, ModelError, Tier, Verdict
+from spec.tlc.dialect import dialect_of
+from spec.tlc.installation import EXPECTED_ERRORS, Tlc, find_tlc
+from spec.tlc.models import Model, Verdict
 from spec.tlc.modules import modules_read
 from spec.tlc.output import (
     PROGRESS,
@@ -35,14 +33,11 @@ from spec.tlc.output import (
     conclude,
     read_counts,
 )
-from spec.tlc.process import Stop, start
-from spec.tlc.startup import MODELS_THAT_PAY, class_archive, make_class_archive
+from spec.tlc.process import Stop, timed
+from spec.tlc.startup import MODELS_THAT_PAY, make_class_archive
 
-SHORT_RUN = "-XX:TieredStopAtLevel=1"
-"""A model of a second or two ends before an optimising compiler would have paid."""
-
-EXPECTED_ERRORS = (ModelError, JarNotFoundError, BadJarError, JavaNotFoundError)
-"""Nothing to check with, or nothing that can be checked: one sentence."""
+LONG_RUN_STATES = 12_000
+"""From here on an optimising compiler pays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,39 +75,6 @@ class Options:
             budget_s=self.time_budget_s or model.budget_s,
             heap_mb=self.heap_mb or model.heap_mb,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Tlc:
-    """A Java and a tla2tools.jar that were found."""
-
-    java: Path
-    jar: Path
-
-    def command(self, model: Model, directory: Path, options: tuple[str, ...]) -> list[str]:
-        """Runs the model whose modules and configuration are in `directory`."""
-        dialect = dialect_of(self.jar)
-        archive = class_archive(self.java, self.jar)
-        return [
-            str(self.java),
-            f"-Xmx{model.heap_mb}m",
-            "-XX:+UseSerialGC",
-            *([SHORT_RUN] if model.tier is Tier.QUICK else []),
-            *([f"-XX:SharedArchiveFile={archive}"] if archive else []),
-            *dialect.java_options,
-            f"-Djava.io.tmpdir={directory}",
-            *("-cp", str(self.jar), "tlc2.TLC", "-tool"),
-            *dialect.options,
-            *("-metadir", str(directory / "states")),
-            *("-config", f"{model.module}.cfg"),
-            *options,
-            f"{model.module}.tla",
-        ]
-
-
-def find_tlc() -> Tlc:
-    """The Java and jar to use; raises one of `EXPECTED_ERRORS`."""
-    return Tlc(find_java().executable, find_jar())
 
 
 def check_models(
@@ -232,7 +194,7 @@ class _Check:
         with tempfile.TemporaryDirectory(prefix="tlc-", ignore_cleanup_errors=True) as directory:
             run = _Run(model, Path(directory), self)
             run.prepare(config)
-            finding = run.perform(tlc.command(model, Path(directory), self.options.tlc_options))
+            finding = run.perform(tlc, self.options.tlc_options)
         finding = _placed(model, asked, _named(model, finding))
         if self.uses_cache:
             cache.keep(cache.key_of(model.module_path, config, tlc.jar), finding)
@@ -264,21 +226,20 @@ class _Run:
             shutil.copyfile(module, self.directory / module.name)
         (self.directory / f"{self.model.module}.cfg").write_text(config)
 
-    def perform(self, command: list[str]) -> Finding:
-        child = start(command, self.directory)
-        time_is_up = Event()
-        timer = Timer(self.model.budget_s, _end, (child, time_is_up))
-        timer.daemon = True
-        with self.check.stop.watching(child):
-            timer.start()
-            try:
-                messages = list(self.listen(child))
-                child.wait()
-            finally:
-                timer.cancel()
-        ended_by_us = time_is_up.is_set() or self.check.stop.requested.is_set()
+    def perform(self, tlc: Tlc, options: tuple[str, ...]) -> Finding:
+        command = tlc.command(
+            self.model.module,
+            self.directory,
+            heap_mb=self.model.heap_mb,
+            is_short=self.model.distinct_states < LONG_RUN_STATES,
+            options=options,
+        )
+        with timed(command, self.directory, self.model.budget_s, self.check.stop) as child:
+            messages = list(self.listen(child.process))
+            child.process.wait()
+        ended_by_us = child.time_is_up.is_set() or self.check.stop.requested.is_set()
         finding = conclude(messages, timed_out=ended_by_us)
-        was_killed = child.returncode == -SIGKILL and not ended_by_us
+        was_killed = child.process.returncode == -SIGKILL and not ended_by_us
         if finding.is_out_of_memory or (was_killed and finding.verdict is Verdict.ERROR):
             return replace(finding, error=self.memory_sentence(finding, was_killed=was_killed))
         return finding
@@ -314,11 +275,6 @@ class _Run:
                 queued=counts.queued,
             )
         )
-
-
-def _end(child: subprocess.Popen[str], time_is_up: Event) -> None:
-    time_is_up.set()
-    child.kill()
 
 
 def _placed(model: Model, config: Config, finding: Finding) -> Finding:

@@ -80,5 +80,6 @@ def _path(java: Path, jar: Path) -> Path | None:
     real = java.resolve()
     release = real.parents[1] / "release"
     told = release.read_text(errors="replace") if release.is_file() else ""
-    parts = (str(real), told, str(jar), hash_of_file(jar))
+    changed = str(jar.stat().st_mtime_ns)  # of a jar that was put there anew Java wants a new one
+    parts = (str(real), told, str(jar), changed, hash_of_file(jar))
     return folder / FOLDER / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()}.jsa"

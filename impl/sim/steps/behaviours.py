@@ -14,8 +14,9 @@ from pathlib import Path
 
 from impl.sim.steps.schedule import Schedule, ScheduleError, make_schedule, read_setting
 from spec.tlc.config import Config
+from spec.tlc.installation import find_tlc
 from spec.tlc.models import Model
-from spec.tlc.runner import Options, check_model, find_tlc
+from spec.tlc.runner import Options, check_model
 from spec.tlc.values import Value, parse_value
 
 CORE_CAN = Path(__file__).with_name("CoreCan.tla")
@@ -52,7 +53,13 @@ def random_behaviours(model: Model, *, count: int, depth: int, seed: int) -> Ite
     config = replace(model.tlc_config(), invariants=(), properties=())
     options = ("-simulate", f"file=walk,num={count}", "-depth", str(depth), "-seed", str(seed))
     with _stepped(model, config) as stepped:
-        command = find_tlc().command(stepped, stepped.directory, options)
+        command = find_tlc().command(
+            stepped.module,
+            stepped.directory,
+            heap_mb=stepped.heap_mb,
+            is_short=True,
+            options=options,
+        )
         _run(command, stepped.directory)
         files = sorted(stepped.directory.glob("walk_*"), key=_number)
         if len(files) != count:
