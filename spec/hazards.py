@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from spec.tlc.config import read_config, tla_value
+from spec.tlc.config import tla_value
 from spec.tlc.models import Model, Verdict
 
 REQUIREMENT = re.compile(r"[A-Z]+-\d+")
@@ -129,8 +129,7 @@ def _number(hazard_id: str) -> str:
 
 
 def _is_on(hazard: Hazard, row: Model) -> bool:
-    given = {**read_config(row.directory / row.config).constants}
-    given |= {name: f"= {tla_value(value)}" for name, value in row.constants.items()}
+    given = row.effective_constants
     return all(
         f'"{value}"' in given.get(name, "")
         if isinstance(value, str)

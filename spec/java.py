@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 OLDEST_VERSION = 17
@@ -105,6 +106,7 @@ _NO_JAVA = (
 )
 
 
+@cache
 def _probe(executable: Path) -> tuple[int, Path] | None:
     """The version and home that `executable` reports, or None when it does not run."""
     answer = _answer(executable, "-XshowSettings:properties", "-version")

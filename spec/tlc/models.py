@@ -11,7 +11,14 @@ from typing import Annotated
 
 import msgspec
 
-from spec.tlc.config import Config, ConfigError, ConstantValue, check_constants, read_config
+from spec.tlc.config import (
+    Config,
+    ConfigError,
+    ConstantValue,
+    check_constants,
+    read_config,
+    tla_value,
+)
 
 SPEC = Path(__file__).resolve().parents[1]
 MODELS = SPEC / "models.toml"
@@ -73,6 +80,12 @@ class Model:
     def module_path(self) -> Path:
         """The file of the root module."""
         return self.directory / f"{self.module}.tla"
+
+    @property
+    def effective_constants(self) -> Mapping[str, str]:
+        """What stands after each constant's name, as a cfg has it: `= {"mutant"}`, `<- Bounds`."""
+        replaced = {name: f"= {tla_value(value)}" for name, value in self.constants.items()}
+        return {**read_config(self.directory / self.config).constants, **replaced}
 
     def tlc_config(self) -> Config:
         """What TLC reads; a violation is looked for alone, so that it is the one found.

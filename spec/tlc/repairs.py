@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spec.hazards import Finding as HazardFinding, Hazard
-from spec.tlc.config import ConstantValue, read_config, tla_value
+from spec.tlc.config import ConstantValue, tla_value
 from spec.tlc.models import Model, Tier, Verdict
 from spec.tlc.output import Finding
 from spec.tlc.runner import OnProgress, Options, findings
@@ -102,11 +102,11 @@ def trials(
 
 def without_repair(hazard: Hazard, model: Model) -> Model | None:
     """The row with the hazard's switch added; None where it is on already, or no constant."""
-    present = read_config(model.directory / model.config).constants
+    present = model.effective_constants
     if not set(hazard.switch) <= set(present):
         return None
     added = {name: _added(name, value, model) for name, value in hazard.switch.items()}
-    if all(f"= {tla_value(value)}" == _present(name, model) for name, value in added.items()):
+    if all(f"= {tla_value(value)}" == present[name] for name, value in added.items()):
         return None
     name = f"{model.name} without the repair of {hazard.id}"
     return replace(model, name=name, constants={**model.constants, **added})
@@ -117,12 +117,6 @@ def _added(name: str, value: ConstantValue, model: Model) -> ConstantValue:
     if name != MUTANTS or not isinstance(before, list):
         return value
     return [*before, *([str(value)] if value not in before else [])]
-
-
-def _present(name: str, model: Model) -> str:
-    if name in model.constants:
-        return f"= {tla_value(model.constants[name])}"
-    return read_config(model.directory / model.config).constants[name]
 
 
 def undo(
