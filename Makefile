@@ -10,13 +10,15 @@ BIN := .venv/bin
 # The checkout comes first on the path, so that a foreign package of a room's name cannot shadow it.
 RUN := $(BIN)/python -m
 
-.PHONY: help setup gate test check chaos lock clean
+.PHONY: help setup gate test check chaos models nightly lock clean
 
 help:
 	@echo 'make gate    the whole gate at tier quick; leaves reports/runs/latest/report.html'
 	@echo 'make test    the tests, without the chaos scenarios'
 	@echo 'make check   ruff, mypy, generated files, the requirement catalogue'
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
+	@echo 'make models  all models of tier pull_request: some minutes'
+	@echo 'make nightly all models, which actions they take, and every repair undone: about an hour'
 	@echo 'make setup   only .venv'
 	@echo 'make lock    renew requirements.lock (needs uv)'
 	@echo 'make clean   remove what the other targets made'
@@ -43,6 +45,14 @@ check: setup
 
 chaos: setup
 	@$(RUN) pytest -m chaos $(ARGS)
+
+models: setup
+	@$(RUN) ci check --tier pull_request $(ARGS)
+
+nightly: setup
+	@$(RUN) ci check --tier nightly $(ARGS)
+	@$(RUN) ci check --coverage --tier nightly
+	@$(RUN) ci check --without-repairs --tier pull_request
 
 lock:
 	@command -v uv >/dev/null || { echo 'lock: uv is not on the PATH; install it first' >&2; exit 3; }
