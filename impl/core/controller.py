@@ -348,7 +348,10 @@ class Controller:
         office = Check(path=CONTROLLER, expected_version=FIRST_VERSION)
         if self.config.mutant is Mutant.NO_CONTROLLER_EPOCH_CHECK:
             return (office,)
-        return (Check(path=CONTROLLER_EPOCH, expected_version=self.epoch_version), office)
+        epoch = Check(path=CONTROLLER_EPOCH, expected_version=self.epoch_version)
+        if self.config.mutant is Mutant.NO_CONTROLLER_ZNODE_CHECK:
+            return (epoch,)
+        return (epoch, office)
 
     def _is_deposed(self, result: Rejected, fence_length: int) -> bool:
         return any(error is not ZkError.ROLLED_BACK for error in result.errors[:fence_length])

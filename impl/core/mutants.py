@@ -35,6 +35,7 @@ class Mutant(StrEnum):
     RECOMPUTE_HIGH_WATERMARK = "recompute_high_watermark"
     REMEMBER_END_OFFSETS = "remember_end_offsets"
     TRUNCATE_ON_NEW_LEADER_ONLY = "truncate_on_new_leader_only"
+    NO_CONTROLLER_ZNODE_CHECK = "no_controller_znode_check"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,5 +220,12 @@ MUTANTS: tuple[MutantRecord, ...] = (
         requirement="CMD-005",
         caught_by=frozenset({Invariant.LOG_MATCHING}),
         shows="CommittedDurable",
+    ),
+    MutantRecord(
+        mutant=Mutant.NO_CONTROLLER_ZNODE_CHECK,
+        rule="A controller that lost its office writes until its successor has raised the epoch.",
+        requirement="ZK-005",
+        caught_by=frozenset(),
+        shows="UncleanOnlyIfIsrDead",
     ),
 )

@@ -111,6 +111,7 @@ class ControllerMoves(Ground):
             context.assignments[self.world.key],
             context.live.keys(),
             context.bounced.get(self.world.key, frozenset()),
+            unclean_leader_election=actor.config.unclean_leader_election,
         )
         return elected is not None
 

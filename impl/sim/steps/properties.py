@@ -131,6 +131,7 @@ _STATES: dict[str, Property] = {
     "OnlyAuthorisedWrites": is_clean_of("OnlyAuthorisedWrites"),
     "StaleControllerHarmless": is_clean_of("StaleControllerHarmless"),
     "QuorumSuperset": quorum_superset,
+    "UncleanOnlyIfIsrDead": is_clean_of("UncleanOnlyIfIsrDead"),
 }
 _LOGS: dict[str, Property] = {
     "CommittedDurable": durable("committed"),

@@ -42,6 +42,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     start: str
     """`empty` or `serving`, as the constant `Start` of the specs."""
     level: int
+    unclean_leader_election: bool = False
     mutants: tuple[str, ...] = ()
     has_logs: bool
     """True of `Replication`; `LeaderAndIsr` knows nothing of records and fetches."""
@@ -88,6 +89,7 @@ def read_setting(config: Config) -> Setting:
         initial_isr=_numbers(values["InitialIsr"]),
         start=str(parse_value(values["Start"])),
         level=_LEVELS.get(values.get("truncation", ""), _NEWEST),
+        unclean_leader_election=values["unclean_leader_election"] == "TRUE",
         mutants=tuple(str(name) for name in _items(values["mutants"])),
         has_logs="truncation" in values,
     )

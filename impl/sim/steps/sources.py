@@ -71,6 +71,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
         "truncate_on_new_leader_only": Source(
             row="truncate_on_new_leader_only", is_halfway=True, is_slow=True
         ),
+        "no_controller_znode_check": Source(row="no_controller_znode_check"),
         "truncation_to_high_watermark": Source(row="truncation_to_high_watermark"),
     }
 )

@@ -27,7 +27,15 @@ from impl.sim.steps.schedule import Setting
 from impl.sim.zookeeper import SimZooKeeper, Transaction
 from impl.trace_lines import Line
 from spec.trace import Kind
-from spec.vocabulary import ANY_VERSION, BrokerId, ErrorCode, Outcome, ProtocolLevel, SessionId
+from spec.vocabulary import (
+    ANY_VERSION,
+    NO_BROKER,
+    BrokerId,
+    ErrorCode,
+    Outcome,
+    ProtocolLevel,
+    SessionId,
+)
 from spec.znodes import (
     BROKER_IDS,
     CONTROLLER,
@@ -135,6 +143,7 @@ class World:
         return Config(
             broker_id=BrokerId(number),
             level=ProtocolLevel(self.setting.level),
+            unclean_leader_election=self.setting.unclean_leader_election,
             replica_lag_time_ms=LAG_MS,
             fetch_wait_ms=0,
             fetch_records_max=1,
@@ -314,12 +323,30 @@ class World:
         self.is_state_a_leaders = author in self.setting.brokers
         if author in self.setting.controllers:
             holder = self.zookeeper.peek(CONTROLLER).stat
-            if holder is not None and self.owner(holder.ephemeral_owner) != author:
+            in_office = holder is not None and self.owner(holder.ephemeral_owner) == author
+            if holder is not None and not in_office:
                 self.ledger.breach("StaleControllerHarmless", author)
+            if before is not None:
+                self._judge_election(author, before, self._last_state, in_office=in_office)
         elif before is not None:
             held = (before.leader, before.leader_epoch)
             if held != (self._last_state.leader, self._last_state.leader_epoch):
                 self.ledger.breach("OnlyAuthorisedWrites", author)
+
+    def _judge_election(
+        self, author: int, before: LeaderAndIsr, now: LeaderAndIsr, *, in_office: bool
+    ) -> None:
+        """A leader outside the ISR is remembered; it is needless if the ISR is back by now.
+
+        Whether the ISR was back already when a controller in office decided is not judged: the core
+        has no rule for that.
+        """
+        if now.leader == NO_BROKER or now.leader in before.isr:
+            return
+        self.ledger.breach("UncleanElection", author)
+        is_back = any(self.zookeeper.peek(broker_path(member)).stat for member in before.isr)
+        if is_back and not in_office:
+            self.ledger.breach("UncleanOnlyIfIsrDead", author)
 
     def running(self) -> Iterator[Actor]:
         """The brokers with a node."""
