@@ -1,6 +1,7 @@
 """A leader's conditional writes of the ISR, and how each is settled (V3 G; ISR-003, ISR-004)."""
 
 from collections.abc import Generator
+from dataclasses import replace
 
 from impl.core.config import Config
 from impl.core.effects import ActionTaken
@@ -40,23 +41,30 @@ class IsrWriter:
         if due_ms is not None and due_ms <= self._outbox.now_ms:
             del self._unsettled[key]
             self._outbox.run(self._resume(key, replica.leader_epoch))
+        before = self._changeable(replica)
         wanted = shrink_isr(
-            replica,
+            before,
             self._outbox.now_ms,
             self._config.replica_lag_time_ms,
             leader_too=self._config.mutant is Mutant.LEADER_MAY_LEAVE_ISR,
         )
-        self._change(Action.SHRINK_ISR, replica, wanted)
+        self._change(Action.SHRINK_ISR, before, wanted)
 
     def expand(self, key: TopicPartition) -> None:
         """Followers that caught up are asked in."""
-        replica = self._replicas[key]
+        before = self._changeable(self._replicas[key])
         wanted = expand_isr(
-            replica,
+            before,
             laggards=self._config.mutant is Mutant.EXPAND_LAGGARDS,
             below_epoch_start=self._config.mutant is Mutant.EXPAND_BELOW_EPOCH_START,
         )
-        self._change(Action.EXPAND_ISR, replica, wanted)
+        self._change(Action.EXPAND_ISR, before, wanted)
+
+    def _changeable(self, replica: Replica) -> Replica:
+        """What a change starts from; a mutant forgets the one in flight (H37)."""
+        if self._config.mutant is Mutant.EXPAND_OVERWRITES_SHRINK:
+            return replace(replica, wanted_isr=None)
+        return replica
 
     def _change(self, action: Action, before: Replica, after: Replica) -> None:
         if after is before:

@@ -36,6 +36,7 @@ class Mutant(StrEnum):
     REMEMBER_END_OFFSETS = "remember_end_offsets"
     TRUNCATE_ON_NEW_LEADER_ONLY = "truncate_on_new_leader_only"
     NO_CONTROLLER_ZNODE_CHECK = "no_controller_znode_check"
+    EXPAND_OVERWRITES_SHRINK = "expand_overwrites_shrink"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,5 +228,12 @@ MUTANTS: tuple[MutantRecord, ...] = (
         requirement="ZK-005",
         caught_by=frozenset(),
         shows="UncleanOnlyIfIsrDead",
+    ),
+    MutantRecord(
+        mutant=Mutant.EXPAND_OVERWRITES_SHRINK,
+        rule="A change of the ISR does not wait for the one in flight; the last one is remembered.",
+        requirement="ISR-003",
+        caught_by=frozenset(),
+        shows="QuorumSuperset",
     ),
 )

@@ -168,7 +168,7 @@ def _become(*, is_leader: bool) -> Reader:
 def _ask_isr(*, grows: bool) -> Reader:
     def read(before: Abstract, after: Abstract) -> Found | None:
         for broker, was, now in _changed("replicas", before, after):
-            if now["pending_isr"] and not was["pending_isr"]:
+            if now["pending_isr"] not in ([], was["pending_isr"]):
                 wanted, isr = set(now["pending_isr"][0]), set(now["isr"])
                 if (wanted > isr) == grows:
                     return broker, {"member": min(wanted ^ isr)}

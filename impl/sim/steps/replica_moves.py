@@ -82,6 +82,7 @@ class ReplicaMoves(Ground):
         actor.pace.may_shrink = True
         actor.tick()
         actor.pace.may_shrink = False
+        actor.is_reply_lost = False
 
     def expand_isr(self, step: Step) -> None:
         """The leader has asked a follower in; without logs the follower fetches first."""
@@ -89,6 +90,7 @@ class ReplicaMoves(Ground):
         if not self.world.setting.has_logs:
             self._fetch_as(step.parameters["member"], actor)
         actor.expand_now()
+        actor.is_reply_lost = False
 
     def _fetch_as(self, follower: int, leader: Actor) -> None:
         """`LeaderAndIsr` has no fetches: one is made up, as the follower would send it."""

@@ -72,6 +72,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             row="truncate_on_new_leader_only", is_halfway=True, is_slow=True
         ),
         "no_controller_znode_check": Source(row="no_controller_znode_check"),
+        "expand_overwrites_shrink": Source(row="expand_overwrites_shrink"),
         "truncation_to_high_watermark": Source(row="truncation_to_high_watermark"),
     }
 )
