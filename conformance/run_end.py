@@ -1,7 +1,8 @@
 """What a simulated run says of its own end: whether the cluster healed and could be read.
 
 Both are liveness within a bound, so they have no place among the safety invariants of the specs;
-they are told beside them, and never count as the catch of a mutant.
+they are told beside them. A run that did not heal names the liveness properties of the specs that
+do not hold; a mutant is caught by that only where its record names one of them.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import msgspec
 
 from conformance.verdict import Verdict
 from spec.trace import Kind, TraceEvent
+from spec.vocabulary import Liveness
 
 
 class Ending(StrEnum):
@@ -41,6 +43,7 @@ class RunDetail(msgspec.Struct, frozen=True):
 
     converged: bool = True
     final_read: bool = True
+    unhealed: tuple[Liveness, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +51,8 @@ class RunEnd:
     """How a run ended."""
 
     bad: tuple[BadEnding, ...] = ()
+    unhealed: frozenset[Liveness] = frozenset()
+    """What should have come to hold after the last fault, and did not."""
     doubts: tuple[str, ...] = ()
     """Why it cannot be told, one sentence each."""
 
@@ -71,9 +76,10 @@ def run_end(events: Sequence[TraceEvent]) -> RunEnd:
         Ending.FINAL_READ: any(not detail.final_read for detail in told),
     }
     return RunEnd(
+        unhealed=frozenset(name for detail in told for name in detail.unhealed),
         bad=tuple(
             BadEnding(invariant=ending, message=SENTENCES[ending])
             for ending, failed in fails.items()
             if failed
-        )
+        ),
     )

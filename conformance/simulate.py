@@ -23,7 +23,7 @@ from conformance.run_end import BadEnding, run_end
 from conformance.verdict import CheckResult, Verdict, Violation, worst
 from conformance.worker_pool import in_order
 from spec.trace import TraceEvent, encode_all
-from spec.vocabulary import Invariant
+from spec.vocabulary import Invariant, Liveness
 
 REFERENCE_TARGET = "python:impl.sim.adapter"
 SCHEME = "python:"
@@ -112,16 +112,18 @@ class SeedResult:
     violations: tuple[Violation, ...] = ()
     omitted_violations: int = 0
     bad_endings: tuple[BadEnding, ...] = ()
-    """What its run tells of its end; no check, so that no mutant is caught by it."""
+    """What its run tells of its end."""
+    unhealed: frozenset[Liveness] = frozenset()
+    """The liveness properties that do not hold at its end."""
     doubts: tuple[str, ...] = ()
     error: str | None = None
     """The simulator failed; says how."""
     reproduce: str = ""
 
     @property
-    def violated(self) -> frozenset[Invariant]:
-        """The invariants that do not hold in its trace."""
-        return frozenset(violation.invariant for violation in self.violations)
+    def violated(self) -> frozenset[Invariant | Liveness]:
+        """The invariants that do not hold in its trace, the liveness that does not at its end."""
+        return self.unhealed | {violation.invariant for violation in self.violations}
 
     @property
     def failures(self) -> tuple[Violation | BadEnding, ...]:
@@ -273,6 +275,7 @@ def judge_seed(subject: Subject, seed: int) -> SeedResult:
         violations=tuple(v for check in checks for v in check.violations),
         omitted_violations=sum(check.omitted_violations for check in checks),
         bad_endings=end.bad,
+        unhealed=end.unhealed,
         doubts=(*health.doubts, *end.doubts, *(d for check in checks for d in check.doubts)),
         reproduce=reproduce,
     )
@@ -328,7 +331,9 @@ def _replay(record: dict[str, Any], target: str) -> MutantResult:
 
 
 def _first_expected(catch: SeedResult, expected: set[str]) -> str:
-    return next(v.message for v in catch.violations if v.invariant in expected)
+    told = [violation.message for violation in catch.violations if violation.invariant in expected]
+    owed = sorted(catch.unhealed & expected)
+    return [*told, *(f"After the last fault {name} did not come to hold." for name in owed)][0]
 
 
 def _verdict(checks: Sequence[CheckResult]) -> Verdict:

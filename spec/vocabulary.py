@@ -158,6 +158,18 @@ class Invariant(StrEnum):
     LEADER_COMPLETE = "LeaderComplete"
 
 
+class Liveness(StrEnum):
+    """What must hold some day once the faults are over. Each value is a TLA+ operator."""
+
+    CONTROLLER_EVENTUALLY_EXISTS = "ControllerEventuallyExists"
+    EVENTUALLY_LEADER = "EventuallyLeader"
+    EVENTUALLY_ISR_FULL = "EventuallyIsrFull"
+    BROKER_EVENTUALLY_LEARNS_ROLE = "BrokerEventuallyLearnsRole"
+    EVENTUALLY_TRUNCATED = "EventuallyTruncated"
+    EVENTUALLY_ACKED_OR_FAILED = "EventuallyAckedOrFailed"
+    EVENTUALLY_CONVERGED = "EventuallyConverged"
+
+
 class ErrorCode(StrEnum):
     """What a node answers to a peer or a client; Kafka's names where Kafka has one."""
 

@@ -122,10 +122,13 @@ class Broker:
                 command.leader == replica.broker_id or command.leader_epoch == replica.leader_epoch
             )
             return ErrorCode.REPLICA_NOT_AVAILABLE if is_lost else ErrorCode.STALE_LEADER_EPOCH
+        leads = command.leader == self.config.broker_id
+        if self.config.mutant is Mutant.LEADER_IGNORES_COMMAND and leads and replica.is_leader:
+            return ErrorCode.NONE
         if replica.role is Role.WAITING:
             self.outbox.emit(StartLog(topic_partition=key))
         self.follower.stop_fetching(key)
-        if command.leader == self.config.broker_id:
+        if leads:
             self._become_leader(replica, command, request)
         else:
             self._become_follower(replica, command, request)

@@ -7,7 +7,7 @@ process has no flag for it (`tests/impl/core/test_mutants.py` holds this).
 from dataclasses import dataclass
 from enum import StrEnum
 
-from spec.vocabulary import Invariant
+from spec.vocabulary import Invariant, Liveness
 
 
 class Mutant(StrEnum):
@@ -23,6 +23,7 @@ class Mutant(StrEnum):
     TWO_STEP_CONTROLLER_ELECTION = "two_step_controller_election"
     CONTROLLER_EPOCH_NOT_RAISED = "controller_epoch_not_raised"
     ACCEPT_OLDER_LEADER_EPOCH = "accept_older_leader_epoch"
+    LEADER_IGNORES_COMMAND = "leader_ignores_command"
     RESTART_IGNORES_ZNODE = "restart_ignores_znode"
     REFRESH_WITHOUT_VERSION = "refresh_without_version"
     LEADER_MAY_LEAVE_ISR = "leader_may_leave_isr"
@@ -48,8 +49,11 @@ class MutantRecord:
     """The rule that it breaks, in one sentence."""
     requirement: str
     """Id in the catalogue."""
-    caught_by: frozenset[Invariant]
-    """At least one of these checks must fail, in a random schedule that shows the mutant."""
+    caught_by: frozenset[Invariant | Liveness]
+    """At least one of these must fail, in a random schedule that shows the mutant.
+
+    A check of the trace, or what should have come to hold after the last fault of the run.
+    """
     shows: str = ""
     """The property that the counterexample of the specs' switch of the same name violates.
 
@@ -136,6 +140,12 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="A command is obeyed whatever its leader epoch is.",
         requirement="CMD-002",
         caught_by=frozenset({Invariant.STALE_CONTROLLER_HARMLESS}),
+    ),
+    MutantRecord(
+        mutant=Mutant.LEADER_IGNORES_COMMAND,
+        rule="A leader ignores a command that says again that it leads.",
+        requirement="CMD-003",
+        caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
     ),
     MutantRecord(
         mutant=Mutant.RESTART_IGNORES_ZNODE,

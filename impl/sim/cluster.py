@@ -7,8 +7,8 @@ from fault_injection.faults import ClusterView
 from impl.core.config import Config
 from impl.core.events import WatchFired
 from impl.core.messages import Request, Response
-from impl.core.replica import Replica, Role
 from impl.sim.disk import SimDisk
+from impl.sim.healing import unhealed
 from impl.sim.network import Network
 from impl.sim.options import Options
 from impl.sim.process import Process
@@ -23,7 +23,6 @@ from spec.znodes import (
     TOPICS,
     LeaderAndIsr,
     TopicPartition,
-    broker_path,
     leader_and_isr_path,
     parse_controller,
     parse_leader_and_isr,
@@ -192,29 +191,5 @@ class Cluster:
         return parse_leader_and_isr(path, znode.data), znode.stat.version
 
     def is_converged(self) -> bool:
-        """All are registered, each partition has leader and full ISR, all hold it, committed."""
-        if any(self.zookeeper.peek(broker_path(b)).stat is None for b in self.disks):
-            return False
-        assigned = self.assignments()
-        return bool(assigned) and all(self._is_settled(key, assigned[key]) for key in assigned)
-
-    def _is_settled(self, key: TopicPartition, assigned: tuple[BrokerId, ...]) -> bool:
-        known = self.state(key)
-        if known is None or known[0].isr != frozenset(assigned):
-            return False
-        replicas = [self._replica(broker_id, key) for broker_id in assigned]
-        if any(replica is None for replica in replicas):
-            return False
-        leader = self._replica(known[0].leader, key)
-        if leader is None or leader.role is not Role.LEADER or leader.is_fenced:
-            return False
-        ends = {replica.log_end_offset for replica in replicas if replica}
-        marks = {replica.high_watermark for replica in replicas if replica}
-        epochs = {replica.leader_epoch for replica in replicas if replica}
-        return ends == marks == {leader.log_end_offset} and epochs == {known[0].leader_epoch}
-
-    def _replica(self, broker_id: BrokerId, key: TopicPartition) -> Replica | None:
-        process = self.processes.get(broker_id)
-        if process is None or not process.is_alive or process.is_paused:
-            return None
-        return process.node.broker.replicas.get(key)
+        """There is a controller, each partition has leader and full ISR, all hold all of it."""
+        return next(unhealed(self), None) is None

@@ -5,6 +5,7 @@ from functools import partial
 
 from impl.sim.clients import Client, Consumer, FinalReader, Producer, TopicCreator
 from impl.sim.cluster import Cluster
+from impl.sim.healing import unhealed
 from impl.sim.injector import Injector
 from impl.sim.options import Options
 from impl.trace_lines import Line
@@ -36,12 +37,15 @@ def run(options: Options, run_id: str) -> list[TraceEvent]:
     converged = cluster.scheduler.run_until(
         cluster.scheduler.now_ms + options.settle_ms, cluster.is_converged
     )
+    ending: Line = {"converged": converged}
+    if not converged:
+        ending["unhealed"] = sorted(set(unhealed(cluster)))
     reader = FinalReader(cluster, keys)
     reader.read_all()
     read = cluster.scheduler.run_until(
         cluster.scheduler.now_ms + FINAL_READ_MS, lambda: reader.is_done
     )
-    harness.write(_detail("RunEnded", {"converged": converged, "final_read": read}))
+    harness.write(_detail("RunEnded", {**ending, "final_read": read}))
     return cluster.recorder.events
 
 

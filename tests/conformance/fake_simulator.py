@@ -78,13 +78,18 @@ def end_of(seed: int, level: int, mutant: str | None) -> list[TraceEvent]:
     detail = ENDINGS.get(seed, HEALTHY) if level == 0 else HEALTHY
     if mutant == "harmless":
         detail = ENDINGS[SICK_SEED]
+    if mutant == "idle" and seed >= MUTANT_SHOWS_FROM:
+        detail = '{"converged": false, "unhealed": ["EventuallyLeader", "EventuallyIsrFull"]}'
     if level == 0 and seed == CUT_SEED:
         return []
     return [line("harness", 1, Kind.RUN, "RunEnded", 6, detail=detail)]
 
 
 def mutants() -> list[dict[str, object]]:
-    """One that is caught, and one that no check sees though its cluster never heals."""
+    """One that is caught, one that no check sees though its cluster never heals.
+
+    The cluster of the third tells what did not heal.
+    """
     return [
         {
             "mutant": "forgetful",
@@ -97,6 +102,12 @@ def mutants() -> list[dict[str, object]]:
             "rule": "Nothing is wrong.",
             "requirement": "REPL-005",
             "caught_by": ["LogMatching"],
+        },
+        {
+            "mutant": "idle",
+            "rule": "Nobody elects.",
+            "requirement": "FAIL-008",
+            "caught_by": ["EventuallyLeader"],
         },
     ]
 

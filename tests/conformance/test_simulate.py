@@ -148,7 +148,7 @@ def test_progress_names_each_seed() -> None:
 
 
 def test_kill_table_tells_caught_from_escaped() -> None:
-    caught, escaped = hunt_mutants(6, target=TARGET, jobs=1)
+    caught, escaped, _ = hunt_mutants(6, target=TARGET, jobs=1)
 
     assert caught.is_caught
     assert caught.seeds == fake_simulator.MUTANT_SHOWS_FROM + 1
@@ -158,9 +158,18 @@ def test_kill_table_tells_caught_from_escaped() -> None:
     assert escaped.seeds == 6
 
 
+def test_mutant_is_caught_by_what_its_record_says_does_not_heal() -> None:
+    *_, caught = hunt_mutants(6, target=TARGET, jobs=1)
+
+    assert caught.is_caught
+    assert caught.seeds == fake_simulator.MUTANT_SHOWS_FROM + 1
+    assert caught.caught_by == ("EventuallyIsrFull", "EventuallyLeader")
+    assert caught.message == "After the last fault EventuallyLeader did not come to hold."
+
+
 def test_mutant_that_never_heals_is_not_caught_by_that() -> None:
     result = run_seeds([0], level=2, mutant="harmless", jobs=1, options=FAKE)
-    _, escaped = hunt_mutants(1, target=TARGET, jobs=1)
+    _, escaped, _ = hunt_mutants(1, target=TARGET, jobs=1)
 
     assert result.verdict is Verdict.FAIL
     assert (escaped.is_caught, escaped.caught_by) == (False, ())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spec.vocabulary import Action, EnvironmentAction, ErrorCode, Invariant, snake_case
+from spec.vocabulary import Action, EnvironmentAction, ErrorCode, Invariant, Liveness, snake_case
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ def test_a_name_has_one_python_spelling(camel: str, snake: str) -> None:
     assert snake_case(camel) == snake
 
 
-@pytest.mark.parametrize("family", [Action, EnvironmentAction, Invariant])
+@pytest.mark.parametrize("family", [Action, EnvironmentAction, Invariant, Liveness])
 def test_each_member_is_named_as_its_value(family: type[Action]) -> None:
     assert {member.name.lower() for member in family} == {snake_case(m.value) for m in family}
 

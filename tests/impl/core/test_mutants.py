@@ -15,7 +15,7 @@ from impl.core.mutants import MUTANTS, Mutant
 from impl.core.zookeeper import SetData
 from impl.shell.options import EXIT_USAGE, node_options, parse
 from impl.sim.steps.schedule import SCHEDULES
-from spec.vocabulary import Action, ErrorCode, Invariant
+from spec.vocabulary import Action, ErrorCode, Invariant, Liveness
 from spec.znodes import leader_and_isr_path
 from tests.impl.core.build import ME, T0, command, order, state
 from tests.impl.core.driver import Driver
@@ -41,7 +41,7 @@ def test_every_record_names_a_rule_a_requirement_and_checks() -> None:
         assert record.rule.endswith(".")
         assert REQUIREMENT.fullmatch(record.requirement)
         assert record.caught_by or record.shows
-        assert record.caught_by <= set(Invariant)
+        assert record.caught_by <= {*Invariant, *Liveness}
 
 
 # Never by accident
@@ -213,6 +213,12 @@ def epoch_after_election(mutant: Mutant | None) -> int:
     return driver.state(T0).leader_epoch
 
 
+def epoch_after_a_second_command(mutant: Mutant | None) -> int:
+    driver = led(mutant)
+    obey(driver, command(1, 2))
+    return driver.replica(T0).leader_epoch
+
+
 @pytest.mark.parametrize(
     ("mutant", "observe", "right", "wrong"),
     [
@@ -222,6 +228,7 @@ def epoch_after_election(mutant: Mutant | None) -> int:
         (Mutant.ACCEPT_OLDER_CONTROLLER_EPOCH, refuses_older_controllers, True, False),
         (Mutant.HIGH_WATERMARK_FROM_LEADER_ALONE, high_watermark_alone, 0, 1),
         (Mutant.LEADER_EPOCH_NOT_RAISED, epoch_after_election, 1, 0),
+        (Mutant.LEADER_IGNORES_COMMAND, epoch_after_a_second_command, 2, 1),
     ],
 )
 def test_a_mutant_breaks_its_rule_and_nothing_else_does(

@@ -22,7 +22,7 @@ from impl.sim.steps.schedule import (
 from impl.sim.steps.sources import SOURCES, make
 from impl.sim.steps.stepper import replay
 from spec.tlc.models import load_models, select
-from spec.vocabulary import Action, EnvironmentAction, Invariant
+from spec.vocabulary import Action, EnvironmentAction, Invariant, Liveness
 from tests.impl.sim.build import violated
 
 NAMES = sorted(path.stem for path in SCHEDULES.glob("*.json"))
@@ -60,8 +60,12 @@ def test_every_schedule_has_a_source_and_every_source_a_schedule() -> None:
     assert sorted(SOURCES) == NAMES
 
 
-def test_every_mutant_has_a_schedule() -> None:
-    assert {mutant.value for mutant in Mutant} == set(NAMES) - {LEVEL_ONE}
+def test_every_mutant_has_a_schedule_unless_its_runs_do_not_heal() -> None:
+    """A counterexample of the specs to a liveness property has no end that could be judged."""
+    never_heal = {r.mutant.value for r in MUTANTS if r.caught_by & {*Liveness}}
+
+    assert {mutant.value for mutant in Mutant} == (set(NAMES) - {LEVEL_ONE}) | never_heal
+    assert never_heal & set(NAMES) == set()
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {LEVEL_ONE}))

@@ -1,0 +1,74 @@
+"""What a cluster whose faults are over still owes: the liveness properties of the specs, by name.
+
+Each is judged on one state; the bound within which it must hold is the caller's.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from impl.core.replica import Replica, Role
+from spec.vocabulary import BrokerId, Liveness
+from spec.znodes import CONTROLLER, LeaderAndIsr, TopicPartition, broker_path
+
+if TYPE_CHECKING:
+    from impl.sim.cluster import Cluster
+
+
+def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
+    """What does not hold now, perhaps more than once; nothing of a cluster that is healed."""
+    if any(cluster.zookeeper.peek(broker_path(b)).stat is None for b in cluster.disks):
+        yield Liveness.BROKER_EVENTUALLY_LEARNS_ROLE
+    if not _has_controller(cluster):
+        yield Liveness.CONTROLLER_EVENTUALLY_EXISTS
+    assigned = cluster.assignments()
+    if not assigned:
+        yield Liveness.EVENTUALLY_LEADER
+    for key, brokers in assigned.items():
+        known = cluster.state(key)
+        if known is None:
+            yield Liveness.EVENTUALLY_LEADER
+            continue
+        replicas = {broker_id: _replica(cluster, broker_id, key) for broker_id in brokers}
+        yield from _of_roles(known[0], replicas)
+        yield from _of_logs([replica for replica in replicas.values() if replica])
+
+
+def _has_controller(cluster: "Cluster") -> bool:
+    """Somebody holds `/controller` and knows it."""
+    stat = cluster.zookeeper.peek(CONTROLLER).stat
+    holders = [
+        process
+        for process in cluster.processes.values()
+        if stat is not None and process.zookeeper.session_id == stat.ephemeral_owner
+    ]
+    return any(process.is_alive and process.node.controller.is_active for process in holders)
+
+
+def _replica(cluster: "Cluster", broker_id: BrokerId, key: TopicPartition) -> Replica | None:
+    process = cluster.processes.get(broker_id)
+    if process is None or not process.is_alive or process.is_paused:
+        return None
+    return process.node.broker.replicas.get(key)
+
+
+def _of_roles(state: LeaderAndIsr, replicas: dict[BrokerId, Replica | None]) -> Iterator[Liveness]:
+    """All are in the ISR, one leads whom ZooKeeper names, and all know it."""
+    if state.isr != replicas.keys():
+        yield Liveness.EVENTUALLY_ISR_FULL
+    epochs = {b: replica.leader_epoch for b, replica in replicas.items() if replica}
+    leader = replicas.get(state.leader)
+    leads = leader is not None and leader.role is Role.LEADER and not leader.is_fenced
+    if not leads or epochs.get(state.leader) != state.leader_epoch:
+        yield Liveness.EVENTUALLY_LEADER
+    if any(epochs.get(broker_id) != state.leader_epoch for broker_id in replicas):
+        yield Liveness.BROKER_EVENTUALLY_LEARNS_ROLE
+
+
+def _of_logs(replicas: list[Replica]) -> Iterator[Liveness]:
+    """All logs are the same, and all of them is known to be committed."""
+    if any(replica.needs_truncation for replica in replicas):
+        yield Liveness.EVENTUALLY_TRUNCATED
+    if any(r.is_leader and r.high_watermark != r.log_end_offset for r in replicas):
+        yield Liveness.EVENTUALLY_ACKED_OR_FAILED
+    if len({offset for r in replicas for offset in (r.log_end_offset, r.high_watermark)}) > 1:
+        yield Liveness.EVENTUALLY_CONVERGED
