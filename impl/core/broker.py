@@ -173,7 +173,7 @@ class Broker:
         self.replicas.took_role(Action.BECOME_FOLLOWER, after, request)
         self._settle(after.topic_partition)
         if not fenced_by_epoch:
-            self.follower.truncate(after.topic_partition, after.high_watermark)
+            self.follower.truncate(after.topic_partition, self.committed_end(after))
         self.follower.start_fetching(after.topic_partition)
 
     def _settle(self, key: TopicPartition) -> None:
@@ -244,8 +244,14 @@ class Broker:
         replica = self.replicas.get(key)
         if replica is None or not replica.is_leader:
             return
-        for produce in self.replicas.waiting(key).committed(replica.high_watermark):
+        for produce in self.replicas.waiting(key).committed(self.committed_end(replica)):
             self._reply_produce(key, produce, ErrorCode.NONE)
+
+    def committed_end(self, replica: Replica) -> Offset:
+        """The high watermark is the first offset that is not committed (REPL-002, H0)."""
+        if self.config.mutant is Mutant.INCLUSIVE_HIGH_WATERMARK:
+            return Offset(min(replica.high_watermark + 1, replica.log_end_offset))
+        return replica.high_watermark
 
     def _reply_produce(
         self, key: TopicPartition, produce: PendingProduce, error_code: ErrorCode
@@ -315,7 +321,7 @@ class Broker:
         key = TopicPartition(request.topic, request.partition)
         replica = self.replicas[key]
         is_consumer = request.replica_id == NO_BROKER
-        limit = replica.high_watermark if is_consumer else replica.log_end_offset
+        limit = self.committed_end(replica) if is_consumer else replica.log_end_offset
         end = min(limit, request.fetch_offset + request.max_records)
         if end <= request.fetch_offset and request.max_wait_ms > 0:
             known = replica.followers.get(request.replica_id)

@@ -38,6 +38,7 @@ class Mutant(StrEnum):
     TRUNCATE_ON_NEW_LEADER_ONLY = "truncate_on_new_leader_only"
     NO_CONTROLLER_ZNODE_CHECK = "no_controller_znode_check"
     EXPAND_OVERWRITES_SHRINK = "expand_overwrites_shrink"
+    INCLUSIVE_HIGH_WATERMARK = "inclusive_high_watermark"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,5 +246,11 @@ MUTANTS: tuple[MutantRecord, ...] = (
         requirement="ISR-003",
         caught_by=frozenset(),
         shows="QuorumSuperset",
+    ),
+    MutantRecord(
+        mutant=Mutant.INCLUSIVE_HIGH_WATERMARK,
+        rule="The high watermark is read as the offset of the last committed record.",
+        requirement="REPL-002",
+        caught_by=frozenset({Invariant.ACKNOWLEDGED_DURABLE, Invariant.LINEARIZABLE_LOG}),
     ),
 )

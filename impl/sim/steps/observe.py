@@ -15,7 +15,8 @@ Not compared, and why:
 * `controller_epoch` of a state that a leader wrote: the core's is of the controller whose command
   the leader obeyed, the specs' of the controller that decided (`spec/znodes.py`).
 * `acknowledged` that the core did not answer: the specs have no clients and count every committed
-  record; the core's must be among them.
+  record; the core's must be among them. Under `inclusive_high_watermark` the core may be early: it
+  answers when it reads the high watermark, the specs when they move it.
 """
 
 from impl.core.effects import WriteZnodes

@@ -195,7 +195,8 @@ class ReplicaMoves(Ground):
         actor.pace.may_advance = False
         replica = actor.replica()
         assert replica is not None
-        records = actor.disk.read(self.world.key, Offset(0), replica.high_watermark)
+        end = actor.running.broker.committed_end(replica)
+        records = actor.disk.read(self.world.key, Offset(0), end)
         for offset, record in enumerate(records):
             entry: dict[str, object] = {
                 "offset": offset,

@@ -225,6 +225,7 @@ def epoch_after_a_second_command(mutant: Mutant | None) -> int:
         (Mutant.NO_ZNODE_VERSION_CHECK, expected_version, 0, -1),
         (Mutant.NO_STEP_DOWN, steps_down, True, False),
         (Mutant.ACKNOWLEDGE_BEFORE_REPLICATION, waits_for_followers, True, False),
+        (Mutant.INCLUSIVE_HIGH_WATERMARK, waits_for_followers, True, False),
         (Mutant.ACCEPT_OLDER_CONTROLLER_EPOCH, refuses_older_controllers, True, False),
         (Mutant.HIGH_WATERMARK_FROM_LEADER_ALONE, high_watermark_alone, 0, 1),
         (Mutant.LEADER_EPOCH_NOT_RAISED, epoch_after_election, 1, 0),
