@@ -13,11 +13,18 @@ from spec.replay.projection import Event, Projection, partitions_of_run, project
 from spec.replay.recorded_run import TRACES, Line, RecordedRun, ReplayError, find_runs, read_run
 from spec.replay.tlc_run import Marker, run_tlc, run_zookeeper_tlc
 from spec.replay.zookeeper import ZooKeeperProjection, project_zookeeper, with_trace_numbers
+from spec.tlc.process import Stop, side_by_side
 from spec.tlc.values import Value
 from spec.trace import encode
 
 EXPLAIN_S = 60.0
 """A verdict stands without its explanation."""
+
+WORKERS = 2
+"""Runs of TLC at a time."""
+
+EVENTS_THAT_PAY = 4_000
+"""Fewer are replayed by one run of TLC: another start of it costs as much as they do."""
 
 ZOOKEEPER = "ZooKeeper"
 """In the place of a partition."""
@@ -102,10 +109,7 @@ def replay(
             zookeepers.append(project_zookeeper(run.name, lines))
         except ReplayError as error:
             results.append(_unreadable(name, error))
-    if zookeepers:
-        results.extend(_replay_zookeeper_or_fail(zookeepers))
-    for _, group in groupby(sorted(projections, key=_pack), key=_pack):
-        results.extend(_replay_or_fail(list(group)))
+    results.extend(_replay_all(zookeepers, projections))
     results.sort(key=lambda result: (result.run, result.partition))
     return Replay(results=tuple(results), seconds=monotonic() - started)
 
@@ -146,28 +150,55 @@ def _projections(
     ]
 
 
-def _replay_or_fail(pack: Sequence[Projection]) -> list[ReplayResult]:
+def _replay_all(
+    zookeepers: list[ZooKeeperProjection], projections: list[Projection]
+) -> list[ReplayResult]:
+    stop = Stop()
+    tasks = [
+        partial(_replay_or_fail, pack, stop)
+        for _, group in groupby(sorted(projections, key=_pack), key=_pack)
+        for pack in _shares(list(group))
+    ]
+    if zookeepers:
+        tasks.append(partial(_replay_zookeeper_or_fail, zookeepers, stop))
+    told = side_by_side(tasks, workers=WORKERS, stop=stop)
+    return [result for results in told for result in results]
+
+
+def _shares(pack: list[Projection]) -> list[list[Projection]]:
+    """The pack, or as many shares of it as run side by side when that pays: about the same work."""
+    if sum(len(one.events) for one in pack) < EVENTS_THAT_PAY:
+        return [pack]
+    shares: list[list[Projection]] = [[] for _ in range(WORKERS)]
+    for one in sorted(pack, key=lambda one: -len(one.events)):
+        min(shares, key=lambda share: sum(len(other.events) for other in share)).append(one)
+    return [share for share in shares if share]
+
+
+def _replay_or_fail(pack: Sequence[Projection], stop: Stop) -> list[ReplayResult]:
     try:
-        return _replay(pack)
+        return _replay(pack, stop)
     except ReplayError as error:
         return [_unreadable(projection.run, error) for projection in pack]
 
 
-def _replay(pack: Sequence[Projection]) -> list[ReplayResult]:
-    markers = run_tlc(pack)
+def _replay(pack: Sequence[Projection], stop: Stop) -> list[ReplayResult]:
+    markers = run_tlc(pack, stop)
     accepted = {m.values[0]: m for m in markers if m.name == "accepted"}
     violated = {m.values[0]: m for m in markers if m.name == "violated"}
     return [
         _accepted(projection, accepted[number])
         if number in accepted
-        else _stopped(projection, violated.get(number))
+        else _stopped(projection, violated.get(number), stop)
         for number, projection in enumerate(pack, start=1)
     ]
 
 
-def _replay_zookeeper_or_fail(pack: Sequence[ZooKeeperProjection]) -> list[ReplayResult]:
+def _replay_zookeeper_or_fail(
+    pack: Sequence[ZooKeeperProjection], stop: Stop
+) -> list[ReplayResult]:
     try:
-        markers = run_zookeeper_tlc(pack)
+        markers = run_zookeeper_tlc(pack, stop)
     except ReplayError as error:
         return [_unreadable(projection.run, error) for projection in pack]
     return [
@@ -209,10 +240,10 @@ def _accepted(projection: Projection, marker: Marker) -> ReplayResult:
     )
 
 
-def _stopped(projection: Projection, violated: Marker | None) -> ReplayResult:
+def _stopped(projection: Projection, violated: Marker | None, stop: Stop) -> ReplayResult:
     run, partition = projection.run, str(projection.partition)
     try:
-        explanation = _explain(projection)
+        explanation = _explain(projection, stop)
     except ReplayError as error:
         return ReplayResult(
             run=run,
@@ -244,10 +275,10 @@ def _stopped_at(
     )
 
 
-def _explain(projection: Projection) -> Explanation:
+def _explain(projection: Projection, stop: Stop) -> Explanation:
     stuck = [
         marker
-        for marker in run_tlc([projection], explain=True, budget_s=EXPLAIN_S)
+        for marker in run_tlc([projection], stop, explain=True, budget_s=EXPLAIN_S)
         if marker.name == "stuck"
     ]
     if not stuck:

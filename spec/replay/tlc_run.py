@@ -41,29 +41,35 @@ class Marker:
 
 
 def run_tlc(
-    runs: Sequence[Projection], *, explain: bool = False, budget_s: float = BUDGET_S
+    runs: Sequence[Projection], stop: Stop, *, explain: bool = False, budget_s: float = BUDGET_S
 ) -> list[Marker]:
     """Replay `runs`, of one level, and return the markers; raises `ReplayError`."""
     root, next_state, constraint = EXPLAIN if explain else CHECK
     brokers = set[int]().union(*(run.brokers for run in runs))
     text = config(runs[0].level, brokers, next_state=next_state, constraint=constraint)
-    return _run(root, text, runs, budget_s)
+    return _run(root, text, runs, stop, budget_s)
 
 
-def run_zookeeper_tlc(runs: Sequence[ZooKeeperProjection]) -> list[Marker]:
+def run_zookeeper_tlc(runs: Sequence[ZooKeeperProjection], stop: Stop) -> list[Marker]:
     """Replay ZooKeeper in `runs` and return the markers; raises `ReplayError`."""
-    return _run(ZOOKEEPER, zookeeper_config(), runs, BUDGET_S)
+    return _run(ZOOKEEPER, zookeeper_config(), runs, stop, BUDGET_S)
 
 
-def _run(root: str, config_text: str, runs: Sequence[Recorded], budget_s: float) -> list[Marker]:
+def _run(
+    root: str, config_text: str, runs: Sequence[Recorded], stop: Stop, budget_s: float
+) -> list[Marker]:
     with tempfile.TemporaryDirectory(prefix="replay-", ignore_cleanup_errors=True) as name:
         directory = Path(name)
         limits = _copy_modules(MODULES / f"{root}.tla", directory)
         (directory / f"{MODULE}.tla").write_text(module(runs, limits))
         (directory / f"{root}.cfg").write_text(config_text)
         is_short = sum(len(run.events) for run in runs) <= EVENTS_OF_A_LONG_RUN
-        lines, timed_out = _listen(root, directory, is_short=is_short, budget_s=budget_s)
-    return _markers(lines, timed_out=timed_out)
+        command = _command(root, directory, is_short=is_short)
+        with timed(command, directory, budget_s, stop) as child:
+            assert child.process.stdout is not None
+            lines = child.process.stdout.readlines()
+            child.process.wait()
+    return _markers(lines, timed_out=child.time_is_up.is_set())
 
 
 def _copy_modules(root: Path, directory: Path) -> list[str]:
@@ -76,20 +82,11 @@ def _copy_modules(root: Path, directory: Path) -> list[str]:
     return sorted(limits)
 
 
-def _listen(
-    root: str, directory: Path, *, is_short: bool, budget_s: float
-) -> tuple[list[str], bool]:
+def _command(root: str, directory: Path, *, is_short: bool) -> list[str]:
     try:
-        command = find_tlc().command(
-            root, directory, heap_mb=HEAP_MB, is_short=is_short, options=()
-        )
+        return find_tlc().command(root, directory, heap_mb=HEAP_MB, is_short=is_short, options=())
     except EXPECTED_ERRORS as error:
         raise ReplayError(str(error)) from error
-    with timed(command, directory, budget_s, Stop()) as child:
-        assert child.process.stdout is not None
-        lines = child.process.stdout.readlines()
-        child.process.wait()
-    return lines, child.time_is_up.is_set()
 
 
 def _markers(lines: Iterable[str], *, timed_out: bool) -> list[Marker]:

@@ -7,11 +7,15 @@ ours reaches it.
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock, Timer
+from typing import TypeVar
+
+T = TypeVar("T")
 
 GUARD = """
 import os, sys
@@ -98,3 +102,15 @@ def timed(
             yield child
         finally:
             timer.cancel()
+
+
+def side_by_side(tasks: Iterable[Callable[[], T]], *, workers: int, stop: Stop) -> list[T]:
+    """What the tasks return, in their order; whatever interrupts us ends all children of `stop`."""
+    with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
+        try:
+            running = [pool.submit(task) for task in tasks]
+            return [one.result() for one in running]
+        except BaseException:
+            stop.request()
+            pool.shutdown(cancel_futures=True)
+            raise

@@ -9,8 +9,8 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from signal import SIGKILL
 from typing import TypeVar
@@ -33,7 +33,7 @@ from spec.tlc.output import (
     conclude,
     read_counts,
 )
-from spec.tlc.process import Stop, timed
+from spec.tlc.process import Stop, side_by_side, timed
 from spec.tlc.startup import MODELS_THAT_PAY, make_class_archive
 
 LONG_RUN_STATES = 12_000
@@ -135,17 +135,14 @@ class _Check:
     def side_by_side(
         self, models: tuple[Model, ...], task: Callable[[Model], T], workers: int
     ) -> tuple[T, ...]:
-        """What `task` says of each; whatever interrupts us ends all that runs."""
-        with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
-            try:
-                self.prepare(models)
-                order = sorted(models, key=lambda model: -model.budget_s)
-                running = {model.name: pool.submit(task, model) for model in order}
-                return tuple(running[model.name].result() for model in models)
-            except BaseException:
-                self.stop.request()
-                pool.shutdown(cancel_futures=True)
-                raise
+        """What `task` says of each, the longest first."""
+        self.prepare(models)
+        order = sorted(models, key=lambda model: -model.budget_s)
+        told = side_by_side(
+            [partial(task, model) for model in order], workers=workers, stop=self.stop
+        )
+        by_name = {model.name: one for model, one in zip(order, told, strict=True)}
+        return tuple(by_name[model.name] for model in models)
 
     def finding_of(self, model: Model) -> Finding:
         return self.watched(self.options.applied_to(model))[0]

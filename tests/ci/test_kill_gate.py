@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from impl.sim.adapter import simulate
+from spec.replay.recorded_run import as_lines
+from spec.trace import encode
+
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "FENCEPOST_TEST_KILL"
 """Tells the processes of one test from those of everybody else."""
@@ -43,14 +47,14 @@ class Harness:
 
     def __init__(self, folder: Path) -> None:
         self.mark = folder.name + str(os.getpid())
-        self._folder = folder
+        self.folder = folder
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self, *arguments: str) -> None:
-        with (self._folder / "output").open("wb") as output:
+        with (self.folder / "output").open("wb") as output:
             self._child = subprocess.Popen(
                 [sys.executable, "-m", "ci", *arguments],
-                cwd=self._folder,
+                cwd=self.folder,
                 env={**os.environ, MARK: self.mark, "PYTHONPATH": str(ROOT)},
                 stdout=output,
                 stderr=output,
@@ -71,7 +75,7 @@ class Harness:
             self._child.wait()
 
     def output(self) -> str:
-        return (self._folder / "output").read_text(errors="replace")
+        return (self.folder / "output").read_text(errors="replace")
 
 
 def until(holds: Callable[[], bool], deadline_s: float) -> bool:
@@ -86,6 +90,7 @@ def until(holds: Callable[[], bool], deadline_s: float) -> bool:
 CHAOS = ("chaos", "--scenario", "leader_pause", "--out", "run")
 GATE = ("gate", "--out", "run")
 CHECK = ("check",)
+REPLAY = ("check", "--trace", "runs")
 SIMULATE = ("simulate", "--seeds", "100000")
 
 
@@ -119,12 +124,23 @@ def test_a_killed_command_leaves_no_worker(
     assert until(lambda: not processes_of(MARK, harness.mark), GONE_DEADLINE_S)
 
 
-@pytest.mark.parametrize("arguments", [CHAOS, CHECK], ids=["chaos", "check"])
+def write_runs(folder: Path) -> None:
+    for seed in range(5):
+        run = folder / f"seed-{seed}"
+        run.mkdir(parents=True)
+        for line in as_lines(simulate(seed, level=2, mutant=None)):
+            with (run / line.file).open("ab") as file:
+                file.write(encode(line.event))
+
+
+@pytest.mark.parametrize("arguments", [CHAOS, CHECK, REPLAY], ids=["chaos", "check", "replay"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
 def test_an_interrupted_command_stops_what_it_started(
     harness: Harness, processes_of: ProcessesOf, arguments: Sequence[str], number: signal.Signals
 ) -> None:
     enough = PROCESSES + 1 if arguments is CHAOS else 2
+    if arguments is REPLAY:
+        write_runs(harness.folder / "runs")
 
     harness.start(*arguments)
     assert until(lambda: len(processes_of(MARK, harness.mark)) >= enough, STARTED_DEADLINE_S), (

@@ -11,6 +11,7 @@ from spec.replay.ordering import total_order
 from spec.replay.projection import FIELDS, Projection, partitions_of_run, project
 from spec.replay.recorded_run import Line, ReplayError, as_lines, recorded_run
 from spec.replay.tlc_run import run_tlc
+from spec.tlc.process import Stop
 from spec.trace import Kind, TraceEvent
 from spec.vocabulary import Action
 
@@ -124,7 +125,7 @@ def with_wrong(case: Case, index: int) -> Projection | None:
 
 
 def accepted(projections: list[Projection]) -> Iterator[int]:
-    for marker in run_tlc(projections):
+    for marker in run_tlc(projections, Stop()):
         if marker.name == "accepted":
             number = marker.values[0]
             assert isinstance(number, int)

@@ -11,6 +11,7 @@ from spec.replay.recorded_run import Line, as_lines, recorded_run
 from spec.replay.replay import ZOOKEEPER, Replayed, replay
 from spec.replay.tlc_run import run_zookeeper_tlc
 from spec.replay.zookeeper import ZooKeeperProjection, project_zookeeper
+from spec.tlc.process import Stop
 from spec.trace import Kind
 from spec.vocabulary import Outcome
 
@@ -108,7 +109,7 @@ def test_one_wrong_field_is_rejected_where_it_stands() -> None:
     right = projected()
     old = projected(lambda one: None if is_deletion_by_end(one) else one)
 
-    markers = run_zookeeper_tlc([*runs.values(), right, old])
+    markers = run_zookeeper_tlc([*runs.values(), right, old], Stop())
 
     accepted = {marker.values[0] for marker in markers if marker.name == "accepted"}
     assert accepted == {len(runs) + 1, len(runs) + 2}, "as recorded, and by an older ZooKeeper"
