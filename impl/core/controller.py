@@ -304,6 +304,10 @@ class Controller:
         if isinstance(result, Written):
             self.publish_decision(key, decision, result.versions[-1], result.zxid)
             self._decide(key)
+        elif self.config.mutant is Mutant.SEND_UNWRITTEN_DECISIONS and isinstance(result, Rejected):
+            last = ops[-1]
+            version = last.expected_version + 1 if isinstance(last, SetData) else FIRST_VERSION
+            self.publish_decision(key, decision, ZnodeVersion(version), None)
         elif isinstance(result, Rejected) and self._is_deposed(result, len(fence)):
             self.resign_controller()
         elif isinstance(result, Rejected) and result.error is ZkError.NO_NODE:

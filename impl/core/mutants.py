@@ -39,6 +39,7 @@ class Mutant(StrEnum):
     NO_CONTROLLER_ZNODE_CHECK = "no_controller_znode_check"
     EXPAND_OVERWRITES_SHRINK = "expand_overwrites_shrink"
     INCLUSIVE_HIGH_WATERMARK = "inclusive_high_watermark"
+    SEND_UNWRITTEN_DECISIONS = "send_unwritten_decisions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,5 +253,12 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="The high watermark is read as the offset of the last committed record.",
         requirement="REPL-002",
         caught_by=frozenset({Invariant.ACKNOWLEDGED_DURABLE, Invariant.LINEARIZABLE_LOG}),
+    ),
+    MutantRecord(
+        mutant=Mutant.SEND_UNWRITTEN_DECISIONS,
+        rule="A decision that ZooKeeper refused is sent all the same.",
+        requirement="FAIL-006",
+        caught_by=frozenset({Invariant.LINEARIZABLE_ZNODE}),
+        shows="CommandReflectsZk",
     ),
 )

@@ -56,6 +56,21 @@ def quorum_superset(_: Abstract, now: Abstract) -> bool:
     )
 
 
+def command_reflects_zk(_: Abstract, now: Abstract) -> bool:
+    """A command tells what ZooKeeper holds, or held at its version."""
+    state = now["state"]
+    told = ("leader", "leader_epoch", "isr")
+    return all(
+        state is not None
+        and message["znode_version"] <= state["znode_version"]
+        and (
+            message["znode_version"] < state["znode_version"]
+            or all(message[name] == state[name] for name in told)
+        )
+        for message in now["messages"]
+    )
+
+
 def _holds(now: Abstract, broker: object, entry: Plain) -> bool:
     records = now["logs"][str(broker)]["records"]
     at: int = entry["offset"]
@@ -131,6 +146,7 @@ _STATES: dict[str, Property] = {
     "OnlyAuthorisedWrites": is_clean_of("OnlyAuthorisedWrites"),
     "StaleControllerHarmless": is_clean_of("StaleControllerHarmless"),
     "QuorumSuperset": quorum_superset,
+    "CommandReflectsZk": command_reflects_zk,
     "UncleanOnlyIfIsrDead": is_clean_of("UncleanOnlyIfIsrDead"),
 }
 _LOGS: dict[str, Property] = {

@@ -74,6 +74,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
         "no_controller_znode_check": Source(row="no_controller_znode_check"),
         "expand_overwrites_shrink": Source(row="expand_overwrites_shrink"),
         "inclusive_high_watermark": Source(row="inclusive_high_watermark"),
+        "send_unwritten_decisions": Source(row="send_unwritten_decisions"),
         "truncation_to_high_watermark": Source(row="truncation_to_high_watermark"),
     }
 )
