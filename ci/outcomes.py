@@ -239,10 +239,7 @@ def of_hunt(results: Sequence["MutantResult"], *, level: int) -> Outcome:
 
 
 def _mutant_row(result: "MutantResult", level: int) -> dict[str, Any]:
-    """The hunt takes seeds from 0 on, so that the catching one is the last that was tried.
-
-    No seed at all was tried of a mutant that a replayed counterexample shows.
-    """
+    """No seed at all was tried of a mutant that a replayed counterexample shows."""
     tried = f"fencepost simulate --seeds {result.seeds} --level {level:d} --mutant {result.mutant}"
     return {
         "mutant": result.mutant,
@@ -250,7 +247,7 @@ def _mutant_row(result: "MutantResult", level: int) -> dict[str, Any]:
         "requirement": result.requirement,
         "caught": result.is_caught,
         "caught_by": list(result.caught_by),
-        "seed": result.seeds - 1 if result.is_caught and result.seeds else None,
+        "seed": result.seed,
         "seeds_tried": result.seeds,
         "message": result.message,
         "reproduce": result.reproduce or tried,

@@ -48,7 +48,8 @@ class Simulator(Protocol):
     def mutants(self) -> list[dict[str, Any]]:
         """What can be made wrong: `mutant`, `rule`, `requirement`, `caught_by`.
 
-        `shows`, if it is there and not empty, is a property of the specs that `replay` violates.
+        `seed`, if it is there, is tried before the others. `shows`, if it is there and not
+        empty, is a property of the specs that `replay` violates.
         """
 
     def replay(self, steps: str) -> dict[str, Any]:
@@ -182,6 +183,8 @@ class MutantResult:
     """At least one of these invariants must be violated."""
     seeds: int
     """How many seeds it took, or were tried in vain; 0 when a counterexample was replayed."""
+    seed: int | None = None
+    """The one that caught it."""
     caught_by: tuple[str, ...] = ()
     """All invariants that the first catching seed violates."""
     message: str = ""
@@ -244,7 +247,10 @@ def hunt_mutants(
     jobs: int = 2,
     on_progress: Progress | None = None,
 ) -> tuple[MutantResult, ...]:
-    """The kill table: each mutant is tried on seeds from 0 on until a right check sees it."""
+    """The kill table: each mutant is tried on seeds until a right check sees it.
+
+    First on the one that its record knows, then from 0 on.
+    """
     mutants = load(target).mutants()
     hunt = partial(_hunt, seeds_max=seeds_max, level=level, target=target)
     results: list[MutantResult] = []
@@ -295,14 +301,16 @@ def _hunt(record: dict[str, Any], *, seeds_max: int, level: int, target: str) ->
         return _replay(record, target)
     expected = set(record["caught_by"])
     subject = Subject(target=target, level=level, mutant=record["mutant"])
-    judged = (judge_seed(subject, seed) for seed in range(seeds_max))
+    seeds = list(dict.fromkeys([record.get("seed", 0), *range(seeds_max)]))
+    judged = (judge_seed(subject, seed) for seed in seeds)
     catch = next((result for result in judged if result.violated & expected), None)
     return MutantResult(
         mutant=record["mutant"],
         rule=record["rule"],
         requirement=record["requirement"],
         expected=tuple(sorted(expected)),
-        seeds=catch.seed + 1 if catch else seeds_max,
+        seeds=seeds.index(catch.seed) + 1 if catch else len(seeds),
+        seed=catch.seed if catch else None,
         caught_by=tuple(sorted(catch.violated)) if catch else (),
         message=_first_expected(catch, expected) if catch else "",
         reproduce=catch.reproduce if catch else "",

@@ -19,6 +19,7 @@ from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, w
 from impl.core.zookeeper import Check, Create, Rejected, SetData, Written, ZkError
 from spec.vocabulary import (
     ANY_VERSION,
+    NO_BROKER,
     Action,
     BrokerId,
     ControllerEpoch,
@@ -264,6 +265,8 @@ class Controller:
         self, key: TopicPartition, state: LeaderAndIsr, znode_version: ZnodeVersion
     ) -> None:
         """A partition whose leader or ISR is not alive gets new ones, if the version stands."""
+        if self.config.mutant is Mutant.NO_ELECTION_ON_ARRIVAL and state.leader == NO_BROKER:
+            return
         elected = elect_leader(
             state,
             self.context.assignments[key],

@@ -24,6 +24,7 @@ class Mutant(StrEnum):
     CONTROLLER_EPOCH_NOT_RAISED = "controller_epoch_not_raised"
     ACCEPT_OLDER_LEADER_EPOCH = "accept_older_leader_epoch"
     LEADER_IGNORES_COMMAND = "leader_ignores_command"
+    NO_ELECTION_ON_ARRIVAL = "no_election_on_arrival"
     RESTART_IGNORES_ZNODE = "restart_ignores_znode"
     REFRESH_WITHOUT_VERSION = "refresh_without_version"
     LEADER_MAY_LEAVE_ISR = "leader_may_leave_isr"
@@ -56,6 +57,8 @@ class MutantRecord:
 
     A check of the trace, or what should have come to hold after the last fault of the run.
     """
+    seed: int = 0
+    """Of a random schedule that shows it, tried before the others: most show it seldom."""
     shows: str = ""
     """The property that the counterexample of the specs' switch of the same name violates.
 
@@ -148,6 +151,13 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="A leader ignores a command that says again that it leads.",
         requirement="CMD-003",
         caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
+    ),
+    MutantRecord(
+        mutant=Mutant.NO_ELECTION_ON_ARRIVAL,
+        rule="Nobody elects when a member of the ISR comes back to a partition without leader.",
+        requirement="FAIL-008",
+        caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
+        seed=31,
     ),
     MutantRecord(
         mutant=Mutant.RESTART_IGNORES_ZNODE,

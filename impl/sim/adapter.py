@@ -33,6 +33,7 @@ def mutants() -> list[dict[str, object]]:
             "rule": record.rule,
             "requirement": record.requirement,
             "caught_by": sorted(invariant.value for invariant in record.caught_by),
+            "seed": record.seed,
             "shows": record.shows,
         }
         for record in MUTANTS

@@ -44,6 +44,7 @@ CAUGHT = MutantResult(
     requirement="ISR-004",
     expected=("LogMatching",),
     seeds=3,
+    seed=2,
     caught_by=("LogMatching",),
 )
 SEEDS = SimulationResult(
@@ -92,7 +93,7 @@ def test_no_model_at_all_is_no_pass() -> None:
 
 
 def test_a_mutant_that_lives_fails_the_stage_by_name() -> None:
-    alive = replace(CAUGHT, mutant="immortal", caught_by=("LeaderInIsr",), seeds=2000)
+    alive = replace(CAUGHT, mutant="immortal", caught_by=("LeaderInIsr",), seeds=2000, seed=None)
 
     outcome = of_hunt([CAUGHT, alive], level=2)
 
@@ -103,7 +104,7 @@ def test_a_mutant_that_lives_fails_the_stage_by_name() -> None:
 
 
 def test_a_mutant_that_a_counterexample_shows_has_no_seed() -> None:
-    shown = replace(CAUGHT, seeds=0)
+    shown = replace(CAUGHT, seeds=0, seed=None)
 
     (row,) = of_hunt([shown], level=2).detail["mutants"]
 

@@ -167,6 +167,27 @@ def test_mutant_is_caught_by_what_its_record_says_does_not_heal() -> None:
     assert caught.message == "After the last fault EventuallyLeader did not come to hold."
 
 
+def test_the_seed_that_a_record_knows_is_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    (record, *_) = fake_simulator.mutants()
+    monkeypatch.setattr(fake_simulator, "mutants", lambda: [{**record, "seed": 40}])
+
+    (caught,) = hunt_mutants(6, target=TARGET, jobs=1)
+
+    assert (caught.seeds, caught.seed) == (1, 40)
+    assert caught.reproduce == "fencepost simulate --seed 40 --level 2 --mutant forgetful"
+
+
+def test_a_seed_that_shows_nothing_any_more_is_no_end_of_the_hunt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (record, *_) = fake_simulator.mutants()
+    monkeypatch.setattr(fake_simulator, "mutants", lambda: [{**record, "seed": 2}])
+
+    (caught,) = hunt_mutants(6, target=TARGET, jobs=1)
+
+    assert (caught.seeds, caught.seed) == (4, fake_simulator.MUTANT_SHOWS_FROM)
+
+
 def test_mutant_that_never_heals_is_not_caught_by_that() -> None:
     result = run_seeds([0], level=2, mutant="harmless", jobs=1, options=FAKE)
     _, escaped, _ = hunt_mutants(1, target=TARGET, jobs=1)

@@ -219,6 +219,15 @@ def epoch_after_a_second_command(mutant: Mutant | None) -> int:
     return driver.replica(T0).leader_epoch
 
 
+def leader_after_a_member_returns(mutant: Mutant | None) -> int:
+    driver = Driver(Config(broker_id=ME, mutant=mutant))
+    driver.start()
+    driver.create_topic("t", (2, 1))
+    driver.put_state(T0, state(-1, 1, (2,)))
+    driver.register(2)
+    return driver.state(T0).leader
+
+
 @pytest.mark.parametrize(
     ("mutant", "observe", "right", "wrong"),
     [
@@ -230,6 +239,7 @@ def epoch_after_a_second_command(mutant: Mutant | None) -> int:
         (Mutant.HIGH_WATERMARK_FROM_LEADER_ALONE, high_watermark_alone, 0, 1),
         (Mutant.LEADER_EPOCH_NOT_RAISED, epoch_after_election, 1, 0),
         (Mutant.LEADER_IGNORES_COMMAND, epoch_after_a_second_command, 2, 1),
+        (Mutant.NO_ELECTION_ON_ARRIVAL, leader_after_a_member_returns, 2, -1),
     ],
 )
 def test_a_mutant_breaks_its_rule_and_nothing_else_does(

@@ -162,7 +162,8 @@ SWARMED = [record for record in MUTANTS if not record.shows]
 
 @pytest.mark.parametrize("record", SWARMED, ids=lambda record: record.mutant.value)
 def test_every_mutant_is_caught_by_a_check_that_its_record_names(record: MutantRecord) -> None:
-    runs = (simulate(seed, level=2, mutant=record.mutant.value) for seed in MUTANT_SEEDS)
+    seeds = (record.seed, *MUTANT_SEEDS)
+    runs = (simulate(seed, level=2, mutant=record.mutant.value) for seed in seeds)
     found = ((violated(events) | run_end(events).unhealed) & record.caught_by for events in runs)
 
     assert any(found), f"{record.mutant} is not caught in {len(MUTANT_SEEDS)} seeds"
