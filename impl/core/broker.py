@@ -106,6 +106,8 @@ class Broker:
             return False
         if self.config.mutant is Mutant.ACCEPT_OLDER_CONTROLLER_EPOCH:
             return False
+        if self.config.mutant is Mutant.COMMANDS_WITHOUT_EPOCHS:
+            return False
         return controller_epoch < self.controller_epoch
 
     def _obey(self, command: PartitionState, request: LeaderAndIsrRequest) -> ErrorCode:
@@ -137,6 +139,8 @@ class Broker:
     def _is_obeyed_anyhow(self, replica: Replica, command: PartitionState) -> bool:
         """Mutants' wrong rules of obedience; the protocol's is `is_newer`."""
         if self.config.mutant is Mutant.ACCEPT_OLDER_LEADER_EPOCH:
+            return True
+        if self.config.mutant is Mutant.COMMANDS_WITHOUT_EPOCHS:
             return True
         if self.config.mutant is Mutant.REFRESH_WITHOUT_VERSION:
             is_other_version = command.znode_version != replica.znode_version

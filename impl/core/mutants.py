@@ -41,6 +41,7 @@ class Mutant(StrEnum):
     EXPAND_OVERWRITES_SHRINK = "expand_overwrites_shrink"
     INCLUSIVE_HIGH_WATERMARK = "inclusive_high_watermark"
     SEND_UNWRITTEN_DECISIONS = "send_unwritten_decisions"
+    COMMANDS_WITHOUT_EPOCHS = "commands_without_epochs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,5 +271,11 @@ MUTANTS: tuple[MutantRecord, ...] = (
         requirement="FAIL-006",
         caught_by=frozenset({Invariant.LINEARIZABLE_ZNODE}),
         shows="CommandReflectsZk",
+    ),
+    MutantRecord(
+        mutant=Mutant.COMMANDS_WITHOUT_EPOCHS,
+        rule="A command is obeyed whatever its controller epoch and its leader epoch are.",
+        requirement="CMD-002",
+        caught_by=frozenset({Invariant.STALE_CONTROLLER_HARMLESS}),
     ),
 )

@@ -9,7 +9,8 @@ Not compared, and why:
 * `to_send` and messages for whom the core does not tell: a broker that is not live in the
   controller's eyes, and a state that a decision is about to replace (`Ground.untold`).
 * `expected_version` under `no_znode_version_check`: the core's write has none.
-* a replica's `controller_epoch` under `accept_older_controller_epoch`: the core's never falls.
+* a replica's `controller_epoch` under `accept_older_controller_epoch` and under
+  `commands_without_epochs`: the core's never falls.
 * A deposed controller that learned so from its refused write: it resigns at once, the specs' later.
 * `decision` that the core takes at once after the one before, the specs later (`Ground.is_hidden`).
 * `controller_epoch` of a state that a leader wrote: the core's is of the controller whose command

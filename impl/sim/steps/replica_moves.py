@@ -54,9 +54,8 @@ class ReplicaMoves(Ground):
         command = self.command(step.parameters["message"])
         known = actor.running.broker.controller_epoch
         self.world.commands.remove(command)
-        before = actor.replica()
         actor.receive(command.request, command.lamport, lambda _: None)
-        if actor.replica() == before:
+        if all(taken.action != step.action for taken in actor.taken):
             raise ImpossibleStepError(f"broker {step.actor} refuses {message(command)}")
         actor.is_reply_lost = False
         self._forget_writes(actor)

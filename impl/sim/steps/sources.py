@@ -75,6 +75,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
         "expand_overwrites_shrink": Source(row="expand_overwrites_shrink"),
         "inclusive_high_watermark": Source(row="inclusive_high_watermark"),
         "send_unwritten_decisions": Source(row="send_unwritten_decisions"),
+        "commands_without_epochs": Source(row="commands_without_epochs"),
         "truncation_to_high_watermark": Source(row="truncation_to_high_watermark"),
     }
 )

@@ -49,6 +49,8 @@ _SILENT = frozenset(
 )
 """Actions that the core may have reported before, or not at all when they change nothing."""
 
+_OBEYS_OLDER_CONTROLLERS = frozenset({"accept_older_controller_epoch", "commands_without_epochs"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
@@ -178,7 +180,7 @@ class _Stepper:
         if self.world.is_state_a_leaders and spec["state"] and core["state"]:
             epoch = core["state"]["controller_epoch"]
             expected["state"] = {**spec["state"], "controller_epoch": epoch}
-        if "accept_older_controller_epoch" in self.schedule.setting.mutants:
+        if _OBEYS_OLDER_CONTROLLERS & set(self.schedule.setting.mutants):
             epochs = {b: core["replicas"][b]["controller_epoch"] for b in spec["replicas"]}
             expected["replicas"] = {
                 b: {**replica, "controller_epoch": epochs[b]}

@@ -29,6 +29,7 @@ NAMES = sorted(path.stem for path in SCHEDULES.glob("*.json"))
 LEVEL_ONE = "truncation_to_high_watermark"
 SEEN_BY_CHECKS = {
     "accept_older_controller_epoch",
+    "commands_without_epochs",
     "controller_epoch_not_raised",
     "high_watermark_from_leader_alone",
     "leader_epoch_not_raised",
