@@ -5,10 +5,11 @@ from pathlib import Path
 from reports.aggregates import AGGREGATES, not_analysed
 from reports.analyse import load_analysis
 from reports.errors import ReportError
+from reports.hazards import hazard_rows
 from reports.matrix import requirement_matrix
 from reports.page import page_html
 from reports.stages import STAGES, load_stages
-from reports.summary import summarise
+from reports.summary import summarise, together
 
 REPORT = "report.html"
 
@@ -23,7 +24,8 @@ def render(run: Path) -> Path:
     if found is None and not stages:
         raise ReportError(f"{run} has no {AGGREGATES} and no {STAGES}", "analyse the run first")
     analysis = not_analysed() if found is None else found
-    page = summarise(analysis, stages, requirement_matrix(analysis, stages))
+    hazards = hazard_rows(together(stages).models)
+    page = summarise(analysis, stages, requirement_matrix(analysis, stages), hazards)
     target = run / REPORT
     try:
         target.write_text(page_html(page), encoding="utf-8", newline="\n")

@@ -8,6 +8,7 @@ from reports.story import facts_of, story_of
 from reports.views import (
     Broken,
     Figure,
+    HazardRow,
     LatencyRow,
     MatrixRow,
     Page,
@@ -17,9 +18,14 @@ from reports.views import (
 from reports.words import PROMISES, count, gravity, listing, milliseconds, seconds
 
 
-def summarise(analysis: Analysis, stages: tuple[Stage, ...], matrix: tuple[MatrixRow, ...]) -> Page:
+def summarise(
+    analysis: Analysis,
+    stages: tuple[Stage, ...],
+    matrix: tuple[MatrixRow, ...],
+    hazards: tuple[HazardRow, ...],
+) -> Page:
     """The page of a run; depends on nothing else."""
-    detail = _together(stages)
+    detail = together(stages)
     others = [stage.verdict for stage in stages if stage.stage != ANALYSE]
     verdict = worst([analysis.verdict, *others])
     broken = tuple(
@@ -38,6 +44,7 @@ def summarise(analysis: Analysis, stages: tuple[Stage, ...], matrix: tuple[Matri
         timelines=_timelines(analysis),
         latencies=_latencies(analysis),
         failover_note=_failover_note(analysis),
+        hazards=hazards,
         matrix=matrix,
         folders=analysis.folders,
         analysis=analysis,
@@ -45,7 +52,8 @@ def summarise(analysis: Analysis, stages: tuple[Stage, ...], matrix: tuple[Matri
     )
 
 
-def _together(stages: tuple[Stage, ...]) -> Detail:
+def together(stages: tuple[Stage, ...]) -> Detail:
+    """What the stages tell, as if it were one."""
     return Detail(
         models=tuple(model for stage in stages for model in stage.detail.models),
         seeds=next((s.detail.seeds for s in stages if s.detail.seeds is not None), None),

@@ -8,7 +8,7 @@ from conformance.verdict import Verdict
 from reports.aggregates import Analysis, CheckOutcome, FolderReport, FoundViolation
 from reports.evidence import WitnessLine
 from reports.metrics import PhaseLatency
-from reports.stages import Detail
+from reports.stages import Detail, Model
 from spec.vocabulary import Invariant
 
 
@@ -124,6 +124,24 @@ class MatrixRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HazardRow:
+    """One place where a text is wrong or silent, and the models of this run that show it."""
+
+    hazard: str
+    title: str
+    source: str
+    is_refuted: bool
+    """True when it turned out to be none."""
+    text: str
+    repair: str
+    story: tuple[str, ...]
+    models: tuple[Model, ...]
+    """Those that follow the text; empty when this run had none of them."""
+    command: str
+    """Runs them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """Everything that the template shows."""
 
@@ -139,6 +157,7 @@ class Page:
     timelines: tuple[TimelineView, ...]
     latencies: tuple[LatencyRow, ...]
     failover_note: str
+    hazards: tuple[HazardRow, ...]
     matrix: tuple[MatrixRow, ...]
     folders: tuple[FolderReport, ...]
     analysis: Analysis

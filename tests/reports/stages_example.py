@@ -15,8 +15,8 @@ def stages(chaos: str = "PASS") -> list[dict[str, Any]]:
             "figures": {"models": 2, "distinct_states": 284011},
             "detail": {
                 "models": [
-                    model("replication_leader_epoch", "holds", None, 212930),
-                    model("replication_high_watermark", "violated", "CommittedDurable", 71081),
+                    model("truncation_by_leader_epoch", "holds", None, 212930),
+                    model("truncation_to_high_watermark", "violates", "CommittedDurable", 71081),
                 ]
             },
         },

@@ -55,6 +55,15 @@ def test_the_verdict_of_a_failing_run_is_its_gravest_loss(failing: Path) -> None
     assert "<title>FAIL · Fencepost</title>" in html
 
 
+def test_the_hazards_are_told_with_their_stories(passing: Path) -> None:
+    html = passing.read_text()
+
+    assert '<tr id="hazard-H17">' in html
+    assert "violates CommittedDurable</span>" in html
+    assert "fencepost check truncation_to_high_watermark" in html
+    assert "not in this run" in html.partition('id="hazard-H31"')[2].partition("</tr>")[0]
+
+
 def test_the_story_has_witnesses_replicas_diagram_and_command(failing: Path) -> None:
     html = failing.read_text()
 
@@ -80,7 +89,8 @@ def test_a_passing_run_says_so_and_shows_no_broken_section(passing: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "section", ["stages", "checks", "latency", "models", "mutants", "requirements", "traces"]
+    "section",
+    ["stages", "checks", "latency", "models", "hazards", "mutants", "requirements", "traces"],
 )
 def test_every_section_is_there(passing: Path, section: str) -> None:
     assert f'<section id="{section}">' in passing.read_text()
