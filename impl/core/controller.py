@@ -241,10 +241,15 @@ class Controller:
         if key in self._deciding or key not in self.context.assignments:
             return
         known = self.context.states.get(key)
-        if known is None:
+        if known is None or self.initialises_again(known[0]):
             self.init_leader(key)
         else:
             self.elect_leader(key, *known)
+
+    def initialises_again(self, state: LeaderAndIsr) -> bool:
+        """A mutant's wrong rule: what earlier controllers decided counts for nothing (H9b)."""
+        is_older = state.controller_epoch < self.controller_epoch
+        return is_older and self.config.mutant is Mutant.INIT_IS_UNCONDITIONAL
 
     def init_leader(self, key: TopicPartition) -> None:
         """A partition without a LeaderAndISR znode gets its first leader, by creation only (H9)."""
@@ -257,7 +262,12 @@ class Controller:
         path = leader_and_isr_path(key)
         state = Create(path=path, data=decision.document())
         folder = Create(path=path.rpartition("/")[0], data=b"")
-        ops = (state,) if key in self._with_folder else (folder, state)
+        ops: tuple[Create | SetData, ...] = (
+            (state,) if key in self._with_folder else (folder, state)
+        )
+        if key in self.context.states:  # the mutant's way
+            version = self.context.states[key][1]
+            ops = (SetData(path=path, data=decision.document(), expected_version=version),)
         self._deciding.add(key)
         self.outbox.run(self._publish(key, decision, ops))
 

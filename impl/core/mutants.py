@@ -42,6 +42,7 @@ class Mutant(StrEnum):
     INCLUSIVE_HIGH_WATERMARK = "inclusive_high_watermark"
     SEND_UNWRITTEN_DECISIONS = "send_unwritten_decisions"
     COMMANDS_WITHOUT_EPOCHS = "commands_without_epochs"
+    INIT_IS_UNCONDITIONAL = "init_is_unconditional"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,5 +278,11 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="A command is obeyed whatever its controller epoch and its leader epoch are.",
         requirement="CMD-002",
         caught_by=frozenset({Invariant.STALE_CONTROLLER_HARMLESS}),
+    ),
+    MutantRecord(
+        mutant=Mutant.INIT_IS_UNCONDITIONAL,
+        rule="A new controller initialises anew what its predecessors had decided.",
+        requirement="CTL-011",
+        caught_by=frozenset({Invariant.ONE_LEADER_PER_EPOCH, Invariant.ONLY_AUTHORISED_WRITES}),
     ),
 )

@@ -4,7 +4,7 @@
 (* must do without. Each operator says where the core is stricter.            *)
 EXTENDS Integers, Sequences, FiniteSets, TLC
 
-CONSTANTS Brokers, Controllers
+CONSTANTS Brokers, Controllers, mutants
 VARIABLES znodes, controllers, replicas, messages,
     told,       \* commands that the core sent; the specs send to everybody, always
     looks,      \* controllers that read the state, or are about to
@@ -18,9 +18,12 @@ HasFailed(c) ==
     /\ controllers'[c].to_send = <<>>
 
 (* A state that a decision would replace, because a member of the ISR is gone *)
-(* or one without leader could have one.                                      *)
+(* or one without leader could have one; with the mutant, because it is older *)
+(* than the controller.                                                       *)
 IsReplaced(c, state) ==
-    IF state.leader = -1 THEN state.isr \cap controllers[c].live_brokers # {}
+    IF /\ "init_is_unconditional" \in mutants
+       /\ state.controller_epoch < controllers[c].controller_epoch THEN TRUE
+    ELSE IF state.leader = -1 THEN state.isr \cap controllers[c].live_brokers # {}
     ELSE ~(state.isr \subseteq controllers[c].live_brokers)
 
 (* The core tells live brokers only, and no state that it will replace: that  *)

@@ -106,8 +106,11 @@ class ControllerMoves(Ground):
             znode = held.answer.znodes[-1]
         if znode.stat is None:
             return False
+        state = parse_leader_and_isr(STATE, znode.data)
+        if actor.running.controller.initialises_again(state):
+            return True
         elected = elect_leader(
-            parse_leader_and_isr(STATE, znode.data),
+            state,
             context.assignments[self.world.key],
             context.live.keys(),
             context.bounced.get(self.world.key, frozenset()),

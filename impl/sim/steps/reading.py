@@ -121,7 +121,7 @@ def _detect_broker_change(before: Abstract, after: Abstract) -> Found | None:
 
 def _decide(*, is_first: bool) -> Reader:
     def read(before: Abstract, after: Abstract) -> Found | None:
-        if (before["state"] is None) != is_first:
+        if _spent("elections", before, after) == is_first:
             return None
         for controller, was, now in _changed("controllers", before, after):
             if now["decision"] and not was["decision"]:

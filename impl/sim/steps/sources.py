@@ -76,6 +76,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
         "inclusive_high_watermark": Source(row="inclusive_high_watermark"),
         "send_unwritten_decisions": Source(row="send_unwritten_decisions"),
         "commands_without_epochs": Source(row="commands_without_epochs"),
+        "init_is_unconditional": Source(row="init_replaces_state"),
         "truncation_to_high_watermark": Source(row="truncation_to_high_watermark"),
     }
 )
