@@ -22,6 +22,8 @@ class Weather:
     slow_us: int = 400_000
     loss: float = 0.0
     duplication: float = 0.0
+    reply_loss: float = 0.0
+    """Share of writes that ZooKeeper has done and whose answer is lost, with the connection."""
 
 
 @dataclass(slots=True, eq=False)
@@ -79,6 +81,11 @@ class Network:
     def duplicates(self) -> bool:
         """True when this message arrives twice."""
         return self._random.random() < self.weather.duplication
+
+    def loses_reply(self) -> bool:
+        """True when ZooKeeper's answer to this write never arrives."""
+        loss = self.weather.reply_loss
+        return loss > 0 and self._random.random() < loss
 
     def calm(self) -> None:
         """From now on nothing is lost, late or doubled."""

@@ -67,6 +67,7 @@ def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> O
             slow=random.choice((0.0, 0.01, 0.05)),
             loss=random.choice((0.0, 0.0, 0.01, 0.05)),
             duplication=random.choice((0.0, 0.0, 0.02)),
+            reply_loss=Random(f"{seed}/reply_loss").choice((0.0, 0.0, 0.0, 0.2)),
         ),
         schedule=_schedule(random, duration_ms, session_timeout_ms),
     )

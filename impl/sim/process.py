@@ -89,6 +89,7 @@ class Process:
             gate=self.gate,
             deliver=self._on_zookeeper,
         )
+        self.zookeeper.loses_reply = cluster.network.loses_reply
         self.zookeeper.start()
         cluster.scheduler.after_us(random.randint(0, TICK_MS * 1000), self._tick)
 

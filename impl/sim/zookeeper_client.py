@@ -66,11 +66,15 @@ class ZkClient:
         self._timeout_ms = timeout_ms
         self._gate = gate
         self._deliver = deliver
+        self.loses_reply: Callable[[], bool] = lambda: False
+        """Asked for each write that ZooKeeper has done."""
         self.session_id = NO_SESSION
         self._connection = 0
         self._is_connected = False
         self._is_closed = False
         self._in_flight: dict[int, Ask] = {}
+        self._fired: list[WatchFired] = []
+        """Watches of which the core has not heard."""
         self._arrival_us = 0
         self._delivery_us = 0
 
@@ -100,8 +104,13 @@ class ZkClient:
             self._arrival_us += self._draw(PIPELINED_US)
 
     def on_watch(self, event: WatchFired) -> None:
-        """The server tells that a watch fired; it comes after the answers before it."""
-        self._send_back(lambda: self._deliver(event))
+        """The server tells that a watch fired; it comes after the answers before it.
+
+        What a broken connection keeps from arriving is told on the next one: watches stand as long
+        as the session.
+        """
+        self._fired.append(event)
+        self._send_back(lambda: self._tell(event))
 
     def on_session_end(self) -> None:
         """The server has ended the session and closes the connection."""
@@ -119,7 +128,11 @@ class ZkClient:
         if not self._server.touch(link.session_id):
             return
         answer = self._perform(ask, path, found, link.session_id)
-        if answer is not None and not is_late:
+        if answer is None or is_late:
+            return
+        if isinstance(ask, WriteZnodes) and self.loses_reply():
+            self.break_connection()
+        else:
             self._send_back(lambda: self._complete(answer))
 
     def _perform(
@@ -137,6 +150,11 @@ class ZkClient:
                 children = tuple(one for one in found if isinstance(one, Children))
                 is_done = len(found) == len(paths)
                 return ChildrenListed(op_id=op_id, children=children) if is_done else None
+
+    def _tell(self, event: WatchFired) -> None:
+        if self._is_connected and event in self._fired:
+            self._fired.remove(event)
+            self._deliver(event)
 
     def _complete(self, answer: Answer) -> None:
         if self._in_flight.pop(answer.op_id, None) is not None:
@@ -170,7 +188,10 @@ class ZkClient:
         if self._server.touch(self.session_id):
             self._is_connected = True
             self._deliver(SessionReconnected(session_id=self.session_id))
+            for event in list(self._fired):
+                self._tell(event)
             return
+        self._fired.clear()
         self.session_id = NO_SESSION
         self._deliver(SessionLost())
         self._later(self._open_session, self._draw(DELAY_US))

@@ -93,6 +93,55 @@ def test_a_watch_comes_after_the_answers_before_it() -> None:
     assert isinstance(written, ZnodesWritten)
 
 
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_a_watch_that_fires_as_the_connection_breaks_is_told_on_the_next(
+    is_connected: bool,
+) -> None:
+    line = Line()
+    line.client.perform(ListChildren(op_id=1, paths=(BROKER_IDS,), watch=True))
+    line.run(10)
+    line.heard.clear()
+    if not is_connected:
+        line.client.break_connection()
+    line.server.ensure((PATH,))
+    if is_connected:
+        line.client.break_connection()
+    assert line.heard == [SessionSuspended()]
+
+    line.run(200)
+
+    assert line.heard[2:] == [WatchFired(path=BROKER_IDS, children=True)]
+
+
+def test_a_watch_is_not_told_to_the_next_session() -> None:
+    line = Line()
+    line.client.perform(ListChildren(op_id=1, paths=(BROKER_IDS,), watch=True))
+    line.run(10)
+    line.heard.clear()
+    line.server.ensure((PATH,))
+    line.server.end_session(line.client.session_id)
+    line.client.break_connection()
+
+    line.run(2_000)
+
+    assert [type(event) for event in line.heard] == [
+        SessionSuspended,
+        SessionLost,
+        SessionEstablished,
+    ]
+
+
+def test_a_reply_that_is_lost_takes_the_connection_with_it_and_not_the_write() -> None:
+    line = Line()
+    line.client.loses_reply = lambda: True
+    line.create(1)
+
+    line.run(5)
+
+    assert line.heard == [ZnodesWritten(op_id=1, result=Unknown()), SessionSuspended()]
+    assert line.is_created
+
+
 def test_without_a_connection_every_answer_is_unknown() -> None:
     line = Line()
     line.client.break_connection()
