@@ -239,7 +239,10 @@ class Membership:
             self._again()
             return
         holder, epoch = znodes
-        if holder.stat is not None and holder.stat.ephemeral_owner == session_id:
+        is_mine = holder.stat is not None and holder.stat.ephemeral_owner == session_id
+        if self._config.mutant is Mutant.FORGET_OWN_CONTROLLER_ZNODE:
+            is_mine = is_mine and self._controller.is_active
+        if is_mine:
             yield from self._hold_office(session_id, holder, epoch)
             return
         self._controller.resign_controller()

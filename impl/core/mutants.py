@@ -25,6 +25,7 @@ class Mutant(StrEnum):
     ACCEPT_OLDER_LEADER_EPOCH = "accept_older_leader_epoch"
     LEADER_IGNORES_COMMAND = "leader_ignores_command"
     NO_ELECTION_ON_ARRIVAL = "no_election_on_arrival"
+    FORGET_OWN_CONTROLLER_ZNODE = "forget_own_controller_znode"
     RESTART_IGNORES_ZNODE = "restart_ignores_znode"
     REFRESH_WITHOUT_VERSION = "refresh_without_version"
     LEADER_MAY_LEAVE_ISR = "leader_may_leave_isr"
@@ -160,6 +161,13 @@ MUTANTS: tuple[MutantRecord, ...] = (
         requirement="FAIL-008",
         caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
         seed=31,
+    ),
+    MutantRecord(
+        mutant=Mutant.FORGET_OWN_CONTROLLER_ZNODE,
+        rule="Who won without hearing of it takes its own `/controller` for another's.",
+        requirement="ZK-006",
+        caught_by=frozenset({Liveness.CONTROLLER_EVENTUALLY_EXISTS}),
+        seed=30,
     ),
     MutantRecord(
         mutant=Mutant.RESTART_IGNORES_ZNODE,

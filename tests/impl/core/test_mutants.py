@@ -16,9 +16,9 @@ from impl.core.zookeeper import SetData
 from impl.shell.options import EXIT_USAGE, node_options, parse
 from impl.sim.steps.schedule import SCHEDULES
 from spec.vocabulary import Action, ErrorCode, Invariant, Liveness
-from spec.znodes import leader_and_isr_path
+from spec.znodes import CONTROLLER, leader_and_isr_path
 from tests.impl.core.build import ME, T0, command, order, state
-from tests.impl.core.driver import Driver
+from tests.impl.core.driver import Driver, Fate
 from tests.impl.core.roles import leading, obey, produce
 from tests.impl.core.test_node import live_through
 
@@ -228,6 +228,14 @@ def leader_after_a_member_returns(mutant: Mutant | None) -> int:
     return driver.state(T0).leader
 
 
+def acts_after_a_lost_reply(mutant: Mutant | None) -> bool:
+    driver = Driver(Config(broker_id=ME, mutant=mutant))
+    driver.plan_write(CONTROLLER, Fate.LOSE_REPLY)
+    driver.start()
+    driver.tick(1000)
+    return driver.node.controller.is_active
+
+
 @pytest.mark.parametrize(
     ("mutant", "observe", "right", "wrong"),
     [
@@ -240,6 +248,7 @@ def leader_after_a_member_returns(mutant: Mutant | None) -> int:
         (Mutant.LEADER_EPOCH_NOT_RAISED, epoch_after_election, 1, 0),
         (Mutant.LEADER_IGNORES_COMMAND, epoch_after_a_second_command, 2, 1),
         (Mutant.NO_ELECTION_ON_ARRIVAL, leader_after_a_member_returns, 2, -1),
+        (Mutant.FORGET_OWN_CONTROLLER_ZNODE, acts_after_a_lost_reply, True, False),
     ],
 )
 def test_a_mutant_breaks_its_rule_and_nothing_else_does(
