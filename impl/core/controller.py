@@ -231,7 +231,11 @@ class Controller:
     def _decide_or_tell(self, keys: Iterable[TopicPartition]) -> None:
         """A partition that needs no decision is told as it stands; the others once it is made."""
         for key in keys:
-            if self.context.is_settled_as_decided(key):
+            is_settled = self.context.is_settled_as_decided(key)
+            if self.config.mutant is Mutant.FORGET_UNSETTLED_DECISION and is_settled:
+                self._decide(key)
+                continue
+            if is_settled:
                 self.publish_decision(key, *self.context.states[key], None)
             self._decide(key)
             if key not in self._deciding:

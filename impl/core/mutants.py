@@ -25,6 +25,7 @@ class Mutant(StrEnum):
     ACCEPT_OLDER_LEADER_EPOCH = "accept_older_leader_epoch"
     LEADER_IGNORES_COMMAND = "leader_ignores_command"
     NO_ELECTION_ON_ARRIVAL = "no_election_on_arrival"
+    FORGET_UNSETTLED_DECISION = "forget_unsettled_decision"
     FORGET_OWN_CONTROLLER_ZNODE = "forget_own_controller_znode"
     RESTART_IGNORES_ZNODE = "restart_ignores_znode"
     REFRESH_WITHOUT_VERSION = "refresh_without_version"
@@ -161,6 +162,13 @@ MUTANTS: tuple[MutantRecord, ...] = (
         requirement="FAIL-008",
         caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
         seed=31,
+    ),
+    MutantRecord(
+        mutant=Mutant.FORGET_UNSETTLED_DECISION,
+        rule="A decision that was written, and whose reply was lost, is taken for another's.",
+        requirement="ZK-006",
+        caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
+        seed=130,
     ),
     MutantRecord(
         mutant=Mutant.FORGET_OWN_CONTROLLER_ZNODE,

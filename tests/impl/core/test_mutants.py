@@ -236,6 +236,15 @@ def acts_after_a_lost_reply(mutant: Mutant | None) -> bool:
     return driver.node.controller.is_active
 
 
+def commands_after_a_lost_reply(mutant: Mutant | None) -> int:
+    driver = Driver(Config(broker_id=ME, mutant=mutant))
+    driver.register(2)
+    driver.start()
+    driver.plan_write(leader_and_isr_path(T0), Fate.LOSE_REPLY)
+    driver.create_topic("t", (2, 1))
+    return len(driver.commands(2))
+
+
 @pytest.mark.parametrize(
     ("mutant", "observe", "right", "wrong"),
     [
@@ -248,6 +257,7 @@ def acts_after_a_lost_reply(mutant: Mutant | None) -> bool:
         (Mutant.LEADER_EPOCH_NOT_RAISED, epoch_after_election, 1, 0),
         (Mutant.LEADER_IGNORES_COMMAND, epoch_after_a_second_command, 2, 1),
         (Mutant.NO_ELECTION_ON_ARRIVAL, leader_after_a_member_returns, 2, -1),
+        (Mutant.FORGET_UNSETTLED_DECISION, commands_after_a_lost_reply, 1, 0),
         (Mutant.FORGET_OWN_CONTROLLER_ZNODE, acts_after_a_lost_reply, True, False),
     ],
 )
