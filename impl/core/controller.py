@@ -121,6 +121,8 @@ class Controller:
 
     def on_broker_change(self) -> None:
         """The children of `/brokers/ids` changed."""
+        if self.config.mutant is Mutant.RETRY_KEEPS_LIVE_BROKERS and self.context.undecided:
+            return
         if self.is_active:
             self.outbox.run(self._on_broker_change())
 

@@ -26,6 +26,7 @@ class Mutant(StrEnum):
     LEADER_IGNORES_COMMAND = "leader_ignores_command"
     NO_ELECTION_ON_ARRIVAL = "no_election_on_arrival"
     FORGET_UNSETTLED_DECISION = "forget_unsettled_decision"
+    RETRY_KEEPS_LIVE_BROKERS = "retry_keeps_live_brokers"
     FORGET_OWN_CONTROLLER_ZNODE = "forget_own_controller_znode"
     RESTART_IGNORES_ZNODE = "restart_ignores_znode"
     REFRESH_WITHOUT_VERSION = "refresh_without_version"
@@ -169,6 +170,13 @@ MUTANTS: tuple[MutantRecord, ...] = (
         requirement="ZK-006",
         caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
         seed=130,
+    ),
+    MutantRecord(
+        mutant=Mutant.RETRY_KEEPS_LIVE_BROKERS,
+        rule="A retry keeps the live brokers that it has; a watch that fires then is used up.",
+        requirement="ZK-004",
+        caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
+        seed=85,
     ),
     MutantRecord(
         mutant=Mutant.FORGET_OWN_CONTROLLER_ZNODE,

@@ -245,6 +245,20 @@ def commands_after_a_lost_reply(mutant: Mutant | None) -> int:
     return len(driver.commands(2))
 
 
+def live_after_a_retry(mutant: Mutant | None) -> int:
+    """Broker 3 registers while the controller reads what became of its decision."""
+    driver = Driver(Config(broker_id=ME, mutant=mutant))
+    path = leader_and_isr_path(T0)
+    driver.register(2)
+    driver.start()
+    driver.create_topic("t", (2, 1))
+    driver.plan_write(
+        path, Fate.LOSE_REPLY, lambda: driver.plan_read(path, None, lambda: driver.register(3))
+    )
+    driver.unregister(2)
+    return len(driver.node.controller.context.live)
+
+
 @pytest.mark.parametrize(
     ("mutant", "observe", "right", "wrong"),
     [
@@ -258,6 +272,7 @@ def commands_after_a_lost_reply(mutant: Mutant | None) -> int:
         (Mutant.LEADER_IGNORES_COMMAND, epoch_after_a_second_command, 2, 1),
         (Mutant.NO_ELECTION_ON_ARRIVAL, leader_after_a_member_returns, 2, -1),
         (Mutant.FORGET_UNSETTLED_DECISION, commands_after_a_lost_reply, 1, 0),
+        (Mutant.RETRY_KEEPS_LIVE_BROKERS, live_after_a_retry, 2, 1),
         (Mutant.FORGET_OWN_CONTROLLER_ZNODE, acts_after_a_lost_reply, True, False),
     ],
 )
