@@ -52,7 +52,7 @@ models: setup
 nightly: setup
 	@$(RUN) ci check --tier nightly $(ARGS)
 	@$(RUN) ci check --coverage --tier nightly
-	@$(RUN) ci check --without-repairs --tier pull_request
+	@$(RUN) ci check --without-repairs
 
 lock:
 	@command -v uv >/dev/null || { echo 'lock: uv is not on the PATH; install it first' >&2; exit 3; }

@@ -103,7 +103,8 @@ def check(
     if list_them:
         every = None if models else tier or Tier.NIGHTLY
         return check_output.list_models(_selected(models or [], every), as_json=as_json)
-    selected = _selected(models or [], tier)
+    every = Tier.NIGHTLY if without_repairs and not models else None
+    selected = _selected(models or [], tier or every)
     require_out(out)
     require_tlc()
     require_cache(is_wanted=options.use_cache)

@@ -29,6 +29,15 @@ EpochsNonDecreasingInLog ==
     \A b \in Brokers : \A i, j \in DOMAIN Records(b) :
         i < j => Records(b)[i].leader_epoch <= Records(b)[j].leader_epoch
 
+(* Two logs with a record of one epoch at one offset are the same up to it:  *)
+(* what lets a follower find by epochs alone where its log leaves its        *)
+(* leader's (KIP-101).                                                       *)
+\* @req CMD-005
+SameEpochSamePrefix ==
+    \A b, other \in Brokers : \A i \in DOMAIN Records(b) \cap DOMAIN Records(other) :
+        Records(b)[i].leader_epoch = Records(other)[i].leader_epoch =>
+            CommonPrefix(Records(b), Records(other)) >= i
+
 (* A follower that fetches has nothing that its leader has not, even after   *)
 (* an election outside the ISR, which LogMatching does not survive: what was *)
 (* committed before is lost then, but nobody may keep a log of his own.      *)

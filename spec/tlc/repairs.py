@@ -11,7 +11,7 @@ from spec.tlc.output import Finding
 from spec.tlc.runner import OnProgress, Options, findings
 
 TIERS = frozenset({Tier.QUICK, Tier.PULL_REQUEST})
-"""Whose rows are tried; the nightly ones take too long for every hazard."""
+"""Whose rows are tried with every hazard; a nightly one takes too long for those that spare it."""
 
 MUTANTS = "mutants"
 
@@ -80,21 +80,21 @@ class Undone:
         }
 
 
-def trials(
-    hazards: Iterable[Hazard], models: Iterable[Model], tiers: frozenset[Tier] = TIERS
-) -> tuple[Trial, ...]:
+def trials(hazards: Iterable[Hazard], models: Iterable[Model]) -> tuple[Trial, ...]:
     """Each hazard that is shown with each row that holds and can express its switch.
 
-    Those are the rows of the root modules in which the hazard is shown.
+    Those are the rows of the root modules in which the hazard is shown; a nightly row is tried
+    with the hazards that are to turn it red.
     """
     known = tuple(models)
     roots = {model.name: model.module for model in known}
-    rows = [model for model in known if model.expected is Verdict.HOLDS and model.tier in tiers]
+    rows = [model for model in known if model.expected is Verdict.HOLDS]
     return tuple(
         Trial(hazard=hazard, row=model.name, model=tried)
         for hazard in hazards
         if hazard.finding is HazardFinding.SHOWN
         for model in rows
+        if model.tier in TIERS or model.name in hazard.turns_red
         if model.module in {roots.get(name) for name in (*hazard.rows, *hazard.turns_red)}
         if (tried := without_repair(hazard, model)) is not None
     )
