@@ -10,7 +10,9 @@ from fault_injection.faults import (
     DropRequest,
     ExpireSession,
     HoldRequest,
+    KillBroker,
     broker,
+    follower,
 )
 from fault_injection.schedule import Schedule, TimedFault
 
@@ -63,5 +65,21 @@ def deposed_controller(
             )
             for number, silence in enumerate(silences, start=1)
         ),
+    ]
+    return Schedule(seed=seed, faults=tuple(faults))
+
+
+def lonely_leader(seed: int, *, topic: str, followers: int, at_ms: int) -> Schedule:
+    """One follower after the other dies and stays dead: the leader is the whole ISR.
+
+    Nobody fetches from it any more, and it must commit what it has all the same (REPL-009).
+    """
+    faults = [
+        TimedFault(
+            fault_id=f"kill-{position + 1}",
+            at_ms=at_ms + position * SILENT_MS,
+            fault=KillBroker(target=follower(topic, 0, position), restart_after_ms=None),
+        )
+        for position in range(followers)
     ]
     return Schedule(seed=seed, faults=tuple(faults))

@@ -162,7 +162,7 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="Nobody elects when a member of the ISR comes back to a partition without leader.",
         requirement="FAIL-008",
         caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
-        seed=31,
+        seed=36,
     ),
     MutantRecord(
         mutant=Mutant.FORGET_UNSETTLED_DECISION,

@@ -57,6 +57,8 @@ class Cluster:
         self.zookeeper.ensure(PERSISTENT_PATHS)
         self.disks = {BrokerId(i + 1): SimDisk() for i in range(options.brokers)}
         self.processes: dict[BrokerId, Process] = {}
+        self.absent: frozenset[BrokerId] = frozenset()
+        """Who is dead for now, and of whom nothing is expected."""
         self._starts = dict.fromkeys(self.disks, 0)
         for broker_id in sorted(self.disks):
             self.start(broker_id)

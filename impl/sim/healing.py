@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 
 def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
-    """What does not hold now, perhaps more than once; nothing of a cluster that is healed."""
-    if any(cluster.zookeeper.peek(broker_path(b)).stat is None for b in cluster.disks):
+    """What does not hold now, perhaps more than once; nothing of a cluster that is healed.
+
+    It is owed among those who are not absent: a broker that died may stay dead.
+    """
+    present = cluster.disks.keys() - cluster.absent
+    if any(cluster.zookeeper.peek(broker_path(b)).stat is None for b in present):
         yield Liveness.BROKER_EVENTUALLY_LEARNS_ROLE
     if not _has_controller(cluster):
         yield Liveness.CONTROLLER_EVENTUALLY_EXISTS
@@ -28,7 +32,7 @@ def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
         if known is None:
             yield Liveness.EVENTUALLY_LEADER
             continue
-        replicas = {broker_id: _replica(cluster, broker_id, key) for broker_id in brokers}
+        replicas = {b: _replica(cluster, b, key) for b in brokers if b in present}
         yield from _of_roles(known[0], replicas)
         yield from _of_logs([replica for replica in replicas.values() if replica])
 

@@ -3,19 +3,22 @@
 Some runs have much loss and few faults, others the reverse; a bug that needs calm is found too.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from fault_injection.faults import ALL_KINDS
-from fault_injection.recipes import deposed_controller
+from fault_injection.recipes import deposed_controller, lonely_leader
 from fault_injection.schedule import Schedule, generate
 from impl.core.mutants import Mutant
 from impl.sim.network import Weather
 from spec.vocabulary import ProtocolLevel
 
 BROKERS = (1, 2, 3)
+TOPIC = "t"
 RECIPES = 0.1
 """Share of runs that follow a recipe."""
+LONELY = 0.04
+"""Share of runs at whose end the leader is alone."""
 CALM = Weather()
 
 
@@ -43,6 +46,8 @@ class Options:
     """Per broker and second: how often its connection to ZooKeeper breaks."""
     weather: Weather = CALM
     schedule: Schedule
+    survivors_first: bool = False
+    """Who lives must have healed before those return that were killed until the end."""
 
 
 def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> Options:
@@ -50,7 +55,7 @@ def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> O
     random = Random(f"{seed}/options")
     duration_ms = random.choice((6_000, 9_000, 12_000))
     session_timeout_ms = random.choice((600, 1_200))
-    return Options(
+    options = Options(
         seed=seed,
         level=level,
         mutant=mutant,
@@ -71,6 +76,18 @@ def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> O
         ),
         schedule=_schedule(random, duration_ms, session_timeout_ms),
     )
+    return _lonely(options) if Random(f"{seed}/lonely").random() < LONELY else options
+
+
+def _lonely(options: Options) -> Options:
+    """The same weather and clients; the followers of the one partition die for good."""
+    schedule = lonely_leader(
+        options.schedule.seed,
+        topic=TOPIC,
+        followers=options.brokers - 1,
+        at_ms=options.duration_ms // 4,
+    )
+    return replace(options, partitions=1, schedule=schedule, survivors_first=True)
 
 
 def _schedule(random: Random, duration_ms: int, session_timeout_ms: int) -> Schedule:

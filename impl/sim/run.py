@@ -7,12 +7,11 @@ from impl.sim.clients import Client, Consumer, FinalReader, Producer, TopicCreat
 from impl.sim.cluster import Cluster
 from impl.sim.healing import unhealed
 from impl.sim.injector import Injector
-from impl.sim.options import Options
+from impl.sim.options import TOPIC, Options
 from impl.trace_lines import Line
 from spec.trace import TRACE_VERSION, Kind, TraceEvent
 from spec.znodes import TopicPartition
 
-TOPIC = "t"
 START_MS = 8_000
 """At the latest, every partition has its first leader after this time."""
 FINAL_READ_MS = 10_000
@@ -30,13 +29,7 @@ def run(options: Options, run_id: str) -> list[TraceEvent]:
     injector.plan(cluster.scheduler.now_ms)
     _break_connections(cluster)
     cluster.scheduler.run_until(cluster.scheduler.now_ms + options.duration_ms)
-    injector.heal_all()
-    cluster.network.calm()
-    for client in clients:
-        client.is_stopped = True
-    converged = cluster.scheduler.run_until(
-        cluster.scheduler.now_ms + options.settle_ms, cluster.is_converged
-    )
+    converged = _heal(cluster, injector, clients)
     ending: Line = {"converged": converged}
     if not converged:
         ending["unhealed"] = sorted(set(unhealed(cluster)))
@@ -47,6 +40,25 @@ def run(options: Options, run_id: str) -> list[TraceEvent]:
     )
     harness.write(_detail("RunEnded", {**ending, "final_read": read}))
     return cluster.recorder.events
+
+
+def _heal(cluster: Cluster, injector: Injector, clients: list[Client]) -> bool:
+    """All faults are over; where the options say so, the survivors have healed before."""
+    if cluster.options.survivors_first:
+        cluster.absent = frozenset(b for b, p in cluster.processes.items() if not p.is_alive)
+        if not _settles(cluster, clients):
+            return False
+        cluster.absent = frozenset()
+    injector.heal_all()
+    return _settles(cluster, clients)
+
+
+def _settles(cluster: Cluster, clients: list[Client]) -> bool:
+    cluster.network.calm()
+    for client in clients:
+        client.is_stopped = True
+    limit_ms = cluster.scheduler.now_ms + cluster.options.settle_ms
+    return cluster.scheduler.run_until(limit_ms, cluster.is_converged)
 
 
 def _create_topic(cluster: Cluster, partitions: int) -> None:

@@ -58,6 +58,19 @@ def test_without_its_leader_a_partition_has_none_until_another_is_elected() -> N
     assert Liveness.EVENTUALLY_ISR_FULL in set(unhealed(cluster))
 
 
+def test_nothing_is_expected_of_who_is_absent() -> None:
+    cluster = healed()
+    gone = leader_of(cluster)
+    cluster.processes[gone].die()
+    cluster.absent = frozenset({gone})
+    assert Liveness.EVENTUALLY_LEADER in set(unhealed(cluster))
+
+    assert settled(cluster)
+
+    cluster.absent = frozenset()
+    assert Liveness.EVENTUALLY_ISR_FULL in set(unhealed(cluster))
+
+
 def test_a_dead_controller_is_owed_a_successor() -> None:
     cluster = healed()
     gone = controller_of(cluster)

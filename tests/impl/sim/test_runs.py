@@ -18,7 +18,7 @@ from impl.sim.adapter import mutants, simulate
 from impl.sim.cluster import Cluster
 from impl.sim.options import swarm
 from impl.sim.run import run
-from spec.trace import Kind, TraceEvent
+from spec.trace import Kind, Phase, TraceEvent
 from spec.vocabulary import BrokerId, Invariant, ProtocolLevel
 from tests.impl.sim.build import calm, quiet_run, settled, topic, trace_bytes, violated
 
@@ -79,6 +79,19 @@ def test_runs_differ_in_kind_and_do_something() -> None:
     assert len({e.fault for events in runs for e in events if e.kind is Kind.FAULT}) == 7
     acknowledged = [sum(e.action == "Produce" and e.outcome == "ok" for e in r) for r in runs]
     assert min(acknowledged) > 0
+
+
+def test_who_is_left_alone_commits_everything_before_the_others_return() -> None:
+    seed = next(s for s in range(500) if swarm(s, level=ProtocolLevel.LEADER_EPOCH).survivors_first)
+    events = quiet_run(seed)
+
+    returns = min(e.mono_ns for e in events if e.phase is Phase.HEALING)
+    alone = [e for e in events if e.isr and len(e.isr) == 1 and e.mono_ns < returns]
+    committed = max(e.high_watermark or 0 for e in events if e.mono_ns < returns)
+    ends = [e.log_end_offset for e in events if e.action == "LeaderAppend" and e.mono_ns < returns]
+    assert alone
+    assert committed == ends[-1]
+    assert detail_of(events, "RunEnded") == {"converged": True, "final_read": True}
 
 
 def test_a_trace_has_no_gap_in_any_nodes_sequence() -> None:
