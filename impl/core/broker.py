@@ -296,7 +296,7 @@ class Broker:
                 )
             )
         self.isr_writer.expand(key)
-        if self.replicas.advance(key):
+        if self.replicas.advance(key, on_fetch=True):
             self.answer_committed(key)
             self._retry_fetches(key)
 

@@ -27,6 +27,7 @@ class Mutant(StrEnum):
     NO_ELECTION_ON_ARRIVAL = "no_election_on_arrival"
     FORGET_UNSETTLED_DECISION = "forget_unsettled_decision"
     RETRY_KEEPS_LIVE_BROKERS = "retry_keeps_live_brokers"
+    HIGH_WATERMARK_ON_FETCH_ONLY = "high_watermark_on_fetch_only"
     FORGET_OWN_CONTROLLER_ZNODE = "forget_own_controller_znode"
     RESTART_IGNORES_ZNODE = "restart_ignores_znode"
     REFRESH_WITHOUT_VERSION = "refresh_without_version"
@@ -177,6 +178,13 @@ MUTANTS: tuple[MutantRecord, ...] = (
         requirement="ZK-004",
         caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
         seed=85,
+    ),
+    MutantRecord(
+        mutant=Mutant.HIGH_WATERMARK_ON_FETCH_ONLY,
+        rule="The high watermark moves only while a follower's fetch is answered.",
+        requirement="REPL-009",
+        caught_by=frozenset({Liveness.EVENTUALLY_ACKED_OR_FAILED}),
+        seed=31,
     ),
     MutantRecord(
         mutant=Mutant.FORGET_OWN_CONTROLLER_ZNODE,

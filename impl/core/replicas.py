@@ -48,8 +48,10 @@ class Replicas:
         """What waits on the partition."""
         return self._waiting.setdefault(key, Waiting())
 
-    def advance(self, key: TopicPartition) -> bool:
+    def advance(self, key: TopicPartition, *, on_fetch: bool = False) -> bool:
         """The high watermark is as high as it may be; true when it moved."""
+        if self._config.mutant is Mutant.HIGH_WATERMARK_ON_FETCH_ONLY and not on_fetch:
+            return False
         before = self._replicas[key]
         after = advance_high_watermark(
             before,

@@ -32,9 +32,9 @@ class PacedReplicas(Replicas):
 
     pace: Pace
 
-    def advance(self, key: TopicPartition) -> bool:
+    def advance(self, key: TopicPartition, *, on_fetch: bool = False) -> bool:
         """As the core's, when it is time."""
-        return self.pace.may_advance and super().advance(key)
+        return self.pace.may_advance and super().advance(key, on_fetch=on_fetch)
 
 
 class PacedIsrWriter(IsrWriter):

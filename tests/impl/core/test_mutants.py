@@ -259,6 +259,13 @@ def live_after_a_retry(mutant: Mutant | None) -> int:
     return len(driver.node.controller.context.live)
 
 
+def committed_alone(mutant: Mutant | None) -> int:
+    driver = led(mutant, isr=(1,))
+    driver.ask(produce("a"))
+    driver.tick(500)
+    return driver.replica(T0).high_watermark
+
+
 @pytest.mark.parametrize(
     ("mutant", "observe", "right", "wrong"),
     [
@@ -273,6 +280,7 @@ def live_after_a_retry(mutant: Mutant | None) -> int:
         (Mutant.NO_ELECTION_ON_ARRIVAL, leader_after_a_member_returns, 2, -1),
         (Mutant.FORGET_UNSETTLED_DECISION, commands_after_a_lost_reply, 1, 0),
         (Mutant.RETRY_KEEPS_LIVE_BROKERS, live_after_a_retry, 2, 1),
+        (Mutant.HIGH_WATERMARK_ON_FETCH_ONLY, committed_alone, 1, 0),
         (Mutant.FORGET_OWN_CONTROLLER_ZNODE, acts_after_a_lost_reply, True, False),
     ],
 )
