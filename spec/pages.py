@@ -12,9 +12,12 @@ from pathlib import Path
 
 from spec.hazards import Finding, Hazard, load_hazards
 from spec.tlc.models import Model, load_models
+from spec.tlc.modules import modules_read
 from spec.vocabulary import Action, EnvironmentAction, ModelledAction, snake_case
 
 README = Path("spec/README.md")
+HOMES = {"Decisions", "LeaderAndIsr", "Replication", "ControllerElection", "Zk", "MutationQuota"}
+"""The modules that are about what several others have in short."""
 
 _COMMENT = re.compile(r"(?:^\(\*.*\*\)\n)+", re.MULTILINE)
 _DEFINED = re.compile(
@@ -145,11 +148,13 @@ def _performer(action: str) -> str:
         return f"core: `{snake_case(action)}`"
     if action in {*EnvironmentAction}:
         return "the world"
-    return "specs only" if action in {*ModelledAction} else "ZooKeeper"
+    return "not in the core yet" if action in {*ModelledAction} else "ZooKeeper"
 
 
 def _meaning(action: str, modules: Sequence[Module]) -> str:
-    told = (d for module in modules for d in module.definitions if d.name == action)
+    """As a module says it that is about the action, else the first that has it."""
+    ordered = sorted(modules, key=lambda module: module.name not in HOMES)
+    told = (d for module in ordered for d in module.definitions if d.name == action)
     return next((definition.sentence for definition in told), "")
 
 
@@ -157,20 +162,24 @@ def properties_table(modules: Sequence[Module], models: Sequence[Model]) -> Iter
     """One line per property that a row checks, and the shortest way in which TLC breaks it."""
     yield "| property | module | requirements | what | broken by |"
     yield "|---|---|---|---|---|"
-    broken: dict[str, Model] = {}
+    read = {
+        path: [module.stem for module in modules_read(path)]
+        for path in {model.module_path for model in models}
+    }
+    broken: dict[tuple[str, str], Model] = {}
     for model in sorted(models, key=lambda model: model.counterexample_states or 0):
-        if model.invariant:
-            broken.setdefault(model.invariant, model)
+        for name in read[model.module_path] if model.invariant else ():
+            broken.setdefault((name, str(model.invariant)), model)
     checked = {
         name
         for model in models
         for name in (*model.tlc_config().invariants, *model.tlc_config().properties)
     }
     yield from sorted(
-        _property_line(module, told, broken.get(told.name))
+        _property_line(module, told, broken.get((module.name, told.name)))
         for module in modules
         for told in module.definitions
-        if told.name in checked and (told.requirements or told.name in broken)
+        if told.name in checked and (told.requirements or (module.name, told.name) in broken)
     )
 
 

@@ -53,7 +53,8 @@ class Explanation:
     state: Value
     """The state of the spec before a rejected event, or after the one that broke an invariant."""
     enabled: tuple[tuple[str, int], ...]
-    """Actions of the spec that could have come, and whose; 0 for nobody's."""
+    """Actions of the spec that could have come, and whose: brokers, of ZooKeeper sessions; 0 for
+    nobody's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,13 +216,16 @@ def _zookeeper_result(projection: ZooKeeperProjection, told: dict[str, Marker]) 
         )
     if "stuck" not in told:
         return _unreadable(run, ReplayError(f"{run}, {ZOOKEEPER}: TLC stopped without a word"))
-    _, index, state = told["stuck"].values
+    _, index, state, enabled = told["stuck"].values
     assert isinstance(index, int)
     explanation = Explanation(
         event=events[index - 1],
         index=index,
         state=with_trace_numbers(state, projection),
-        enabled=(),
+        enabled=tuple(
+            (action, projection.sessions[number - 1] if number else 0)
+            for action, number in _enabled(enabled)
+        ),
     )
     return _stopped_at(run, ZOOKEEPER, len(events), explanation, told.get("violated"))
 
@@ -289,10 +293,13 @@ def _explain(projection: Projection, stop: Stop) -> Explanation:
         event=projection.events[index - 1],
         index=index,
         state=state,
-        enabled=tuple(
-            sorted((str(name), int(str(who))) for name, who in map(_items, _items(enabled)))
-        ),
+        enabled=_enabled(enabled),
     )
+
+
+def _enabled(value: Value) -> tuple[tuple[str, int], ...]:
+    """Actions and their actors, in order."""
+    return tuple(sorted((str(name), int(str(who))) for name, who in map(_items, _items(value))))
 
 
 def _names(value: Value) -> tuple[str, ...]:

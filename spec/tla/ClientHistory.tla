@@ -132,9 +132,9 @@ RealTimeOrder ==
         \A seen \in Known :
             (i < j /\ seen.value = history[j].value) => history[i].offset < seen.offset
 
-(* Clients see one log, in which an operation that ended before another      *)
-(* began comes first. A fetch that finds nothing says nothing: the leader    *)
-(* may be new and its high watermark behind, or replaced.                    *)
+(* Clients see one log, in which a record that was known before a produce    *)
+(* began comes before the produced one. A fetch that finds nothing says      *)
+(* nothing: the leader may be new and its high watermark behind, or replaced. *)
 \* @req CLI-004
 LinearizableLog == RepeatableRead /\ RealTimeOrder /\ ReadsOnlyCommitted
 

@@ -325,8 +325,9 @@ StaleControllerHarmless == IsCleanOf("StaleControllerHarmless")
 \* @req ISR-003
 QuorumSuperset == \A b \in Brokers : IsActingLeader(b) => State.isr \subseteq MaximalIsr(b)
 
-(* A command tells what ZooKeeper holds, or held at its version: here the    *)
-(* newest version, since each was the newest when its command was sent.      *)
+(* No command is ahead of ZooKeeper, and one with the present version says   *)
+(* what ZooKeeper holds. What older ones say was compared while theirs was   *)
+(* the present version.                                                      *)
 \* @req FAIL-006
 CommandReflectsZk ==
     \A m \in messages :
@@ -336,7 +337,7 @@ CommandReflectsZk ==
               /\ m.leader_epoch = State.leader_epoch
               /\ m.isr = State.isr
 
-(* A leader that believes to have the newest version has what it says.       *)
+(* A leader whose version is the newest has what ZooKeeper says.             *)
 \* @req ISR-003
 VersionAgreement ==
     \A b \in Brokers :

@@ -221,7 +221,8 @@ MetadataNeverGoesBack ==
         brokers'[b].metadata.leader_epoch < brokers[b].metadata.leader_epoch
             => brokers'[b].status = "down"]_vars
 
-(* Nor does what a client knows, whichever broker it asks.                   *)
+(* What a client knows of a partition never becomes older, whichever broker  *)
+(* it asks.                                                                  *)
 \* @req CLI-003
 ClientNeverGoesBack == [][client'.view.leader_epoch >= client.view.leader_epoch]_vars
 

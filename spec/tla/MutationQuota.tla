@@ -89,7 +89,7 @@ PassTime ==
     /\ UNCHANGED <<clock_offset, buckets, muted_until, promises, admitted, charged, failovers,
                    breaches>>
 
-(* Somebody sets the wall clock a tick back or forth.                        *)
+(* Somebody sets the wall clock a tick back or forward.                      *)
 StepClock ==
     /\ Spend("clock_steps")
     /\ \E step \in {-1, 1} : clock_offset' = clock_offset + step
@@ -219,8 +219,9 @@ RateBounded ==
     \A c \in Clients : \A from, to \in 0 .. now :
         from <= to => IsWithin(1 + Sum(failovers, from, to), c, from, to)
 
-(* Does not survive a controller change, and that is a fact: the new         *)
-(* controller knows nothing of what the former has admitted.                 *)
+(* A burst is admitted once, whoever is controller. It does not hold, and    *)
+(* that is a fact: a new controller knows nothing of what the former one has *)
+(* admitted.                                                                 *)
 \* @req QUOTA-001
 BurstOnlyOnce ==
     \A c \in Clients : \A from, to \in 0 .. now : from <= to => IsWithin(1, c, from, to)
@@ -229,7 +230,7 @@ BurstOnlyOnce ==
 \* @req QUOTA-002
 ThrottleSuffices == IsCleanOf("ThrottleSuffices")
 
-(* No client is told to wait longer than that.                               *)
+(* No client is told to wait longer than it has to.                          *)
 \* @req QUOTA-002
 ThrottleIsShortest ==
     \A c \in Clients :

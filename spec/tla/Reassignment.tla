@@ -410,7 +410,7 @@ IsrSubsetAssigned == State.isr \subseteq Topic.assigned
 \* @req REAS-002
 LeaderComplete == \A b \in State.isr : replicas[b].log = "complete"
 
-(* Somebody holds it.                                                        *)
+(* Some broker holds what is committed.                                      *)
 \* @req REAS-002
 NotGloballyLost == \E b \in Brokers : replicas[b].log = "complete"
 

@@ -126,10 +126,19 @@ Shown ==
      live_sessions |-> LiveSessions,
      zxid |-> zxid]
 
+(* What `Zk` allows next, and by which session. *)
+EnabledActions ==
+    LET is_some_absent == \E path \in Paths : ~Exists(znodes, path)
+        is_some_there == \E path \in Paths : Exists(znodes, path)
+        actions == {"CloseSession"}
+            \cup (IF is_some_absent THEN {"Create"} ELSE {})
+            \cup (IF is_some_there THEN {"SetData", "Delete"} ELSE {})
+    IN {<<"CreateSession", Nobody>>} \cup (actions \X (LiveSessions \ {Nobody}))
+
 Stuck ==
     /\ at <= Len(Events)
     /\ ~ENABLED TraceStep
-    /\ PrintT(<<"stuck", run, at, Shown>>)
+    /\ PrintT(<<"stuck", run, at, Shown, EnabledActions>>)
     /\ FALSE
     /\ UNCHANGED <<vars, run, at>>
 
@@ -142,7 +151,7 @@ Violated ==
 (* As a CONSTRAINT: tells what was found, and does not go on behind it.      *)
 Watch ==
     IF Violated # {}
-    THEN /\ PrintT(<<"stuck", run, at - 1, Shown>>)
+    THEN /\ PrintT(<<"stuck", run, at - 1, Shown, EnabledActions>>)
          /\ PrintT(<<"violated", run, at - 1, Violated>>)
          /\ FALSE
     ELSE IF at > Len(Events) THEN PrintT(<<"accepted", run, {}>>) /\ FALSE

@@ -79,7 +79,7 @@ Next ==
 \* @req CMD-005
 TruncatedLogAgrees == is_truncated => CommonPrefix(follower, leader) = Len(follower)
 
-(* It has lost nothing that its leader has.                                  *)
+(* Truncation takes nothing from the follower that its leader has too.       *)
 \* @req CMD-005
 KeepsCommonPrefix == Len(follower) >= CommonPrefix(original, leader)
 

@@ -3,8 +3,9 @@
 (* with check, and writes whose reply is lost. A client is one process with  *)
 (* at most one session and one operation in flight.                          *)
 (*                                                                           *)
-(* Left out: watches, reads that lag behind, and the ensemble itself. Writes *)
-(* are one total order of transactions, numbered by zxid.                    *)
+(* Left out: the ensemble itself, and watches and reads that lag behind,     *)
+(* which are `ZkWatches`. Writes are one total order of transactions,        *)
+(* numbered by zxid.                                                         *)
 EXTENDS Znodes
 
 CONSTANTS
@@ -157,8 +158,9 @@ Next ==
     \/ LoseReply
 
 -----------------------------------------------------------------------------
-(* Within one life of a znode each version is replaced at most once, by a    *)
-(* write that expected it: the znode is a compare-and-set register.          *)
+(* Within one life of a znode each version is replaced at most once: the     *)
+(* znode is a compare-and-set register. That a write found the version that  *)
+(* it expected is `SetDataOp` in `Znodes`.                                   *)
 \* @req ZK-003
 LinearizableZnode ==
     \A entry, other \in history :
@@ -172,7 +174,7 @@ EphemeralsHaveOwners ==
     \A path \in Paths :
         znodes[path].ephemeral_owner # NoSession => znodes[path].ephemeral_owner \in LiveSessions
 
-(* A write in a multi with a check took effect only if the check held then.  *)
+(* A write in a multi with one check took effect only if the check held.     *)
 \* @req ZK-005
 MultiIsAtomic == \A entry \in history : entry.expected_fence = entry.fence
 

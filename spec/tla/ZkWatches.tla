@@ -121,8 +121,8 @@ SyncServer ==
     /\ client' = [client EXCEPT !.seen_version = CurrentVersion]
     /\ UNCHANGED <<children, events>>
 
-(* The connection breaks: what was on its way is lost, and the client holds  *)
-(* its watch for set.                                                        *)
+(* The connection breaks: what was on its way is lost, and the client        *)
+(* believes that its watch is set.                                           *)
 SuspendSession ==
     /\ Spend("suspensions")
     /\ client.is_connected

@@ -145,6 +145,10 @@ def test_a_write_that_never_happened_is_told_with_the_tree() -> None:
     assert result.explanation is not None
     state = result.explanation.state
     assert isinstance(state, dict)
+    live = state["live_sessions"]
+    assert isinstance(live, list)
+    assert ("SetData", wrong.event.session_id) in result.explanation.enabled
+    assert {who for _, who in result.explanation.enabled} == {0, *live}
     znodes = state["znodes"]
     assert isinstance(znodes, dict)
     assert znodes["/controller"] == {
