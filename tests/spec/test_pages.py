@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import pytest
+
 from spec.hazards import Finding, Hazard
 from spec.pages import Module, hazards_table, modules_table, parse_module, properties_table, stories
 from spec.tlc.models import Verdict, load_models
+from spec.tlc.modules import modules_read
 
 MODULE = """
 ------ MODULE Lamp ------
@@ -64,16 +67,33 @@ def test_a_module_is_counted_with_the_rows_of_its_bounds() -> None:
     assert line == "| `Lamp` | A lamp that burns. | 2 | 3 |"
 
 
-def test_a_property_names_the_shortest_way_to_break_it() -> None:
+def property_line(module: str) -> str:
     rows = [row for row in load_models() if row.invariant == "CommittedDurable"]
-    shortest = min(rows, key=lambda row: row.counterexample_states or 0)
     told = replace(parse_module(MODULE).definitions[1], name="CommittedDurable")
-    module = Module(name="Lamp", purpose="", actions=(), definitions=(told,))
+    *_, line = properties_table(
+        [Module(name=module, purpose="", actions=(), definitions=(told,))], rows
+    )
+    return line
 
-    *_, line = properties_table([module], rows)
+
+@pytest.mark.parametrize("module", ["Replication", "TopicLifecycle"])
+def test_a_property_names_the_shortest_way_to_break_it_in_its_module(module: str) -> None:
+    rows = [
+        row
+        for row in load_models()
+        if row.invariant == "CommittedDurable"
+        if module in {path.stem for path in modules_read(row.module_path)}
+    ]
+    shortest = min(rows, key=lambda row: row.counterexample_states or 0)
+
+    line = property_line(module)
 
     assert f"`{shortest.name}`, {shortest.counterexample_states} states" in line
     assert "ZK-003, ZK-004" in line
+
+
+def test_a_property_that_only_others_break_is_not_said_to_be_broken() -> None:
+    assert property_line("Lamp").endswith("| - |")
 
 
 def test_a_hazard_gets_a_line_and_a_story() -> None:
