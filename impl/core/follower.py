@@ -108,6 +108,7 @@ class Follower:
             return
         offset, agree = compare_logs(replica, response.leader_epoch, response.end_offset)
         self.truncate(key, offset)
+        agree = agree or self._config.mutant is Mutant.TRUNCATE_ONCE
         if agree or self._replicas[key].log_end_offset == 0:
             self._replicas.put(replace(self._replicas[key], needs_truncation=False))
         self._ask(key)

@@ -47,6 +47,7 @@ class Mutant(StrEnum):
     SEND_UNWRITTEN_DECISIONS = "send_unwritten_decisions"
     COMMANDS_WITHOUT_EPOCHS = "commands_without_epochs"
     INIT_IS_UNCONDITIONAL = "init_is_unconditional"
+    TRUNCATE_ONCE = "truncate_once"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,5 +317,12 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="A new controller initialises anew what its predecessors had decided.",
         requirement="CTL-011",
         caught_by=frozenset({Invariant.ONE_LEADER_PER_EPOCH, Invariant.ONLY_AUTHORISED_WRITES}),
+    ),
+    MutantRecord(
+        mutant=Mutant.TRUNCATE_ONCE,
+        rule="A follower truncates after one question about the leader's log, and asks no more.",
+        requirement="CMD-005",
+        caught_by=frozenset(),
+        shows="FollowersMatchLeader",
     ),
 )

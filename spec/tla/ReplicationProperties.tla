@@ -136,4 +136,56 @@ InitHalfway == IsHalfway /\ budget = Limits
 
 (* Does not hold, and shows that the real start gets there.                  *)
 NeverHalfway == ~IsHalfway
+-----------------------------------------------------------------------------
+(* Two brokers whose logs parted, which the real start of elections outside  *)
+(* the ISR reaches:                                                          *)
+(*   1  Broker 1 leads epoch 0 alone and has a record; its session ends.     *)
+(*   2  The controller elects 2, which has a record of epoch 1; its session  *)
+(*      ends when 1 is registered again and has not heard of all this.       *)
+(*   3  The controller elects 1, which has a record of epoch 2 behind its    *)
+(*      old one. Broker 2 is registered again, which nobody has seen yet.    *)
+(* Limits count from here on.                                                *)
+PartedLeader(b, leader_epoch) ==
+    [Metadata!StoppedReplica("leader") EXCEPT
+        !.leader = b, !.leader_epoch = leader_epoch, !.isr = {b},
+        !.znode_version = leader_epoch, !.controller_epoch = 1]
+
+PartedState(b, leader_epoch) ==
+    [leader |-> b, leader_epoch |-> leader_epoch, isr |-> {b}, controller_epoch |-> 1]
+
+PartedCommand(b, leader, leader_epoch) ==
+    [from |-> 11, to |-> b, place |-> 0, copy |-> 1, leader |-> leader,
+     leader_epoch |-> leader_epoch, isr |-> {leader}, znode_version |-> leader_epoch,
+     controller_epoch |-> 1]
+
+PartedRecord(leader_epoch) == [leader_epoch |-> leader_epoch, value |-> leader_epoch + 1]
+
+IsParted ==
+    /\ znodes = [path \in Metadata!Paths |->
+                    CASE path = Metadata!ControllerPath -> Metadata!Ephemeral(11)
+                      [] path = Metadata!ControllerEpochPath -> Metadata!Persistent(1, 1)
+                      [] path = Metadata!TopicPath -> Metadata!Persistent(<<>>, 0)
+                      [] path = Metadata!StatePath -> Metadata!Persistent(PartedState(1, 2), 2)
+                      [] OTHER -> Metadata!Ephemeral(
+                                    CHOOSE b \in Brokers : Metadata!BrokerPath(b) = path)]
+    /\ controllers = [c \in Controllers |->
+                        [Metadata!IdleController EXCEPT
+                            !.status = "active", !.controller_epoch = 1,
+                            !.live_brokers = {1}]]
+    /\ replicas = [b \in Brokers |-> PartedLeader(b, IF b = 1 THEN 2 ELSE 1)]
+    /\ messages = {PartedCommand(1, 2, 1), PartedCommand(2, 1, 2)}
+    /\ breaches = {[invariant |-> "UncleanElection", actor |-> 11]}
+    /\ logs = [b \in Brokers |->
+                IF b = 1
+                THEN [SecondLog(<<PartedRecord(0), PartedRecord(2)>>, NoEndOffsets) EXCEPT
+                        !.epoch_start = 1]
+                ELSE SecondLog(<<PartedRecord(1)>>, NoEndOffsets)]
+    /\ fetches = {}
+    /\ committed = {}
+    /\ acknowledged = {}
+
+InitParted == IsParted /\ budget = Limits
+
+(* Does not hold, and shows that the real start gets there.                  *)
+NeverParted == ~IsParted
 =============================================================================

@@ -133,6 +133,19 @@ def not_globally_lost(_: Abstract, now: Abstract) -> bool:
     )
 
 
+def followers_match_leader(_: Abstract, now: Abstract) -> bool:
+    """A follower that fetches has nothing that its leader has not."""
+    for broker, replica in now["replicas"].items():
+        leader = now["replicas"].get(str(replica["leader"]))
+        if replica["role"] != "follower" or leader is None or leader["role"] != "leader":
+            continue
+        log, leaders = now["logs"][broker], now["logs"][str(replica["leader"])]
+        is_led = leader["leader_epoch"] == replica["leader_epoch"] and log["is_truncated"]
+        if is_led and log["records"] != leaders["records"][: len(log["records"])]:
+            return False
+    return True
+
+
 def epochs_non_decreasing_in_log(_: Abstract, now: Abstract) -> bool:
     """No log has a record of an earlier epoch behind one of a later epoch."""
     logs = ([r["leader_epoch"] for r in log["records"]] for log in now["logs"].values())
@@ -157,6 +170,7 @@ _LOGS: dict[str, Property] = {
     "NotGloballyLost": not_globally_lost,
     "EpochsNonDecreasingInLog": epochs_non_decreasing_in_log,
     "LogMatching": log_matching,
+    "FollowersMatchLeader": followers_match_leader,
     "HighWatermarkInLog": high_watermark_in_log,
     "HighWatermarkMonotonic": high_watermark_monotonic,
 }

@@ -26,12 +26,13 @@ class Source:
     row: str
     constants: Mapping[str, ConstantValue] = field(default_factory=dict)
     config: str | None = None
-    is_halfway: bool = False
-    """It begins at `InitHalfway`: the way there, of row `halfway_is_reached`, comes first."""
+    way: str | None = None
+    """A row that ends where this one begins, for one that does not begin at the real start."""
     is_slow: bool = False
     """TLC takes more than a few seconds."""
 
 
+_HALFWAY = "halfway_is_reached"
 _LARGE: Mapping[str, ConstantValue] = {"MaxCrashes": 0, "InitialIsr": (1, 2, 3)}
 
 SOURCES: Mapping[str, Source] = MappingProxyType(
@@ -66,10 +67,10 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             config="MCReplication3.cfg",
             is_slow=True,
         ),
-        "remember_end_offsets": Source(row="remember_end_offsets", is_halfway=True, is_slow=True),
-        "fetch_without_epoch": Source(row="fetch_without_epoch", is_halfway=True, is_slow=True),
+        "remember_end_offsets": Source(row="remember_end_offsets", way=_HALFWAY, is_slow=True),
+        "fetch_without_epoch": Source(row="fetch_without_epoch", way=_HALFWAY, is_slow=True),
         "truncate_on_new_leader_only": Source(
-            row="truncate_on_new_leader_only", is_halfway=True, is_slow=True
+            row="truncate_on_new_leader_only", way=_HALFWAY, is_slow=True
         ),
         "no_controller_znode_check": Source(row="no_controller_znode_check"),
         "expand_overwrites_shrink": Source(row="expand_overwrites_shrink"),
@@ -77,6 +78,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
         "send_unwritten_decisions": Source(row="send_unwritten_decisions"),
         "commands_without_epochs": Source(row="commands_without_epochs"),
         "init_is_unconditional": Source(row="init_replaces_state"),
+        "truncate_once": Source(row="parted_truncate_once", way="parted_is_reached", is_slow=True),
         "truncation_to_high_watermark": Source(row="truncation_to_high_watermark"),
     }
 )
@@ -86,7 +88,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
 def make(name: str) -> Schedule:
     """The schedule anew, by TLC; raises `ScheduleError` or `ModelError`."""
     source = SOURCES[name]
-    row, way = select(load_models(), [source.row, "halfway_is_reached"])
+    (row,) = select(load_models(), [source.row])
     model = replace(
         row,
         constants={**row.constants, **source.constants},
@@ -94,8 +96,9 @@ def make(name: str) -> Schedule:
         budget_s=WAY_BUDGET_S,
     )
     found = counterexample(model)
-    if not source.is_halfway:
+    if source.way is None:
         return msgspec.structs.replace(found, name=name)
+    (way,) = select(load_models(), [source.way])
     constants = {**way.constants, "mutants": row.constants["mutants"]}
     there = counterexample(replace(way, constants=constants, budget_s=WAY_BUDGET_S))
     return msgspec.structs.replace(

@@ -30,6 +30,7 @@ FACTS = {
     "VersionsNeverRepeat",
     "NoCommitAfterElection",
     "NeverHalfway",
+    "NeverParted",
     "ReadsAreFresh",
     "EveryChangeIsNotified",
 }
