@@ -1,0 +1,101 @@
+"""How long the specs take on this machine: `python -m ci.bench.specs [tiers | replay]`.
+
+Each line has the target for two cores. Nothing is taken from the cache.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ci.console import say, show_table
+from ci.tiers import EFFORT, Tier
+
+TARGET_S = {Tier.QUICK: 60, Tier.PULL_REQUEST: 300, Tier.NIGHTLY: 3600}
+REPLAY_TARGET_S = 20
+EVENTS = 50_000
+SEEDS = 30
+"""Somewhat fewer events than that; the seconds are scaled."""
+
+LEVEL = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One line."""
+
+    what: str
+    size: str
+    seconds: float
+    target_s: int
+
+    @property
+    def ratio(self) -> float:
+        """The part of the target that it took."""
+        return self.seconds / self.target_s
+
+
+def tiers() -> Iterator[Measured]:
+    """The models of the two tiers that people wait for."""
+    from time import monotonic
+
+    from spec.tlc.models import load_models, select
+    from spec.tlc.runner import Options, check_models
+
+    for tier in (Tier.QUICK, Tier.PULL_REQUEST):
+        models = select(load_models(), tier=tier)
+        started = monotonic()
+        results = check_models(
+            models, workers=EFFORT[tier].workers, options=Options(use_cache=False)
+        )
+        seconds = monotonic() - started
+        if wrong := [result.model for result in results if not result.agrees]:
+            raise SystemExit(f"model {wrong[0]} is not as expected: fencepost check {wrong[0]}")
+        states = sum(result.distinct for result in results)
+        size = f"{len(models)} models, {states:,} distinct states"
+        yield Measured(what=f"tier {tier}", size=size, seconds=seconds, target_s=TARGET_S[tier])
+
+
+def replay() -> Iterator[Measured]:
+    """Fully logged runs of the simulator; the seconds are those of as many events as targeted."""
+    from conformance.simulate import load
+    from spec.replay.recorded_run import as_lines, recorded_run
+    from spec.replay.replay import Replayed, replay as replay_runs
+
+    simulator = load()
+    runs = [
+        recorded_run(f"seed {seed}", as_lines(simulator.simulate(seed, level=LEVEL, mutant=None)))
+        for seed in range(SEEDS)
+    ]
+    done = replay_runs(runs)
+    if wrong := [one for one in done.results if one.verdict is not Replayed.ACCEPTED]:
+        raise SystemExit(f"{wrong[0].run} is not accepted: {wrong[0].why}")
+    size = f"{len(runs)} runs, {done.events:,} events"
+    yield Measured(
+        what=f"replay of {EVENTS:,} events",
+        size=size,
+        seconds=done.seconds * EVENTS / done.events,
+        target_s=REPLAY_TARGET_S,
+    )
+
+
+BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {"tiers": tiers, "replay": replay}
+
+
+def main(names: list[str]) -> None:
+    """Measure what is named, or all."""
+    if unknown := [name for name in names if name not in BENCHES]:
+        raise SystemExit(f"there is no bench {unknown[0]}; known are {', '.join(BENCHES)}")
+    lines = [one for name in names or BENCHES for one in BENCHES[name]()]
+    show_table(
+        "specs",
+        ("what", "size", "seconds", "target", "ratio"),
+        [
+            [one.what, one.size, f"{one.seconds:.1f}", str(one.target_s), f"{one.ratio:.2f}"]
+            for one in lines
+        ],
+    )
+    say("a ratio below 1 is within its target")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
