@@ -11,13 +11,19 @@ from fault_injection.faults import (
     ExpireSession,
     HoldRequest,
     KillBroker,
+    Target,
     broker,
     follower,
+    leader,
 )
 from fault_injection.schedule import Schedule, TimedFault
 
 HELD_MS = 900
 SILENT_MS = 1_600
+LAGS_MS = 1_500
+"""So long a follower gets nothing; short of what drives it out of the ISR."""
+LEADS_MS = 1_400
+"""From the end of the session of a dead leader to the death of the next."""
 EXPIRES_MS = 350
 """From the decision to the end of the controller that made it."""
 
@@ -83,3 +89,42 @@ def lonely_leader(seed: int, *, topic: str, followers: int, at_ms: int) -> Sched
         for position in range(followers)
     ]
     return Schedule(seed=seed, faults=tuple(faults))
+
+
+def diverging_logs(seed: int, *, topic: str, session_timeout_ms: int, at_ms: int) -> Schedule:
+    """The logs of two followers part over two epochs, of which neither knows the other's.
+
+    The first follower is cut off from the leader; the session of the second ends, so that the
+    leader goes on under a new epoch, of which the first gets no record. The leader dies; the first
+    follower leads and takes records that the second, cut off from it in turn, does not get. It dies
+    while the second is still in the ISR: that leads. The first one, back again, must give up all of
+    its last epoch and not only what is beyond its leader's (CMD-005, KIP-279).
+    """
+    first, second = follower(topic, 0, 0), follower(topic, 0, 1)
+    dies = KillBroker(target=leader(topic), restart_after_ms=None)
+    leads_ms = session_timeout_ms + LEADS_MS
+    faults = [
+        *_cut_off("lag", first, leader(topic), at_ms=at_ms, for_ms=LAGS_MS),
+        TimedFault(fault_id="bounce", at_ms=at_ms + 20, fault=ExpireSession(target=second)),
+        *_cut_off("cut-off", second, first, at_ms=at_ms + LAGS_MS, for_ms=leads_ms),
+        TimedFault(fault_id="kill-1", at_ms=at_ms + LAGS_MS, fault=dies),
+        TimedFault(fault_id="kill-2", at_ms=at_ms + LAGS_MS + leads_ms, fault=dies),
+    ]
+    return Schedule(seed=seed, faults=tuple(faults))
+
+
+def _cut_off(
+    name: str, sender: Target, receiver: Target, *, at_ms: int, for_ms: int
+) -> list[TimedFault]:
+    """A follower gets nothing from its leader; commands of a controller still pass."""
+    return [
+        TimedFault(
+            fault_id=f"{name}-{number}",
+            at_ms=at_ms,
+            fault=DropRequest(
+                method=method, sender=sender, receiver=receiver, count=0, for_ms=for_ms
+            ),
+            must_take_effect=False,
+        )
+        for number, method in enumerate(("Fetch", "OffsetForLeaderEpoch"), start=1)
+    ]

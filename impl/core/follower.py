@@ -107,6 +107,8 @@ class Follower:
             self._pause(request_id, key)
             return
         offset, agree = compare_logs(replica, response.leader_epoch, response.end_offset)
+        if self._config.mutant is Mutant.END_OFFSET_ALONE:
+            offset = response.end_offset
         self.truncate(key, offset)
         agree = agree or self._config.mutant is Mutant.TRUNCATE_ONCE
         if agree or self._replicas[key].log_end_offset == 0:

@@ -28,6 +28,7 @@ class Mutant(StrEnum):
     FORGET_UNSETTLED_DECISION = "forget_unsettled_decision"
     RETRY_KEEPS_LIVE_BROKERS = "retry_keeps_live_brokers"
     HIGH_WATERMARK_ON_FETCH_ONLY = "high_watermark_on_fetch_only"
+    END_OFFSET_ALONE = "end_offset_alone"
     FORGET_OWN_CONTROLLER_ZNODE = "forget_own_controller_znode"
     RESTART_IGNORES_ZNODE = "restart_ignores_znode"
     REFRESH_WITHOUT_VERSION = "refresh_without_version"
@@ -186,6 +187,13 @@ MUTANTS: tuple[MutantRecord, ...] = (
         requirement="REPL-009",
         caught_by=frozenset({Liveness.EVENTUALLY_ACKED_OR_FAILED}),
         seed=31,
+    ),
+    MutantRecord(
+        mutant=Mutant.END_OFFSET_ALONE,
+        rule="A follower truncates to the leader's offset, and does not look at the epoch.",
+        requirement="CMD-005",
+        caught_by=frozenset({Liveness.EVENTUALLY_TRUNCATED}),
+        seed=168,
     ),
     MutantRecord(
         mutant=Mutant.FORGET_OWN_CONTROLLER_ZNODE,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from fault_injection.faults import ALL_KINDS
-from fault_injection.recipes import deposed_controller, lonely_leader
+from fault_injection.recipes import deposed_controller, diverging_logs, lonely_leader
 from fault_injection.schedule import Schedule, generate
 from impl.core.mutants import Mutant
 from impl.sim.network import Weather
@@ -19,6 +19,8 @@ RECIPES = 0.1
 """Share of runs that follow a recipe."""
 LONELY = 0.04
 """Share of runs at whose end the leader is alone."""
+DIVERGING = 0.03
+"""Share of runs in which logs part over two epochs."""
 CALM = Weather()
 
 
@@ -76,7 +78,9 @@ def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> O
         ),
         schedule=_schedule(random, duration_ms, session_timeout_ms),
     )
-    return _lonely(options) if Random(f"{seed}/lonely").random() < LONELY else options
+    if Random(f"{seed}/lonely").random() < LONELY:
+        return _lonely(options)
+    return _diverging(options) if Random(f"{seed}/diverging").random() < DIVERGING else options
 
 
 def _lonely(options: Options) -> Options:
@@ -88,6 +92,27 @@ def _lonely(options: Options) -> Options:
         at_ms=options.duration_ms // 4,
     )
     return replace(options, partitions=1, schedule=schedule, survivors_first=True)
+
+
+def _diverging(options: Options) -> Options:
+    """In calm weather; there is always something to write, and nobody leaves the ISR early."""
+    schedule = diverging_logs(
+        options.schedule.seed,
+        topic=TOPIC,
+        session_timeout_ms=options.session_timeout_ms,
+        at_ms=options.duration_ms // 4,
+    )
+    return replace(
+        options,
+        partitions=1,
+        producers=3,
+        think_ms=(1, 20),
+        min_insync_replicas=1,
+        replica_lag_time_ms=2_000,
+        connection_breaks=0.0,
+        weather=CALM,
+        schedule=schedule,
+    )
 
 
 def _schedule(random: Random, duration_ms: int, session_timeout_ms: int) -> Schedule:

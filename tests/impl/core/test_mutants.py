@@ -17,9 +17,10 @@ from impl.shell.options import EXIT_USAGE, node_options, parse
 from impl.sim.steps.schedule import SCHEDULES
 from spec.vocabulary import Action, ErrorCode, Invariant, Liveness
 from spec.znodes import CONTROLLER, leader_and_isr_path
-from tests.impl.core.build import ME, T0, command, order, state
+from tests.impl.core.build import ME, T0, command, order, records, state
 from tests.impl.core.driver import Driver, Fate
-from tests.impl.core.roles import leading, obey, produce
+from tests.impl.core.roles import fetched, following, last_epoch_request, leading, obey, produce
+from tests.impl.core.test_follower import epoch_ends
 from tests.impl.core.test_node import live_through
 
 CORE = Path(impl.core.__file__).parent
@@ -266,6 +267,15 @@ def committed_alone(mutant: Mutant | None) -> int:
     return driver.replica(T0).high_watermark
 
 
+def asked_after_an_unknown_epoch(mutant: Mutant | None) -> int:
+    """The log has records of epochs 0, 3 and 5; the leader's epoch 4 ends inside the last."""
+    driver = following(Driver(Config(broker_id=ME, mutant=mutant)), epoch=6)
+    fetched(driver, records(0, 0, 3, 5))
+    obey(driver, command(3, 7, version=2))
+    epoch_ends(driver, 4, 4)
+    return last_epoch_request(driver).leader_epoch
+
+
 @pytest.mark.parametrize(
     ("mutant", "observe", "right", "wrong"),
     [
@@ -281,6 +291,7 @@ def committed_alone(mutant: Mutant | None) -> int:
         (Mutant.FORGET_UNSETTLED_DECISION, commands_after_a_lost_reply, 1, 0),
         (Mutant.RETRY_KEEPS_LIVE_BROKERS, live_after_a_retry, 2, 1),
         (Mutant.HIGH_WATERMARK_ON_FETCH_ONLY, committed_alone, 1, 0),
+        (Mutant.END_OFFSET_ALONE, asked_after_an_unknown_epoch, 3, 5),
         (Mutant.FORGET_OWN_CONTROLLER_ZNODE, acts_after_a_lost_reply, True, False),
     ],
 )

@@ -94,6 +94,23 @@ def test_who_is_left_alone_commits_everything_before_the_others_return() -> None
     assert detail_of(events, "RunEnded") == {"converged": True, "final_read": True}
 
 
+def test_logs_that_parted_over_two_epochs_meet_again() -> None:
+    """Whoever led in between gives up what the next leader had written before it."""
+    runs = (swarm(seed, level=ProtocolLevel.LEADER_EPOCH) for seed in range(500))
+    seed = next(o.seed for o in runs if o.schedule.faults[0].fault_id == "lag-1")
+    events = quiet_run(seed)
+
+    led = [(e.node, e.leader_epoch, e.log_end_offset) for e in events if e.action == "BecomeLeader"]
+    (_, _, _), (_, _, _), (node, epoch, start), (_, last, end) = led
+    cuts = [e for e in events if e.action == "TruncateLog" and e.node == node]
+    assert (epoch, last) == (2, 3)
+    assert end is not None
+    assert start is not None
+    assert end > start + 1
+    assert [cut.log_end_offset for cut in cuts] == [start]
+    assert detail_of(events, "RunEnded") == {"converged": True, "final_read": True}
+
+
 def test_a_trace_has_no_gap_in_any_nodes_sequence() -> None:
     for seed in islice(SEEDS, 5):
         numbered: dict[tuple[str, int], list[int]] = {}
