@@ -280,8 +280,8 @@ Healing ==
           \/ RegisterBroker(b) \/ LearnController(b) \/ BecomeLeader(b) \/ BecomeFollower(b)
           \/ AdoptIsr(b) \/ FenceLeader(b)
     \/ \E c \in Controllers :
-          \/ ElectController(c) \/ ResignController(c) \/ DetectBrokerChange(c) \/ ElectLeader(c)
-          \/ PublishDecision(c) \/ SendLeaderAndIsr(c)
+          \/ ElectController(c) \/ ResignController(c) \/ DetectBrokerChange(c) \/ InitLeader(c)
+          \/ ElectLeader(c) \/ PublishDecision(c) \/ SendLeaderAndIsr(c)
 
 Spec == Init /\ [][Next]_metadata_vars /\ WF_metadata_vars(Healing)
 
@@ -368,6 +368,10 @@ EpochStrictlyIncreasing ==
 \* @req FAIL-008
 \* @req CTL-012
 EventuallyLeader == <>[](\E b \in Brokers : IsActingLeader(b))
+
+(* So it is from the first leader on: a topic that was created gets one.     *)
+\* @req TOP-001
+TopicEventuallyLed == <>[]Exists(znodes, TopicPath) => EventuallyLeader
 
 (* Whoever is named and leads knows the newest version: else none of its     *)
 (* writes would ever succeed again.                                          *)
