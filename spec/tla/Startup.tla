@@ -270,8 +270,11 @@ IsDeletingByOmission(m) ==
 (* From its registration on, the broker follows what is newer than what it   *)
 (* knows, partition by partition. What was built for another incarnation of  *)
 (* it is refused (`Fencing`). A request with INIT names all partitions of    *)
-(* the broker; V3 C.3 deletes the others. Here INIT deletes nothing; with    *)
-(* all of InitRules it could.                                                *)
+(* the broker; V3 C.3 deletes the others. A start can do without that:       *)
+(* what is left over the broker finds when it reads its assignment. With     *)
+(* all of InitRules the deletion is safe too (CMD-007), as row               *)
+(* init_deletes_by_rule shows; in `TopicLifecycle` INIT deletes, and the     *)
+(* transaction of its reading stands for the rules.                          *)
 BecomeFollower ==
     \E m \in messages :
         LET named == DOMAIN m.states
