@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ci.console import counted, say, say_fitted, show_json, show_table
 from ci.model_progress import model_progress
-from ci.outcomes import of_models, of_trials
+from ci.outcomes import of_coverage, of_models, of_trials
 from conformance.verdict import Verdict, exit_code
 
 if TYPE_CHECKING:
@@ -70,24 +70,18 @@ def check_coverage(
 
     with model_progress([m for m in models if m.expected == "holds"]) as advance:
         coverage = measure(models, options=options, workers=workers, on_progress=advance)
-    dead, undecided = coverage.dead(), coverage.undecided
-    found = Verdict.PASS if coverage.rows else Verdict.VACUOUS
-    verdict = Verdict.FAIL if dead else Verdict.INCONCLUSIVE if undecided else found
-    rows = [
-        {"module": module, "action": action, "rows": sorted(names)}
-        for (module, action), names in sorted(coverage.rows.items())
-    ]
+    outcome = of_coverage(coverage)
     if as_json:
-        show_json({"verdict": verdict, "actions": rows, "undecided": dict(undecided)})
-        return exit_code([verdict])
-    cells = [[row["module"], row["action"], len(row["rows"])] for row in rows]
+        show_json({"verdict": outcome.verdict, **outcome.detail})
+        return exit_code([outcome.verdict])
+    cells = [[one["module"], one["action"], len(one["rows"])] for one in outcome.detail["actions"]]
     show_table("actions", ("module", "action", "rows"), cells)
-    for module, action in dead:
+    for module, action in coverage.dead():
         say(f"{module}: action {action} is taken in no row that holds")
-    for name, why in undecided.items():
+    for name, why in coverage.undecided.items():
         say(f"model {name}: {why}")
-    say(f"{verdict}: {counted(len(rows), 'action')}, {len(dead)} never taken")
-    return exit_code([verdict])
+    say(f"{outcome.verdict}: {outcome.summary}")
+    return exit_code([outcome.verdict])
 
 
 def check_without_repairs(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reports.aggregates import Analysis, CheckOutcome
     from spec.replay.replay import Replay, ReplayResult
     from spec.tlc.compare import ModelResult
+    from spec.tlc.coverage import Coverage
     from spec.tlc.models import Model
     from spec.tlc.repairs import Undone
 
@@ -96,6 +97,22 @@ def _model_verdict(result: "ModelResult") -> Verdict:
         return Verdict.PASS
     undecided = {"not_exhausted": Verdict.INCONCLUSIVE, "error": Verdict.ERROR}
     return undecided.get(result.verdict, Verdict.FAIL)
+
+
+def of_coverage(coverage: "Coverage") -> Outcome:
+    """Every action of a module must be taken in some row that holds."""
+    dead, undecided = coverage.dead(), coverage.undecided
+    found = Verdict.PASS if coverage.rows else Verdict.VACUOUS
+    rows = [
+        {"module": module, "action": action, "rows": sorted(names)}
+        for (module, action), names in sorted(coverage.rows.items())
+    ]
+    return Outcome(
+        verdict=Verdict.FAIL if dead else Verdict.INCONCLUSIVE if undecided else found,
+        summary=f"{counted(len(rows), 'action')}, {len(dead)} never taken",
+        figures={"actions": len(rows), "actions_never_taken": len(dead)},
+        detail={"actions": rows, "undecided": dict(undecided)},
+    )
 
 
 def of_trials(outcomes: Sequence["Undone"]) -> Outcome:

@@ -8,6 +8,7 @@ from ci.model_progress import model_progress
 from ci.outcomes import (
     Outcome,
     of_analysis,
+    of_coverage,
     of_hunt,
     of_models,
     of_replay,
@@ -23,7 +24,7 @@ from spec.vocabulary import ProtocolLevel
 
 
 def check_specs(run: GateRun) -> Outcome:
-    """TLC on the models of the tier; at night also with every repair undone."""
+    """TLC on the models of the tier; at night also every action and every repair undone."""
     from spec.tlc.models import load_models, select
     from spec.tlc.runner import check_models
 
@@ -32,7 +33,20 @@ def check_specs(run: GateRun) -> Outcome:
     with model_progress(models) as advance:
         results = check_models(models, workers=workers, on_progress=advance)
     outcome = of_models(models, results)
-    return outcome.joined(undo_repairs(workers)) if run.tier is Tier.NIGHTLY else outcome
+    if run.tier is not Tier.NIGHTLY:
+        return outcome
+    return outcome.joined(cover_actions(workers)).joined(undo_repairs(workers))
+
+
+def cover_actions(workers: int) -> Outcome:
+    """TLC again on the models that hold: no action is modelled in vain."""
+    from spec.tlc.coverage import measure
+    from spec.tlc.models import Verdict as Expected, load_models
+    from spec.tlc.runner import Options
+
+    models = [model for model in load_models() if model.expected is Expected.HOLDS]
+    with model_progress(models) as advance:
+        return of_coverage(measure(models, options=Options(), workers=workers, on_progress=advance))
 
 
 def undo_repairs(workers: int) -> Outcome:

@@ -3,12 +3,13 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from ci.outcomes import Outcome, of_hunt, of_models, of_seeds, of_trials
+from ci.outcomes import Outcome, of_coverage, of_hunt, of_models, of_seeds, of_trials
 from conformance.run_end import BadEnding, Ending
 from conformance.simulate import MutantResult, SeedResult, SimulationResult
 from conformance.verdict import Verdict, Violation
 from reports.stages import Detail
 from spec.tlc.compare import ModelResult
+from spec.tlc.coverage import Coverage
 from spec.tlc.models import Model, Tier, Verdict as Found
 from spec.tlc.repairs import Undone
 from spec.vocabulary import Invariant
@@ -214,3 +215,20 @@ def test_repairs_that_are_undone_turn_exactly_their_rows_red(
     trials: list[Undone], verdict: Verdict
 ) -> None:
     assert of_trials(trials).verdict is verdict
+
+
+TAKEN = {("M", "Step"): frozenset({"small"})}
+
+
+@pytest.mark.parametrize(
+    ("coverage", "verdict"),
+    [
+        (Coverage(rows=TAKEN, undecided={}), Verdict.PASS),
+        (Coverage(rows={**TAKEN, ("M", "Dead"): frozenset()}, undecided={}), Verdict.FAIL),
+        (Coverage(rows=TAKEN, undecided={"small": "ended as error"}), Verdict.INCONCLUSIVE),
+        (Coverage(rows={}, undecided={}), Verdict.VACUOUS),
+    ],
+    ids=["all taken", "one never", "one undecided", "none asked"],
+)
+def test_an_action_that_no_row_takes_fails(coverage: Coverage, verdict: Verdict) -> None:
+    assert of_coverage(coverage).verdict is verdict
