@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from spec.hazards import Finding, Hazard, load_hazards
-from spec.tlc.models import Model, load_models
+from spec.tlc.models import Model, Tier, Verdict, load_models, select
 from spec.tlc.modules import modules_read
 from spec.vocabulary import Action, EnvironmentAction, ModelledAction, snake_case
 
@@ -97,6 +97,7 @@ def refreshed(text: str, root: Path) -> str:
     models = load_models(spec / "models.toml", directory=spec / "tla")
     hazards = load_hazards(spec / "hazards.toml")
     tables: dict[str, Callable[[], Iterable[str]]] = {
+        "tiers": partial(tiers_table, models),
         "modules": partial(modules_table, modules, models),
         "actions": partial(actions_table, modules),
         "properties": partial(properties_table, modules, models),
@@ -115,6 +116,17 @@ def _replaced(text: str, name: str, table: str) -> str:
     if not found or not closed:
         raise PageError(f"{README}: there is no place for the table of {name}")
     return f"{before}{start}\n{table}\n\n{end}{after}"
+
+
+def tiers_table(models: Sequence[Model]) -> Iterator[str]:
+    """One line per tier, each with the rows of those before it."""
+    yield "| tier | models | hold | violate | distinct states |"
+    yield "|---|---|---|---|---|"
+    for tier in Tier:
+        rows = select(models, tier=tier)
+        holding = sum(1 for row in rows if row.expected is Verdict.HOLDS)
+        states = sum(row.distinct_states for row in rows)
+        yield f"| `{tier}` | {len(rows)} | {holding} | {len(rows) - holding} | {states:,} |"
 
 
 def modules_table(modules: Sequence[Module], models: Sequence[Model]) -> Iterator[str]:
