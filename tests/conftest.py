@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -54,6 +55,9 @@ def processes_of_fixture() -> ProcessesOf:
 
 
 def pytest_configure() -> None:
+    # What a shell starts in its background is deaf to Ctrl-C, and the children would inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ[SESSION] = secrets.token_hex(8)
 
 
