@@ -31,8 +31,8 @@ def rows_of(hazards: Iterable[Hazard], models: Iterable[Model]) -> tuple[HazardR
             text=hazard.text,
             repair=hazard.repair,
             story=tuple(hazard.story),
-            models=tuple(ran[name] for name in _evidence(hazard) if name in ran),
-            command=f"fencepost check {' '.join(_evidence(hazard))}",
+            models=tuple(ran[name] for name in hazard.evidence if name in ran),
+            command=f"fencepost check {' '.join(hazard.evidence)}",
         )
         for hazard in sorted(hazards, key=_order)
     )
@@ -42,7 +42,3 @@ def _order(hazard: Hazard) -> list[str | int]:
     """H2 before H2b before H10."""
     parts = re.split(r"(\d+)", hazard.id)
     return [int(part) if part.isdigit() else part for part in parts]
-
-
-def _evidence(hazard: Hazard) -> tuple[str, ...]:
-    return (*hazard.rows, *hazard.claims)

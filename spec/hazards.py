@@ -58,6 +58,11 @@ class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     claims: list[str] = []
     """The rows that violate what the text claims, where that is not needed; only when refuted."""
 
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The rows that show it, or what is wrong in what the text claims."""
+        return (*self.rows, *self.claims)
+
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hazard: list[Hazard] = []
@@ -115,7 +120,7 @@ def _owner(row: Model, hazards: tuple[Hazard, ...], rows: Mapping[str, Model]) -
 
     One on a root module of its own, or with a switch that the entry does not have, needs no entry.
     """
-    names = {hazard.id for hazard in hazards if row.name in (*hazard.rows, *hazard.claims)}
+    names = {hazard.id for hazard in hazards if row.name in hazard.evidence}
     if names and row.hazard not in names and row.hazard not in {_number(name) for name in names}:
         yield f"row {row.name} is of {row.hazard}, but shown for {', '.join(sorted(names))}"
     for hazard in hazards:

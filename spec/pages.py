@@ -180,8 +180,9 @@ def properties_table(modules: Sequence[Module], models: Sequence[Model]) -> Iter
     }
     broken: dict[tuple[str, str], Model] = {}
     for model in sorted(models, key=lambda model: model.counterexample_states or 0):
-        for name in read[model.module_path] if model.invariant else ():
-            broken.setdefault((name, str(model.invariant)), model)
+        if model.invariant:
+            for name in read[model.module_path]:
+                broken.setdefault((name, model.invariant), model)
     checked = {
         name
         for model in models

@@ -100,11 +100,10 @@ def check(
     if trace is not None:
         return replay(trace, as_json=as_json)
     options = Options(use_cache=not no_cache, time_budget_s=time_budget, heap_mb=heap)
+    widest = Tier.NIGHTLY if list_them or without_repairs else Tier.QUICK
+    selected = _selected(models or [], tier or widest)
     if list_them:
-        every = None if models else tier or Tier.NIGHTLY
-        return check_output.list_models(_selected(models or [], every), as_json=as_json)
-    every = Tier.NIGHTLY if without_repairs and not models else None
-    selected = _selected(models or [], tier or every)
+        return check_output.list_models(selected, as_json=as_json)
     require_out(out)
     require_tlc()
     require_cache(is_wanted=options.use_cache)
@@ -135,9 +134,9 @@ def _refuse_contradictions(given: set[str]) -> None:
             raise UsageError(f"{check_} does nothing with {lost[0]}; leave out one of the two")
 
 
-def _selected(names: list[str], tier: Tier | None) -> "tuple[Model, ...]":
+def _selected(names: list[str], tier: Tier) -> "tuple[Model, ...]":
     from ci.failures import as_usage
     from spec.tlc.models import ModelError, load_models, select
 
     with as_usage(ModelError):
-        return select(load_models(), names, None if names else tier or Tier.QUICK)
+        return select(load_models(), names, None if names else tier)

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.sim.adapter import simulate
-from spec.replay.recorded_run import as_lines
-from spec.trace import encode
+from tests.recorded import write_run
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "FENCEPOST_TEST_KILL"
@@ -124,15 +122,6 @@ def test_a_killed_command_leaves_no_worker(
     assert until(lambda: not processes_of(MARK, harness.mark), GONE_DEADLINE_S)
 
 
-def write_runs(folder: Path) -> None:
-    for seed in range(5):
-        run = folder / f"seed-{seed}"
-        run.mkdir(parents=True)
-        for line in as_lines(simulate(seed, level=2, mutant=None)):
-            with (run / line.file).open("ab") as file:
-                file.write(encode(line.event))
-
-
 @pytest.mark.parametrize("arguments", [CHAOS, CHECK, REPLAY], ids=["chaos", "check", "replay"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
 def test_an_interrupted_command_stops_what_it_started(
@@ -140,7 +129,8 @@ def test_an_interrupted_command_stops_what_it_started(
 ) -> None:
     enough = PROCESSES + 1 if arguments is CHAOS else 2
     if arguments is REPLAY:
-        write_runs(harness.folder / "runs")
+        for seed in range(5):
+            write_run(harness.folder / "runs" / f"seed-{seed}", seed)
 
     harness.start(*arguments)
     assert until(lambda: len(processes_of(MARK, harness.mark)) >= enough, STARTED_DEADLINE_S), (

@@ -9,7 +9,7 @@ from ci.cli import run as main
 from impl.sim.adapter import simulate
 from spec.replay.recorded_run import RecordedRun, as_lines, recorded_run
 from spec.replay.replay import ZOOKEEPER, Replay, Replayed, ReplayResult, line_text, replay
-from spec.trace import encode
+from tests.recorded import write_run
 
 
 def simulated(seed: int, level: int = 2, mutant: str | None = None) -> RecordedRun:
@@ -59,9 +59,7 @@ def test_an_acknowledgement_before_replication_is_rejected() -> None:
 
 
 def test_the_command_replays_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for line in as_lines(simulate(39, level=2, mutant=None)):
-        with (tmp_path / line.file).open("ab") as file:
-            file.write(encode(line.event))
+    write_run(tmp_path, 39)
     (tmp_path / "torn").mkdir()
     (tmp_path / "torn" / "trace-broker-1-1.ndjson").write_bytes(b"{")
 
