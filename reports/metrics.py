@@ -164,7 +164,7 @@ def _after(fault: Occurrence, until_ns: int | None, leadership: Leadership) -> l
     for key, tenures in sorted(by_partition.items()):
         waited_ms = _waited_ms(fault, in_vain.get(key))
         heir = _heir(tenures, fault, until_ns)
-        if heir is not None:
+        if heir is not None and not _went_again(fault, heir, leadership.shared):
             found.append(_failover(fault, heir, tenures, leadership.shared, waited_ms))
         elif waited_ms is not None and _is_orphaned(tenures, fault):
             found.append(_without_heir(fault, key, waited_ms))
@@ -216,6 +216,28 @@ def _heir(tenures: Sequence[Tenure], fault: Occurrence, until_ns: int | None) ->
     is_ours = until_ns is None or (_known(heir) or 0) < until_ns
     is_change = heir.leader not in {None, -1, fault.broker_id}
     return heir if is_ours and is_change else None
+
+
+def _went_again(fault: Occurrence, heir: Tenure, shared: Sequence[SharedRow]) -> bool:
+    """True when controllers saw the broker back before the view on which they chose the heir.
+
+    A session that is opened anew before anybody looks removes no leader. What makes the broker go
+    later, such as the end of the run, has nothing to do with this fault.
+    """
+    back_ns, is_seen = None, False
+    for row in shared:
+        if row.folder != fault.folder or row.mono_ns < fault.start_ns:
+            continue
+        if row.action == "RegisterBroker" and row.node == f"broker-{fault.broker_id}":
+            back_ns = row.mono_ns
+        is_view = row.action == "DetectBrokerChange" and row.live_brokers is not None
+        if not is_view or (heir.decided_ns is not None and row.mono_ns > heir.decided_ns):
+            continue
+        if fault.broker_id in (row.live_brokers or ()):
+            is_seen = is_seen or back_ns is not None
+        elif is_seen:
+            return True
+    return False
 
 
 def _known(tenure: Tenure) -> int | None:

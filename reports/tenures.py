@@ -225,7 +225,7 @@ def writes_of(
     )
 
 
-_SHARED_ACTIONS = (Action.DETECT_BROKER_CHANGE, Action.ELECT_CONTROLLER)
+_SHARED_ACTIONS = (Action.DETECT_BROKER_CHANGE, Action.ELECT_CONTROLLER, Action.REGISTER_BROKER)
 
 
 def shared_rows(folder: int, events: Iterable[TraceEvent]) -> tuple[SharedRow, ...]:

@@ -1,14 +1,18 @@
-"""A command that its controller sent and no longer stands for arrives after its successor's."""
+"""A command that its controller sent and no longer stands for arrives after its successor's.
+
+The controller stands still until its session is over and its successor obeyed: were its session
+merely ended, it could be registered anew before its successor looks, and nothing would follow.
+"""
 
 from conformance.cluster import ClusterError
 from conformance.scenario import Scenario, Stage
-from fault_injection.faults import ExpireSession, HoldRequest, broker
+from fault_injection.faults import ExpireSession, HoldRequest, PauseBroker, broker
 from spec.trace import TraceEvent
 from spec.vocabulary import Action
 
 STEP_S = 15.0
 WHOLE_RUN_MS = 120_000
-"""The rule ends with the scenario, not by time."""
+"""The rule and the pause end with the scenario, not by time."""
 
 
 def _play(stage: Stage) -> None:
@@ -43,9 +47,11 @@ def _depose(stage: Stage, controller: int, late: int) -> None:
             and (event.leader_epoch or 0) > before.leader_epoch
         )
 
-    expiry = ExpireSession(target=broker(controller))
-    stage.engine.heal(stage.engine.inject("expire-controller", expiry))
+    pause = PauseBroker(target=broker(controller), for_ms=WHOLE_RUN_MS)
+    paused = stage.engine.inject("pause-controller", pause)
+    stage.engine.await_active(paused)
     stage.await_event(late, follows_from_it, STEP_S, f"the next command to broker {late}")
+    stage.engine.heal(paused)
 
 
 SCENARIO = Scenario(

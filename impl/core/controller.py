@@ -128,9 +128,11 @@ class Controller:
 
     def _on_broker_change(self) -> Script:
         changed = yield from self._read_live_brokers()
-        if not changed or not self._is_loaded:
+        if not changed:
             return
         self._took_broker_change()
+        if not self._is_loaded:
+            return
         for broker_id in sorted(changed):
             self.commands.drop(broker_id)
         yield from self._reread(self.context.partitions_of(changed))

@@ -92,6 +92,28 @@ def test_a_fault_without_proven_effect_is_no_failover() -> None:
     assert failovers(Leadership(tenures=rows.tenures, shared=planned, writes=())) == ()
 
 
+def test_a_broker_that_was_seen_back_and_went_later_is_no_failover_of_the_first_fault() -> None:
+    back = (
+        shared("RegisterBroker", 1030, node="broker-1"),
+        shared("DetectBrokerChange", 1040, live_brokers=[1, 2, 3]),
+    )
+
+    assert failovers(leadership(FIRST, SECOND, shared_rows=back)) == ()
+
+
+def test_a_broker_that_is_back_before_a_controller_chose_is_a_failover_all_the_same() -> None:
+    back = (
+        shared("DetectBrokerChange", 1020, live_brokers=[2, 3]),
+        shared("RegisterBroker", 1030, node="broker-1"),
+        shared("DetectBrokerChange", 1040, live_brokers=[1, 2, 3]),
+    )
+    seen_early = (shared("DetectBrokerChange", 1010, live_brokers=[1, 2, 3]),)
+    chosen = tenure(1, 2, 1045, 1050, 1060, 1070, 1100)
+
+    assert len(failovers(leadership(FIRST, chosen, shared_rows=back))) == 1
+    assert len(failovers(leadership(FIRST, SECOND, shared_rows=seen_early))) == 1
+
+
 def test_a_write_acknowledged_in_a_later_epoch_still_counts() -> None:
     silent = tenure(1, 2, 2510, 2530, 2535, 2550, None)
     later = tenure(2, 3, 2800, 2810, 2811, 2820, 3000)
