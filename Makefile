@@ -6,6 +6,8 @@ PYTHON ?= $(or $(shell for python in python3 python3.14 python3.13 python3.12 py
   $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
   && echo $$python && break; done),python3)
 ARGS ?=
+# Test files are spread over that many processes, at most; each stays whole.
+WORKERS ?= 4
 BIN := .venv/bin
 # The checkout comes first on the path, so that a foreign package of a room's name cannot shadow it.
 RUN := $(BIN)/python -m
@@ -34,7 +36,7 @@ gate: setup
 	@$(RUN) ci gate --tier quick $(ARGS)
 
 test: setup
-	@$(RUN) pytest $(ARGS)
+	@$(RUN) pytest -n auto --maxprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 check: setup
 	@$(RUN) ruff check .
