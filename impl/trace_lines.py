@@ -34,6 +34,7 @@ _PLAIN = (
     "leader_epoch",
     "controller_id",
     "controller_epoch",
+    "is_unclean",
     "znode_version",
     "expected_version",
     "high_watermark",

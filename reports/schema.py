@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 import pyarrow as pa
-from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from spec.trace import TraceEvent
 
@@ -23,19 +31,21 @@ BUCKET = "bucket"
 _ARROW: dict[object, pa.DataType] = {
     str: pa.string(),
     int: pa.int64(),
+    bool: pa.bool_(),
     list[int]: pa.list_(pa.int64()),
     list[str]: pa.list_(pa.string()),
 }
 _SPARK: dict[object, DataType] = {
     str: StringType(),
     int: LongType(),
+    bool: BooleanType(),
     list[int]: ArrayType(LongType()),
     list[str]: ArrayType(StringType()),
 }
 
 
 def column_types() -> dict[str, object]:
-    """Field of `TraceEvent` -> `str`, `int`, `list[int]` or `list[str]`, in field order."""
+    """Field of `TraceEvent` -> `str`, `int`, `bool`, `list[int]` or `list[str]`, in field order."""
     hints = typing.get_type_hints(TraceEvent)
     return {name: _plain(hints[name]) for name in TraceEvent.__struct_fields__}
 

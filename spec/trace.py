@@ -84,6 +84,11 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     assigned_replicas: list[int] | None = None
     """In order of preference; the first is the preferred replica."""
     live_brokers: list[int] | None = None
+    is_unclean: bool = False
+    """On an `ElectLeader`: nobody of the last ISR is there, so that committed records may be lost.
+
+    It was allowed by the operator, once or as a policy (FAIL-002).
+    """
     znode_version: int | None = None
     expected_version: int | None = None
     high_watermark: int | None = None

@@ -4,11 +4,13 @@ Every such record is in the complete final read at its offset, and no fetch invo
 acknowledgement shows another value there. Without a complete final read of the partition the
 check is inconclusive, as it is for records between the final high watermark and the log end of
 the leader that answered: the leader holds something there, and does not yet show it.
+Records that an election outside the ISR may have lost, and said so, bind no later generation.
 """
 
 from collections.abc import Sequence
 
 from conformance.checks.evidence import Evidence
+from conformance.checks.generations import Generations, generations
 from conformance.checks.log_history import (
     FinalRead,
     Record,
@@ -28,15 +30,17 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     evidence = Evidence(invariant=Invariant.ACKNOWLEDGED_DURABLE)
     history = read_history(events)
     acknowledged = [r for r in history.records if r.standing is Standing.ACKNOWLEDGED]
-    evidence.premise_count = len(acknowledged)
+    logs = generations(events)
+    lasting = [r for r in acknowledged if logs.of(r.event.leader_epoch) == logs.last]
+    evidence.premise_count = len(lasting)
     final = final_read(history.answers)
-    for record in acknowledged:
+    for record in lasting:
         if final is not None:
             _check_final(record, final, evidence)
-    if acknowledged and final is None:
-        event = acknowledged[0].event
+    if lasting and final is None:
+        event = lasting[0].event
         evidence.doubt(f"There is no complete final read of {event.topic}/{event.partition}.")
-    _check_later_reads(acknowledged, history.answers, evidence)
+    _check_later_reads(acknowledged, history.answers, logs, evidence)
     return evidence.result()
 
 
@@ -56,14 +60,18 @@ def _check_final(record: Record, final: FinalRead, evidence: Evidence) -> None:
 
 
 def _check_later_reads(
-    acknowledged: Sequence[Record], answers: Sequence[TraceEvent], evidence: Evidence
+    acknowledged: Sequence[Record],
+    answers: Sequence[TraceEvent],
+    logs: Generations,
+    evidence: Evidence,
 ) -> None:
-    at = {record.offset: record for record in acknowledged}
+    at = {(logs.of(r.event.leader_epoch), r.offset): r for r in acknowledged}
     for answer in answers:
         if answer.action != "Fetch" or answer.outcome is not Outcome.OK:
             continue
+        generation = logs.of(answer.leader_epoch)
         for offset, value in enumerate(answer.values or (), start=known(answer.offset, 0)):
-            record = at.get(offset)
+            record = at.get((generation, offset))
             if record and record.value != value and record.ret < invoked_ns(answer):
                 message = (
                     f"Offset {offset} was acknowledged as {record.value}, then read as {value}."

@@ -3,7 +3,8 @@
 A record is committed in epoch e when the leader of e moves its high watermark above it
 (`AdvanceHighWatermark`). Whoever becomes leader in a later epoch must hold the same entry at the
 same offset, whenever in real time the two happened: an old leader may commit late only what its
-successor had already fetched.
+successor had already fetched. An election outside the ISR that says so begins a new generation:
+what was committed before it may be lost (FAIL-002).
 
 `CommittedDurable`, the invariant of the specs, has no check of its own. It asks at every instant
 whether each member of the ISR holds what is committed, and a trace knows no instant across brokers.
@@ -15,13 +16,14 @@ is `AcknowledgedDurable`.
 from collections.abc import Sequence
 
 from conformance.checks.evidence import Evidence
+from conformance.checks.generations import Generations, generations
 from conformance.checks.replica_log import Entry, ReplicaLog, replay
 from conformance.verdict import CheckResult
 from spec.trace import TraceEvent
 from spec.vocabulary import Action, Invariant
 
-_Commits = dict[tuple[int, Entry], TraceEvent]
-"""Offset and entry -> the first event, by leader epoch, that committed it."""
+_Commits = dict[tuple[int, int, Entry], TraceEvent]
+"""Generation, offset and entry -> the first event, by leader epoch, that committed it."""
 
 _Leaders = list[tuple[TraceEvent, list[Entry | None]]]
 
@@ -31,27 +33,30 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     evidence = Evidence(invariant=Invariant.LEADER_COMPLETE)
     commits: _Commits = {}
     leaders: _Leaders = []
+    logs = generations(events)
     for event, log in replay(events):
         if event.action == Action.BECOME_LEADER:
             leaders.append((event, list(log.entries)))
         elif event.action == Action.ADVANCE_HIGH_WATERMARK:
-            _commit(event, log, commits)
+            _commit(event, log, logs, commits)
     in_order = sorted(commits.items(), key=lambda commit: commit[0][0])
     for event, entries in leaders:
-        _check_leader(event, entries, in_order, evidence)
+        own = [commit for commit in in_order if commit[0][0] == logs.of(event.leader_epoch)]
+        _check_leader(event, entries, own, evidence)
     return evidence.result()
 
 
-def _commit(event: TraceEvent, log: ReplicaLog, commits: _Commits) -> None:
+def _commit(event: TraceEvent, log: ReplicaLog, logs: Generations, commits: _Commits) -> None:
     """Add what is now below the high watermark, unless an earlier epoch had committed it."""
+    generation = logs.of(event.leader_epoch)
     for offset in range(min(log.high_watermark, len(log.entries)) - 1, -1, -1):
         entry = log.entries[offset]
         if entry is None:
             continue
-        first = commits.get((offset, entry))
+        first = commits.get((generation, offset, entry))
         if first is not None and _epoch(first) <= _epoch(event):
             return
-        commits[offset, entry] = event
+        commits[generation, offset, entry] = event
 
 
 def _epoch(event: TraceEvent) -> int:
@@ -61,13 +66,13 @@ def _epoch(event: TraceEvent) -> int:
 def _check_leader(
     leader: TraceEvent,
     entries: list[Entry | None],
-    commits: Sequence[tuple[tuple[int, Entry], TraceEvent]],
+    commits: Sequence[tuple[tuple[int, int, Entry], TraceEvent]],
     evidence: Evidence,
 ) -> None:
     """One premise, and at most one violation, at the lowest offset, per new leader."""
     earlier = [commit for commit in commits if _epoch(commit[1]) < _epoch(leader)]
     evidence.premise_count += bool(earlier)
-    for (offset, entry), commit in earlier:
+    for (_, offset, entry), commit in earlier:
         if offset < len(entries) and entries[offset] in (entry, None):
             continue
         found = entries[offset] if offset < len(entries) else "nothing"

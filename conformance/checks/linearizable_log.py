@@ -17,6 +17,10 @@ counts among answers of one leader epoch only: the design lets the high watermar
 lag behind what was committed before it, and lets a leader that does not yet know its successor
 answer consumers from the past. Once an answer of the epoch has shown the old length, a later one
 of that epoch must not fall below it, so the allowance ends where the new leader has caught up.
+
+An election outside the ISR that says so may lose committed records (FAIL-002): it begins another
+log. The answers of each generation are judged as one log, in which records that another generation
+acknowledged may be or not.
 """
 
 from bisect import bisect_right
@@ -25,6 +29,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from conformance.checks.evidence import Evidence, milliseconds
+from conformance.checks.generations import Generations, generations
 from conformance.checks.log_history import (
     LogHistory,
     Record,
@@ -55,6 +60,28 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     evidence.premise_count = len(history.answers)
     for answer in history.answers:
         _check_shape(answer, evidence)
+    logs = generations(events)
+    for generation in range(logs.last + 1):
+        _check_log(_of_generation(history, logs, generation), evidence)
+    return evidence.result()
+
+
+def _of_generation(history: LogHistory, logs: Generations, generation: int) -> LogHistory:
+    """What is said of the log of one generation."""
+    if not logs.last:
+        return history
+    answers = tuple(a for a in history.answers if logs.of(a.leader_epoch) == generation)
+    records = tuple(
+        record
+        if record.standing is not Standing.ACKNOWLEDGED
+        or logs.of(record.event.leader_epoch) == generation
+        else record._replace(standing=Standing.POSSIBLE, offset=-1, ret=UNBOUNDED)
+        for record in history.records
+    )
+    return LogHistory(records=records, answers=answers)
+
+
+def _check_log(history: LogHistory, evidence: Evidence) -> None:
     contents = _Contents()
     _place_acknowledged(history.records, contents, evidence)
     _place_seen(history, contents, evidence)
@@ -64,7 +91,6 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     _check_density(history.records, contents, claims, evidence)
     for comparable in (claims, *by_epoch.values()):
         _check_order(comparable, evidence)
-    return evidence.result()
 
 
 def _check_shape(answer: TraceEvent, evidence: Evidence) -> None:

@@ -3,28 +3,47 @@
 What any replica ever held below its own high watermark is committed. The check keeps one entry
 (value and record epoch) per offset from all replicas and all times; a second, different one is a
 violation. The condition does not depend on the order of events of different brokers.
+An election outside the ISR that says so begins a new generation (FAIL-002): what a replica appends
+under it is compared with nothing older.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from conformance.checks.evidence import Evidence
+from conformance.checks.generations import generations
 from conformance.checks.replica_log import Entry, ReplicaLog, replay
 from conformance.verdict import CheckResult
 from spec.trace import TraceEvent
-from spec.vocabulary import Invariant
+from spec.vocabulary import Action, Invariant
 
 _Committed = dict[int, tuple[Entry, TraceEvent]]
+
+_HELD_AS_TOLD = frozenset(
+    {
+        Action.BECOME_LEADER,
+        Action.LEADER_APPEND,
+        Action.FOLLOWER_APPEND,
+        Action.ADVANCE_HIGH_WATERMARK,
+    }
+)
+"""After these the log is one of their leader epoch; a new follower still has what it had."""
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge the events of one partition; the premise counts entries that two replicas committed."""
     evidence = Evidence(invariant=Invariant.LOG_MATCHING)
-    committed: _Committed = {}
+    logs = generations(events)
+    committed: dict[int, _Committed] = defaultdict(dict)
+    held: dict[int, int] = {}
     compared: dict[int, int] = {}
     for event, log in replay(events):
         start = min(compared.get(log.broker_id, 0), log.shortest)
         end = min(log.high_watermark, len(log.entries))
-        _compare(event, log, range(start, end), committed, evidence)
+        if event.action in _HELD_AS_TOLD:
+            held[log.broker_id] = logs.of(event.leader_epoch)
+        generation = held.get(log.broker_id, 0)
+        _compare(event, log, range(start, end), committed[generation], evidence)
         compared[log.broker_id] = max(start, end)
         log.shortest = len(log.entries)
     return evidence.result()

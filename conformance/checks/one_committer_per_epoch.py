@@ -3,13 +3,15 @@
 Within a leader epoch, high watermarks advance on one broker only, and acknowledgements with
 acks=all come from that broker. No epoch commits at or above the offset at which a later epoch's
 leader began (the log end offset of its `BecomeLeader`): there a zombie would have committed what
-its successor does not have.
+its successor does not have. A leader from outside the ISR that was elected as such owes nothing to
+the epochs before it (FAIL-002).
 """
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from conformance.checks.evidence import Evidence
+from conformance.checks.generations import Generations, generations
 from conformance.checks.log_history import known
 from conformance.checks.ordering import order
 from conformance.verdict import CheckResult
@@ -33,7 +35,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     evidence.premise_count = len(commits)
     _check_one_broker(commits, evidence)
     starts = [e for e in in_order if e.kind is Kind.ACTION and e.action == Action.BECOME_LEADER]
-    _check_starts(commits, starts, evidence)
+    _check_starts(commits, starts, generations(events), evidence)
     return evidence.result()
 
 
@@ -63,12 +65,19 @@ def _check_one_broker(commits: Iterable[_Commit], evidence: Evidence) -> None:
 
 
 def _check_starts(
-    commits: Iterable[_Commit], starts: Iterable[TraceEvent], evidence: Evidence
+    commits: Iterable[_Commit],
+    starts: Iterable[TraceEvent],
+    logs: Generations,
+    evidence: Evidence,
 ) -> None:
     """One violation per later leader: the greatest commit of an earlier epoch decides."""
     for start in starts:
         epoch, offset = known(start.leader_epoch, -1), start.log_end_offset
-        earlier = [commit for commit in commits if commit.leader_epoch < epoch]
+        earlier = [
+            commit
+            for commit in commits
+            if commit.leader_epoch < epoch and logs.of(commit.leader_epoch) == logs.of(epoch)
+        ]
         greatest = max(earlier, key=lambda commit: commit.length, default=None)
         if greatest is None or offset is None or greatest.length <= offset:
             continue

@@ -9,34 +9,55 @@ Judged in the order of ZooKeeper's transactions. The author is the broker whose 
 - A decision of the controller raises the leader epoch by exactly 1 and carries its controller
   epoch; only the controller creates the znode.
 - The leader that it names is from the ISR before, and so is the whole new ISR: an election outside
-  it may lose records. The trace does not yet tell where that was allowed (FAIL-002).
+  it may lose records. One that is decided as such (`is_unclean`) makes its leader the whole ISR; no
+  member of the ISR before has been registered since that was written (FAIL-002).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from conformance.checks.evidence import Evidence
+from conformance.checks.generations import is_flagged
+from conformance.checks.ordering import partition_of_event
 from conformance.checks.znode_history import (
     LeaderAndIsrWrite,
     brokers_by_session,
     leader_and_isr_writes,
+    registrations,
 )
 from conformance.verdict import CheckResult
 from spec.trace import Kind, TraceEvent
 from spec.vocabulary import NO_BROKER, Invariant, Outcome
-from spec.znodes import LeaderAndIsr
+from spec.znodes import LeaderAndIsr, TopicPartition
+
+_Decision = tuple[TopicPartition | None, int | None, int | None, int | None]
+"""Partition, controller epoch, leader epoch and leader."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _World:
+    """What the run tells beside the writes."""
+
+    sessions: Mapping[int, int]
+    unclean: frozenset[_Decision]
+    registered: Mapping[int, Sequence[tuple[int, int]]]
+    """Broker -> the first and the last zxid of each of its registrations."""
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge a whole run; the premise counts writes that took effect."""
     evidence = Evidence(invariant=Invariant.ONLY_AUTHORISED_WRITES)
-    sessions = brokers_by_session(events)
+    world = _World(
+        sessions=brokers_by_session(events),
+        unclean=frozenset(_decision(event) for event in events if is_flagged(event)),
+        registered=registrations(events),
+    )
     writes = leader_and_isr_writes(events)
     evidence.premise_count = len(writes)
     if not writes and any(_is_success(event) for event in events):
         evidence.doubt("ZooKeeper's own record of the run is missing: no author can be named.")
     for write in writes:
-        fault = _fault(write, sessions)
+        fault = _fault(write, world)
         if fault is not None:
             where = f"{write.partition} at zxid {write.event.zxid}"
             evidence.violated(f"{where}: {fault}.", write.before_event, write.event)
@@ -48,10 +69,15 @@ def _is_success(event: TraceEvent) -> bool:
     return completed and event.outcome is Outcome.OK
 
 
-def _fault(write: LeaderAndIsrWrite, sessions: Mapping[int, int]) -> str | None:
+def _decision(event: TraceEvent) -> _Decision:
+    key = partition_of_event(event)
+    return key, event.controller_epoch, event.leader_epoch, event.leader
+
+
+def _fault(write: LeaderAndIsrWrite, world: _World) -> str | None:
     """Why the write was not allowed, as the end of a sentence; None when it was."""
     session = write.event.session_id
-    author = None if session is None else sessions.get(session)
+    author = None if session is None else world.sessions.get(session)
     if write.after is None:
         return "the document is malformed"
     if author is None:
@@ -61,7 +87,7 @@ def _fault(write: LeaderAndIsrWrite, sessions: Mapping[int, int]) -> str | None:
     if _is_leaders_change(write.before, write.after, author):
         return None
     if session == write.reign.session_id:
-        return _decision_fault(write, write.after)
+        return _decision_fault(write, write.after, world)
     if write.before is not None and write.before.leader == author:
         return f"leader {author} changed more than the ISR"
     return f"broker {author} was neither the controller nor the leader"
@@ -76,13 +102,26 @@ def _is_leaders_change(before: LeaderAndIsr | None, after: LeaderAndIsr, author:
     return replace(before, isr=after.isr, controller_epoch=after.controller_epoch) == after
 
 
-def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr) -> str | None:
+def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World) -> str | None:
     before, epoch = write.before, write.reign.controller_epoch
     if after.controller_epoch != epoch:
         return f"controller epoch {epoch} signed as {after.controller_epoch}"
     if before is not None and after.leader_epoch != before.leader_epoch + 1:
         change = f"{before.leader_epoch} to {after.leader_epoch}"
         return f"a decision took the leader epoch from {change} instead of one up"
-    if before is not None and not after.isr <= before.isr:
+    if before is None or after.isr <= before.isr:
+        return None
+    decision = (write.partition, after.controller_epoch, after.leader_epoch, after.leader)
+    if decision not in world.unclean or after.isr != {after.leader}:
         return f"a decision made ISR {sorted(after.isr)} of ISR {sorted(before.isr)}"
+    there = sorted(member for member in before.isr if _was_there(member, write, world))
+    if there:
+        return f"leader {after.leader} is outside ISR {sorted(before.isr)}, whose {there} is there"
     return None
+
+
+def _was_there(member: int, write: LeaderAndIsrWrite, world: _World) -> bool:
+    """Registered from the write before until this one: no reading in between could miss it."""
+    assert write.before_event is not None
+    since, until = write.before_event.zxid or 0, write.event.zxid or 0
+    return any(first <= since and until <= last for first, last in world.registered.get(member, ()))

@@ -31,7 +31,8 @@ from spec.vocabulary import Action, Invariant
 
 CheckFunction = Callable[[Sequence[TraceEvent]], CheckResult]
 
-_CLIENT = frozenset({"Produce", "Fetch", "ListOffsets"})
+_CLIENT = frozenset({"Produce", "Fetch", "ListOffsets", Action.ELECT_LEADER})
+"""What clients saw, and which elections may have lost it."""
 _BROKER_ZNODE = frozenset({"WriteLeaderAndIsr", "ReadLeaderAndIsr"})
 _ZOOKEEPER = frozenset({"CreateSession", "CloseSession", "Create", "SetData", "Delete"})
 _AUTHORS = frozenset({Action.REGISTER_BROKER, Action.ELECT_CONTROLLER})
@@ -80,13 +81,13 @@ _ALL = (
         invariant=Invariant.LOG_MATCHING,
         run=log_matching.check,
         per_partition=True,
-        reads=REPLICA_ACTIONS,
+        reads=REPLICA_ACTIONS | {Action.ELECT_LEADER},
     ),
     Check(
         invariant=Invariant.LEADER_COMPLETE,
         run=leader_complete.check,
         per_partition=True,
-        reads=REPLICA_ACTIONS,
+        reads=REPLICA_ACTIONS | {Action.ELECT_LEADER},
     ),
     Check(
         invariant=Invariant.HIGH_WATERMARK_MONOTONIC,
@@ -104,7 +105,14 @@ _ALL = (
         invariant=Invariant.ONE_COMMITTER_PER_EPOCH,
         run=one_committer_per_epoch.check,
         per_partition=True,
-        reads=frozenset({"Produce", Action.BECOME_LEADER, Action.ADVANCE_HIGH_WATERMARK}),
+        reads=frozenset(
+            {
+                "Produce",
+                Action.BECOME_LEADER,
+                Action.ADVANCE_HIGH_WATERMARK,
+                Action.ELECT_LEADER,
+            }
+        ),
     ),
     Check(
         invariant=Invariant.LEADER_IN_ISR,
@@ -122,7 +130,7 @@ _ALL = (
         invariant=Invariant.ONLY_AUTHORISED_WRITES,
         run=only_authorised_writes.check,
         per_partition=False,
-        reads=_ZOOKEEPER | _BROKER_ZNODE | _AUTHORS,
+        reads=_ZOOKEEPER | _BROKER_ZNODE | _AUTHORS | {Action.ELECT_LEADER},
     ),
     Check(
         invariant=Invariant.STALE_CONTROLLER_HARMLESS,

@@ -3,6 +3,7 @@
 It is the ground truth of what was written and by whom; it says nothing about real time.
 """
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +11,7 @@ from conformance.checks.ordering import broker_of, by_zxid
 from spec.trace import Kind, TraceEvent
 from spec.vocabulary import Action
 from spec.znodes import (
+    BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
     LeaderAndIsr,
@@ -61,6 +63,21 @@ def brokers_by_session(events: Iterable[TraceEvent]) -> dict[int, int]:
         if told and broker_id is not None and event.session_id is not None:
             sessions[event.session_id] = broker_id
     return sessions
+
+
+def registrations(events: Iterable[TraceEvent]) -> dict[int, list[tuple[int, int]]]:
+    """Broker -> the first and the last zxid at which each of its registrations stood."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for event in by_zxid(events):
+        parent, _, name = (event.path or "").rpartition("/")
+        if parent != BROKER_IDS or not name.isdecimal() or event.zxid is None:
+            continue
+        stays = found.setdefault(int(name), [])
+        if event.action == "Create":
+            stays.append((event.zxid, sys.maxsize))
+        elif event.action == "Delete" and stays:
+            stays[-1] = (stays[-1][0], event.zxid - 1)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

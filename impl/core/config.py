@@ -26,8 +26,12 @@ class Config:
     checkpoint_ms: int = 500
     """Between two high-watermark checkpoints."""
     min_insync_replicas: int = 1
+    """A produce with acks=all is refused when fewer are in the ISR (REPL-008)."""
     unclean_leader_election: bool = False
-    """No command line sets it yet: the trace cannot tell such an election (FAIL-002)."""
+    """A broker outside the ISR may lead when nobody of it is there; records may be lost (FAIL-002).
+
+    What the controller's configuration says counts; an administrator may ask for one such election.
+    """
     mutant: Mutant | None = None
     """One deliberately wrong rule. Only `--mutant` of the simulator sets it."""
 

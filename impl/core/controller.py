@@ -12,10 +12,11 @@ from impl.core.commands import Commands
 from impl.core.config import Config
 from impl.core.controller_context import ControllerContext
 from impl.core.effects import ActionTaken, ReportMalformed
-from impl.core.leadership import elect_leader, init_leader
+from impl.core.leadership import elect_leader, init_leader, is_unclean
 from impl.core.messages import LeaderAndIsrResponse, PartitionState
 from impl.core.mutants import Mutant
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
+from impl.core.unclean import UncleanElections
 from impl.core.zookeeper import Check, Create, Rejected, SetData, Written, ZkError
 from spec.vocabulary import (
     ANY_VERSION,
@@ -51,6 +52,7 @@ class Controller:
         self.config = config
         self.outbox = outbox
         self.commands = Commands(config, outbox)
+        self.unclean = UncleanElections(outbox, self._read_live_brokers, self._elect_outside)
         self.is_active = False
         self.term = 0
         """Counts this node's elections and resignations: a script of another term is over."""
@@ -72,6 +74,7 @@ class Controller:
         self._with_folder: set[TopicPartition] = set()
         """Partitions whose folder is there although they have no LeaderAndISR."""
         self._retry_ms = 0
+        self.unclean.clear()
 
     # The office
 
@@ -130,12 +133,14 @@ class Controller:
         changed = yield from self._read_live_brokers()
         if not changed:
             return
+        self._note_broker_change(changed)
+        if self._is_loaded:
+            yield from self._reread(self.context.partitions_of(changed))
+
+    def _note_broker_change(self, changed: frozenset[BrokerId]) -> None:
         self._took_broker_change()
-        if not self._is_loaded:
-            return
         for broker_id in sorted(changed):
             self.commands.drop(broker_id)
-        yield from self._reread(self.context.partitions_of(changed))
 
     def _read_live_brokers(self) -> Generator[Ask, Answer, frozenset[BrokerId] | None]:
         """The live brokers are read; returns who changed, or None when term or reading ended."""
@@ -280,7 +285,12 @@ class Controller:
         self.outbox.run(self._publish(key, decision, ops))
 
     def elect_leader(
-        self, key: TopicPartition, state: LeaderAndIsr, znode_version: ZnodeVersion
+        self,
+        key: TopicPartition,
+        state: LeaderAndIsr,
+        znode_version: ZnodeVersion,
+        *,
+        confirmed: bool = False,
     ) -> None:
         """A partition whose leader or ISR is not alive gets new ones, if the version stands."""
         if self.config.mutant is Mutant.NO_ELECTION_ON_ARRIVAL and state.leader == NO_BROKER:
@@ -296,13 +306,19 @@ class Controller:
             self.context.bounced.pop(key, None)
             return
         decision = replace(elected, controller_epoch=self.controller_epoch)
+        outside = is_unclean(state, decision)
+        on_old_list = self.config.mutant is Mutant.UNCLEAN_ON_OLD_LIVE_LIST
+        if outside and not confirmed and not on_old_list:
+            self._deciding.add(key)
+            self.unclean.confirm(key)
+            return
         if self.config.mutant is Mutant.LEADER_EPOCH_NOT_RAISED:
             decision = replace(decision, leader_epoch=state.leader_epoch)
         if self.config.mutant is Mutant.SHRINK_ON_ELECTION_EMPTIES_ISR:
             decision = replace(decision, isr=decision.isr & self.context.live.keys())
         unchecked = self.config.mutant is Mutant.NO_ZNODE_VERSION_CHECK
         expected_version = ANY_VERSION if unchecked else znode_version
-        self._took_decision(Action.ELECT_LEADER, key, decision, expected_version)
+        self._took_decision(Action.ELECT_LEADER, key, decision, expected_version, unclean=outside)
         write_state = SetData(
             path=leader_and_isr_path(key),
             data=decision.document(),
@@ -310,6 +326,24 @@ class Controller:
         )
         self._deciding.add(key)
         self.outbox.run(self._publish(key, decision, (write_state,)))
+
+    def _elect_outside(
+        self, keys: list[TopicPartition], changed: frozenset[BrokerId] | None
+    ) -> None:
+        """The live brokers have been read after the states of `keys` were (FAIL-002)."""
+        self._deciding.difference_update(keys)
+        if changed is None:
+            self._unread.update(keys)
+            return
+        if changed:
+            self._note_broker_change(changed)
+        for key in keys:
+            if key in self.context.states and key in self.context.assignments:
+                self.elect_leader(key, *self.context.states[key], confirmed=True)
+            if key not in self._deciding:
+                self._tell(key)
+        if changed:
+            self.outbox.run(self._reread(self.context.partitions_of(changed)))
 
     def _publish(
         self, key: TopicPartition, decision: LeaderAndIsr, ops: tuple[Create | SetData, ...]
@@ -387,6 +421,8 @@ class Controller:
         key: TopicPartition,
         decision: LeaderAndIsr,
         expected_version: ZnodeVersion,
+        *,
+        unclean: bool = False,
     ) -> None:
         self.outbox.took(
             ActionTaken(
@@ -398,6 +434,7 @@ class Controller:
                 controller_epoch=decision.controller_epoch,
                 assigned_replicas=self.context.assignments[key],
                 expected_version=expected_version,
+                is_unclean=unclean or None,
             )
         )
 

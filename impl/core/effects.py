@@ -141,6 +141,7 @@ class ActionTaken:
     maximal_isr: frozenset[BrokerId] | None = None
     assigned_replicas: tuple[BrokerId, ...] | None = None
     live_brokers: frozenset[BrokerId] | None = None
+    is_unclean: bool | None = None
     znode_version: ZnodeVersion | None = None
     expected_version: ZnodeVersion | None = None
     high_watermark: Offset | None = None

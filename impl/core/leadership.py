@@ -55,6 +55,27 @@ def elect_leader(
     return replace(state, leader=NO_BROKER, leader_epoch=LeaderEpoch(state.leader_epoch + 1))
 
 
+def is_unclean(state: LeaderAndIsr, decision: LeaderAndIsr) -> bool:
+    """True when `decision` replaces `state` by a leader outside the ISR (FAIL-002)."""
+    return decision.leader != NO_BROKER and decision.leader not in state.isr
+
+
+def elect_preferred(
+    state: LeaderAndIsr,
+    assigned_replicas: tuple[BrokerId, ...],
+    live: AbstractSet[BrokerId],
+) -> LeaderAndIsr | None:
+    """The first assigned replica leads the same ISR under the next epoch.
+
+    None when it leads already, or is not a live member of the ISR: only such a one may lead.
+    """
+    preferred = assigned_replicas[0]
+    if preferred == state.leader or preferred not in state.isr & live:
+        return None
+    next_epoch = LeaderEpoch(state.leader_epoch + 1)
+    return replace(state, leader=preferred, leader_epoch=next_epoch)
+
+
 def _lead(
     state: LeaderAndIsr, assigned_replicas: tuple[BrokerId, ...], isr: frozenset[BrokerId]
 ) -> LeaderAndIsr:

@@ -49,6 +49,7 @@ class Mutant(StrEnum):
     COMMANDS_WITHOUT_EPOCHS = "commands_without_epochs"
     INIT_IS_UNCONDITIONAL = "init_is_unconditional"
     TRUNCATE_ONCE = "truncate_once"
+    UNCLEAN_ON_OLD_LIVE_LIST = "unclean_on_old_live_list"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,5 +333,12 @@ MUTANTS: tuple[MutantRecord, ...] = (
         requirement="CMD-005",
         caught_by=frozenset(),
         shows="FollowersMatchLeader",
+    ),
+    MutantRecord(
+        mutant=Mutant.UNCLEAN_ON_OLD_LIVE_LIST,
+        rule="A leader outside the ISR is chosen on live brokers that were read before the state.",
+        requirement="FAIL-002",
+        caught_by=frozenset(),
+        shows="UncleanOnlyIfIsrDead",
     ),
 )

@@ -100,6 +100,11 @@ def _add_protocol(parser: Parser) -> None:
         parser.add_argument(f"--{name}-ms", type=milliseconds, default=value)
     parser.add_argument("--fetch-records-max", type=number(1, 100_000), default=200)
     parser.add_argument("--min-insync-replicas", type=number(1, 1000), default=1)
+    parser.add_argument(
+        "--unclean-leader-election",
+        action="store_true",
+        help="a replica outside the ISR may lead when nobody of it is alive; records may be lost",
+    )
 
 
 def node_options(arguments: argparse.Namespace) -> NodeOptions:
@@ -117,6 +122,7 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
             retry_ms=arguments.retry_ms,
             checkpoint_ms=arguments.checkpoint_ms,
             min_insync_replicas=arguments.min_insync_replicas,
+            unclean_leader_election=arguments.unclean_leader_election,
         ),
         zookeeper=arguments.zookeeper,
         data=arguments.data,

@@ -82,6 +82,7 @@ class Cluster:
             replica_lag_time_ms=options.replica_lag_time_ms,
             checkpoint_ms=options.checkpoint_ms,
             min_insync_replicas=options.min_insync_replicas,
+            unclean_leader_election=options.unclean_leader_election,
             mutant=options.mutant,
         )
         self.processes[broker_id] = Process(

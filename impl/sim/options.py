@@ -42,6 +42,7 @@ class Options:
     replica_lag_time_ms: int = 900
     checkpoint_ms: int = 500
     min_insync_replicas: int = 1
+    unclean_leader_election: bool = False
     think_ms: tuple[int, int] = (1, 60)
     """Between two operations of one client."""
     connection_breaks: float = 0.0

@@ -14,7 +14,7 @@ def test_spark_reads_the_same_columns_and_the_two_of_the_directories() -> None:
 
 
 def test_both_schemas_have_the_same_types() -> None:
-    simple = {"string": "string", "bigint": "int64"}
+    simple = {"string": "string", "bigint": "int64", "boolean": "bool"}
     for field in spark_schema().fields[:-2]:
         inner = field.dataType.simpleString().removeprefix("array<").removesuffix(">")
         arrow = str(arrow_schema().field(field.name).type)

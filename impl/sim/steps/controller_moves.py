@@ -130,8 +130,13 @@ class ControllerMoves(Ground):
 
         for _ in range(TRIES_MAX):
             if pending_write(actor) is not None:
+                self.world.note_decision(step.actor)
                 return
             if actor.release_watch(TOPICS) or actor.release(is_topic):
+                continue
+            if actor.running.controller.unclean.is_reading and (
+                actor.release(is_listing(BROKER_IDS)) or actor.release(is_registration_read)
+            ):
                 continue
             for held in actor.asks:
                 if is_state_read(held):
@@ -140,6 +145,7 @@ class ControllerMoves(Ground):
                 break
         if pending_write(actor) is None:
             raise ImpossibleStepError(f"controller {step.actor} sees nothing to decide")
+        self.world.note_decision(step.actor)
 
     def publish_decision(self, step: Step) -> None:
         """The decision is written, or refused, and its author knows."""

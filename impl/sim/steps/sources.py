@@ -79,6 +79,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
         "commands_without_epochs": Source(row="commands_without_epochs"),
         "init_is_unconditional": Source(row="init_replaces_state"),
         "truncate_once": Source(row="parted_truncate_once", way="parted_is_reached", is_slow=True),
+        "unclean_on_old_live_list": Source(row="unclean_on_old_live_list"),
         "truncation_to_high_watermark": Source(row="truncation_to_high_watermark"),
     }
 )

@@ -121,6 +121,8 @@ class World:
         self._operations = 0
         self._owners: dict[SessionId, int] = {}
         self._last_state: LeaderAndIsr | None = None
+        self._decided_needlessly: set[int] = set()
+        """Controllers that decided while a member of the ISR was there."""
         self.is_state_a_leaders = False
         """True when the partition's state was last written by a leader."""
         self._zookeeper_trace = self.recorder.node("zookeeper")
@@ -336,17 +338,24 @@ class World:
     def _judge_election(
         self, author: int, before: LeaderAndIsr, now: LeaderAndIsr, *, in_office: bool
     ) -> None:
-        """A leader outside the ISR is remembered; it is needless if the ISR is back by now.
+        """A leader outside the ISR is remembered, and whether it was needless.
 
-        Whether the ISR was back already when a controller in office decided is not judged: the core
-        has no rule for that.
+        It is if the ISR was back when that was decided, or is by now and the office is lost.
         """
         if now.leader == NO_BROKER or now.leader in before.isr:
             return
         self.ledger.breach("UncleanElection", author)
-        is_back = any(self.zookeeper.peek(broker_path(member)).stat for member in before.isr)
-        if is_back and not in_office:
+        if author in self._decided_needlessly or (self._is_back(before) and not in_office):
             self.ledger.breach("UncleanOnlyIfIsrDead", author)
+
+    def note_decision(self, author: int) -> None:
+        """The author decides now: was a member of the ISR there?"""
+        self._decided_needlessly.discard(author)
+        if self._last_state is not None and self._is_back(self._last_state):
+            self._decided_needlessly.add(author)
+
+    def _is_back(self, state: LeaderAndIsr) -> bool:
+        return any(self.zookeeper.peek(broker_path(member)).stat for member in state.isr)
 
     def running(self) -> Iterator[Actor]:
         """The brokers with a node."""

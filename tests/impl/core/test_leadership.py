@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings, strategies as st
 
-from impl.core.leadership import elect_leader, init_leader
+from impl.core.leadership import elect_leader, elect_preferred, init_leader
 from spec.vocabulary import NO_BROKER, BrokerId, ControllerEpoch
 from spec.znodes import LeaderAndIsr
 from tests.impl.core.build import state
@@ -155,3 +155,20 @@ def test_elections_come_to_rest() -> None:
     for live in [broker_ids(2, 3), broker_ids(3), NOBODY, broker_ids(1), broker_ids(1, 3)]:
         decided = elect(decided, live) or decided
         assert elect(decided, live) is None
+
+
+# The preferred leader
+
+
+def test_the_first_assigned_replica_leads_when_it_is_a_live_member() -> None:
+    before = state(2, 4, (1, 2, 3))
+
+    assert elect_preferred(before, ASSIGNED, broker_ids(1, 2)) == state(1, 5, (1, 2, 3))
+
+
+def test_the_preferred_replica_leads_already_or_may_not() -> None:
+    everybody = broker_ids(1, 2, 3)
+
+    assert elect_preferred(state(1, 4, (1, 2)), ASSIGNED, everybody) is None
+    assert elect_preferred(state(2, 4, (2, 3)), ASSIGNED, everybody) is None
+    assert elect_preferred(state(2, 4, (1, 2)), ASSIGNED, broker_ids(2, 3)) is None

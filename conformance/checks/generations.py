@@ -1,0 +1,42 @@
+"""Which records an election outside the ISR may have lost (FAIL-002): its `ElectLeader` tells.
+
+Such an election of leader epoch e is allowed to lose what was committed under smaller epochs. It
+begins a new generation of the log: what an epoch of one generation committed binds that generation
+and no later one. Without such an election there is one generation, and everything binds.
+The specs call this `NoLossUnlessFlagged`.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import Action
+
+
+@dataclass(frozen=True, slots=True)
+class Generations:
+    """The generations of one partition's log."""
+
+    begins: tuple[int, ...]
+    """The leader epochs that may have lost records, ascending."""
+
+    def of(self, leader_epoch: int | None) -> int:
+        """The generation of a leader epoch, from 0; 0 where no epoch is told."""
+        return 0 if leader_epoch is None else bisect_right(self.begins, leader_epoch)
+
+    @property
+    def last(self) -> int:
+        """The generation that the log has at the end."""
+        return len(self.begins)
+
+
+def is_flagged(event: TraceEvent) -> bool:
+    """True of a decision for a leader outside the ISR that says so."""
+    return event.kind is Kind.ACTION and event.action == Action.ELECT_LEADER and event.is_unclean
+
+
+def generations(events: Iterable[TraceEvent]) -> Generations:
+    """The generations of the partition that `events` are about."""
+    flagged = {event.leader_epoch for event in events if is_flagged(event)}
+    return Generations(tuple(sorted(epoch for epoch in flagged if epoch is not None)))

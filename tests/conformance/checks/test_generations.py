@@ -1,0 +1,169 @@
+"""What an election outside the ISR may lose when it says so, and what it may not."""
+
+from collections.abc import Callable
+
+import pytest
+
+from conformance.checks import only_authorised_writes
+from conformance.checks.generations import generations
+from conformance.checks.registry import run_checks
+from conformance.verdict import Verdict
+from spec.vocabulary import Action, Invariant, Outcome
+from tests.conformance.checks.trace_builder import Trace, document
+from tests.conformance.checks.znode_stories import elect, register, session, store
+
+LOSSES = {
+    Invariant.ACKNOWLEDGED_DURABLE,
+    Invariant.LEADER_COMPLETE,
+    Invariant.LINEARIZABLE_LOG,
+    Invariant.LOG_MATCHING,
+    Invariant.ONE_COMMITTER_PER_EPOCH,
+}
+
+
+def violated(trace: Trace) -> set[Invariant]:
+    return {r.invariant for r in run_checks(trace.events) if r.verdict is Verdict.FAIL}
+
+
+def decide(trace: Trace, leader: int, epoch: int, *, unclean: bool) -> None:
+    flag = {"is_unclean": True} if unclean else {}
+    trace.broker(
+        3,
+        Action.ELECT_LEADER,
+        leader=leader,
+        leader_epoch=epoch,
+        isr=[leader],
+        controller_epoch=1,
+        **flag,
+    )
+
+
+def lead(trace: Trace, broker_id: int, epoch: int, end: int) -> None:
+    role = {"leader": broker_id, "leader_epoch": epoch, "isr": [broker_id]}
+    trace.broker(broker_id, Action.BECOME_LEADER, **role, high_watermark=0, log_end_offset=end)
+
+
+def commit(trace: Trace, broker_id: int, epoch: int, value: str, offset: int) -> None:
+    end = offset + 1
+    told = {"leader_epoch": epoch, "log_end_offset": end}
+    record = {"offset": offset, "values": [value], "record_epochs": [epoch]}
+    trace.broker(broker_id, Action.LEADER_APPEND, **told, **record, high_watermark=offset)
+    isr = {"isr": [broker_id], "maximal_isr": [broker_id]}
+    trace.broker(broker_id, Action.ADVANCE_HIGH_WATERMARK, **told, **isr, high_watermark=end)
+    trace.produce(value, offset=offset, leader_epoch=epoch, broker_id=broker_id)
+    trace.fetch(0, value, end, leader_epoch=epoch) if not offset else None
+
+
+def lost_record(*, unclean: bool, second_epoch: int = 2) -> Trace:
+    """Broker 1 commits `a`; broker 2, with an empty log, is elected and commits `b` there."""
+    trace = Trace()
+    lead(trace, 1, 1, 0)
+    commit(trace, 1, 1, "a", 0)
+    decide(trace, 2, 2, unclean=unclean)
+    lead(trace, 2, second_epoch, 0)
+    commit(trace, 2, second_epoch, "b", 0)
+    trace.final_read("b", leader_epoch=second_epoch)
+    return trace
+
+
+def test_without_a_flag_the_loss_is_a_violation_of_every_check_that_sees_it() -> None:
+    assert violated(lost_record(unclean=False)) == LOSSES
+
+
+def test_with_a_flag_what_was_committed_before_may_be_lost() -> None:
+    trace = lost_record(unclean=True)
+
+    assert violated(trace) == set()
+    assert generations(trace.events).begins == (2,)
+
+
+def test_a_record_of_the_new_generation_may_not_be_lost() -> None:
+    trace = lost_record(unclean=True)
+    trace.final_read("", leader_epoch=2)
+
+    assert Invariant.ACKNOWLEDGED_DURABLE in violated(trace)
+
+
+def test_a_flag_of_a_later_epoch_excuses_nothing_before_it() -> None:
+    trace = Trace()
+    lead(trace, 1, 1, 0)
+    commit(trace, 1, 1, "a", 0)
+    lead(trace, 2, 2, 0)
+    decide(trace, 3, 3, unclean=True)
+
+    assert violated(trace) == {Invariant.LEADER_COMPLETE, Invariant.ONE_COMMITTER_PER_EPOCH}
+
+
+def test_a_zombie_of_the_old_generation_may_still_answer_from_it() -> None:
+    trace = lost_record(unclean=True)
+    trace.fetch(0, "a", 1, leader_epoch=1)
+
+    assert violated(trace) == set()
+
+
+# The write itself
+
+
+def stored(trace: Trace, *, first: str = document(1, 0, [1])) -> None:
+    """Broker 3 is controller; the state is `first`, then broker 2 leads alone."""
+    register(trace)
+    elect(trace, 3, 1, zxid=5)
+    store(trace, 3, first, 0, zxid=6)
+
+
+def unflagged(trace: Trace) -> None:
+    stored(trace)
+
+
+def flagged_for_another_epoch(trace: Trace) -> None:
+    stored(trace)
+    decide(trace, 2, 2, unclean=True)
+
+
+def flagged_while_the_isr_is_there(trace: Trace) -> None:
+    registered(trace, 1, 4)
+    stored(trace)
+    decide(trace, 2, 1, unclean=True)
+
+
+def registered(trace: Trace, broker_id: int, zxid: int) -> None:
+    path = f"/brokers/ids/{broker_id}"
+    trace.zookeeper("Create", path, "{}", session=session(broker_id), zxid=zxid)
+
+
+@pytest.mark.parametrize(
+    ("story", "reason"),
+    [
+        (unflagged, "made ISR [2] of ISR [1]"),
+        (flagged_for_another_epoch, "made ISR [2] of ISR [1]"),
+        (flagged_while_the_isr_is_there, "outside ISR [1], whose [1] is there"),
+    ],
+)
+def test_an_election_outside_the_isr_must_be_flagged_and_needed(
+    story: Callable[[Trace], None], reason: str
+) -> None:
+    trace = Trace()
+    story(trace)
+    store(trace, 3, document(2, 1, [2]), 1, zxid=9)
+
+    (violation,) = only_authorised_writes.check(trace.events).violations
+    assert reason in violation.message
+
+
+def test_a_flagged_election_is_allowed_when_the_isr_was_gone() -> None:
+    trace = Trace()
+    registered(trace, 1, 4)
+    stored(trace)
+    trace.zookeeper("Delete", "/brokers/ids/1", "", session=session(1), zxid=7)
+    decide(trace, 2, 1, unclean=True)
+    store(trace, 3, document(2, 1, [2]), 1, zxid=9)
+    registered(trace, 1, 10)
+
+    assert only_authorised_writes.check(trace.events).verdict is Verdict.PASS
+
+
+def test_a_refused_produce_needs_no_generation() -> None:
+    trace = lost_record(unclean=True)
+    trace.produce("c", Outcome.DEFINITE_ERROR)
+
+    assert violated(trace) == set()
