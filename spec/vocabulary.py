@@ -14,6 +14,7 @@ BrokerEpoch = NewType("BrokerEpoch", int)
 ControllerEpoch = NewType("ControllerEpoch", int)
 LeaderEpoch = NewType("LeaderEpoch", int)
 Offset = NewType("Offset", int)
+ProducerId = NewType("ProducerId", int)
 SessionId = NewType("SessionId", int)
 ZnodeVersion = NewType("ZnodeVersion", int)
 
@@ -28,6 +29,9 @@ NO_CONTROLLER_EPOCH = ControllerEpoch(0)
 
 NO_OFFSET = Offset(-1)
 """An answer without an offset: an error, or one that was not asked for."""
+
+NO_PRODUCER = ProducerId(0)
+"""The `producer_id` of a record that no idempotent producer wrote; Kafka says -1."""
 
 ANY_VERSION = ZnodeVersion(-1)
 """ZooKeeper's unconditional version. Only the mutant that forgets the check writes with it."""
@@ -188,6 +192,10 @@ class ErrorCode(StrEnum):
     INVALID_REPLICA_ASSIGNMENT = "INVALID_REPLICA_ASSIGNMENT"
     INVALID_REQUEST = "INVALID_REQUEST"
     BROKER_NOT_AVAILABLE = "BROKER_NOT_AVAILABLE"
+    OUT_OF_ORDER_SEQUENCE_NUMBER = "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    INVALID_PRODUCER_EPOCH = "INVALID_PRODUCER_EPOCH"
+    RECORD_LIST_TOO_LARGE = "RECORD_LIST_TOO_LARGE"
+    DUPLICATE_SEQUENCE_NUMBER = "DUPLICATE_SEQUENCE_NUMBER"
     NOT_LEADER_AFTER_APPEND = "NOT_LEADER_AFTER_APPEND"
     REQUEST_TIMED_OUT = "REQUEST_TIMED_OUT"
 
@@ -197,7 +205,13 @@ class ErrorCode(StrEnum):
         return self in _INDEFINITE
 
 
-_INDEFINITE = frozenset({ErrorCode.NOT_LEADER_AFTER_APPEND, ErrorCode.REQUEST_TIMED_OUT})
+_INDEFINITE = frozenset(
+    {
+        ErrorCode.DUPLICATE_SEQUENCE_NUMBER,
+        ErrorCode.NOT_LEADER_AFTER_APPEND,
+        ErrorCode.REQUEST_TIMED_OUT,
+    }
+)
 
 
 class Outcome(StrEnum):

@@ -12,6 +12,7 @@ CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
+PRODUCER_IDS = "/latest_producer_id_block"
 PERSISTENT_PATHS = ("/brokers", BROKER_IDS, TOPICS, "/admin")
 """Created by whoever starts first; never deleted."""
 
@@ -52,6 +53,16 @@ class BrokerDocument(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 1
     host: str
     port: int
+
+
+class ProducerIdBlockDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """`/latest_producer_id_block`: the producer ids that were given out last, to one broker."""
+
+    version: int = 1
+    broker: int
+    block_start: int
+    block_end: int
+    """The last one of the block."""
 
 
 class TopicDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +148,11 @@ def parse_controller_epoch(data: bytes) -> ControllerEpoch:
             CONTROLLER_EPOCH, f"expected a decimal number, found {data[:40]!r}"
         )
     return ControllerEpoch(int(data))
+
+
+def parse_producer_id_block(data: bytes) -> ProducerIdBlockDocument:
+    """Decode `/latest_producer_id_block`; raises `MalformedZnodeError`."""
+    return _decode(PRODUCER_IDS, data, ProducerIdBlockDocument)
 
 
 def parse_topic(path: str, data: bytes) -> dict[int, tuple[BrokerId, ...]]:

@@ -1,15 +1,16 @@
 """The broker as a state machine: commands, and the data path of leaders.
 
 Guards and routing only: what a replica becomes is decided by the pure actions in `replica.py` and
-`replication.py`. The follower's side is in `follower.py`, changes of the ISR in `isr_writer.py`.
+`replication.py`. Produces are in `appender.py`, the follower's side in `follower.py`, changes of
+the ISR in `isr_writer.py`.
 """
 
 from dataclasses import replace
 
+from impl.core.appender import Appender
 from impl.core.config import Config
 from impl.core.effects import (
     ActionTaken,
-    AppendRecords,
     CheckpointHighWatermark,
     Reply,
     ReplyRecords,
@@ -18,7 +19,6 @@ from impl.core.effects import (
 from impl.core.follower import Follower
 from impl.core.isr_writer import IsrWriter
 from impl.core.messages import (
-    ACKS_ALL,
     FetchRequest,
     FetchResponse,
     LeaderAndIsrRequest,
@@ -30,12 +30,11 @@ from impl.core.messages import (
     PartitionError,
     PartitionState,
     ProduceRequest,
-    ProduceResponse,
-    Record,
 )
 from impl.core.mutants import Mutant
 from impl.core.outbox import Outbox
 from impl.core.replica import (
+    LOG_START,
     Replica,
     Role,
     become_follower,
@@ -45,11 +44,10 @@ from impl.core.replica import (
 )
 from impl.core.replicas import Replicas
 from impl.core.replication import (
-    leader_append,
     note_high_watermark_sent,
     serve_fetch,
 )
-from impl.core.waiting import ParkedFetch, PendingProduce
+from impl.core.waiting import ParkedFetch
 from spec.vocabulary import (
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
@@ -72,6 +70,7 @@ class Broker:
         self.replicas = replicas
         self.isr_writer = IsrWriter(config, outbox, replicas)
         self.follower = Follower(config, outbox, replicas)
+        self.appender = Appender(config, outbox, replicas)
         self.controller_epoch = NO_CONTROLLER_EPOCH
         """The largest one seen, in ZooKeeper or in a command (CTL-006)."""
         self.is_ready = False
@@ -155,6 +154,8 @@ class Broker:
         after = become_leader(replica, command, request.controller_epoch, self.outbox.now_ms)
         if self.config.mutant is Mutant.REMEMBER_END_OFFSETS:
             after = replace(after, followers=replica.followers)
+        if self.config.mutant is Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE:
+            self.replicas.producers(after.topic_partition).truncate(LOG_START)
         self.replicas.put(after)
         self.replicas.took_role(Action.BECOME_LEADER, after, request)
         self.replicas.advance(after.topic_partition)
@@ -183,7 +184,7 @@ class Broker:
     def _settle(self, key: TopicPartition) -> None:
         """Nobody waits for a replica that leads no more (CMD-004)."""
         for produce in self.replicas.waiting(key).all_produces():
-            self._reply_produce(key, produce, ErrorCode.NOT_LEADER_AFTER_APPEND)
+            self.appender.reply(key, produce, ErrorCode.NOT_LEADER_AFTER_APPEND)
         self._retry_fetches(key)
 
     # Clients and followers
@@ -191,57 +192,12 @@ class Broker:
     def on_produce(self, token: int, request: ProduceRequest) -> None:
         """The records are in the leader's log and acknowledged as `acks` says, or were refused."""
         key = TopicPartition(request.topic, request.partition)
-        replica = self.replicas.get(key)
-        error = self._produce_error(replica, request)
-        if error is not ErrorCode.NONE or replica is None:
-            response = ProduceResponse(error_code=error, broker_id=self.config.broker_id)
-            self.outbox.emit(Reply(token=token, response=response))
-            return
-        after = self._append(replica, request.values)
-        produce = PendingProduce(
-            token=token,
-            base_offset=replica.log_end_offset,
-            end_offset=after.log_end_offset,
-            leader_epoch=after.leader_epoch,
-            deadline_ms=self.outbox.now_ms + request.timeout_ms,
-        )
-        if self._answers_at_once(request):
-            self._reply_produce(key, produce, ErrorCode.NONE)
-        else:
-            self.replicas.waiting(key).produces.append(produce)
-        self.replicas.advance(key)
+        grew = self.appender.on_produce(token, request)
+        if grew:
+            self.replicas.advance(key)
         self.answer_committed(key)
-        self._retry_fetches(key)
-
-    def _answers_at_once(self, request: ProduceRequest) -> bool:
-        if self.config.mutant is Mutant.ACKNOWLEDGE_BEFORE_REPLICATION:
-            return True
-        return request.acks != ACKS_ALL
-
-    def _produce_error(self, replica: Replica | None, request: ProduceRequest) -> ErrorCode:
-        if replica is None:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if not request.values or not ACKS_ALL <= request.acks <= -ACKS_ALL:
-            return ErrorCode.INVALID_REQUEST
-        if not replica.is_leader or replica.is_fenced:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if request.acks == ACKS_ALL and len(replica.isr) < self.config.min_insync_replicas:
-            return ErrorCode.NOT_ENOUGH_REPLICAS
-        return ErrorCode.NONE
-
-    def _append(self, replica: Replica, values: tuple[str, ...]) -> Replica:
-        records = tuple(Record(replica.leader_epoch, value) for value in values)
-        after = leader_append(replica, len(records))
-        self.outbox.emit(
-            AppendRecords(
-                topic_partition=replica.topic_partition,
-                base_offset=replica.log_end_offset,
-                records=records,
-            )
-        )
-        self.replicas.put(after)
-        self.replicas.took_records(Action.LEADER_APPEND, after, replica.log_end_offset, records)
-        return after
+        if grew:
+            self._retry_fetches(key)
 
     def answer_committed(self, key: TopicPartition) -> None:
         """Produces below the high watermark are acknowledged (REPL-008)."""
@@ -249,25 +205,13 @@ class Broker:
         if replica is None or not replica.is_leader:
             return
         for produce in self.replicas.waiting(key).committed(self.committed_end(replica)):
-            self._reply_produce(key, produce, ErrorCode.NONE)
+            self.appender.reply(key, produce, ErrorCode.NONE)
 
     def committed_end(self, replica: Replica) -> Offset:
         """The high watermark is the first offset that is not committed (REPL-002, H0)."""
         if self.config.mutant is Mutant.INCLUSIVE_HIGH_WATERMARK:
             return Offset(min(replica.high_watermark + 1, replica.log_end_offset))
         return replica.high_watermark
-
-    def _reply_produce(
-        self, key: TopicPartition, produce: PendingProduce, error_code: ErrorCode
-    ) -> None:
-        response = ProduceResponse(
-            error_code=error_code,
-            broker_id=self.config.broker_id,
-            leader_epoch=produce.leader_epoch,
-            base_offset=produce.base_offset,
-            high_watermark=self.replicas[key].high_watermark,
-        )
-        self.outbox.emit(Reply(token=produce.token, response=response))
 
     def on_fetch(self, token: int, request: FetchRequest) -> None:
         """A follower gets records up to the log end, a consumer up to the high watermark."""
@@ -420,7 +364,7 @@ class Broker:
         for key in self.replicas.partitions():
             waiting = self.replicas.waiting(key)
             for produce in waiting.expired_produces(self.outbox.now_ms):
-                self._reply_produce(key, produce, ErrorCode.REQUEST_TIMED_OUT)
+                self.appender.reply(key, produce, ErrorCode.REQUEST_TIMED_OUT)
             for parked in waiting.expired_fetches(self.outbox.now_ms):
                 self._end_parking(parked)
             self.isr_writer.tick(key)

@@ -16,6 +16,7 @@ from impl.core.messages import (
 )
 from impl.core.mutants import Mutant
 from impl.core.outbox import Outbox
+from impl.core.producers import whole_batches
 from impl.core.replica import Replica, Role, compare_logs, truncate_log
 from impl.core.replicas import Replicas
 from impl.core.replication import follower_append
@@ -64,6 +65,7 @@ class Follower:
         if after is before:
             return
         self._outbox.emit(TruncateRecords(topic_partition=key, offset=offset))
+        self._replicas.producers(key).truncate(offset)
         self._replicas.put(after)
         self._outbox.took(
             ActionTaken(
@@ -144,18 +146,17 @@ class Follower:
         self._ask(key)
 
     def _append(self, replica: Replica, response: FetchResponse) -> None:
-        after = follower_append(replica, response.records, response.high_watermark)
+        records = whole_batches(response.records)
+        after = follower_append(replica, records, response.high_watermark)
         if self._config.mutant is Mutant.UNBOUNDED_HIGH_WATERMARK:
             after = replace(after, high_watermark=response.high_watermark)
         if after == replica:
             return
         key, base = replica.topic_partition, replica.log_end_offset
-        if response.records:
-            self._outbox.emit(
-                AppendRecords(topic_partition=key, base_offset=base, records=response.records)
-            )
+        if records:
+            self._outbox.emit(AppendRecords(topic_partition=key, base_offset=base, records=records))
         self._replicas.put(after)
-        self._replicas.took_records(Action.FOLLOWER_APPEND, after, base, response.records)
+        self._replicas.took_records(Action.FOLLOWER_APPEND, after, base, records)
 
     def _pause(self, request_id: int, key: TopicPartition) -> None:
         fetcher = self._fetchers.get(key)

@@ -10,11 +10,13 @@ from spec.vocabulary import (
     NO_CONTROLLER_EPOCH,
     NO_EPOCH,
     NO_OFFSET,
+    NO_PRODUCER,
     BrokerId,
     ControllerEpoch,
     ErrorCode,
     LeaderEpoch,
     Offset,
+    ProducerId,
     ZnodeVersion,
 )
 from spec.znodes import TopicPartition
@@ -30,6 +32,13 @@ class Record:
 
     leader_epoch: LeaderEpoch
     value: str
+    producer_id: ProducerId = NO_PRODUCER
+    """Of an idempotent producer; without one, the next three mean nothing."""
+    producer_epoch: int = 0
+    sequence: int = 0
+    """Counts the records of one producer epoch in one partition, from 0."""
+    batch_left: int = 0
+    """How many records of the same batch follow; replicas hold batches whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +142,10 @@ class ProduceRequest:
     acks: int = ACKS_ALL
     values: tuple[str, ...]
     timeout_ms: int = 5000
+    producer_id: ProducerId = NO_PRODUCER
+    producer_epoch: int = 0
+    base_sequence: int = 0
+    """Of the first value; the same in every retry (KIP-98)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +229,20 @@ class MetadataResponse:
     partitions: tuple[PartitionState, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitProducerIdRequest:
+    """A producer asks for an id that nobody else has, to be idempotent under it (KIP-98)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitProducerIdResponse:
+    """A new id; its first producer epoch is 0, and later ones are the producer's own affair."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    producer_id: ProducerId = NO_PRODUCER
+    producer_epoch: int = 0
+
+
 Request = (
     LeaderAndIsrRequest
     | FetchRequest
@@ -224,6 +251,7 @@ Request = (
     | ListOffsetsRequest
     | CreateTopicRequest
     | MetadataRequest
+    | InitProducerIdRequest
 )
 Response = (
     LeaderAndIsrResponse
@@ -233,6 +261,7 @@ Response = (
     | ListOffsetsResponse
     | CreateTopicResponse
     | MetadataResponse
+    | InitProducerIdResponse
 )
 PeerRequest = LeaderAndIsrRequest | FetchRequest | OffsetForLeaderEpochRequest
 """What one broker sends to another."""

@@ -50,6 +50,7 @@ class Mutant(StrEnum):
     INIT_IS_UNCONDITIONAL = "init_is_unconditional"
     TRUNCATE_ONCE = "truncate_once"
     UNCLEAN_ON_OLD_LIVE_LIST = "unclean_on_old_live_list"
+    FORGET_PRODUCERS_ON_LEADER_CHANGE = "forget_producers_on_leader_change"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,5 +341,11 @@ MUTANTS: tuple[MutantRecord, ...] = (
         requirement="FAIL-002",
         caught_by=frozenset(),
         shows="UncleanOnlyIfIsrDead",
+    ),
+    MutantRecord(
+        mutant=Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE,
+        rule="A new leader forgets what its log holds of producers, and appends retries again.",
+        requirement="CLI-005",
+        caught_by=frozenset({Invariant.LINEARIZABLE_LOG}),
     ),
 )

@@ -33,6 +33,7 @@ from impl.core.messages import (
     CreateTopicRequest,
     FetchRequest,
     FetchResponse,
+    InitProducerIdRequest,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     ListOffsetsRequest,
@@ -42,6 +43,8 @@ from impl.core.messages import (
     ProduceRequest,
 )
 from impl.core.outbox import Outbox
+from impl.core.producer_ids import ProducerIds
+from impl.core.producers import ProducerTable
 from impl.core.replica import RecoveredLog, Replica
 from impl.core.replicas import Replicas
 from spec.vocabulary import ProtocolLevel
@@ -54,11 +57,13 @@ class Node:
     def __init__(self, config: Config, recovered: Mapping[TopicPartition, RecoveredLog]) -> None:
         self._config = config
         self._outbox = Outbox()
-        replicas = Replicas(config, self._outbox, _restore(config, recovered))
+        producers = {key: ProducerTable(log.producers) for key, log in recovered.items()}
+        replicas = Replicas(config, self._outbox, _restore(config, recovered), producers)
         self.broker = Broker(config, self._outbox, replicas)
         self.controller = Controller(config, self._outbox)
         self.membership = Membership(config, self._outbox, self.broker, self.controller)
         self.admin = Admin(config, self._outbox)
+        self.producer_ids = ProducerIds(config, self._outbox)
 
     def step(self, event: Event, now_ms: int) -> list[Effect]:
         """Apply `event` at `now_ms`; return what must be done now, in order."""
@@ -111,6 +116,8 @@ class Node:
                 self.admin.on_create_topic(token, request)
             case MetadataRequest():
                 self.admin.on_metadata(token)
+            case InitProducerIdRequest():
+                self.producer_ids.on_init_producer_id(token)
             case _:
                 assert_never(request)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from impl.core.messages import PartitionState
+from impl.core.producers import ProducerState
 from spec.vocabulary import (
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
@@ -20,6 +21,7 @@ from spec.vocabulary import (
     ControllerEpoch,
     LeaderEpoch,
     Offset,
+    ProducerId,
     ZnodeVersion,
 )
 from spec.znodes import TopicPartition
@@ -48,6 +50,7 @@ class RecoveredLog:
     log_end_offset: Offset
     high_watermark: Offset
     epoch_starts: EpochStarts = ()
+    producers: Mapping[ProducerId, ProducerState] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

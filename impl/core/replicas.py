@@ -1,12 +1,13 @@
 """The replicas of a broker: the one place where their state changes and is traced."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from impl.core.config import Config
 from impl.core.effects import ActionTaken
 from impl.core.messages import LeaderAndIsrRequest, Record
 from impl.core.mutants import Mutant
 from impl.core.outbox import Outbox
+from impl.core.producers import ProducerTable
 from impl.core.replica import Replica
 from impl.core.replication import advance_high_watermark
 from impl.core.waiting import Waiting
@@ -17,12 +18,19 @@ from spec.znodes import TopicPartition
 class Replicas:
     """Partition -> replica, with what waits on it."""
 
-    def __init__(self, config: Config, outbox: Outbox, replicas: Iterable[Replica]) -> None:
+    def __init__(
+        self,
+        config: Config,
+        outbox: Outbox,
+        replicas: Iterable[Replica],
+        producers: Mapping[TopicPartition, ProducerTable] | None = None,
+    ) -> None:
         self._config = config
         self._outbox = outbox
         self._replicas = {replica.topic_partition: replica for replica in replicas}
         self._keys: list[TopicPartition] = []
         self._waiting: dict[TopicPartition, Waiting] = {}
+        self._producers = dict(producers or {})
         self._checkpointed: dict[TopicPartition, Offset] = {}
 
     def partitions(self) -> list[TopicPartition]:
@@ -47,6 +55,10 @@ class Replicas:
     def waiting(self, key: TopicPartition) -> Waiting:
         """What waits on the partition."""
         return self._waiting.setdefault(key, Waiting())
+
+    def producers(self, key: TopicPartition) -> ProducerTable:
+        """What the partition's log says of idempotent producers."""
+        return self._producers.setdefault(key, ProducerTable())
 
     def advance(self, key: TopicPartition, *, on_fetch: bool = False) -> bool:
         """The high watermark is as high as it may be; true when it moved."""
@@ -105,7 +117,8 @@ class Replicas:
     def took_records(
         self, action: Action, replica: Replica, offset: Offset, records: tuple[Record, ...]
     ) -> None:
-        """Trace that records were appended, or that a follower's high watermark moved."""
+        """Records were appended at `offset`, or a follower's high watermark moved: trace it."""
+        self.producers(replica.topic_partition).append(offset, records)
         self._outbox.took(
             ActionTaken(
                 action=action,

@@ -4,15 +4,16 @@
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from impl.core.messages import Record
+from impl.core.producers import ProducerState, ProducerTable, whole_batches
 from impl.shell.checkpoints import CheckpointError, read_checkpoint, write_checkpoint
 from impl.shell.segments import Segment, StorageError, segment_bases
-from spec.vocabulary import LeaderEpoch, Offset
+from spec.vocabulary import LeaderEpoch, Offset, ProducerId
 
 __all__ = ["FlushPolicy", "LogStore", "Recovery", "StorageError"]
 
@@ -36,6 +37,7 @@ class Recovery:
     log_end_offset: Offset
     high_watermark: Offset
     epoch_starts: EpochStarts
+    producers: Mapping[ProducerId, ProducerState] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
 
 
@@ -53,6 +55,8 @@ class LogStore:
         self._flush = flush
         self._segment_bytes = segment_bytes
         self._epoch_starts: list[tuple[LeaderEpoch, Offset]] = []
+        self._producers = ProducerTable()
+        """As found at the start; the core keeps what comes after."""
         self._notices: list[str] = []
         folder.mkdir(parents=True, exist_ok=True)
         self._segments = self._recover_segments()
@@ -119,7 +123,7 @@ class LogStore:
         while bases and bases[0] == end:
             segment = Segment(self._folder, Offset(bases.pop(0)))
             segments.append(segment)
-            self._note_epochs(segment.base, segment.recover())
+            self._note(segment, tuple(segment.recover()))
             end = segment.end
             if segment.torn_bytes:
                 self._notices.append(f"{segment.torn_bytes} unsound bytes at offset {end} dropped")
@@ -143,6 +147,7 @@ class LogStore:
             log_end_offset=end,
             high_watermark=min(stored, end),
             epoch_starts=self.epoch_starts,
+            producers=self._producers.states,
             notices=tuple(self._notices),
         )
 
@@ -152,6 +157,14 @@ class LogStore:
         except CheckpointError as error:
             self._notices.append(str(error))
             return []
+
+    def _note(self, segment: Segment, found: tuple[Record, ...]) -> None:
+        records = whole_batches(found)
+        if len(records) < len(found):
+            segment.truncate(Offset(segment.base + len(records)))
+            self._notices.append(f"a begun batch at offset {segment.end} dropped")
+        self._note_epochs(segment.base, records)
+        self._producers.append(segment.base, records)
 
     def _note_epochs(self, base: Offset, records: Iterable[Record]) -> bool:
         before = len(self._epoch_starts)

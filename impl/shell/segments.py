@@ -12,8 +12,9 @@ from impl.core.messages import Record
 from spec.vocabulary import LeaderEpoch, Offset
 
 _CRC = struct.Struct(">I")
-_HEADER = struct.Struct(">Iqi")
-"""Length of the value, offset, leader epoch: what the CRC covers together with the value."""
+_HEADER = struct.Struct(">Iqiqiii")
+"""Length of the value, offset, leader epoch, the four fields of the producer: the CRC covers them
+together with the value."""
 FRAME_BYTES = _CRC.size + _HEADER.size
 _NAME = re.compile(r"(\d{20})\.log")
 
@@ -111,7 +112,18 @@ def segment_bases(folder: Path) -> list[int]:
 def frame(record: Record, offset: Offset) -> bytes:
     """The bytes of a record at `offset`."""
     value = record.value.encode()
-    covered = _HEADER.pack(len(value), offset, record.leader_epoch) + value
+    covered = (
+        _HEADER.pack(
+            len(value),
+            offset,
+            record.leader_epoch,
+            record.producer_id,
+            record.producer_epoch,
+            record.sequence,
+            record.batch_left,
+        )
+        + value
+    )
     return _CRC.pack(zlib.crc32(covered)) + covered
 
 
@@ -121,9 +133,9 @@ def parse_frame(text: bytes, position: int, offset: Offset) -> tuple[Record, int
     if begin > len(text):
         return None
     (crc,) = _CRC.unpack_from(text, position)
-    length, found_offset, leader_epoch = _HEADER.unpack_from(text, position + _CRC.size)
+    length, found_offset, leader_epoch, *producer = _HEADER.unpack_from(text, position + _CRC.size)
     end = begin + length
     covered = memoryview(text)[position + _CRC.size : end]
     if end > len(text) or found_offset != offset or zlib.crc32(covered) != crc:
         return None
-    return Record(LeaderEpoch(leader_epoch), str(text[begin:end], "utf-8")), end
+    return Record(LeaderEpoch(leader_epoch), str(text[begin:end], "utf-8"), *producer), end

@@ -74,6 +74,7 @@ def recovered_logs(
             log_end_offset=recovery.log_end_offset,
             high_watermark=recovery.high_watermark,
             epoch_starts=recovery.epoch_starts,
+            producers=recovery.producers,
         )
         for partition, recovery in recoveries.items()
     }

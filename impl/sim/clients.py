@@ -5,7 +5,7 @@ zombie leaders are asked as well.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from impl.core.messages import (
@@ -14,20 +14,26 @@ from impl.core.messages import (
     CreateTopicResponse,
     FetchRequest,
     FetchResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
     ProduceRequest,
     ProduceResponse,
     Request,
     Response,
 )
 from impl.sim.cluster import CLIENT, Cluster
+from impl.sim.options import BATCH_RECORDS_MAX
 from impl.trace_lines import Line
 from spec.trace import Kind
-from spec.vocabulary import BrokerId, ErrorCode, Offset, Outcome
+from spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Offset, Outcome
 from spec.znodes import TopicPartition
 
 TIMEOUT_MS = 1_500
 PRODUCE_TIMEOUT_MS = 1_200
 FETCH_RECORDS = 500
+RETRIES = 8
+"""How often an idempotent producer sends a request again."""
+RETRY_PAUSE_MS = (5, 150)
 
 
 class Client:
@@ -100,59 +106,110 @@ class Operation:
         self.client.trace.write({**self.line, **told, **ending})
 
 
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One produce on its way; every try of it is the same request."""
+
+    operation: Operation
+    request: ProduceRequest
+    left: int
+    """How often it may be sent again."""
+    is_indefinite: bool = False
+    """An earlier try may be in the log."""
+
+    @property
+    def key(self) -> TopicPartition:
+        """The partition that it is for."""
+        return TopicPartition(self.request.topic, self.request.partition)
+
+
 class Producer(Client):
-    """Appends unique values with acks=all to partitions in random order."""
+    """Appends unique values with acks=all to partitions in random order.
+
+    An idempotent one tries again with the same values under the same sequence; when it gives up,
+    it goes on under the next producer epoch, so that nothing late is taken for something new.
+    """
 
     def __init__(self, cluster: Cluster, name: str, keys: list[TopicPartition]) -> None:
         super().__init__(cluster, name)
         self._keys = keys
-        self._sequence = 0
+        self._values = 0
+        self._is_idempotent = cluster.options.idempotent
+        self._producer_id = NO_PRODUCER
+        self._producer_epoch = 0
+        self._sequences: dict[TopicPartition, int] = {}
 
     def produce(self) -> None:
-        """Append one value; go on after the answer."""
+        """Append some values; go on after the answer."""
+        if self._is_idempotent and self._producer_id == NO_PRODUCER:
+            to = self.random.choice(sorted(self.cluster.disks))
+            self.ask(to, InitProducerIdRequest(), self._begin)
+            return
         key = self.random.choice(self._keys)
-        self._sequence += 1
-        value = f"{self.name}/{self._sequence}/1"
-        operation = self.begin(
-            {
-                "action": "Produce",
-                "topic": key.topic,
-                "partition": key.partition,
-                "acks": ACKS_ALL,
-                "values": [value],
-            }
-        )
         request = ProduceRequest(
             topic=key.topic,
             partition=key.partition,
             acks=ACKS_ALL,
-            values=(value,),
+            values=self._new_values(),
             timeout_ms=PRODUCE_TIMEOUT_MS,
+            producer_id=self._producer_id,
+            producer_epoch=self._producer_epoch,
+            base_sequence=self._sequences.get(key, 0),
         )
+        line: Line = {"action": "Produce", "topic": key.topic, "partition": key.partition}
+        operation = self.begin({**line, "acks": ACKS_ALL, "values": list(request.values)})
+        self._send(Try(operation, request, RETRIES if self._is_idempotent else 0))
 
-        def end(response: Response | None) -> None:
-            self._end(operation, key, response)
-            self.later(self.produce)
+    def _begin(self, response: Response | None) -> None:
+        if isinstance(response, InitProducerIdResponse):
+            self._producer_id = response.producer_id
+        self.later(self.produce)
 
-        self.ask(self.guess(key), request, end)
+    def _new_values(self) -> tuple[str, ...]:
+        count = self.random.randint(1, BATCH_RECORDS_MAX) if self._is_idempotent else 1
+        self._values += count
+        first = self._values - count + 1
+        return tuple(f"{self.name}/{number}/1" for number in range(first, first + count))
 
-    def _end(self, operation: Operation, key: TopicPartition, response: Response | None) -> None:
-        if not isinstance(response, ProduceResponse):
-            self.forget(key)
-            operation.end(Outcome.INDEFINITE, {"error_code": ErrorCode.REQUEST_TIMED_OUT.value})
+    def _send(self, tried: Try) -> None:
+        self.ask(self.guess(tried.key), tried.request, lambda answer: self._went(tried, answer))
+
+    def _went(self, tried: Try, response: Response | None) -> None:
+        outcome, fields = _told(response)
+        if outcome is not Outcome.OK:
+            self.forget(tried.key)
+            tried = replace(tried, left=tried.left - 1)
+        if outcome is Outcome.INDEFINITE:
+            tried = replace(tried, is_indefinite=True)
+        if outcome is Outcome.OK or tried.left < 0 or self.is_stopped:
+            self._end(tried, outcome, fields)
             return
-        fields: Line = {"broker_id": response.broker_id, "leader_epoch": response.leader_epoch}
-        if response.error_code is ErrorCode.NONE:
-            fields |= {
-                "offset": response.base_offset,
-                "high_watermark": response.high_watermark,
-            }
-            operation.end(Outcome.OK, fields)
-            return
-        self.forget(key)
-        indefinite = response.error_code.is_indefinite
-        fields["error_code"] = response.error_code.value
-        operation.end(Outcome.INDEFINITE if indefinite else Outcome.DEFINITE_ERROR, fields)
+        pause_ms = self.random.randint(*RETRY_PAUSE_MS)
+        self.cluster.scheduler.after_ms(pause_ms, lambda: self._send(tried))
+
+    def _end(self, tried: Try, outcome: Outcome, fields: Line) -> None:
+        if outcome is Outcome.OK:
+            request = tried.request
+            self._sequences[tried.key] = request.base_sequence + len(request.values)
+        else:
+            self._producer_epoch += 1
+            self._sequences.clear()
+            outcome = Outcome.INDEFINITE if tried.is_indefinite else outcome
+        tried.operation.end(outcome, fields)
+        self.later(self.produce)
+
+
+def _told(response: Response | None) -> tuple[Outcome, Line]:
+    """How one try ended, and what the trace says of it."""
+    if not isinstance(response, ProduceResponse):
+        return Outcome.INDEFINITE, {"error_code": ErrorCode.REQUEST_TIMED_OUT.value}
+    fields: Line = {"broker_id": response.broker_id, "leader_epoch": response.leader_epoch}
+    if response.error_code is ErrorCode.NONE:
+        fields |= {"offset": response.base_offset, "high_watermark": response.high_watermark}
+        return Outcome.OK, fields
+    fields["error_code"] = response.error_code.value
+    indefinite = response.error_code.is_indefinite
+    return Outcome.INDEFINITE if indefinite else Outcome.DEFINITE_ERROR, fields
 
 
 class Consumer(Client):

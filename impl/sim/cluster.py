@@ -83,6 +83,7 @@ class Cluster:
             checkpoint_ms=options.checkpoint_ms,
             min_insync_replicas=options.min_insync_replicas,
             unclean_leader_election=options.unclean_leader_election,
+            fetch_records_max=options.fetch_records_max,
             mutant=options.mutant,
         )
         self.processes[broker_id] = Process(

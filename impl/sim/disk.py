@@ -11,6 +11,7 @@ from impl.core.effects import (
     TruncateRecords,
 )
 from impl.core.messages import Record
+from impl.core.producers import ProducerTable
 from impl.core.replica import RecoveredLog
 from spec.vocabulary import LeaderEpoch, Offset
 from spec.znodes import TopicPartition
@@ -72,9 +73,12 @@ class SimDisk:
         starts: dict[LeaderEpoch, Offset] = {}
         for offset, record in enumerate(log):
             starts.setdefault(record.leader_epoch, Offset(offset))
+        producers = ProducerTable()
+        producers.append(Offset(0), log)
         checkpoint = self._high_watermarks.get(key, Offset(0))
         return RecoveredLog(
             log_end_offset=end,
             high_watermark=min(checkpoint, end),
             epoch_starts=tuple(starts.items()),
+            producers=producers.states,
         )

@@ -21,6 +21,10 @@ LONELY = 0.04
 """Share of runs at whose end the leader is alone."""
 DIVERGING = 0.03
 """Share of runs in which logs part over two epochs."""
+IDEMPOTENT = 0.4
+"""Share of runs with idempotent producers; followers then often fetch a batch in part."""
+BATCH_RECORDS_MAX = 3
+"""Of an idempotent producer; the others append one record at a time."""
 CALM = Weather()
 
 
@@ -43,6 +47,10 @@ class Options:
     checkpoint_ms: int = 500
     min_insync_replicas: int = 1
     unclean_leader_election: bool = False
+    idempotent: bool = False
+    """Producers have ids and retry; else every attempt is an operation of its own."""
+    fetch_records_max: int = 200
+    """Of followers."""
     think_ms: tuple[int, int] = (1, 60)
     """Between two operations of one client."""
     connection_breaks: float = 0.0
@@ -79,6 +87,8 @@ def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> O
         ),
         schedule=_schedule(random, duration_ms, session_timeout_ms),
     )
+    if Random(f"{seed}/idempotent").random() < IDEMPOTENT:
+        options = replace(options, idempotent=True, fetch_records_max=BATCH_RECORDS_MAX + 1)
     if Random(f"{seed}/lonely").random() < LONELY:
         return _lonely(options)
     return _diverging(options) if Random(f"{seed}/diverging").random() < DIVERGING else options

@@ -7,12 +7,20 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Record(_message.Message):
-    __slots__ = ("leader_epoch", "value")
+    __slots__ = ("leader_epoch", "value", "producer_id", "producer_epoch", "sequence", "batch_left")
     LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    BATCH_LEFT_FIELD_NUMBER: _ClassVar[int]
     leader_epoch: int
     value: str
-    def __init__(self, leader_epoch: _Optional[int] = ..., value: _Optional[str] = ...) -> None: ...
+    producer_id: int
+    producer_epoch: int
+    sequence: int
+    batch_left: int
+    def __init__(self, leader_epoch: _Optional[int] = ..., value: _Optional[str] = ..., producer_id: _Optional[int] = ..., producer_epoch: _Optional[int] = ..., sequence: _Optional[int] = ..., batch_left: _Optional[int] = ...) -> None: ...
 
 class PartitionState(_message.Message):
     __slots__ = ("topic", "partition", "leader", "leader_epoch", "isr", "znode_version", "assigned_replicas")
@@ -125,18 +133,24 @@ class OffsetForLeaderEpochResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., end_offset: _Optional[int] = ..., current_leader_epoch: _Optional[int] = ...) -> None: ...
 
 class ProduceRequest(_message.Message):
-    __slots__ = ("topic", "partition", "acks", "values", "timeout_ms")
+    __slots__ = ("topic", "partition", "acks", "values", "timeout_ms", "producer_id", "producer_epoch", "base_sequence")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     ACKS_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    BASE_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     topic: str
     partition: int
     acks: int
     values: _containers.RepeatedScalarFieldContainer[str]
     timeout_ms: int
-    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., acks: _Optional[int] = ..., values: _Optional[_Iterable[str]] = ..., timeout_ms: _Optional[int] = ...) -> None: ...
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., acks: _Optional[int] = ..., values: _Optional[_Iterable[str]] = ..., timeout_ms: _Optional[int] = ..., producer_id: _Optional[int] = ..., producer_epoch: _Optional[int] = ..., base_sequence: _Optional[int] = ...) -> None: ...
 
 class ProduceResponse(_message.Message):
     __slots__ = ("error_code", "broker_id", "leader_epoch", "base_offset", "high_watermark")
@@ -229,3 +243,17 @@ class MetadataResponse(_message.Message):
     brokers: _containers.RepeatedCompositeFieldContainer[BrokerEndpoint]
     partitions: _containers.RepeatedCompositeFieldContainer[PartitionState]
     def __init__(self, error_code: _Optional[str] = ..., broker_id: _Optional[int] = ..., controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., brokers: _Optional[_Iterable[_Union[BrokerEndpoint, _Mapping]]] = ..., partitions: _Optional[_Iterable[_Union[PartitionState, _Mapping]]] = ...) -> None: ...
+
+class InitProducerIdRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class InitProducerIdResponse(_message.Message):
+    __slots__ = ("error_code", "producer_id", "producer_epoch")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    producer_id: int
+    producer_epoch: int
+    def __init__(self, error_code: _Optional[str] = ..., producer_id: _Optional[int] = ..., producer_epoch: _Optional[int] = ...) -> None: ...

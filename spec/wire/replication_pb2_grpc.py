@@ -69,6 +69,11 @@ class ReplicationStub:
                 request_serializer=spec_dot_wire_dot_replication__pb2.MetadataRequest.SerializeToString,
                 response_deserializer=spec_dot_wire_dot_replication__pb2.MetadataResponse.FromString,
                 _registered_method=True)
+        self.InitProducerId = channel.unary_unary(
+                '/fencepost.Replication/InitProducerId',
+                request_serializer=spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.FromString,
+                _registered_method=True)
 
 
 class ReplicationServicer:
@@ -116,6 +121,12 @@ class ReplicationServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def InitProducerId(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ReplicationServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -153,6 +164,11 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.Metadata,
                     request_deserializer=spec_dot_wire_dot_replication__pb2.MetadataRequest.FromString,
                     response_serializer=spec_dot_wire_dot_replication__pb2.MetadataResponse.SerializeToString,
+            ),
+            'InitProducerId': grpc.unary_unary_rpc_method_handler(
+                    servicer.InitProducerId,
+                    request_deserializer=spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -344,6 +360,33 @@ class Replication:
             '/fencepost.Replication/Metadata',
             spec_dot_wire_dot_replication__pb2.MetadataRequest.SerializeToString,
             spec_dot_wire_dot_replication__pb2.MetadataResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def InitProducerId(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/InitProducerId',
+            spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.SerializeToString,
+            spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.FromString,
             options,
             channel_credentials,
             insecure,

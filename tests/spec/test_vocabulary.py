@@ -25,4 +25,8 @@ def test_each_member_is_named_as_its_value(family: type[Action]) -> None:
 def test_only_what_may_have_happened_is_indefinite() -> None:
     indefinite = {code for code in ErrorCode if code.is_indefinite}
 
-    assert indefinite == {ErrorCode.NOT_LEADER_AFTER_APPEND, ErrorCode.REQUEST_TIMED_OUT}
+    assert indefinite == {
+        ErrorCode.DUPLICATE_SEQUENCE_NUMBER,
+        ErrorCode.NOT_LEADER_AFTER_APPEND,
+        ErrorCode.REQUEST_TIMED_OUT,
+    }

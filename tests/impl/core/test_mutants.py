@@ -20,6 +20,7 @@ from spec.znodes import CONTROLLER, leader_and_isr_path
 from tests.impl.core.build import ME, T0, command, order, records, state
 from tests.impl.core.driver import Driver, Fate
 from tests.impl.core.roles import fetched, following, last_epoch_request, leading, obey, produce
+from tests.impl.core.test_appender import duplicates_after_a_leader_change
 from tests.impl.core.test_follower import epoch_ends
 from tests.impl.core.test_node import live_through
 
@@ -276,6 +277,10 @@ def asked_after_an_unknown_epoch(mutant: Mutant | None) -> int:
     return last_epoch_request(driver).leader_epoch
 
 
+def records_after_a_retry(mutant: Mutant | None) -> int:
+    return duplicates_after_a_leader_change(Driver(Config(broker_id=ME, mutant=mutant)))
+
+
 @pytest.mark.parametrize(
     ("mutant", "observe", "right", "wrong"),
     [
@@ -293,6 +298,7 @@ def asked_after_an_unknown_epoch(mutant: Mutant | None) -> int:
         (Mutant.HIGH_WATERMARK_ON_FETCH_ONLY, committed_alone, 1, 0),
         (Mutant.END_OFFSET_ALONE, asked_after_an_unknown_epoch, 3, 5),
         (Mutant.FORGET_OWN_CONTROLLER_ZNODE, acts_after_a_lost_reply, True, False),
+        (Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE, records_after_a_retry, 3, 4),
     ],
 )
 def test_a_mutant_breaks_its_rule_and_nothing_else_does(

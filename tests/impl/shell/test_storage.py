@@ -13,7 +13,7 @@ from impl.shell.checkpoints import CheckpointError, read_checkpoint, write_check
 from impl.shell.log_store import HIGH_WATERMARK_FILE, LEADER_EPOCH_FILE, FlushPolicy, LogStore
 from impl.shell.segments import Segment, StorageError, frame
 from impl.shell.storage import Storage, notices, recovered_logs
-from spec.vocabulary import LeaderEpoch, Offset
+from spec.vocabulary import LeaderEpoch, Offset, ProducerId
 from spec.znodes import TopicPartition
 
 SMALL = 100
@@ -269,3 +269,37 @@ def test_a_data_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match=r"cannot write to the data folder .*file/data: Not a"):
         Storage(tmp_path / "file" / "data")
+
+
+def batch(producer: int, base: int, count: int) -> list[Record]:
+    return [
+        Record(LeaderEpoch(0), f"{base + i}", ProducerId(producer), 2, base + i, count - 1 - i)
+        for i in range(count)
+    ]
+
+
+def test_a_restart_finds_what_producers_had_written(tmp_path: Path) -> None:
+    log = LogStore(tmp_path)
+    log.append([*records("a"), *batch(7, 0, 2), *batch(8, 4, 1)])
+    log.append(batch(7, 2, 3))
+
+    states = reopen(log, tmp_path).recovery.producers
+
+    assert {key: len(state.batches) for key, state in states.items()} == {7: 2, 8: 1}
+    last = states[ProducerId(7)].batches[-1]
+    assert (last.producer_epoch, last.base_sequence, last.base_offset, last.count) == (2, 2, 4, 3)
+
+
+def test_a_batch_that_was_torn_is_dropped_whole(tmp_path: Path) -> None:
+    log = LogStore(tmp_path)
+    log.append(batch(7, 0, 2))
+    log.append(batch(7, 2, 3))
+    log.close()
+    path = Segment.path_of(tmp_path, Offset(0))
+    os.truncate(path, path.stat().st_size - 1)
+
+    found = LogStore(tmp_path)
+
+    assert found.recovery.log_end_offset == 2
+    assert found.recovery.producers[ProducerId(7)].batches[-1].end_sequence == 2
+    found.close()
