@@ -24,6 +24,7 @@ from impl.sim.steps.stepper import replay
 from spec.tlc.models import load_models, select
 from spec.vocabulary import Action, EnvironmentAction, Invariant, Liveness
 from tests.impl.sim.build import violated
+from tests.spec.tla.test_names import NOT_MODELLED
 
 NAMES = sorted(path.stem for path in SCHEDULES.glob("*.json"))
 LEVEL_ONE = "truncation_to_high_watermark"
@@ -40,9 +41,6 @@ SEEN_BY_CHECKS = {
     "shrink_on_election_empties_isr",
 }
 """Schedules whose property is a check of traces too, and whose trace that check fails."""
-
-NOT_MODELLED = {Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE.value}
-"""The specs' clients have no sequences: every attempt is a record of its own."""
 
 FAULTLESS = {Action.CREATE_TOPIC, Action.INIT_LEADER, Action.EXPAND_ISR}
 

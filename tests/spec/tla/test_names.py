@@ -101,6 +101,10 @@ def test_variables_and_fields_are_in_snake_case() -> None:
         assert {field for field in fields if not re.fullmatch(r"[a-z][a-z_]*", field)} == set()
 
 
+NOT_MODELLED = {Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE.value}
+"""The specs' clients have no sequences: every attempt is a record of its own."""
+
+
 def test_every_mutant_of_the_core_is_a_mutant_of_the_specs() -> None:
     broken = {
         name
@@ -109,4 +113,4 @@ def test_every_mutant_of_the_core_is_a_mutant_of_the_specs() -> None:
         for name in names
     }
 
-    assert {mutant.value for mutant in Mutant} - broken == set()
+    assert {mutant.value for mutant in Mutant} - broken == NOT_MODELLED
