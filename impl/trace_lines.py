@@ -42,6 +42,7 @@ _PLAIN = (
     "offset",
     "session_id",
     "zxid",
+    "partition_incarnation",
     "path",
 )
 _SETS = ("isr", "maximal_isr", "live_brokers")

@@ -115,6 +115,8 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The node at the other end."""
     session_id: int | None = None
     zxid: int | None = None
+    partition_incarnation: int | None = None
+    """The czxid of the LeaderAndISR znode: another one after a deletion and a creation."""
     path: str | None = None
     data: str | None = None
     """The content that a ZooKeeper write stored, as text."""

@@ -17,12 +17,17 @@ Offset = NewType("Offset", int)
 ProducerId = NewType("ProducerId", int)
 SessionId = NewType("SessionId", int)
 ZnodeVersion = NewType("ZnodeVersion", int)
+PartitionIncarnation = NewType("PartitionIncarnation", int)
+"""The czxid of a LeaderAndISR znode: another one after a deletion and a creation (H10)."""
 
 NO_BROKER = BrokerId(-1)
 """The `leader` of a partition that has none (V3 A.3.2), and the broker id of a consumer."""
 
 NO_EPOCH = LeaderEpoch(-1)
 """The `leader_epoch` of a replica that has not yet obeyed any command."""
+
+NO_INCARNATION = PartitionIncarnation(0)
+"""Of a partition of which nobody knows when its state was created."""
 
 NO_CONTROLLER_EPOCH = ControllerEpoch(0)
 """What commands carry at level 0; the first controller's epoch is 1 (CTL-005)."""
@@ -61,8 +66,10 @@ class Action(StrEnum):
     ELECT_LEADER = "ElectLeader"
     PUBLISH_DECISION = "PublishDecision"
     SEND_LEADER_AND_ISR = "SendLeaderAndIsr"
+    SEND_STOP_REPLICA = "SendStopReplica"
     BECOME_LEADER = "BecomeLeader"
     BECOME_FOLLOWER = "BecomeFollower"
+    STOP_REPLICA = "StopReplica"
     TRUNCATE_LOG = "TruncateLog"
     LEADER_APPEND = "LeaderAppend"
     SERVE_FETCH = "ServeFetch"
@@ -84,8 +91,6 @@ class ModelledAction(StrEnum):
     # TopicLifecycle, Partitions, Reassignment
     DELETE_TOPIC = "DeleteTopic"
     DETECT_TOPIC_CHANGE = "DetectTopicChange"
-    SEND_STOP_REPLICA = "SendStopReplica"
-    STOP_REPLICA = "StopReplica"
     SEND_INIT = "SendInit"
     OBEY_INIT = "ObeyInit"
     REQUEST_PARTITIONS = "RequestPartitions"
@@ -187,6 +192,7 @@ class ErrorCode(StrEnum):
     STALE_LEADER_EPOCH = "STALE_LEADER_EPOCH"
     NOT_ENOUGH_REPLICAS = "NOT_ENOUGH_REPLICAS"
     REPLICA_NOT_AVAILABLE = "REPLICA_NOT_AVAILABLE"
+    UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
     TOPIC_ALREADY_EXISTS = "TOPIC_ALREADY_EXISTS"
     INVALID_TOPIC = "INVALID_TOPIC"
     INVALID_REPLICA_ASSIGNMENT = "INVALID_REPLICA_ASSIGNMENT"

@@ -30,6 +30,8 @@ from impl.core.messages import (
     PartitionError,
     PartitionState,
     ProduceRequest,
+    StopReplicaRequest,
+    StopReplicaResponse,
 )
 from impl.core.mutants import Mutant
 from impl.core.outbox import Outbox
@@ -47,6 +49,7 @@ from impl.core.replication import (
     note_high_watermark_sent,
     serve_fetch,
 )
+from impl.core.stopping import Stopping
 from impl.core.waiting import ParkedFetch
 from spec.vocabulary import (
     NO_BROKER,
@@ -71,6 +74,7 @@ class Broker:
         self.isr_writer = IsrWriter(config, outbox, replicas)
         self.follower = Follower(config, outbox, replicas)
         self.appender = Appender(config, outbox, replicas)
+        self.stopping = Stopping(config, outbox, replicas, self.follower)
         self.controller_epoch = NO_CONTROLLER_EPOCH
         """The largest one seen, in ZooKeeper or in a command (CTL-006)."""
         self.is_ready = False
@@ -89,7 +93,7 @@ class Broker:
             error = ErrorCode.STALE_CONTROLLER_EPOCH
             self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(error_code=error)))
             return
-        self.controller_epoch = max(self.controller_epoch, request.controller_epoch)
+        self.follow_controller(request.controller_epoch)
         errors = tuple(
             PartitionError(
                 topic=command.topic,
@@ -99,6 +103,31 @@ class Broker:
             for command in request.partitions
         )
         self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(partitions=errors)))
+
+    def on_stop_replica(self, token: int, request: StopReplicaRequest) -> None:
+        """Each partition is given up or not, alone (CMD-009); a stale controller stops nothing."""
+        if self._is_stale(request.controller_epoch):
+            error = ErrorCode.STALE_CONTROLLER_EPOCH
+            self.outbox.emit(Reply(token=token, response=StopReplicaResponse(error_code=error)))
+            return
+        self.follow_controller(request.controller_epoch)
+        errors = tuple(
+            PartitionError(
+                topic=stop.topic,
+                partition=stop.partition,
+                error_code=self.stopping.stop_replica(stop, request.controller_epoch, self._quit)
+                if self.is_ready
+                else ErrorCode.BROKER_NOT_AVAILABLE,
+            )
+            for stop in request.partitions
+        )
+        self.outbox.emit(Reply(token=token, response=StopReplicaResponse(partitions=errors)))
+
+    def follow_controller(self, controller_epoch: ControllerEpoch) -> None:
+        """Older epochs are refused from now on (CTL-006)."""
+        if controller_epoch > self.controller_epoch:
+            self.controller_epoch = controller_epoch
+            self.stopping.forget(controller_epoch)
 
     def _is_stale(self, controller_epoch: ControllerEpoch) -> bool:
         if self.config.level < ProtocolLevel.CONTROLLER_EPOCH:
@@ -113,9 +142,9 @@ class Broker:
         if not self.is_ready:
             return ErrorCode.BROKER_NOT_AVAILABLE
         key = command.key
-        replica = self.replicas.get(key)
-        if replica is None:
-            replica = Replica(broker_id=self.config.broker_id, topic_partition=key)
+        if self._is_over(command):
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        replica = self._replica_for(command)
         if self._is_obeyed_anyhow(replica, command):
             replica = replica.with_floor(NO_EPOCH, replica.znode_version)
         if not is_newer(replica, command):
@@ -127,13 +156,36 @@ class Broker:
         if self.config.mutant is Mutant.LEADER_IGNORES_COMMAND and leads and replica.is_leader:
             return ErrorCode.NONE
         if replica.role is Role.WAITING:
-            self.outbox.emit(StartLog(topic_partition=key))
+            incarnation = command.partition_incarnation
+            self.outbox.emit(StartLog(topic_partition=key, partition_incarnation=incarnation))
         self.follower.stop_fetching(key)
         if leads:
             self._become_leader(replica, command, request)
         else:
             self._become_follower(replica, command, request)
         return ErrorCode.NONE
+
+    def _is_over(self, command: PartitionState) -> bool:
+        """The command is about an incarnation that this broker knows to be gone (TOP-003)."""
+        replica = self.replicas.get(command.key)
+        is_older = (
+            replica is not None and command.partition_incarnation < replica.partition_incarnation
+        )
+        return is_older or self.stopping.is_overtaken(command)
+
+    def _replica_for(self, command: PartitionState) -> Replica:
+        """The replica of the command's incarnation; the log of an older one is dropped (H10b)."""
+        key, incarnation = command.key, command.partition_incarnation
+        replica = self.replicas.get(key)
+        if replica is not None and replica.partition_incarnation < incarnation:
+            self._quit(key)
+            self.stopping.delete(key)
+            replica = None
+        if replica is not None:
+            return replica
+        return Replica(
+            broker_id=self.config.broker_id, topic_partition=key, partition_incarnation=incarnation
+        )
 
     def _is_obeyed_anyhow(self, replica: Replica, command: PartitionState) -> bool:
         """Mutants' wrong rules of obedience; the protocol's is `is_newer`."""
@@ -186,6 +238,15 @@ class Broker:
         for produce in self.replicas.waiting(key).all_produces():
             self.appender.reply(key, produce, ErrorCode.NOT_LEADER_AFTER_APPEND)
         self._retry_fetches(key)
+
+    def _quit(self, key: TopicPartition) -> None:
+        """Nobody waits for a replica that is given up: what was appended may be committed."""
+        waiting = self.replicas.waiting(key)
+        for produce in waiting.all_produces():
+            self.appender.reply(key, produce, ErrorCode.NOT_LEADER_AFTER_APPEND)
+        for parked in waiting.all_fetches():
+            answer = self._fetch_answer(parked.request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            self.outbox.emit(Reply(token=parked.token, response=answer))
 
     # Clients and followers
 

@@ -1,4 +1,4 @@
-"""LeaderAndIsr commands on their way: one request per broker at a time, newest state only.
+"""LeaderAndIsr and StopReplica on their way: one request per broker at a time, newest state only.
 
 Brokers are served in parallel, each in order (FAIL-007). A request without an answer is sent again
 with what is newest then: commands are idempotent by epoch.
@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 
 from impl.core.config import Config
 from impl.core.effects import ActionTaken, Send
-from impl.core.messages import LeaderAndIsrRequest, LeaderAndIsrResponse, PartitionState
+from impl.core.messages import (
+    CommandRequest,
+    CommandResponse,
+    LeaderAndIsrRequest,
+    PartitionState,
+    PartitionStop,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
 from impl.core.outbox import Outbox
 from spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode
 from spec.znodes import TopicPartition
@@ -19,8 +27,11 @@ class Channel:
     """What one broker has still to be told."""
 
     queued: dict[TopicPartition, PartitionState] = field(default_factory=dict)
+    stops: dict[TopicPartition, PartitionStop] = field(default_factory=dict)
+    """They go before `queued`: what was started again since is recognised by its incarnation."""
     request_id: int | None = None
     sent: tuple[PartitionState, ...] = ()
+    sent_stops: tuple[PartitionStop, ...] = ()
     next_ms: int = 0
 
 
@@ -44,6 +55,14 @@ class Commands:
         """The broker will be told, unless something newer about the partition comes first."""
         self._channels.setdefault(broker_id, Channel()).queued[command.key] = command
 
+    def stop(self, broker_id: BrokerId, stop: PartitionStop) -> None:
+        """The broker will be told to give the partition up, and no earlier command about it."""
+        channel = self._channels.setdefault(broker_id, Channel())
+        queued = channel.queued.get(stop.key)
+        if queued is not None and queued.partition_incarnation <= stop.partition_incarnation:
+            del channel.queued[stop.key]
+        channel.stops[stop.key] = stop
+
     def is_expected(self, broker_id: BrokerId, request_id: int) -> bool:
         """True for the request that the broker's channel waits for."""
         channel = self._channels.get(broker_id)
@@ -54,7 +73,11 @@ class Commands:
         for broker_id in sorted(self._channels):
             channel = self._channels[broker_id]
             is_due = channel.next_ms <= self._outbox.now_ms
-            if channel.queued and channel.request_id is None and is_due:
+            if channel.request_id is not None or not is_due:
+                continue
+            if channel.stops:
+                self.send_stop_replica(broker_id, channel, controller_epoch)
+            elif channel.queued:
                 self.send_leader_and_isr(broker_id, channel, controller_epoch)
 
     def send_leader_and_isr(
@@ -62,18 +85,45 @@ class Commands:
     ) -> None:
         """All that is queued for the broker is on its way in one request."""
         channel.sent = tuple(channel.queued[key] for key in sorted(channel.queued))
-        channel.request_id = self._outbox.new_id()
         for command in channel.sent:
             self._took(broker_id, command, controller_epoch)
+        request = LeaderAndIsrRequest(
+            controller_id=self._config.broker_id,
+            controller_epoch=controller_epoch,
+            partitions=channel.sent,
+        )
+        self._send(broker_id, channel, request)
+
+    def send_stop_replica(
+        self, broker_id: BrokerId, channel: Channel, controller_epoch: ControllerEpoch
+    ) -> None:
+        """All that the broker is to give up is on its way in one request (TOP-002)."""
+        channel.sent_stops = tuple(channel.stops[key] for key in sorted(channel.stops))
+        for stop in channel.sent_stops:
+            self._outbox.took(
+                ActionTaken(
+                    action=Action.SEND_STOP_REPLICA,
+                    topic_partition=stop.key,
+                    peer=broker_id,
+                    leader_epoch=stop.leader_epoch,
+                    controller_epoch=controller_epoch,
+                    partition_incarnation=stop.partition_incarnation,
+                )
+            )
+        request = StopReplicaRequest(
+            controller_id=self._config.broker_id,
+            controller_epoch=controller_epoch,
+            partitions=channel.sent_stops,
+        )
+        self._send(broker_id, channel, request)
+
+    def _send(self, broker_id: BrokerId, channel: Channel, request: CommandRequest) -> None:
+        channel.request_id = self._outbox.new_id()
         self._outbox.emit(
             Send(
                 request_id=channel.request_id,
                 to=broker_id,
-                request=LeaderAndIsrRequest(
-                    controller_id=self._config.broker_id,
-                    controller_epoch=controller_epoch,
-                    partitions=channel.sent,
-                ),
+                request=request,
                 timeout_ms=self._config.request_timeout_ms,
             )
         )
@@ -84,7 +134,7 @@ class Commands:
             self._pause(self._channels[broker_id])
 
     def on_answer(
-        self, broker_id: BrokerId, request_id: int, response: LeaderAndIsrResponse
+        self, broker_id: BrokerId, request_id: int, response: CommandResponse
     ) -> list[TopicPartition]:
         """What was told is not told again; returns what the broker may not lead as it was told."""
         if not self.is_expected(broker_id, request_id):
@@ -92,6 +142,9 @@ class Commands:
         channel = self._channels[broker_id]
         channel.request_id = None
         errors = {TopicPartition(e.topic, e.partition): e.error_code for e in response.partitions}
+        if isinstance(response, StopReplicaResponse):
+            self._on_stopped(channel, errors)
+            return []
         refused = []
         for command in channel.sent:
             error = errors.get(command.key, ErrorCode.NONE)
@@ -103,6 +156,13 @@ class Commands:
             if channel.queued.get(command.key) == command:
                 del channel.queued[command.key]
         return refused
+
+    def _on_stopped(self, channel: Channel, errors: dict[TopicPartition, ErrorCode]) -> None:
+        for stop in channel.sent_stops:
+            if errors.get(stop.key) is ErrorCode.BROKER_NOT_AVAILABLE:
+                self._pause(channel)
+            elif channel.stops.get(stop.key) == stop:
+                del channel.stops[stop.key]
 
     def _pause(self, channel: Channel) -> None:
         channel.request_id = None

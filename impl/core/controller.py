@@ -13,7 +13,7 @@ from impl.core.config import Config
 from impl.core.controller_context import ControllerContext
 from impl.core.effects import ActionTaken, ReportMalformed
 from impl.core.leadership import elect_leader, init_leader, is_unclean
-from impl.core.messages import LeaderAndIsrResponse, PartitionState
+from impl.core.messages import CommandResponse, PartitionState
 from impl.core.mutants import Mutant
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
 from impl.core.unclean import UncleanElections
@@ -458,9 +458,7 @@ class Controller:
             if broker_id in self.context.live:
                 self.commands.put(broker_id, command)
 
-    def on_answer(
-        self, broker_id: BrokerId, request_id: int, response: LeaderAndIsrResponse
-    ) -> None:
+    def on_answer(self, broker_id: BrokerId, request_id: int, response: CommandResponse) -> None:
         """A broker obeyed or refused; what it could not obey is read anew, decided and told."""
         if response.error_code is ErrorCode.STALE_CONTROLLER_EPOCH:
             if self.commands.is_expected(broker_id, request_id):

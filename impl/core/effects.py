@@ -14,6 +14,7 @@ from spec.vocabulary import (
     ControllerEpoch,
     LeaderEpoch,
     Offset,
+    PartitionIncarnation,
     SessionId,
     ZnodeVersion,
 )
@@ -71,7 +72,15 @@ class TruncateRecords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartLog:
-    """Create the partition's directory if there is none (CMD-006)."""
+    """Create the partition's directory, with its incarnation in it, if there is none (CMD-006)."""
+
+    topic_partition: TopicPartition
+    partition_incarnation: PartitionIncarnation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteLog:
+    """Remove the partition's directory as a whole: a crash leaves all of it, or nothing."""
 
     topic_partition: TopicPartition
 
@@ -151,6 +160,7 @@ class ActionTaken:
     peer: BrokerId | None = None
     session_id: SessionId | None = None
     zxid: int | None = None
+    partition_incarnation: PartitionIncarnation | None = None
     path: str | None = None
 
 
@@ -161,6 +171,7 @@ Effect = (
     | AppendRecords
     | TruncateRecords
     | StartLog
+    | DeleteLog
     | CheckpointHighWatermark
     | ReadZnodes
     | ListChildren

@@ -140,9 +140,10 @@ class IsrWriter:
             return None
 
     def _is_waiting(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> bool:
-        replica = self._replicas[key]
+        replica = self._replicas.get(key)
         return (
-            replica.is_leader
+            replica is not None
+            and replica.is_leader
             and replica.leader_epoch == leader_epoch
             and replica.wanted_isr is not None
         )

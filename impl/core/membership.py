@@ -352,7 +352,7 @@ class Membership:
             controller_epoch = NO_CONTROLLER_EPOCH
         known = (self.active_controller_id, self._broker.controller_epoch)
         self.active_controller_id = controller_id
-        self._broker.controller_epoch = max(self._broker.controller_epoch, controller_epoch)
+        self._broker.follow_controller(controller_epoch)
         if (controller_id, self._broker.controller_epoch) == known:
             return
         self._outbox.took(

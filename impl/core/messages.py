@@ -9,6 +9,7 @@ from spec.vocabulary import (
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
     NO_EPOCH,
+    NO_INCARNATION,
     NO_OFFSET,
     NO_PRODUCER,
     BrokerId,
@@ -16,6 +17,7 @@ from spec.vocabulary import (
     ErrorCode,
     LeaderEpoch,
     Offset,
+    PartitionIncarnation,
     ProducerId,
     ZnodeVersion,
 )
@@ -52,6 +54,9 @@ class PartitionState:
     isr: tuple[BrokerId, ...]
     znode_version: ZnodeVersion
     assigned_replicas: tuple[BrokerId, ...]
+    topic_id: str = ""
+    """Of the topic that the state belongs to; empty when the topic has none."""
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
     @property
     def key(self) -> TopicPartition:
@@ -79,6 +84,41 @@ class PartitionError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderAndIsrResponse:
+    """The answer to the controller: of the whole request, then per partition (CMD-009)."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    partitions: tuple[PartitionError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionStop:
+    """One partition that a broker is to give up, with its data when `delete` is set (CMD-008)."""
+
+    topic: str
+    partition: int
+    partition_incarnation: PartitionIncarnation
+    """This one, or an older one."""
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    """Of the state that the replica is no part of; -1 when the whole incarnation is gone."""
+    delete: bool = True
+
+    @property
+    def key(self) -> TopicPartition:
+        """The partition that is to be given up."""
+        return TopicPartition(self.topic, self.partition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopReplicaRequest:
+    """The controller tells a broker what it holds no replica of any more."""
+
+    controller_id: BrokerId
+    controller_epoch: ControllerEpoch
+    partitions: tuple[PartitionStop, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopReplicaResponse:
     """The answer to the controller: of the whole request, then per partition (CMD-009)."""
 
     error_code: ErrorCode = ErrorCode.NONE
@@ -245,6 +285,7 @@ class InitProducerIdResponse:
 
 Request = (
     LeaderAndIsrRequest
+    | StopReplicaRequest
     | FetchRequest
     | OffsetForLeaderEpochRequest
     | ProduceRequest
@@ -255,6 +296,7 @@ Request = (
 )
 Response = (
     LeaderAndIsrResponse
+    | StopReplicaResponse
     | FetchResponse
     | OffsetForLeaderEpochResponse
     | ProduceResponse
@@ -263,5 +305,8 @@ Response = (
     | MetadataResponse
     | InitProducerIdResponse
 )
-PeerRequest = LeaderAndIsrRequest | FetchRequest | OffsetForLeaderEpochRequest
+CommandRequest = LeaderAndIsrRequest | StopReplicaRequest
+"""What the controller sends to a broker."""
+CommandResponse = LeaderAndIsrResponse | StopReplicaResponse
+PeerRequest = CommandRequest | FetchRequest | OffsetForLeaderEpochRequest
 """What one broker sends to another."""

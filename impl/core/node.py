@@ -30,6 +30,7 @@ from impl.core.events import (
 )
 from impl.core.membership import Membership
 from impl.core.messages import (
+    CommandRequest,
     CreateTopicRequest,
     FetchRequest,
     FetchResponse,
@@ -41,6 +42,8 @@ from impl.core.messages import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     ProduceRequest,
+    StopReplicaRequest,
+    StopReplicaResponse,
 )
 from impl.core.outbox import Outbox
 from impl.core.producer_ids import ProducerIds
@@ -104,6 +107,9 @@ class Node:
             case LeaderAndIsrRequest():
                 self._resign_to(request)
                 self.broker.on_leader_and_isr(token, request)
+            case StopReplicaRequest():
+                self._resign_to(request)
+                self.broker.on_stop_replica(token, request)
             case FetchRequest():
                 self.broker.on_fetch(token, request)
             case OffsetForLeaderEpochRequest():
@@ -121,7 +127,7 @@ class Node:
             case _:
                 assert_never(request)
 
-    def _resign_to(self, request: LeaderAndIsrRequest) -> None:
+    def _resign_to(self, request: CommandRequest) -> None:
         """A controller that meets a larger epoch is none any more (CTL-007)."""
         if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
             return
@@ -130,7 +136,10 @@ class Node:
 
     def _on_response(self, event: ResponseReceived) -> None:
         match event.request, event.response:
-            case LeaderAndIsrRequest(), LeaderAndIsrResponse() as response:
+            case (LeaderAndIsrRequest(), LeaderAndIsrResponse() as response) | (
+                StopReplicaRequest(),
+                StopReplicaResponse() as response,
+            ):
                 self.controller.on_answer(event.sender, event.request_id, response)
             case FetchRequest() as request, FetchResponse() as response:
                 key = TopicPartition(request.topic, request.partition)
@@ -145,7 +154,7 @@ class Node:
                 raise AssertionError(f"{event.response} does not answer {event.request}")
 
     def _on_failure(self, event: RequestFailed) -> None:
-        if isinstance(event.request, LeaderAndIsrRequest):
+        if isinstance(event.request, LeaderAndIsrRequest | StopReplicaRequest):
             self.controller.commands.on_failure(event.to, event.request_id)
             return
         key = TopicPartition(event.request.topic, event.request.partition)
@@ -173,6 +182,7 @@ def _restore(config: Config, recovered: Mapping[TopicPartition, RecoveredLog]) -
             high_watermark=min(log.high_watermark, log.log_end_offset),
             log_end_offset=log.log_end_offset,
             epoch_starts=log.epoch_starts,
+            partition_incarnation=log.partition_incarnation,
         )
         for key, log in sorted(recovered.items())
     ]

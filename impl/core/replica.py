@@ -16,11 +16,13 @@ from spec.vocabulary import (
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
     NO_EPOCH,
+    NO_INCARNATION,
     NO_OFFSET,
     BrokerId,
     ControllerEpoch,
     LeaderEpoch,
     Offset,
+    PartitionIncarnation,
     ProducerId,
     ZnodeVersion,
 )
@@ -51,6 +53,8 @@ class RecoveredLog:
     high_watermark: Offset
     epoch_starts: EpochStarts = ()
     producers: Mapping[ProducerId, ProducerState] = field(default_factory=dict)
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
+    """Whose records these are, as the directory says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,8 @@ class Replica:
 
     broker_id: BrokerId
     topic_partition: TopicPartition
+    topic_id: str = ""
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
     role: Role = Role.WAITING
     assigned_replicas: tuple[BrokerId, ...] = ()
     leader: BrokerId = NO_BROKER
@@ -165,6 +171,8 @@ def become_follower(
 def _obey(replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch) -> Replica:
     return replace(
         replica,
+        topic_id=command.topic_id,
+        partition_incarnation=command.partition_incarnation,
         assigned_replicas=command.assigned_replicas,
         leader=command.leader,
         leader_epoch=command.leader_epoch,

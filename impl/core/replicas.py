@@ -28,14 +28,14 @@ class Replicas:
         self._config = config
         self._outbox = outbox
         self._replicas = {replica.topic_partition: replica for replica in replicas}
-        self._keys: list[TopicPartition] = []
+        self._keys: list[TopicPartition] | None = None
         self._waiting: dict[TopicPartition, Waiting] = {}
         self._producers = dict(producers or {})
         self._checkpointed: dict[TopicPartition, Offset] = {}
 
     def partitions(self) -> list[TopicPartition]:
         """All partitions, ascending."""
-        if len(self._keys) != len(self._replicas):
+        if self._keys is None:
             self._keys = sorted(self._replicas)
         return self._keys
 
@@ -50,7 +50,17 @@ class Replicas:
         """The replica is what it is now."""
         is_in_log = 0 <= replica.high_watermark <= replica.log_end_offset
         assert is_in_log or self._config.mutant is Mutant.UNBOUNDED_HIGH_WATERMARK, replica
+        if replica.topic_partition not in self._replicas:
+            self._keys = None
         self._replicas[replica.topic_partition] = replica
+
+    def remove(self, key: TopicPartition) -> None:
+        """This broker has no replica of the partition, and nothing waits on it."""
+        del self._replicas[key]
+        self._keys = None
+        self._checkpointed.pop(key, None)
+        waiting = self._waiting.pop(key, None)
+        assert waiting is None or waiting.is_empty, f"{key}: somebody waits for no replica"
 
     def waiting(self, key: TopicPartition) -> Waiting:
         """What waits on the partition."""

@@ -33,6 +33,11 @@ class Waiting:
     produces: list[PendingProduce] = field(default_factory=list)
     fetches: list[ParkedFetch] = field(default_factory=list)
 
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing waits."""
+        return not self.produces and not self.fetches
+
     def committed(self, high_watermark: Offset) -> list[PendingProduce]:
         """Take the produces that are committed now."""
         done = [p for p in self.produces if p.end_offset <= high_watermark]

@@ -13,12 +13,19 @@ from impl.core.messages import Record
 from impl.core.producers import ProducerState, ProducerTable, whole_batches
 from impl.shell.checkpoints import CheckpointError, read_checkpoint, write_checkpoint
 from impl.shell.segments import Segment, StorageError, segment_bases
-from spec.vocabulary import LeaderEpoch, Offset, ProducerId
+from spec.vocabulary import (
+    NO_INCARNATION,
+    LeaderEpoch,
+    Offset,
+    PartitionIncarnation,
+    ProducerId,
+)
 
 __all__ = ["FlushPolicy", "LogStore", "Recovery", "StorageError"]
 
 SEGMENT_BYTES = 16 * 1024 * 1024
 HIGH_WATERMARK_FILE = "high-watermark-checkpoint"
+INCARNATION_FILE = "partition-incarnation"
 LEADER_EPOCH_FILE = "leader-epoch-checkpoint"
 EpochStarts = tuple[tuple[LeaderEpoch, Offset], ...]
 
@@ -38,6 +45,7 @@ class Recovery:
     high_watermark: Offset
     epoch_starts: EpochStarts
     producers: Mapping[ProducerId, ProducerState] = field(default_factory=dict)
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
     notices: tuple[str, ...] = ()
 
 
@@ -111,6 +119,11 @@ class LogStore:
         """Store the high watermark for the next start."""
         self._write_checkpoint(HIGH_WATERMARK_FILE, [(high_watermark,)])
 
+    def belong_to(self, incarnation: PartitionIncarnation) -> None:
+        """The folder says whose records these are, unless it does already (START-004)."""
+        if not self._checkpoint(INCARNATION_FILE):
+            self._write_checkpoint(INCARNATION_FILE, [(incarnation,)])
+
     def close(self) -> None:
         """The files are closed."""
         for segment in self._segments:
@@ -143,11 +156,15 @@ class LogStore:
             if (self._folder / LEADER_EPOCH_FILE).exists():
                 self._notices.append("the leader epochs were written anew from the records")
             self._write_epochs()
+        incarnation = self._checkpoint(INCARNATION_FILE)
         return Recovery(
             log_end_offset=end,
             high_watermark=min(stored, end),
             epoch_starts=self.epoch_starts,
             producers=self._producers.states,
+            partition_incarnation=(
+                PartitionIncarnation(incarnation[0][0]) if incarnation else NO_INCARNATION
+            ),
             notices=tuple(self._notices),
         )
 

@@ -12,6 +12,7 @@ from impl.core.effects import (
     ActionTaken,
     AppendRecords,
     CheckpointHighWatermark,
+    DeleteLog,
     Effect,
     ListChildren,
     ReadZnodes,
@@ -164,12 +165,16 @@ class BrokerProcess:
                 self._ask_zookeeper(effect)
             case ReportMalformed(path=path, reason=reason):
                 self._say(f"{path} is skipped: {reason}")
+            case DeleteLog(topic_partition=partition):
+                self._storage.delete(partition)
+            case StartLog(topic_partition=partition, partition_incarnation=incarnation):
+                self._storage.start(partition).belong_to(incarnation)
             case _:
                 self._use_storage(effect)
 
     def _use_storage(
         self,
-        effect: ReplyRecords | AppendRecords | TruncateRecords | StartLog | CheckpointHighWatermark,
+        effect: ReplyRecords | AppendRecords | TruncateRecords | CheckpointHighWatermark,
     ) -> None:
         log = self._storage.start(effect.topic_partition)
         match effect:
@@ -182,8 +187,6 @@ class BrokerProcess:
                 log.truncate(offset)
             case CheckpointHighWatermark(high_watermark=high_watermark):
                 log.checkpoint_high_watermark(high_watermark)
-            case StartLog():
-                return
 
     def _ask_zookeeper(self, effect: ReadZnodes | ListChildren | WriteZnodes) -> None:
         mono_ns = time.monotonic_ns()

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Never
 
 from impl.core.effects import Send
-from impl.core.messages import LeaderAndIsrRequest, PeerRequest, Response
+from impl.core.messages import LeaderAndIsrRequest, PeerRequest, Response, StopReplicaRequest
 from spec.wire.fault_control_pb2 import RpcRule, RuleStatus
 
 ANY_BROKER = -1
@@ -135,7 +135,7 @@ def method_of(request: PeerRequest) -> str:
 
 
 def _topics(request: PeerRequest) -> set[str]:
-    if isinstance(request, LeaderAndIsrRequest):
+    if isinstance(request, LeaderAndIsrRequest | StopReplicaRequest):
         return {state.topic for state in request.partitions}
     return {request.topic}
 

@@ -8,6 +8,7 @@ one (START-003). The log on disk starts at offset 0.
 import fcntl
 import os
 import re
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from spec.znodes import TOPIC_NAME, TopicPartition
 
 _FOLDER = re.compile(rf"({TOPIC_NAME.pattern})-(\d+)")
 LOCK_FILE = ".lock"
+DELETED = ".deleted"
+"""Ends the name of a folder whose deletion has begun."""
 
 
 class Storage:
@@ -34,6 +37,8 @@ class Storage:
     def recover(self) -> Mapping[TopicPartition, Recovery]:
         """What is sound of every log found, in order of partition; raises `StorageError`."""
         recovered = {}
+        for path in self._folder.glob(f"*{DELETED}"):
+            shutil.rmtree(path)
         for path in sorted(self._folder.iterdir()):
             match = _FOLDER.fullmatch(path.name)
             if match and path.is_dir():
@@ -49,6 +54,17 @@ class Storage:
             folder = self._folder / f"{partition.topic}-{partition.partition}"
             log = self._logs[partition] = LogStore(folder, self._flush)
         return log
+
+    def delete(self, partition: TopicPartition) -> None:
+        """No log of the partition is left; a crash leaves it whole, or to the next start."""
+        log = self._logs.pop(partition, None)
+        if log is None:
+            return
+        log.close()
+        folder = self._folder / f"{partition.topic}-{partition.partition}"
+        deleted = folder.with_name(folder.name + DELETED)
+        folder.rename(deleted)
+        shutil.rmtree(deleted)
 
     def append(
         self, partition: TopicPartition, base_offset: Offset, records: Sequence[Record]
@@ -75,6 +91,7 @@ def recovered_logs(
             high_watermark=recovery.high_watermark,
             epoch_starts=recovery.epoch_starts,
             producers=recovery.producers,
+            partition_incarnation=recovery.partition_incarnation,
         )
         for partition, recovery in recoveries.items()
     }

@@ -7,16 +7,17 @@ and that fault is not simulated here.
 from impl.core.effects import (
     AppendRecords,
     CheckpointHighWatermark,
+    DeleteLog,
     StartLog,
     TruncateRecords,
 )
 from impl.core.messages import Record
 from impl.core.producers import ProducerTable
 from impl.core.replica import RecoveredLog
-from spec.vocabulary import LeaderEpoch, Offset
+from spec.vocabulary import NO_INCARNATION, LeaderEpoch, Offset, PartitionIncarnation
 from spec.znodes import TopicPartition
 
-DiskEffect = AppendRecords | TruncateRecords | StartLog | CheckpointHighWatermark
+DiskEffect = AppendRecords | TruncateRecords | StartLog | DeleteLog | CheckpointHighWatermark
 
 
 class SimDisk:
@@ -24,6 +25,7 @@ class SimDisk:
 
     def __init__(self) -> None:
         self._logs: dict[TopicPartition, list[Record]] = {}
+        self._incarnations: dict[TopicPartition, PartitionIncarnation] = {}
         self._high_watermarks: dict[TopicPartition, Offset] = {}
 
     def perform(self, effect: DiskEffect) -> None:
@@ -35,13 +37,23 @@ class SimDisk:
             case TruncateRecords():
                 self.truncate(key, effect.offset)
             case StartLog():
-                self.start_log(key)
+                self.start_log(key, effect.partition_incarnation)
+            case DeleteLog():
+                self.delete(key)
             case CheckpointHighWatermark():
                 self.checkpoint(key, effect.high_watermark)
 
-    def start_log(self, key: TopicPartition) -> None:
-        """The partition has a log, empty if new."""
-        self._logs.setdefault(key, [])
+    def start_log(self, key: TopicPartition, incarnation: PartitionIncarnation) -> None:
+        """The partition has a log; a new one is empty, and of this incarnation."""
+        if key not in self._logs:
+            self._logs[key] = []
+            self._incarnations[key] = incarnation
+
+    def delete(self, key: TopicPartition) -> None:
+        """Nothing of the partition is left."""
+        self._logs.pop(key, None)
+        self._incarnations.pop(key, None)
+        self._high_watermarks.pop(key, None)
 
     def append(self, key: TopicPartition, base_offset: Offset, records: tuple[Record, ...]) -> None:
         """The records follow what is there."""
@@ -81,4 +93,5 @@ class SimDisk:
             high_watermark=min(checkpoint, end),
             epoch_starts=tuple(starts.items()),
             producers=producers.states,
+            partition_incarnation=self._incarnations.get(key, NO_INCARNATION),
         )

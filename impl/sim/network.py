@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from impl.core.messages import LeaderAndIsrRequest, Request
+from impl.core.messages import LeaderAndIsrRequest, Request, StopReplicaRequest
 
 REQUEST_SUFFIX = "Request"
 
@@ -99,7 +99,7 @@ def method_of(request: Request) -> str:
 
 def topics_of(request: Request) -> set[str]:
     """The topics that a request is about."""
-    if isinstance(request, LeaderAndIsrRequest):
+    if isinstance(request, LeaderAndIsrRequest | StopReplicaRequest):
         return {command.topic for command in request.partitions}
     topic = getattr(request, "topic", None)
     return {topic} if topic else set()

@@ -39,6 +39,11 @@ class ReplicationStub:
                 request_serializer=spec_dot_wire_dot_replication__pb2.LeaderAndIsrRequest.SerializeToString,
                 response_deserializer=spec_dot_wire_dot_replication__pb2.LeaderAndIsrResponse.FromString,
                 _registered_method=True)
+        self.StopReplica = channel.unary_unary(
+                '/fencepost.Replication/StopReplica',
+                request_serializer=spec_dot_wire_dot_replication__pb2.StopReplicaRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_replication__pb2.StopReplicaResponse.FromString,
+                _registered_method=True)
         self.Fetch = channel.unary_unary(
                 '/fencepost.Replication/Fetch',
                 request_serializer=spec_dot_wire_dot_replication__pb2.FetchRequest.SerializeToString,
@@ -80,6 +85,12 @@ class ReplicationServicer:
     """Missing associated documentation comment in .proto file."""
 
     def LeaderAndIsr(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StopReplica(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -134,6 +145,11 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.LeaderAndIsr,
                     request_deserializer=spec_dot_wire_dot_replication__pb2.LeaderAndIsrRequest.FromString,
                     response_serializer=spec_dot_wire_dot_replication__pb2.LeaderAndIsrResponse.SerializeToString,
+            ),
+            'StopReplica': grpc.unary_unary_rpc_method_handler(
+                    servicer.StopReplica,
+                    request_deserializer=spec_dot_wire_dot_replication__pb2.StopReplicaRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_replication__pb2.StopReplicaResponse.SerializeToString,
             ),
             'Fetch': grpc.unary_unary_rpc_method_handler(
                     servicer.Fetch,
@@ -198,6 +214,33 @@ class Replication:
             '/fencepost.Replication/LeaderAndIsr',
             spec_dot_wire_dot_replication__pb2.LeaderAndIsrRequest.SerializeToString,
             spec_dot_wire_dot_replication__pb2.LeaderAndIsrResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StopReplica(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/StopReplica',
+            spec_dot_wire_dot_replication__pb2.StopReplicaRequest.SerializeToString,
+            spec_dot_wire_dot_replication__pb2.StopReplicaResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -4,7 +4,14 @@ from collections.abc import Iterable
 
 from impl.core.messages import LeaderAndIsrRequest, PartitionState, Record
 from impl.core.replica import Replica, Role
-from spec.vocabulary import BrokerId, ControllerEpoch, LeaderEpoch, Offset, ZnodeVersion
+from spec.vocabulary import (
+    BrokerId,
+    ControllerEpoch,
+    LeaderEpoch,
+    Offset,
+    PartitionIncarnation,
+    ZnodeVersion,
+)
 from spec.znodes import LeaderAndIsr, TopicPartition
 from tests.impl.core.driver import broker_ids
 
@@ -20,6 +27,7 @@ def command(
     isr: Iterable[int] = (1, 2, 3),
     version: int = 0,
     key: TopicPartition = T0,
+    incarnation: int = 0,
 ) -> PartitionState:
     """What a controller tells about a partition on brokers 1, 2 and 3."""
     return PartitionState(
@@ -30,6 +38,7 @@ def command(
         isr=tuple(map(BrokerId, isr)),
         znode_version=ZnodeVersion(version),
         assigned_replicas=(BrokerId(1), BrokerId(2), BrokerId(3)),
+        partition_incarnation=PartitionIncarnation(incarnation),
     )
 
 

@@ -15,6 +15,7 @@ from impl.core.effects import (
     ActionTaken,
     AppendRecords,
     CheckpointHighWatermark,
+    DeleteLog,
     Effect,
     ListChildren,
     ReadZnodes,
@@ -330,7 +331,9 @@ class Driver:
                 self._answered(token, replace(response, records=records))
             case ReadZnodes() | ListChildren() | WriteZnodes():
                 self._question(effect)
-            case AppendRecords() | TruncateRecords() | CheckpointHighWatermark() | StartLog():
+            case AppendRecords() | TruncateRecords() | CheckpointHighWatermark():
+                self.disk.perform(effect)
+            case StartLog() | DeleteLog():
                 self.disk.perform(effect)
             case ActionTaken() | ReportMalformed():
                 pass

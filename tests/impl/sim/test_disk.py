@@ -4,14 +4,16 @@ import pytest
 
 from impl.core.replica import RecoveredLog
 from impl.sim.disk import SimDisk
-from spec.vocabulary import LeaderEpoch, Offset
+from spec.vocabulary import LeaderEpoch, Offset, PartitionIncarnation
 from tests.impl.core.build import T0, T1, records
+
+INCARNATION = PartitionIncarnation(7)
 
 
 def disk() -> SimDisk:
     """t/0 with records of the epochs 0, 0, 3."""
     filled = SimDisk()
-    filled.start_log(T0)
+    filled.start_log(T0, INCARNATION)
     filled.append(T0, Offset(0), records(0, 0))
     filled.append(T0, Offset(2), records(3))
     return filled
@@ -19,7 +21,7 @@ def disk() -> SimDisk:
 
 def test_a_start_finds_records_epochs_and_checkpoint() -> None:
     crashed = disk()
-    crashed.start_log(T1)
+    crashed.start_log(T1, INCARNATION)
     crashed.checkpoint(T0, Offset(2))
 
     assert crashed.recover() == {
@@ -27,8 +29,13 @@ def test_a_start_finds_records_epochs_and_checkpoint() -> None:
             log_end_offset=Offset(3),
             high_watermark=Offset(2),
             epoch_starts=((LeaderEpoch(0), Offset(0)), (LeaderEpoch(3), Offset(2))),
+            partition_incarnation=INCARNATION,
         ),
-        T1: RecoveredLog(log_end_offset=Offset(0), high_watermark=Offset(0)),
+        T1: RecoveredLog(
+            log_end_offset=Offset(0),
+            high_watermark=Offset(0),
+            partition_incarnation=INCARNATION,
+        ),
     }
 
 
@@ -41,9 +48,24 @@ def test_a_checkpoint_above_the_log_end_is_capped() -> None:
     assert cut.recover()[T0].epoch_starts == ((0, 0),)
 
 
+def test_of_a_deleted_log_nothing_is_left() -> None:
+    emptied = disk()
+    emptied.checkpoint(T0, Offset(3))
+    emptied.delete(T0)
+    emptied.start_log(T0, PartitionIncarnation(8))
+
+    assert emptied.recover() == {
+        T0: RecoveredLog(
+            log_end_offset=Offset(0),
+            high_watermark=Offset(0),
+            partition_incarnation=PartitionIncarnation(8),
+        )
+    }
+
+
 def test_starting_a_log_again_keeps_it() -> None:
     kept = disk()
-    kept.start_log(T0)
+    kept.start_log(T0, INCARNATION)
 
     assert kept.read(T0, Offset(1), Offset(3)) == (*records(0, 0)[1:], *records(3))
 

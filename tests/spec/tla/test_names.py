@@ -12,8 +12,8 @@ from spec.vocabulary import Action, EnvironmentAction, ModelledAction
 ZOOKEEPER_TRANSACTIONS = {"CreateSession", "CloseSession", "Create", "SetData", "Delete"}
 """Actions of the trace's `kind: zookeeper`, which `Zk` adds to those of the environment."""
 
-COMPOSED = ("LeaderAndIsr", "Replication")
-"""What the core performs: these two together have every `Action`."""
+COMPOSED = ("LeaderAndIsr", "Replication", "TopicLifecycle")
+"""What the core performs: these together have every `Action`."""
 
 
 def protocol_modules() -> list[str]:

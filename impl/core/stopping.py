@@ -1,0 +1,137 @@
+"""How a broker gives up replicas: on StopReplica, and because an incarnation is over.
+
+`StopReplica` of `TopicLifecycle` and `Reassignment`. What was stopped is remembered, so that a
+command which its stop has overtaken starts nothing again (H10c).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from impl.core.config import Config
+from impl.core.effects import ActionTaken, DeleteLog
+from impl.core.follower import Follower
+from impl.core.messages import PartitionState, PartitionStop
+from impl.core.outbox import Outbox
+from impl.core.replica import Replica, Role
+from impl.core.replicas import Replicas
+from spec.vocabulary import (
+    NO_BROKER,
+    NO_EPOCH,
+    Action,
+    ControllerEpoch,
+    ErrorCode,
+    LeaderEpoch,
+    PartitionIncarnation,
+)
+from spec.znodes import TopicPartition
+
+Settle = Callable[[TopicPartition], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """A replica of this incarnation was given up; -1 stands for every epoch of it."""
+
+    partition_incarnation: PartitionIncarnation
+    leader_epoch: LeaderEpoch
+    controller_epoch: ControllerEpoch
+    """Under which that was learnt."""
+
+    def covers(self, command: PartitionState) -> bool:
+        """True when the command is not newer than the stop."""
+        if command.partition_incarnation != self.partition_incarnation:
+            return command.partition_incarnation < self.partition_incarnation
+        return self.leader_epoch == NO_EPOCH or command.leader_epoch <= self.leader_epoch
+
+
+class Stopping:
+    """Stops replicas, and knows which were stopped."""
+
+    def __init__(
+        self, config: Config, outbox: Outbox, replicas: Replicas, follower: Follower
+    ) -> None:
+        self._config = config
+        self._outbox = outbox
+        self._replicas = replicas
+        self._follower = follower
+        self._stopped: dict[TopicPartition, Stopped] = {}
+
+    def is_overtaken(self, command: PartitionState) -> bool:
+        """True when what the command names was stopped after it was decided (TOP-003)."""
+        stopped = self._stopped.get(command.key)
+        return stopped is not None and stopped.covers(command)
+
+    def forget(self, controller_epoch: ControllerEpoch) -> None:
+        """A newer controller speaks: it knows nothing of what its predecessors had stopped."""
+        kept = {k: s for k, s in self._stopped.items() if s.controller_epoch >= controller_epoch}
+        self._stopped = kept
+
+    def stop_replica(
+        self, stop: PartitionStop, controller_epoch: ControllerEpoch, settle: Settle
+    ) -> ErrorCode:
+        """The replica is given up, unless it is newer than the command (CMD-008)."""
+        replica = self._replicas.get(stop.key)
+        if replica is not None and self._is_newer(replica, stop):
+            return ErrorCode.STALE_LEADER_EPOCH
+        self._remember(stop, controller_epoch)
+        if replica is None:
+            return ErrorCode.NONE
+        settle(stop.key)
+        if stop.delete:
+            self.delete(stop.key)
+        else:
+            self._follower.stop_fetching(stop.key)
+            self._replicas.put(_at_rest(replica, stop.leader_epoch))
+        self._outbox.took(
+            ActionTaken(
+                action=Action.STOP_REPLICA,
+                topic_partition=stop.key,
+                leader_epoch=stop.leader_epoch,
+                controller_epoch=controller_epoch,
+                partition_incarnation=replica.partition_incarnation,
+            )
+        )
+        return ErrorCode.NONE
+
+    def delete(self, key: TopicPartition) -> None:
+        """Neither a replica nor a log of the partition is left; nobody may wait on it."""
+        self._follower.stop_fetching(key)
+        self._replicas.remove(key)
+        self._outbox.emit(DeleteLog(topic_partition=key))
+
+    def _is_newer(self, replica: Replica, stop: PartitionStop) -> bool:
+        if replica.partition_incarnation != stop.partition_incarnation:
+            return replica.partition_incarnation > stop.partition_incarnation
+        return stop.leader_epoch != NO_EPOCH and stop.leader_epoch < replica.leader_epoch
+
+    def _remember(self, stop: PartitionStop, controller_epoch: ControllerEpoch) -> None:
+        known = self._stopped.get(stop.key)
+        if known is not None and _rank(known.partition_incarnation, known.leader_epoch) >= _rank(
+            stop.partition_incarnation, stop.leader_epoch
+        ):
+            return
+        self._stopped[stop.key] = Stopped(
+            partition_incarnation=stop.partition_incarnation,
+            leader_epoch=stop.leader_epoch,
+            controller_epoch=controller_epoch,
+        )
+
+
+def _rank(
+    incarnation: PartitionIncarnation, leader_epoch: LeaderEpoch
+) -> tuple[PartitionIncarnation, bool, LeaderEpoch]:
+    """Later is larger: every epoch of an incarnation is more than any single one."""
+    return incarnation, leader_epoch == NO_EPOCH, leader_epoch
+
+
+def _at_rest(replica: Replica, leader_epoch: LeaderEpoch) -> Replica:
+    """The log stays; a command of a larger epoch may start the replica again."""
+    return replace(
+        replica,
+        role=Role.WAITING,
+        leader=NO_BROKER,
+        leader_epoch=max(replica.leader_epoch, leader_epoch),
+        followers={},
+        wanted_isr=None,
+        is_fenced=False,
+    )
