@@ -24,9 +24,7 @@ from impl.core.messages import (
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     ListOffsetsRequest,
-    ListOffsetsResponse,
     OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
     PartitionError,
     PartitionState,
     ProduceRequest,
@@ -34,6 +32,7 @@ from impl.core.messages import (
     StopReplicaResponse,
 )
 from impl.core.mutants import Mutant
+from impl.core.offsets import list_offsets, offset_for_leader_epoch
 from impl.core.outbox import Outbox
 from impl.core.replica import (
     LOG_START,
@@ -41,7 +40,6 @@ from impl.core.replica import (
     Role,
     become_follower,
     become_leader,
-    end_offset_for_epoch,
     is_newer,
 )
 from impl.core.replicas import Replicas
@@ -384,39 +382,14 @@ class Broker:
     def on_list_offsets(self, token: int, request: ListOffsetsRequest) -> None:
         """A leader tells how far its log goes and how far it is committed."""
         replica = self.replicas.get(TopicPartition(request.topic, request.partition))
-        answer = ListOffsetsResponse(broker_id=self.config.broker_id)
-        if replica is None:
-            answer = replace(answer, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        elif not replica.is_leader:
-            answer = replace(answer, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        else:
-            answer = replace(
-                answer,
-                leader_epoch=replica.leader_epoch,
-                high_watermark=replica.high_watermark,
-                log_end_offset=replica.log_end_offset,
-            )
-        self.outbox.emit(Reply(token=token, response=answer))
+        response = list_offsets(self.config.broker_id, replica)
+        self.outbox.emit(Reply(token=token, response=response))
 
     def on_offset_for_leader_epoch(self, token: int, request: OffsetForLeaderEpochRequest) -> None:
         """A follower of this very epoch learns where its last epoch ended here (KIP-101, 320)."""
         replica = self.replicas.get(TopicPartition(request.topic, request.partition))
-        answer = OffsetForLeaderEpochResponse(
-            broker_id=self.config.broker_id, current_leader_epoch=request.current_leader_epoch
-        )
-        error = ErrorCode.NONE
-        if replica is None:
-            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        elif not replica.is_leader:
-            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        elif request.current_leader_epoch < replica.leader_epoch:
-            error = ErrorCode.FENCED_LEADER_EPOCH
-        elif request.current_leader_epoch > replica.leader_epoch:
-            error = ErrorCode.UNKNOWN_LEADER_EPOCH
-        if error is ErrorCode.NONE and replica is not None:
-            leader_epoch, end_offset = end_offset_for_epoch(replica, request.leader_epoch)
-            answer = replace(answer, leader_epoch=leader_epoch, end_offset=end_offset)
-        self.outbox.emit(Reply(token=token, response=replace(answer, error_code=error)))
+        response = offset_for_leader_epoch(self.config.broker_id, replica, request)
+        self.outbox.emit(Reply(token=token, response=response))
 
     # Time
 

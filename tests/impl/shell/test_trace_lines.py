@@ -31,6 +31,7 @@ from spec.vocabulary import (
     LeaderEpoch,
     Offset,
     Outcome,
+    PartitionIncarnation,
     SessionId,
     ZnodeVersion,
 )
@@ -105,6 +106,7 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
         peer=BrokerId(1),
         session_id=SESSION,
         zxid=1,
+        partition_incarnation=PartitionIncarnation(1),
         path="/x",
     )
     line = action_taken(effect, BROKER)

@@ -1,0 +1,52 @@
+"""What a leader tells of its log: how far it goes, and where an epoch ended in it."""
+
+from dataclasses import replace
+
+from impl.core.messages import (
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+from impl.core.replica import Replica, end_offset_for_epoch
+from spec.vocabulary import BrokerId, ErrorCode
+
+
+def list_offsets(broker_id: BrokerId, replica: Replica | None) -> ListOffsetsResponse:
+    """Log end offset and high watermark of a leader, or why this broker cannot tell."""
+    answer = ListOffsetsResponse(broker_id=broker_id)
+    if replica is None:
+        return replace(answer, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if not replica.is_leader:
+        return replace(answer, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    return replace(
+        answer,
+        leader_epoch=replica.leader_epoch,
+        high_watermark=replica.high_watermark,
+        log_end_offset=replica.log_end_offset,
+    )
+
+
+def offset_for_leader_epoch(
+    broker_id: BrokerId, replica: Replica | None, request: OffsetForLeaderEpochRequest
+) -> OffsetForLeaderEpochResponse:
+    """Where the asker's last epoch ended here; only a follower of this very epoch is told."""
+    answer = OffsetForLeaderEpochResponse(
+        broker_id=broker_id, current_leader_epoch=request.current_leader_epoch
+    )
+    if replica is None:
+        return replace(answer, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    error = _fence(replica, request)
+    if error is not ErrorCode.NONE:
+        return replace(answer, error_code=error)
+    leader_epoch, end_offset = end_offset_for_epoch(replica, request.leader_epoch)
+    return replace(answer, leader_epoch=leader_epoch, end_offset=end_offset)
+
+
+def _fence(replica: Replica, request: OffsetForLeaderEpochRequest) -> ErrorCode:
+    if not replica.is_leader:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if request.current_leader_epoch < replica.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    if request.current_leader_epoch > replica.leader_epoch:
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+    return ErrorCode.NONE
