@@ -331,6 +331,8 @@ class _Projector:
     # Actions
 
     def _action(self, event: TraceEvent) -> Iterator[Fields]:
+        if event.action in LIFECYCLE:
+            return
         if event.action in (Action.LEARN_CONTROLLER, Action.ELECT_CONTROLLER):
             self.ready.add((event.node, event.incarnation))
         is_elsewhere = event.partition is not None and not _is_about(event, self.key)
@@ -438,6 +440,9 @@ _RECORDS = (
 )
 _WISH = ("leader_epoch", "isr", "maximal_isr", "expected_version")
 _SETTLED = ("leader_epoch", "isr", "maximal_isr", "znode_version")
+
+LIFECYCLE = frozenset({Action.SEND_STOP_REPLICA, Action.STOP_REPLICA})
+"""Of the end of an incarnation: `TopicLifecycle` has them, the replay does not."""
 
 FIELDS: dict[str, tuple[str, ...]] = {
     Action.REGISTER_BROKER: ("session_id", "zxid"),
