@@ -55,6 +55,11 @@ class Simulator(Protocol):
     def replay(self, steps: str) -> dict[str, Any]:
         """What comes of a schedule of steps: a file, or that of a mutant; `impl.sim.adapter`."""
 
+    def play(
+        self, text: str, name: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]
+    ) -> dict[str, Any]:
+        """What the scenario `name` prints; `judge` is its verb `check`; `impl.sim.adapter`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:

@@ -54,6 +54,14 @@ def processes_of_fixture() -> ProcessesOf:
     return processes_of
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--rewrite-scenarios",
+        action="store_true",
+        help="let the files of tests/scenarios say what they print now; read the difference",
+    )
+
+
 def pytest_configure() -> None:
     # What a shell starts in its background is deaf to Ctrl-C, and the children would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -1,5 +1,6 @@
 """`fencepost simulate`: seeded schedules of the whole protocol in virtual time."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +29,11 @@ StepsFile = Annotated[
         metavar="FILE|MUTANT", help="Replay steps of the specs: a file, or a mutant's own."
     ),
 ]
+ScenarioFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Play a scenario file; compare what it prints."),
+]
+Rewrite = Annotated[bool, typer.Option("--rewrite", help="Write what --scenario prints into it.")]
 TraceFolder = Annotated[
     Path | None, typer.Option(help="A new folder for the traces of the first violating seeds.")
 ]
@@ -44,6 +50,8 @@ def simulate(
     mutant: MutantName = None,
     out: TraceFolder = None,
     steps: StepsFile = None,
+    scenario: ScenarioFile = None,
+    rewrite: Rewrite = False,
     list_them: ListThem = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -60,8 +68,14 @@ def simulate(
 
     if list_them:
         return list_mutants(as_json=as_json)
+    chosen = {"--seeds": seeds, "--seed": seed, "--mutant": mutant, "--out": out}
+    if scenario is not None:
+        refuse_beside("--scenario plays one file", {**chosen, "--steps": steps})
+        return play_scenario(scenario, rewrite=rewrite, as_json=as_json)
+    if rewrite:
+        refuse_beside("there is no --scenario", {"--rewrite": rewrite})
     if steps is not None:
-        refuse_beside_steps({"--seeds": seeds, "--seed": seed, "--mutant": mutant, "--out": out})
+        refuse_beside("--steps replays one schedule without chance", chosen)
         return replay_steps(steps, as_json=as_json)
     traces = make_run_folder(new_run_id(), out) if out else None
     with progress("simulate") as advance, as_usage(UsageError):
@@ -104,12 +118,37 @@ def list_mutants(*, as_json: bool) -> int:
     return exit_code([Verdict.PASS])
 
 
-def refuse_beside_steps(given: dict[str, object]) -> None:
-    """Raise `UsageError` for options that a replay of steps would forget."""
+def refuse_beside(reason: str, given: Mapping[str, object]) -> None:
+    """Raise `UsageError` for options that would be forgotten."""
     from ci.failures import UsageError
 
     if lost := [name for name, value in given.items() if value is not None]:
-        raise UsageError(f"--steps replays one schedule without chance; leave out {lost[0]}")
+        raise UsageError(f"{reason}; leave out {lost[0]}")
+
+
+def play_scenario(path: Path, *, rewrite: bool, as_json: bool) -> int:
+    """Say whether a scenario prints what its file says; with `rewrite` the file says it now."""
+    from ci.console import counted, say, show_json
+    from conformance.adapter import UsageError
+    from conformance.scripted import play_file
+    from conformance.verdict import Verdict, exit_code
+
+    with as_usage(UsageError):
+        played = play_file(path)
+    if rewrite and not played.holds:
+        path.write_text(played.after, encoding="utf-8")
+    verdict = Verdict.PASS if played.holds or rewrite else Verdict.FAIL
+    if as_json:
+        difference = list(played.difference)
+        show_json({"verdict": verdict, "blocks": played.blocks, "difference": difference})
+        return exit_code([verdict])
+    for line in played.difference:
+        say(line)
+    changed = "rewritten" if rewrite else "as the file says" if played.holds else "otherwise"
+    if rewrite and played.holds:
+        changed = "unchanged"
+    say(f"{verdict}: {counted(played.blocks, 'block')} of {path}, {changed}")
+    return exit_code([verdict])
 
 
 def replay_steps(steps: str, *, as_json: bool) -> int:

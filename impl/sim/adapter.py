@@ -4,11 +4,13 @@ The target is called `python:impl.sim.adapter`. Everything that crosses is plain
 and events of `spec.trace`.
 """
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from impl.core.mutants import MUTANTS, Mutant
 from impl.sim.options import swarm
 from impl.sim.run import run
+from impl.sim.script.play import play as play_script
 from impl.sim.steps.schedule import SCHEDULES, ScheduleError, read_schedule
 from impl.sim.steps.stepper import replay as replay_schedule
 from spec.trace import TraceEvent
@@ -66,6 +68,22 @@ def replay(steps: str) -> dict[str, object]:
         "path": str(path),
         "events": done.events,
     }
+
+
+def play(
+    text: str, name: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]
+) -> dict[str, object]:
+    """What a scenario prints; `judge` gives the lines of its verb `check`.
+
+    Keys: `text` (the scenario with what it prints now), `blocks` (of each its `line`, and the lines
+    `expected` and `found`). Raises `ValueError` with one sentence that begins with file and line.
+    """
+    played = play_script(text, name, judge)
+    blocks = [
+        {"line": block.first, "expected": list(block.expected), "found": list(output)}
+        for block, output in zip(played.blocks, played.outputs, strict=True)
+    ]
+    return {"text": played.text, "blocks": blocks}
 
 
 def _level(level: int) -> ProtocolLevel:

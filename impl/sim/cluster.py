@@ -144,6 +144,9 @@ class Cluster:
         def answer(response: Response, answer_lamport: int) -> None:
             if drops_response or self.network.loses():
                 return
+            if rule is not None and rule.verb == "hold_response":
+                rule.held.append(lambda: on_answer(response, answer_lamport))
+                return
             delay_us = self.network.delay_us()
             self.scheduler.after_us(delay_us, lambda: on_answer(response, answer_lamport))
 

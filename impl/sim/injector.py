@@ -36,9 +36,18 @@ class Injector:
     def plan(self, start_ms: int) -> None:
         """Every fault of the schedule will happen, counted from `start_ms`."""
         for timed in self._cluster.options.schedule.faults:
-            self._record(timed, Phase.PLANNED, None, {"at_ms": timed.at_ms, **as_json(timed.fault)})
-            at_us = (start_ms + timed.at_ms) * 1000
-            self._cluster.scheduler.at_us(at_us, partial(self._inject, timed))
+            self.plan_fault(timed, start_ms)
+
+    def plan_fault(self, timed: TimedFault, start_ms: int) -> None:
+        """The fault will happen at its time, counted from `start_ms`."""
+        self._record(timed, Phase.PLANNED, None, {"at_ms": timed.at_ms, **as_json(timed.fault)})
+        at_us = (start_ms + timed.at_ms) * 1000
+        self._cluster.scheduler.at_us(at_us, partial(self._inject, timed))
+
+    @property
+    def victims(self) -> frozenset[BrokerId]:
+        """Whom a fault that is not over acts upon."""
+        return frozenset(BrokerId(broker_id) for _, broker_id, _ in self._active.values())
 
     def heal_all(self) -> None:
         """No fault is active any more, in reverse order of injection."""

@@ -33,6 +33,7 @@ class Rule:
     method: str
     """Empty: every method."""
     sender: int
+    """-1: every broker and client."""
     receiver: int
     """-1: every receiver."""
     topic: str
@@ -44,7 +45,7 @@ class Rule:
 
     def matches(self, sender: int, receiver: int, request: Request) -> bool:
         """True when the rule applies to this request; counts it."""
-        if sender != self.sender or self.receiver not in (-1, receiver):
+        if self.sender not in (-1, sender) or self.receiver not in (-1, receiver):
             return False
         if self.method not in ("", method_of(request)):
             return False

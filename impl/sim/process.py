@@ -4,8 +4,9 @@ A process can be paused (what happens to it waits), killed (also between two eff
 and started again on its disk.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -70,6 +71,8 @@ class Process:
         self._random = random
         self._deferred: list[Callable[[], None]] = []
         self._effects_left: int | None = None
+        self.before: Callable[[Effect], None] = lambda _: None
+        """Told of each effect before it is performed; it may pause or end the process."""
         self._sent: dict[int, _Sent] = {}
         self._answers: dict[int, Answer] = {}
         self._tokens = 0
@@ -89,7 +92,7 @@ class Process:
             gate=self.gate,
             deliver=self._on_zookeeper,
         )
-        self.zookeeper.loses_reply = cluster.network.loses_reply
+        self.zookeeper.loses_reply = lambda _: cluster.network.loses_reply()
         self.zookeeper.start()
         cluster.scheduler.after_us(random.randint(0, TICK_MS * 1000), self._tick)
 
@@ -143,13 +146,22 @@ class Process:
 
     def step(self, event: Event) -> None:
         """Let the core take the event, and perform what it asks."""
-        effects = self.node.step(event, self.cluster.scheduler.now_ms)
-        for effect in effects:
+        self._perform_all(self.node.step(event, self.cluster.scheduler.now_ms))
+
+    def _perform_all(self, effects: Sequence[Effect]) -> None:
+        """One after the other, until the process stops; after a pause it goes on here."""
+        for done, effect in enumerate(effects):
             if self._effects_left is not None:
                 if self._effects_left == 0:
                     self.die()
-                    return
                 self._effects_left -= 1
+            if self.is_alive:
+                self.before(effect)
+            if not self.is_alive:
+                return
+            if self.is_paused:
+                self._deferred.append(partial(self._perform_all, effects[done:]))
+                return
             self._perform(effect)
 
     def _perform(self, effect: Effect) -> None:

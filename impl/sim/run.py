@@ -21,15 +21,15 @@ def run(options: Options, run_id: str) -> list[TraceEvent]:
     """Play the run; the same options give the same events, byte for byte."""
     cluster = Cluster(options, run_id)
     harness = cluster.recorder.node("harness")
-    harness.write(_detail("RunStarted", _describe(options)))
+    harness.write(run_line("RunStarted", _describe(options)))
     keys = [TopicPartition(TOPIC, partition) for partition in range(options.partitions)]
-    _create_topic(cluster, len(keys))
-    clients = _start_clients(cluster, keys)
+    create_topic(cluster, TOPIC, len(keys))
+    clients = start_clients(cluster, keys)
     injector = Injector(cluster, harness)
     injector.plan(cluster.scheduler.now_ms)
-    _break_connections(cluster)
+    break_connections(cluster)
     cluster.scheduler.run_until(cluster.scheduler.now_ms + options.duration_ms)
-    converged = _heal(cluster, injector, clients)
+    converged = heal(cluster, injector, clients)
     ending: Line = {"converged": converged}
     if not converged:
         ending["unhealed"] = sorted(set(unhealed(cluster)))
@@ -38,11 +38,11 @@ def run(options: Options, run_id: str) -> list[TraceEvent]:
     read = cluster.scheduler.run_until(
         cluster.scheduler.now_ms + FINAL_READ_MS, lambda: reader.is_done
     )
-    harness.write(_detail("RunEnded", {**ending, "final_read": read}))
+    harness.write(run_line("RunEnded", {**ending, "final_read": read}))
     return cluster.recorder.events
 
 
-def _heal(cluster: Cluster, injector: Injector, clients: list[Client]) -> bool:
+def heal(cluster: Cluster, injector: Injector, clients: list[Client]) -> bool:
     """All faults are over; where the options say so, the survivors have healed before."""
     if cluster.options.survivors_first:
         cluster.absent = frozenset(b for b, p in cluster.processes.items() if not p.is_alive)
@@ -61,12 +61,14 @@ def _settles(cluster: Cluster, clients: list[Client]) -> bool:
     return cluster.scheduler.run_until(limit_ms, cluster.is_converged)
 
 
-def _create_topic(cluster: Cluster, partitions: int) -> None:
-    TopicCreator(cluster, TOPIC, partitions).create()
+def create_topic(cluster: Cluster, topic: str, partitions: int) -> None:
+    """The topic exists on all brokers, and each partition has its first leader, if it can."""
+    TopicCreator(cluster, topic, partitions).create()
     cluster.scheduler.run_until(START_MS, cluster.is_converged)
 
 
-def _start_clients(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:
+def start_clients(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:
+    """The producers and consumers of the options work until they are stopped."""
     options = cluster.options
     producers = [Producer(cluster, f"client-{n}", keys) for n in range(1, options.producers + 1)]
     first = options.producers + 1
@@ -80,7 +82,8 @@ def _start_clients(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]
     return [*producers, *consumers]
 
 
-def _break_connections(cluster: Cluster) -> None:
+def break_connections(cluster: Cluster) -> None:
+    """Connections to ZooKeeper will break as often as the options say, for their duration."""
     options = cluster.options
     random = cluster.random("connections")
     for second in range(options.duration_ms // 1000):
@@ -104,6 +107,7 @@ def _describe(options: Options) -> Line:
     }
 
 
-def _detail(action: str, detail: Line) -> Line:
+def run_line(action: str, detail: Line) -> Line:
+    """What the harness writes about a run."""
     text = json.dumps(detail, sort_keys=True)
     return {"kind": Kind.RUN, "action": action, "detail": text}

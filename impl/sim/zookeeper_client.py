@@ -66,8 +66,10 @@ class ZkClient:
         self._timeout_ms = timeout_ms
         self._gate = gate
         self._deliver = deliver
-        self.loses_reply: Callable[[], bool] = lambda: False
+        self.loses_reply: Callable[[WriteZnodes], bool] = lambda _: False
         """Asked for each write that ZooKeeper has done."""
+        self.is_cut = False
+        """True while no connection can be made."""
         self.session_id = NO_SESSION
         self._connection = 0
         self._is_connected = False
@@ -130,7 +132,7 @@ class ZkClient:
         answer = self._perform(ask, path, found, link.session_id)
         if answer is None or is_late:
             return
-        if isinstance(ask, WriteZnodes) and self.loses_reply():
+        if isinstance(ask, WriteZnodes) and self.loses_reply(ask):
             self.break_connection()
         else:
             self._send_back(lambda: self._complete(answer))
@@ -185,6 +187,9 @@ class ZkClient:
         self._later(self._reconnect, delay_us)
 
     def _reconnect(self) -> None:
+        if self.is_cut:
+            self._later(self._reconnect, self._draw(RECONNECT_US))
+            return
         if self._server.touch(self.session_id):
             self._is_connected = True
             self._deliver(SessionReconnected(session_id=self.session_id))
@@ -197,6 +202,9 @@ class ZkClient:
         self._later(self._open_session, self._draw(DELAY_US))
 
     def _open_session(self) -> None:
+        if self.is_cut:
+            self._later(self._open_session, self._draw(RECONNECT_US))
+            return
         self.session_id = self._server.open_session(self._timeout_ms)
         self._is_connected = True
         self._deliver(SessionEstablished(session_id=self.session_id))

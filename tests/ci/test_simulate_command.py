@@ -74,6 +74,51 @@ def test_steps_refuse_what_they_would_forget(
     assert f"leave out {option}\n" in capsys.readouterr().err
 
 
+STORY = "cluster brokers=1\ncreate-topic t replicas=1\nproduce t/0 a\ncheck\n----\n"
+TOLD = "produce t/0 a: ok offset=0\nok\n"
+
+
+def test_a_scenario_is_compared_and_rewritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "story.txt"
+    path.write_text(STORY)
+
+    assert run(["simulate", "--scenario", str(path)]) == 1
+    assert "+produce t/0 a: ok offset=0\n" in capsys.readouterr().out
+    assert path.read_text() == STORY
+    assert run(["simulate", "--scenario", str(path), "--rewrite"]) == 0
+    assert path.read_text() == STORY + TOLD
+    assert run(["simulate", "--scenario", str(path), "--json"]) == 0
+    assert '"difference": []' in capsys.readouterr().out
+
+
+def test_a_scenario_that_cannot_be_played_is_a_wrong_argument(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "story.txt"
+    path.write_text("cluster\ndance\n----\n")
+
+    assert run(["simulate", "--scenario", str(path)]) == 4
+    assert f"{path}:2: unknown verb dance" in capsys.readouterr().err
+    assert run(["simulate", "--scenario", str(tmp_path / "none.txt")]) == 4
+    assert "No such file or directory; name a scenario file" in capsys.readouterr().err
+    path.write_bytes(b"\xff")
+    assert run(["simulate", "--scenario", str(path)]) == 4
+    assert "is no text; name a scenario file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [(["--scenario", "f", "--seed", "1"], "--seed"), (["--rewrite"], "--rewrite")],
+)
+def test_a_scenario_refuses_what_it_would_forget(
+    arguments: list[str], option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["simulate", *arguments]) == 4
+    assert f"leave out {option}\n" in capsys.readouterr().err
+
+
 def test_every_mutant_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", "--list"]) == 0
     table = capsys.readouterr().out

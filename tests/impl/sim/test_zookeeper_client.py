@@ -133,7 +133,7 @@ def test_a_watch_is_not_told_to_the_next_session() -> None:
 
 def test_a_reply_that_is_lost_takes_the_connection_with_it_and_not_the_write() -> None:
     line = Line()
-    line.client.loses_reply = lambda: True
+    line.client.loses_reply = lambda _: True
     line.create(1)
 
     line.run(5)

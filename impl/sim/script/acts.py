@@ -1,0 +1,195 @@
+"""What verbs do to processes, to ZooKeeper and to messages."""
+
+from collections.abc import Callable
+from functools import partial
+
+from fault_injection.faults import FaultError, fault_from_json
+from fault_injection.schedule import TimedFault
+from impl.core.effects import Effect, WriteZnodes
+from impl.core.zookeeper import Delete, SetData
+from impl.sim.network import Rule
+from impl.sim.process import Process
+from impl.sim.script.language import Command, milliseconds
+from impl.sim.script.stage import Stage, number, point, writes
+from spec.vocabulary import ANY_VERSION, SessionId
+
+Lines = list[str]
+HARNESS_SESSION_MS = 1_000_000
+
+
+# Processes
+
+
+def kill(stage: Stage, command: Command) -> Lines:
+    """The process is gone, now or just before it performs what `at=` names."""
+    return _stop(stage, command, Process.die)
+
+
+def pause(stage: Stage, command: Command) -> Lines:
+    """The process stands still, from now or from what `at=` names on."""
+    return _stop(stage, command, Process.pause)
+
+
+def _stop(stage: Stage, command: Command, stop: Callable[[Process], None]) -> Lines:
+    """At once, or just before the process performs what `at=` names."""
+    process = stage.process(command)
+    if "at" not in command.options:
+        stop(process)
+        return []
+    is_there = point(command, command.options["at"])
+    left = [number(command, "nth", 1)]
+
+    def before(effect: Effect) -> None:
+        if is_there(effect):
+            left[0] -= 1
+            if left[0] == 0:
+                process.before = lambda _: None
+                stop(process)
+
+    process.before = before
+    return []
+
+
+def restart(stage: Stage, command: Command) -> Lines:
+    """The broker starts anew on its disk; it dies first if it lives."""
+    process = stage.process(command, alive=False)
+    process.die()
+    stage.cluster.start(process.broker_id)
+    return []
+
+
+def resume(stage: Stage, command: Command) -> Lines:
+    """The process goes on with all that came meanwhile."""
+    stage.process(command).resume()
+    return []
+
+
+def fault(stage: Stage, command: Command) -> Lines:
+    """A fault of the catalogue, recorded and healed as in any run."""
+    stage.faults += 1
+    given = {name: _plain(text) for name, text in command.options.items()}
+    try:
+        fault = fault_from_json({"fault": command.words[0], **given})
+    except FaultError as error:
+        raise command.error(str(error)) from error
+    at_ms = command.at_ms or 0
+    timed = TimedFault(fault_id=f"fault-{stage.faults}", at_ms=at_ms, fault=fault)
+    stage.injector.plan_fault(timed, stage.now_ms)
+    return []
+
+
+def _plain(text: str) -> object:
+    if text == "none":
+        return None
+    return int(text) if text.isdecimal() else text
+
+
+# ZooKeeper
+
+
+def expire(stage: Stage, command: Command) -> Lines:
+    """ZooKeeper ends the session of the broker."""
+    process = stage.process(command)
+    if not process.zookeeper.session_id:
+        raise command.error(f"broker {process.broker_id} has no session")
+    stage.cluster.zookeeper.end_session(process.zookeeper.session_id)
+    return []
+
+
+def disconnect(stage: Stage, command: Command) -> Lines:
+    """The broker has no connection to ZooKeeper, for a time or until `connect`."""
+    process = stage.process(command)
+    process.zookeeper.is_cut = True
+    process.zookeeper.break_connection()
+    if "for" in command.options:
+        stage.cluster.scheduler.after_ms(
+            milliseconds(command.options["for"]), partial(_reconnect, process)
+        )
+    return []
+
+
+def connect(stage: Stage, command: Command) -> Lines:
+    """The broker may connect to ZooKeeper again."""
+    _reconnect(stage.process(command))
+    return []
+
+
+def _reconnect(process: Process) -> None:
+    process.zookeeper.is_cut = False
+
+
+def lose_reply(stage: Stage, command: Command) -> Lines:
+    """Of the next write, or the next one to a path that has this in it."""
+    zookeeper = stage.process(command).zookeeper
+    usual = zookeeper.loses_reply
+    path = command.options.get("path", "/")
+
+    def loses(ask: WriteZnodes) -> bool:
+        if not writes(ask, path):
+            return usual(ask)
+        zookeeper.loses_reply = usual
+        return True
+
+    zookeeper.loses_reply = loses
+    return []
+
+
+def delete_znode(stage: Stage, command: Command) -> Lines:
+    """Somebody deletes a znode by hand."""
+    return _write(stage, command, Delete(path=command.words[0], expected_version=ANY_VERSION))
+
+
+def set_znode(stage: Stage, command: Command) -> Lines:
+    """Somebody overwrites a znode by hand."""
+    data = " ".join(command.words[1:]).encode()
+    op = SetData(path=command.words[0], data=data, expected_version=ANY_VERSION)
+    return _write(stage, command, op)
+
+
+def _write(stage: Stage, command: Command, op: Delete | SetData) -> Lines:
+    """By hand: by a session that is nobody's."""
+    zookeeper = stage.cluster.zookeeper
+    if zookeeper.peek(op.path).stat is None:
+        raise command.error(f"there is no znode {op.path}")
+    session_id: SessionId = zookeeper.open_session(HARNESS_SESSION_MS)
+    zookeeper.write(session_id, (op,))
+    zookeeper.end_session(session_id)
+    return []
+
+
+# Messages
+
+
+def make_rule(verb: str) -> Callable[[Stage, Command], Lines]:
+    """The verb that adds a rule of this kind; every request that it describes obeys it."""
+
+    def add(stage: Stage, command: Command) -> Lines:
+        rule = stage.rule(command, verb)
+        stage.rules.append(rule)
+        stage.cluster.network.rules.append(rule)
+        return []
+
+    return add
+
+
+def deliver(stage: Stage, command: Command) -> Lines:
+    """What is held arrives now, in order; nothing is held any more unless `keep=yes`."""
+    rules = stage.rules_for(command)
+    if command.options.get("keep") != "yes":
+        stage.lift(rules)
+    for rule in rules:
+        release(rule)
+    return []
+
+
+def release(rule: Rule) -> None:
+    """What the rule holds arrives, in order."""
+    held, rule.held = rule.held, []
+    for deliver in held:
+        deliver()
+
+
+def lift(stage: Stage, command: Command) -> Lines:
+    """The rules are no longer; what they hold is lost."""
+    stage.lift(stage.rules_for(command))
+    return []

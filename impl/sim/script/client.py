@@ -1,0 +1,139 @@
+"""The client of a scenario: operations that it is told to do, each recorded as any client's."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from impl.core.messages import (
+    CreateTopicRequest,
+    CreateTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    ProduceRequest,
+    ProduceResponse,
+    ReplicaList,
+    Request,
+    Response,
+)
+from impl.sim.clients import FETCH_RECORDS, PRODUCE_TIMEOUT_MS, Client, Operation
+from impl.sim.cluster import Cluster
+from impl.trace_lines import Line
+from spec.vocabulary import BrokerId, ErrorCode, Offset, Outcome
+from spec.znodes import TopicPartition
+
+
+@dataclass(slots=True)
+class Pending:
+    """An operation that was begun, and what came of it."""
+
+    what: str
+    outcome: list[str] = field(default_factory=list)
+    """One line when it has ended."""
+
+    @property
+    def is_done(self) -> bool:
+        """True when it has ended."""
+        return bool(self.outcome)
+
+
+class ScriptClient(Client):
+    """Sends what it is told to whom it is told, and remembers what is still open."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster, "client-script")
+        self.pending: list[Pending] = []
+        """Begun with `async`, in order; `results` tells of them."""
+
+    def create_topic(
+        self, topic: str, assignment: tuple[tuple[BrokerId, ...], ...], to: BrokerId
+    ) -> Pending:
+        """Ask for a topic with these replicas."""
+        request = CreateTopicRequest(
+            topic=topic,
+            partition_count=len(assignment),
+            replication_factor=len(assignment[0]),
+            assignment=tuple(ReplicaList(replicas=replicas) for replicas in assignment),
+        )
+
+        def told(response: Response | None) -> str:
+            if not isinstance(response, CreateTopicResponse):
+                return "no answer"
+            return "ok" if response.error_code is ErrorCode.NONE else response.error_code.value
+
+        return self._ask(f"create-topic {topic}", to, request, told)
+
+    def produce(
+        self, key: TopicPartition, values: tuple[str, ...], acks: int, to: BrokerId
+    ) -> Pending:
+        """Append the values in one request."""
+        line: Line = {"action": "Produce", "topic": key.topic, "partition": key.partition}
+        operation = self.begin({**line, "acks": acks, "values": list(values)})
+        request = ProduceRequest(
+            topic=key.topic,
+            partition=key.partition,
+            acks=acks,
+            values=values,
+            timeout_ms=PRODUCE_TIMEOUT_MS,
+        )
+        what = f"produce {key} {' '.join(values)}"
+        return self._ask(what, to, request, lambda response: _produced(operation, response))
+
+    def consume(self, key: TopicPartition, offset: Offset, to: BrokerId) -> Pending:
+        """Read committed records from `offset` on."""
+        line: Line = {"action": "Fetch", "topic": key.topic, "partition": key.partition}
+        operation = self.begin({**line, "offset": offset})
+        request = FetchRequest(
+            topic=key.topic,
+            partition=key.partition,
+            fetch_offset=offset,
+            max_records=FETCH_RECORDS,
+        )
+        what = f"consume {key}"
+        return self._ask(what, to, request, lambda response: _fetched(operation, response))
+
+    def _ask(
+        self,
+        what: str,
+        to: BrokerId,
+        request: Request,
+        told: Callable[[Response | None], str],
+    ) -> Pending:
+        pending = Pending(what)
+        self.ask(to, request, lambda response: pending.outcome.append(told(response)))
+        return pending
+
+
+def _produced(operation: Operation, response: Response | None) -> str:
+    if not isinstance(response, ProduceResponse):
+        operation.end(Outcome.INDEFINITE, {"error_code": ErrorCode.REQUEST_TIMED_OUT.value})
+        return "no answer"
+    fields: Line = {"broker_id": response.broker_id, "leader_epoch": response.leader_epoch}
+    if response.error_code is ErrorCode.NONE:
+        fields |= {"offset": response.base_offset, "high_watermark": response.high_watermark}
+        operation.end(Outcome.OK, fields)
+        return f"ok offset={response.base_offset}"
+    indefinite = response.error_code.is_indefinite
+    fields["error_code"] = response.error_code.value
+    operation.end(Outcome.INDEFINITE if indefinite else Outcome.DEFINITE_ERROR, fields)
+    return response.error_code.value
+
+
+def _fetched(operation: Operation, response: Response | None) -> str:
+    if not isinstance(response, FetchResponse):
+        error = ErrorCode.REQUEST_TIMED_OUT.value
+        operation.end(Outcome.DEFINITE_ERROR, {"error_code": error})
+        return "no answer"
+    fields: Line = {
+        "broker_id": response.broker_id,
+        "leader_epoch": response.leader_epoch,
+        "high_watermark": response.high_watermark,
+        "log_end_offset": response.log_end_offset,
+    }
+    if response.error_code is not ErrorCode.NONE:
+        fields["error_code"] = response.error_code.value
+        operation.end(Outcome.DEFINITE_ERROR, fields)
+        return response.error_code.value
+    values = [record.value for record in response.records]
+    fields["values"] = values
+    fields["record_epochs"] = [record.leader_epoch for record in response.records]
+    operation.end(Outcome.OK, fields)
+    return f"ok {' '.join(values) or 'nothing'}, high_watermark={response.high_watermark}"

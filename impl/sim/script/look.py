@@ -1,0 +1,170 @@
+"""What a scenario sees: one observation for `until`, and the pages that `show` prints.
+
+Seen from outside, as if every broker and ZooKeeper stood still and could be looked into.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+from impl.core.replica import Replica
+from impl.sim.process import Process
+from impl.sim.script.language import Command
+from impl.sim.script.stage import Stage, holder, key_of
+from spec.vocabulary import BrokerId, ControllerEpoch, Offset
+from spec.znodes import CONTROLLER_EPOCH, TopicPartition, broker_path, parse_controller_epoch
+
+NOTHING = "none"
+_CALL = re.compile(r"(\w+)\(([^()]*)\)")
+
+
+def observe(stage: Stage, command: Command, what: str) -> str:
+    """One value as text, such as that of `leader(t/0)`; raises `ScriptError`."""
+    if what in _OF_CLUSTER:
+        return _OF_CLUSTER[what](stage)
+    match = _CALL.fullmatch(what)
+    name, *arguments = [match[1], *match[2].split(",")] if match else [what]
+    if name in _OF_PARTITION and len(arguments) == 1:
+        return _OF_PARTITION[name](stage, key_of(command, arguments[0]))
+    if name in _OF_BROKER and len(arguments) == 1:
+        return _OF_BROKER[name](stage, _broker(stage, command, arguments[0]))
+    if name in _OF_REPLICA and len(arguments) == 2:
+        key, broker_id = key_of(command, arguments[0]), _broker(stage, command, arguments[1])
+        replica = replica_of(stage, broker_id, key)
+        return NOTHING if replica is None else _OF_REPLICA[name](replica)
+    known = [
+        *_OF_CLUSTER,
+        *(f"{name}(<t>/<p>)" for name in _OF_PARTITION),
+        *(f"{name}(<broker>)" for name in _OF_BROKER),
+        *(f"{name}(<t>/<p>,<broker>)" for name in _OF_REPLICA),
+    ]
+    raise command.error(f"{what} is not to be seen; write one of {', '.join(known)}")
+
+
+def _broker(stage: Stage, command: Command, text: str) -> BrokerId:
+    if not text.isdecimal() or int(text) not in stage.cluster.disks:
+        raise command.error(f"{text!r} is no broker of this cluster")
+    return BrokerId(int(text))
+
+
+def replica_of(stage: Stage, broker_id: BrokerId, key: TopicPartition) -> Replica | None:
+    """What the running broker has of the partition."""
+    process = stage.cluster.processes[broker_id]
+    return process.node.broker.replicas.get(key) if process.is_alive else None
+
+
+def numbers(brokers: frozenset[BrokerId]) -> str:
+    """`1,2,3`."""
+    return ",".join(str(broker_id) for broker_id in sorted(brokers)) or NOTHING
+
+
+def _controller(stage: Stage) -> str:
+    process = holder(stage.cluster)
+    return str(process.broker_id) if process else NOTHING
+
+
+def _controller_epoch(stage: Stage) -> str:
+    znode = stage.cluster.zookeeper.peek(CONTROLLER_EPOCH)
+    epoch = parse_controller_epoch(znode.data) if znode.stat else ControllerEpoch(0)
+    return str(epoch)
+
+
+def _life(process: Process) -> str:
+    if not process.is_alive:
+        return "dead"
+    return "paused" if process.is_paused else "alive"
+
+
+def is_registered(stage: Stage, broker_id: BrokerId) -> bool:
+    """True while `/brokers/ids` has the broker."""
+    return stage.cluster.zookeeper.peek(broker_path(broker_id)).stat is not None
+
+
+def _pending(stage: Stage) -> str:
+    return str(sum(not operation.is_done for operation in stage.client.pending))
+
+
+_OF_CLUSTER: dict[str, Callable[[Stage], str]] = {
+    "controller": _controller,
+    "controller_epoch": _controller_epoch,
+    "converged": lambda stage: "yes" if stage.cluster.is_converged() else "no",
+    "held": lambda stage: str(sum(len(rule.held) for rule in stage.rules)),
+    "pending": _pending,
+}
+
+
+def _state(stage: Stage, key: TopicPartition, read: Callable[..., str]) -> str:
+    known = stage.cluster.state(key)
+    return NOTHING if known is None else read(*known)
+
+
+_OF_PARTITION: dict[str, Callable[[Stage, TopicPartition], str]] = {
+    "leader": lambda stage, key: _state(stage, key, lambda state, _: str(state.leader)),
+    "epoch": lambda stage, key: _state(stage, key, lambda state, _: str(state.leader_epoch)),
+    "isr": lambda stage, key: _state(stage, key, lambda state, _: numbers(state.isr)),
+    "version": lambda stage, key: _state(stage, key, lambda _, version: str(version)),
+}
+_OF_BROKER: dict[str, Callable[[Stage, BrokerId], str]] = {
+    "life": lambda stage, broker_id: _life(stage.cluster.processes[broker_id]),
+    "registered": lambda stage, broker_id: "yes" if is_registered(stage, broker_id) else "no",
+}
+_OF_REPLICA: dict[str, Callable[[Replica], str]] = {
+    "role": lambda replica: replica.role.value,
+    "replica_epoch": lambda replica: str(replica.leader_epoch),
+    "replica_isr": lambda replica: numbers(replica.isr),
+    "high_watermark": lambda replica: str(replica.high_watermark),
+    "log_end_offset": lambda replica: str(replica.log_end_offset),
+    "fenced": lambda replica: "yes" if replica.is_fenced else "no",
+}
+
+
+# Pages
+
+
+def show_state(stage: Stage) -> Iterator[str]:
+    """Who holds the office; per partition what ZooKeeper says, and what each replica believes."""
+    yield f"controller={_controller(stage)} controller_epoch={_controller_epoch(stage)}"
+    for key, brokers in sorted(stage.cluster.assignments().items()):
+        known = stage.cluster.state(key)
+        if known is None:
+            yield f"{key} has no leader yet"
+        else:
+            state, _ = known
+            yield f"{key} leader={state.leader} epoch={state.leader_epoch} isr={numbers(state.isr)}"
+        yield from (f"  {_replica_line(stage, broker_id, key)}" for broker_id in sorted(brokers))
+
+
+def _replica_line(stage: Stage, broker_id: BrokerId, key: TopicPartition) -> str:
+    process = stage.cluster.processes[broker_id]
+    life = "" if _life(process) == "alive" else f", {_life(process)}"
+    replica = replica_of(stage, broker_id, key)
+    if replica is None:
+        return f"broker {broker_id}: nothing{life}"
+    fenced = ", fenced" if replica.is_leader and replica.is_fenced else ""
+    return (
+        f"broker {broker_id}: {replica.role.value} epoch={replica.leader_epoch} "
+        f"high_watermark={replica.high_watermark} log_end_offset={replica.log_end_offset}"
+        f"{fenced}{life}"
+    )
+
+
+def show_log(stage: Stage, key: TopicPartition) -> Iterator[str]:
+    """Per broker its records as value@epoch, `|` after the committed ones; on disk if dead."""
+    for broker_id in sorted(stage.cluster.disks):
+        disk = stage.cluster.disks[broker_id]
+        log = disk.recover().get(key)
+        if log is None:
+            continue
+        replica = replica_of(stage, broker_id, key)
+        high_watermark = log.high_watermark if replica is None else replica.high_watermark
+        records = disk.read(key, Offset(0), log.log_end_offset)
+        words = [f"{record.value}@{record.leader_epoch}" for record in records]
+        words.insert(high_watermark, "|")
+        yield f"broker {broker_id}: {' '.join(words)}"
+
+
+def show_results(stage: Stage) -> Iterator[str]:
+    """What came of the operations that nobody waited for; the ended ones are told once."""
+    for operation in list(stage.client.pending):
+        yield f"{operation.what}: {operation.outcome[0] if operation.is_done else 'pending'}"
+        if operation.is_done:
+            stage.client.pending.remove(operation)

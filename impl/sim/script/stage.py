@@ -1,0 +1,189 @@
+"""The stage: one simulated cluster after the other, and what the verbs of a scenario work on.
+
+What a verb may be given is said beside its function in `verbs.py`; this module knows the cluster,
+its clients and rules, and how words become brokers, partitions and requests.
+"""
+
+from collections.abc import Callable, Sequence
+
+from fault_injection.faults import FaultError, parse_target
+from impl.core.effects import ActionTaken, Effect, Send, WriteZnodes
+from impl.sim.clients import Client
+from impl.sim.cluster import Cluster
+from impl.sim.injector import Injector
+from impl.sim.network import Rule, method_of
+from impl.sim.options import Options
+from impl.sim.process import Process
+from impl.sim.recorder import NodeTrace
+from impl.sim.run import run_line
+from impl.sim.script.client import ScriptClient
+from impl.sim.script.language import Command
+from spec.trace import TraceEvent
+from spec.vocabulary import Action, BrokerId
+from spec.znodes import CONTROLLER, TOPIC_NAME, TopicPartition
+
+Judge = Callable[[Sequence[TraceEvent]], Sequence[str]]
+"""The lines that `check` prints about a trace; the checks are not this room's."""
+
+EVERYBODY = -1
+"""Any sender, any receiver of a `Rule`."""
+METHODS = ("LeaderAndIsr", "Fetch", "OffsetForLeaderEpoch", "Produce", "ListOffsets")
+
+
+class Stage:
+    """What the commands of one scenario act upon."""
+
+    def __init__(self, name: str, judge: Judge) -> None:
+        self.name = name
+        self.judge = judge
+        self._runs = 0
+        self._cluster: Cluster | None = None
+        self.harness: NodeTrace
+        self.injector: Injector
+        self.client: ScriptClient
+        self.workers: list[Client] = []
+        """Clients that work by themselves until all is healed."""
+        self.rules: list[Rule] = []
+        """Of the network, that verbs have made and not lifted."""
+        self.is_read = False
+        self.faults = 0
+        """How many the injector was given."""
+
+    def start(self, options: Options, level: int) -> None:
+        """A new cluster, of which nobody has heard of anybody yet; the one before is gone."""
+        self._runs += 1
+        run_id = f"{self.name}-{self._runs}"
+        self._cluster = Cluster(options, run_id)
+        self.harness = self.cluster.recorder.node("harness")
+        detail = {"backend": "sim", "level": level, "seed": options.seed, "mutant": options.mutant}
+        self.harness.write(run_line("RunStarted", {"scenario": self.name, **detail}))
+        self.injector = Injector(self.cluster, self.harness)
+        self.client = ScriptClient(self.cluster)
+        self.workers, self.rules = [], []
+        self.is_read = False
+        self.faults = 0
+
+    @property
+    def cluster(self) -> Cluster:
+        """The one that plays; raises `ValueError` before the first `cluster`."""
+        if self._cluster is None:
+            raise ValueError("there is no cluster yet; begin with the verb cluster")
+        return self._cluster
+
+    @property
+    def now_ms(self) -> int:
+        """Virtual time since the cluster was started."""
+        return self.cluster.scheduler.now_ms
+
+    def run(self, for_ms: int, is_done: Callable[[], bool] = lambda: False) -> bool:
+        """Let virtual time pass; returns whether it is done."""
+        return self.cluster.scheduler.run_until(self.now_ms + for_ms, is_done)
+
+    # Words
+
+    def broker(self, command: Command, option: str = "broker") -> BrokerId:
+        """The broker that an option names, by number or by role; raises `ScriptError`."""
+        text = command.options.get(option)
+        if text is None:
+            raise command.error(f"{command.verb} needs {option}=, a number or a role")
+        try:
+            found = parse_target(text).resolve(self.cluster.view())
+        except FaultError as error:
+            raise command.error(str(error)) from error
+        if found not in self.cluster.disks:
+            raise command.error(f"nobody is {option}={text} now")
+        return BrokerId(found)
+
+    def process(self, command: Command, *, alive: bool = True) -> Process:
+        """The process of `broker=`; raises `ScriptError` when it is dead and must not be."""
+        process = self.cluster.processes[self.broker(command)]
+        if alive and not process.is_alive:
+            raise command.error(f"broker {process.broker_id} is dead")
+        return process
+
+    def rules_for(self, command: Command) -> list[Rule]:
+        """The active rules that `method=`, `from=` and `to=` describe; all of them without."""
+        wanted = self.rule(command, "")
+        return [
+            rule
+            for rule in self.rules
+            if wanted.method in ("", rule.method)
+            and wanted.sender in (EVERYBODY, rule.sender)
+            and wanted.receiver in (EVERYBODY, rule.receiver)
+        ]
+
+    def rule(self, command: Command, verb: str) -> Rule:
+        """What the options say of requests; raises `ScriptError`."""
+        options = command.options
+        method = options.get("method", "")
+        if method and method not in METHODS:
+            raise command.error(f"method={method} is none; write one of {', '.join(METHODS)}")
+        return Rule(
+            method=method,
+            sender=self.broker(command, "from") if "from" in options else EVERYBODY,
+            receiver=self.broker(command, "to") if "to" in options else EVERYBODY,
+            topic=options.get("topic", ""),
+            verb=verb,
+            count=number(command, "count", 0),
+        )
+
+    def lift(self, rules: Sequence[Rule]) -> None:
+        """These rules are no longer."""
+        for rule in rules:
+            self.rules.remove(rule)
+            self.cluster.network.rules.remove(rule)
+
+
+def key_of(command: Command, text: str) -> TopicPartition:
+    """`t/0` as a partition; raises `ScriptError`."""
+    topic, _, partition = text.rpartition("/")
+    if not TOPIC_NAME.fullmatch(topic) or not partition.isdecimal():
+        raise command.error(f"{text!r} is no partition; write <topic>/<number>")
+    return TopicPartition(topic, int(partition))
+
+
+def number(command: Command, option: str, default: int) -> int:
+    """A whole number; raises `ScriptError`."""
+    text = command.options.get(option)
+    if text is None:
+        return default
+    if not text.removeprefix("-").isdecimal():
+        raise command.error(f"{option}={text} is no whole number")
+    return int(text)
+
+
+def point(command: Command, text: str) -> Callable[[Effect], bool]:
+    """Whether an effect is at the named point of the protocol; raises `ScriptError`.
+
+    `PublishDecision` and every other action; `send(Fetch)`; `write(/controller)`: a write of a
+    znode whose path has this in it.
+    """
+    name, _, rest = text.partition("(")
+    about = rest.removesuffix(")")
+    if name == "send" and about in METHODS:
+        return lambda effect: isinstance(effect, Send) and method_of(effect.request) == about
+    if name == "write" and about:
+        return lambda effect: isinstance(effect, WriteZnodes) and writes(effect, about)
+    if text in {*Action}:
+        return lambda effect: isinstance(effect, ActionTaken) and effect.action == text
+    raise command.error(
+        f"at={text} is no point; write an action, send(<method>) or write(<part of a path>)"
+    )
+
+
+def writes(ask: WriteZnodes, path: str) -> bool:
+    """True when one of the writes is to a znode whose path has `path` in it."""
+    return any(path in op.path for op in ask.ops)
+
+
+def holder(cluster: Cluster) -> Process | None:
+    """The process that holds `/controller` and knows it."""
+    stat = cluster.zookeeper.peek(CONTROLLER).stat
+    if stat is None:
+        return None
+    holders = (
+        process
+        for process in cluster.processes.values()
+        if process.is_alive and process.zookeeper.session_id == stat.ephemeral_owner
+    )
+    return next((p for p in holders if p.node.controller.is_active), None)

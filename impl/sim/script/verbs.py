@@ -1,0 +1,346 @@
+"""The verbs of scenarios: what each may be given, and what it does on the stage."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from fault_injection.faults import FAULT_CLASSES
+from impl.core.messages import ACKS_ALL
+from impl.sim.clients import TIMEOUT_MS, FinalReader
+from impl.sim.healing import unhealed
+from impl.sim.run import FINAL_READ_MS, break_connections, create_topic, heal, start_clients
+from impl.sim.script import acts
+from impl.sim.script.client import Pending
+from impl.sim.script.language import Command, milliseconds
+from impl.sim.script.look import is_registered, observe, show_log, show_results, show_state
+from impl.sim.script.settings import SETTINGS, read_options
+from impl.sim.script.stage import Stage, holder, key_of, number
+from spec.vocabulary import BrokerId, Offset
+from spec.znodes import TOPIC_NAME, TopicPartition
+
+Lines = list[str]
+UNTIL_MS = 10_000
+"""How long `until` waits when nobody says how long."""
+ANSWER_MS = TIMEOUT_MS + 1
+"""After it every operation has ended, if only for want of an answer."""
+_ACKS = {"all": ACKS_ALL, "1": 1, "0": 0}
+
+
+class Words(NamedTuple):
+    """How many words may follow a verb."""
+
+    least: int
+    most: int
+
+
+NO_WORDS = Words(0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """What a verb may be given, and what it does."""
+
+    perform: Callable[[Stage, Command], Lines]
+    words: Words = NO_WORDS
+    usage: str
+    options: frozenset[str] = field(default_factory=frozenset)
+    may_wait: bool = True
+    """False when it lets time pass itself: `at` cannot put it off."""
+    plans: bool = False
+    """True when it puts itself off."""
+
+
+def perform(stage: Stage, command: Command) -> Lines:
+    """Do what a command says, now or when its time comes; raises `ScriptError`."""
+    verb = VERBS.get(command.verb)
+    if verb is None:
+        raise command.error(f"unknown verb {command.verb}; write one of {', '.join(VERBS)}")
+    if unknown := sorted({*command.options} - verb.options):
+        raise command.error(f"{command.verb} takes no {unknown[0]}=; {verb.usage}")
+    if not verb.words.least <= len(command.words) <= verb.words.most:
+        raise command.error(f"{command.verb} is given {len(command.words)} words; {verb.usage}")
+    if command.at_ms is None or verb.plans:
+        return verb.perform(stage, command)
+    if not verb.may_wait:
+        raise command.error(f"{command.verb} lets time pass, so at cannot put it off")
+    stage.cluster.scheduler.after_ms(command.at_ms, partial(_at_last, stage, verb, command))
+    return []
+
+
+def _at_last(stage: Stage, verb: Verb, command: Command) -> None:
+    verb.perform(stage, command)
+
+
+# Cluster and time
+
+
+def _cluster(stage: Stage, command: Command) -> Lines:
+    given = {name: text for name, text in command.options.items() if name in SETTINGS}
+    options = read_options(given)
+    stage.start(options, int(options.level))
+    wanted = number(command, "controller", 0)
+    if not wanted:
+        return []
+    processes = stage.cluster.processes
+    if wanted not in processes:
+        raise command.error(f"controller={wanted} is no broker of 1 to {len(processes)}")
+    others = [process for broker_id, process in processes.items() if broker_id != wanted]
+    for process in others:
+        process.pause()
+    stage.run(UNTIL_MS, lambda: holder(stage.cluster) is processes[BrokerId(wanted)])
+    for process in others:
+        process.resume()
+    return []
+
+
+def _run(stage: Stage, command: Command) -> Lines:
+    stage.run(milliseconds(command.words[0]))
+    return []
+
+
+def _until(stage: Stage, command: Command) -> Lines:
+    given = dict(command.options)
+    within_ms = milliseconds(given.pop("within", str(UNTIL_MS)))
+    wanted = [*given.items(), *(_equation(command, word) for word in command.words)]
+    if not wanted:
+        raise command.error(f"until needs a condition; {VERBS['until'].usage}")
+
+    def unmet() -> Iterator[str]:
+        for what, value in wanted:
+            if (seen := observe(stage, command, what)) != value:
+                yield f"not within {within_ms} ms: {what}={value}; it is {seen}"
+
+    stage.run(within_ms, lambda: next(unmet(), None) is None)
+    return list(unmet())
+
+
+def _equation(command: Command, word: str) -> tuple[str, str]:
+    what, equals, value = word.partition("=")
+    if not equals:
+        raise command.error(f"{word!r} is no condition; {VERBS['until'].usage}")
+    return what, value
+
+
+# Topics and clients
+
+
+def _create_topic(stage: Stage, command: Command) -> Lines:
+    topic = command.words[0]
+    if not TOPIC_NAME.fullmatch(topic):
+        raise command.error(f"{topic!r} is no name of a topic")
+    partitions = number(command, "partitions", stage.cluster.options.partitions)
+    if "replicas" not in command.options:
+        create_topic(stage.cluster, topic, partitions)
+        return []
+    replicas = tuple(_brokers(command, command.options["replicas"]))
+    to = stage.broker(command, "broker") if "broker" in command.options else replicas[0]
+    stage.run(UNTIL_MS, lambda: all(is_registered(stage, broker_id) for broker_id in replicas))
+    pending = stage.client.create_topic(topic, (replicas,) * partitions, to)
+    stage.run(ANSWER_MS, lambda: pending.is_done)
+    if pending.outcome != ["ok"]:
+        return pending.outcome
+    if command.options.get("wait") != "no":
+        stage.run(UNTIL_MS, stage.cluster.is_converged)
+    return []
+
+
+def _brokers(command: Command, text: str) -> Iterator[BrokerId]:
+    for word in text.split(","):
+        if not word.isdecimal():
+            raise command.error(f"{text} is no list of brokers; write it as in 1,2,3")
+        yield BrokerId(int(word))
+
+
+def _produce(stage: Stage, command: Command) -> Lines:
+    key = key_of(command, command.words[0])
+    acks = _ACKS.get(command.options.get("acks", "all"))
+    if acks is None:
+        raise command.error(f"acks={command.options['acks']} is none; write all, 1 or 0")
+    pending = stage.client.produce(key, command.words[1:], acks, _asked(stage, command, key))
+    return _wait_for(stage, command, pending)
+
+
+def _consume(stage: Stage, command: Command) -> Lines:
+    key = key_of(command, command.words[0])
+    offset = Offset(number(command, "offset", 0))
+    pending = stage.client.consume(key, offset, _asked(stage, command, key))
+    return _wait_for(stage, command, pending)
+
+
+def _asked(stage: Stage, command: Command, key: TopicPartition) -> BrokerId:
+    """The broker that is named, or else the leader that ZooKeeper names."""
+    if "broker" in command.options:
+        return stage.broker(command)
+    leader = stage.cluster.view().leaders.get(key)
+    if leader not in stage.cluster.disks:
+        raise command.error(f"{key} has no leader; name a broker=")
+    return BrokerId(leader)
+
+
+def _wait_for(stage: Stage, command: Command, pending: Pending) -> Lines:
+    """Of a command that was put off nobody waits for the end."""
+    if command.at_ms is not None or command.options.get("wait") == "no":
+        stage.client.pending.append(pending)
+        return []
+    stage.run(ANSWER_MS, lambda: pending.is_done)
+    return [f"{pending.what}: {pending.outcome[0]}"]
+
+
+def _workload(stage: Stage, _: Command) -> Lines:
+    stage.workers += start_clients(stage.cluster, sorted(stage.cluster.assignments()))
+    return []
+
+
+def _breaks(stage: Stage, _: Command) -> Lines:
+    break_connections(stage.cluster)
+    return []
+
+
+# The end
+
+
+def _settle(stage: Stage, command: Command) -> Lines:
+    """All faults are over, and everybody lives; what must come to hold has its time for it."""
+    absent = frozenset(_brokers(command, command.options["without"])) if command.options else None
+    rules = list(stage.rules)
+    stage.lift(rules)
+    for rule in rules:
+        acts.release(rule)
+    stopped = stage.cluster.processes.keys() - stage.injector.victims
+    for broker_id in sorted(stopped):
+        process = stage.cluster.processes[broker_id]
+        process.before = lambda _: None
+        if process.is_paused:
+            process.resume()
+        process.zookeeper.is_cut = False
+        if not process.is_alive and broker_id not in (absent or ()):
+            stage.cluster.start(broker_id)
+    stage.cluster.absent = absent or frozenset()
+    if heal(stage.cluster, stage.injector, stage.workers):
+        return ["converged"]
+    return [f"unhealed: {', '.join(sorted(set(unhealed(stage.cluster))))}"]
+
+
+def _read(stage: Stage, command: Command) -> Lines:
+    """Every partition is read from its start to its high watermark, as the last client does."""
+    if stage.is_read:
+        raise command.error("all was read already; read comes once, at the end of a run")
+    stage.is_read = True
+    keys = sorted(stage.cluster.assignments())
+    if not keys:
+        return ["there is no partition to read"]
+    reader = FinalReader(stage.cluster, keys)
+    reader.read_all()
+    done = stage.run(FINAL_READ_MS, lambda: reader.is_done)
+    return [] if done else ["not all could be read"]
+
+
+def _check(stage: Stage, _: Command) -> Lines:
+    return list(stage.judge(stage.cluster.recorder.events))
+
+
+def _show(stage: Stage, command: Command) -> Lines:
+    match command.words:
+        case ("state",):
+            return list(show_state(stage))
+        case ("results",):
+            return list(show_results(stage))
+        case ("log", text):
+            return list(show_log(stage, key_of(command, text)))
+        case _:
+            raise command.error(VERBS["show"].usage)
+
+
+_MESSAGES = frozenset({"method", "from", "to", "topic", "count"})
+_MANY = 1_000
+_WHO = "write broker= with a number, controller, leader(<t>/<p>) or follower(<t>/<p>,<n>)"
+_WHICH = "write method=, from=, to=, topic= or count="
+
+
+def _message_verb(verb: str) -> Verb:
+    return Verb(perform=acts.make_rule(verb), usage=_WHICH, options=_MESSAGES)
+
+
+VERBS: dict[str, Verb] = {
+    "cluster": Verb(
+        perform=_cluster,
+        usage=f"write any of controller, {', '.join(sorted(SETTINGS))}",
+        options=SETTINGS | {"controller"},
+        may_wait=False,
+    ),
+    "create-topic": Verb(
+        perform=_create_topic,
+        words=Words(1, 1),
+        usage="write create-topic <topic> replicas=1,2,3 partitions=1 wait=no broker=",
+        options=frozenset({"replicas", "partitions", "wait", "broker"}),
+        may_wait=False,
+    ),
+    "produce": Verb(
+        perform=_produce,
+        words=Words(2, _MANY),
+        usage="write produce <t>/<p> <value> ... acks=all broker= wait=no",
+        options=frozenset({"acks", "broker", "wait"}),
+    ),
+    "consume": Verb(
+        perform=_consume,
+        words=Words(1, 1),
+        usage="write consume <t>/<p> offset=0 broker= wait=no",
+        options=frozenset({"offset", "broker", "wait"}),
+    ),
+    "workload": Verb(perform=_workload, usage="it takes nothing; cluster says how many"),
+    "breaks": Verb(perform=_breaks, usage="it takes nothing; cluster connection_breaks= says"),
+    "run": Verb(perform=_run, words=Words(1, 1), usage="write run 500ms", may_wait=False),
+    "until": Verb(
+        perform=_until,
+        words=Words(0, _MANY),
+        usage="write until leader(t/0)=2 within=5s, or another observation",
+        options=frozenset({"within", "controller", "controller_epoch", "converged", "held"})
+        | {"pending"},
+        may_wait=False,
+    ),
+    "kill": Verb(perform=acts.kill, usage=_WHO, options=frozenset({"broker", "at", "nth"})),
+    "restart": Verb(perform=acts.restart, usage=_WHO, options=frozenset({"broker"})),
+    "pause": Verb(perform=acts.pause, usage=_WHO, options=frozenset({"broker", "at", "nth"})),
+    "resume": Verb(perform=acts.resume, usage=_WHO, options=frozenset({"broker"})),
+    "fault": Verb(
+        perform=acts.fault,
+        words=Words(1, 1),
+        usage="write fault <kind> and the fields of that kind",
+        options=frozenset(
+            {name for kind in FAULT_CLASSES.values() for name in kind.__dataclass_fields__}
+        ),
+        plans=True,
+    ),
+    "expire": Verb(perform=acts.expire, usage=_WHO, options=frozenset({"broker"})),
+    "disconnect": Verb(perform=acts.disconnect, usage=_WHO, options=frozenset({"broker", "for"})),
+    "connect": Verb(perform=acts.connect, usage=_WHO, options=frozenset({"broker"})),
+    "lose-reply": Verb(perform=acts.lose_reply, usage=_WHO, options=frozenset({"broker", "path"})),
+    "delete-znode": Verb(
+        perform=acts.delete_znode, words=Words(1, 1), usage="write delete-znode <path>"
+    ),
+    "set-znode": Verb(
+        perform=acts.set_znode, words=Words(2, _MANY), usage="write set-znode <path> <data>"
+    ),
+    "hold": _message_verb("hold"),
+    "drop": _message_verb("drop_request"),
+    "hold-answer": _message_verb("hold_response"),
+    "drop-answer": _message_verb("drop_response"),
+    "duplicate": _message_verb("duplicate"),
+    "deliver": Verb(perform=acts.deliver, usage=_WHICH, options=_MESSAGES | {"keep"}),
+    "lift": Verb(perform=acts.lift, usage=_WHICH, options=_MESSAGES),
+    "settle": Verb(
+        perform=_settle,
+        usage="write settle without=2",
+        options=frozenset({"without"}),
+        may_wait=False,
+    ),
+    "read": Verb(perform=_read, usage="it takes nothing", may_wait=False),
+    "check": Verb(perform=_check, usage="it takes nothing", may_wait=False),
+    "show": Verb(
+        perform=_show,
+        words=Words(1, 2),
+        usage="write show state, show log <t>/<p> or show results",
+        may_wait=False,
+    ),
+}
