@@ -3,8 +3,9 @@
 Values and how a read znode changes them; when to read, and what to decide, is `controller.py`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from impl.core.zookeeper import Znode
 from spec.vocabulary import BrokerEpoch, BrokerId, ZnodeVersion
@@ -23,7 +24,6 @@ class ControllerContext:
 
     live: dict[BrokerId, BrokerEpoch] = field(default_factory=dict)
     """Live broker -> czxid of its registration."""
-    assignments: dict[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
     states: dict[TopicPartition, tuple[LeaderAndIsr, ZnodeVersion]] = field(default_factory=dict)
     skipped: set[TopicPartition] = field(default_factory=set)
     """Partitions whose znode is malformed."""
@@ -33,6 +33,33 @@ class ControllerContext:
     """Those of `bounced` that the decision in flight knows of."""
     undecided: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
     """Decisions of which it is not known whether ZooKeeper holds them."""
+    _assignments: dict[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
+    _of_broker: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
+    _of_topic: dict[str, set[TopicPartition]] = field(default_factory=dict)
+
+    @property
+    def assignments(self) -> Mapping[TopicPartition, tuple[BrokerId, ...]]:
+        """The replicas of every partition that is managed, the preferred one first."""
+        return MappingProxyType(self._assignments)
+
+    def assign(self, key: TopicPartition, replicas: tuple[BrokerId, ...]) -> None:
+        """The partition has these replicas, and is managed."""
+        self.unassign(key)
+        self._assignments[key] = replicas
+        self.skipped.discard(key)
+        self._of_topic.setdefault(key.topic, set()).add(key)
+        for broker_id in replicas:
+            self._of_broker.setdefault(broker_id, set()).add(key)
+
+    def unassign(self, key: TopicPartition) -> None:
+        """The partition is not managed."""
+        for broker_id in self._assignments.pop(key, ()):
+            self._of_broker[broker_id].discard(key)
+        of_topic = self._of_topic.get(key.topic)
+        if of_topic is not None:
+            of_topic.discard(key)
+            if not of_topic:
+                del self._of_topic[key.topic]
 
     def detect_broker_change(self, znodes: Iterable[Znode]) -> frozenset[BrokerId]:
         """`live` is what the registrations tell; returns who came, went or came back (H2)."""
@@ -52,9 +79,13 @@ class ControllerContext:
             self.add_bounced(key, back)
         return changed
 
-    def partitions_of(self, brokers: frozenset[BrokerId]) -> list[TopicPartition]:
+    def partitions_of(self, brokers: Iterable[BrokerId]) -> list[TopicPartition]:
         """The partitions assigned to any of them, ascending."""
-        return [key for key in sorted(self.assignments) if brokers & set(self.assignments[key])]
+        return sorted(set().union(*(self._of_broker.get(one, ()) for one in brokers)))
+
+    def partitions_of_topic(self, topic: str) -> list[TopicPartition]:
+        """The partitions of the topic, ascending; none when it is not known."""
+        return sorted(self._of_topic.get(topic, ()))
 
     def leave_undecided(self, key: TopicPartition, decision: LeaderAndIsr) -> None:
         """The reply was lost or a refusal: what ZooKeeper holds will tell (ZK-006)."""
@@ -82,23 +113,28 @@ class ControllerContext:
         if since:
             self.bounced[key] = since
 
-    def known_topics(self) -> set[str]:
-        """Topics that need not be read again."""
-        return {key.topic for key in self.assignments} - {key.topic for key in self.skipped}
+    def unknown_topics(self, names: Iterable[str]) -> list[str]:
+        """Those of `names` that must be read: new ones, and ones that are not wholly understood."""
+        skipped = {key.topic for key in self.skipped}
+        return [name for name in names if name not in self._of_topic or name in skipped]
 
-    def learn_topic(self, topic: str, znode: Znode) -> MalformedZnodeError | None:
-        """The topic's partitions have their assignment; returns why not."""
+    def learn_topic(
+        self, topic: str, znode: Znode
+    ) -> tuple[list[TopicPartition], MalformedZnodeError | None]:
+        """The topic's partitions have their assignment; the new ones, and why there are none."""
         if znode.stat is None:
-            return None
+            return [], None
         try:
             assignment = parse_topic(znode.path, znode.data)
         except MalformedZnodeError as error:
-            return error
+            return [], error
+        added = []
         for partition, replicas in assignment.items():
             key = TopicPartition(topic, partition)
-            self.assignments[key] = replicas
-            self.skipped.discard(key)
-        return None
+            if key not in self._assignments:
+                added.append(key)
+            self.assign(key, replicas)
+        return added, None
 
     def learn_state(self, key: TopicPartition, znode: Znode) -> MalformedZnodeError | None:
         """The partition's state is what was read, none without a znode; returns why not."""
@@ -116,5 +152,5 @@ class ControllerContext:
     def skip(self, key: TopicPartition) -> None:
         """The partition is not managed until a topic comes or goes, or a failover (ZK-002)."""
         self.skipped.add(key)
-        self.assignments.pop(key, None)
+        self.unassign(key)
         self.states.pop(key, None)

@@ -8,9 +8,10 @@ from collections.abc import Generator
 
 from impl.core.broker import Broker
 from impl.core.config import Config
-from impl.core.controller import FIRST_VERSION, Controller
+from impl.core.controller import Controller
 from impl.core.effects import ActionTaken, ReportMalformed
 from impl.core.mutants import Mutant
+from impl.core.office import FIRST_VERSION
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
 from impl.core.replica import Replica, Role
 from impl.core.zookeeper import Check, Create, SetData, WriteOp, Written, Znode

@@ -107,7 +107,7 @@ class ControllerMoves(Ground):
         if znode.stat is None:
             return False
         state = parse_leader_and_isr(STATE, znode.data)
-        if actor.running.controller.initialises_again(state):
+        if actor.running.controller.decisions.initialises_again(state):
             return True
         elected = elect_leader(
             state,

@@ -296,7 +296,9 @@ def test_a_conflict_on_one_partition_does_not_delay_another(driver: Driver) -> N
     elected(driver)
     driver.create_topic("t", (2, 3), (2, 3))
     driver.acknowledge_commands()
-    driver.plan_write(PATH, Fate.HOLD)
+    driver.plan_write(PATH, None, lambda: driver.put_state(T0, state(2, 0, (2, 3))))
+    driver.plan_read(PATH, None)  # after the first death
+    driver.plan_read(PATH, Fate.HOLD)  # after the conflict
 
     driver.unregister(2)
 
