@@ -68,16 +68,20 @@ class Broker:
     def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
         self.config = config
         self.outbox = outbox
-        self.replicas = replicas
-        self.isr_writer = IsrWriter(config, outbox, replicas)
-        self.follower = Follower(config, outbox, replicas)
-        self.appender = Appender(config, outbox, replicas)
-        self.stopping = Stopping(config, outbox, replicas, self.follower)
+        self.assemble(
+            replicas, IsrWriter(config, outbox, replicas), Follower(config, outbox, replicas)
+        )
         self.controller_epoch = NO_CONTROLLER_EPOCH
         """The largest one seen, in ZooKeeper or in a command (CTL-006)."""
         self.is_ready = False
         """True once ZooKeeper was read after the start: before it, no command is obeyed."""
         self._next_checkpoint_ms = 0
+
+    def assemble(self, replicas: Replicas, isr_writer: IsrWriter, follower: Follower) -> None:
+        """All parts of the broker work on these replicas from now on."""
+        self.replicas, self.isr_writer, self.follower = replicas, isr_writer, follower
+        self.appender = Appender(self.config, self.outbox, replicas)
+        self.stopping = Stopping(self.config, self.outbox, replicas, follower)
 
     # Commands of the controller (V3 C)
 

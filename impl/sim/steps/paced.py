@@ -98,5 +98,5 @@ def paced(node: Node, config: Config) -> Pace:
     writer = PacedIsrWriter(config, broker.outbox, replicas)
     follower = PacedFollower(config, broker.outbox, replicas)
     replicas.pace = writer.pace = follower.pace = pace
-    broker.replicas, broker.isr_writer, broker.follower = replicas, writer, follower
+    broker.assemble(replicas, writer, follower)
     return pace
