@@ -28,6 +28,7 @@ ONLY_IN = {
     "kazoo": ("impl/shell/zookeeper.py", "fault_injection/zookeeper_client.py"),
     "grpc": (
         "impl/shell/rpc.py",
+        "impl/client/connections.py",
         "conformance/client.py",
         "fault_injection/rpc_rules.py",
     ),

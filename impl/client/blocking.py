@@ -1,0 +1,137 @@
+"""The client for callers without an event loop: each call runs until it is done.
+
+One thread at a time may use such an object, and none that runs a loop itself.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Generic, Protocol, Self, TypeVar
+
+from impl.client.admin import AsyncAdmin
+from impl.client.consumer import POLL_RECORDS_MAX, POLL_WAIT_MS, AsyncConsumer, ConsumerRecord
+from impl.client.options import ClientOptions
+from impl.client.producer import ACKS_ALL, AsyncProducer, RecordMetadata
+from impl.client.routing import Metadata, PartitionInfo
+
+
+class Closable(Protocol):
+    """What each of the asynchronous classes is."""
+
+    async def close(self) -> None:
+        """All connections are closed."""
+
+
+Core = TypeVar("Core", bound=Closable)
+
+
+class _Blocking(Generic[Core]):
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Everything was flushed and all connections are closed."""
+        self._runner.run(self._core.close())
+        self._runner.close()
+
+
+class Producer(_Blocking[AsyncProducer]):
+    """`AsyncProducer`, one call after the other."""
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Iterable[str],
+        *,
+        idempotent: bool = True,
+        acks: int = ACKS_ALL,
+        options: ClientOptions | None = None,
+    ) -> None:
+        """As `AsyncProducer`."""
+        super().__init__(
+            AsyncProducer(bootstrap_servers, idempotent=idempotent, acks=acks, options=options)
+        )
+
+    def send(
+        self, topic: str, values: str | Sequence[str], *, partition: int | None = None
+    ) -> RecordMetadata:
+        """As `AsyncProducer.send`."""
+        return self._runner.run(self._core.send(topic, values, partition=partition))
+
+
+class Consumer(_Blocking[AsyncConsumer]):
+    """`AsyncConsumer`, one call after the other."""
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Iterable[str],
+        topic: str,
+        partition: int = 0,
+        *,
+        offset: int = 0,
+        options: ClientOptions | None = None,
+    ) -> None:
+        """As `AsyncConsumer`."""
+        super().__init__(
+            AsyncConsumer(bootstrap_servers, topic, partition, offset=offset, options=options)
+        )
+
+    @property
+    def position(self) -> int:
+        """The offset that is read next."""
+        return self._core.position
+
+    def poll(
+        self, *, max_records: int = POLL_RECORDS_MAX, max_wait_ms: int = POLL_WAIT_MS
+    ) -> list[ConsumerRecord]:
+        """As `AsyncConsumer.poll`."""
+        return self._runner.run(self._core.poll(max_records=max_records, max_wait_ms=max_wait_ms))
+
+    def end_offset(self) -> int:
+        """As `AsyncConsumer.end_offset`."""
+        return self._runner.run(self._core.end_offset())
+
+
+class Admin(_Blocking[AsyncAdmin]):
+    """`AsyncAdmin`, one call after the other."""
+
+    def __init__(
+        self, bootstrap_servers: str | Iterable[str], *, options: ClientOptions | None = None
+    ) -> None:
+        """As `AsyncAdmin`."""
+        super().__init__(AsyncAdmin(bootstrap_servers, options=options))
+
+    def create_topic(
+        self,
+        topic: str,
+        *,
+        partitions: int = 1,
+        replication_factor: int = 1,
+        assignment: Sequence[Sequence[int]] = (),
+    ) -> None:
+        """As `AsyncAdmin.create_topic`."""
+        self._runner.run(
+            self._core.create_topic(
+                topic,
+                partitions=partitions,
+                replication_factor=replication_factor,
+                assignment=assignment,
+            )
+        )
+
+    def list_topics(self) -> dict[str, list[int]]:
+        """As `AsyncAdmin.list_topics`."""
+        return self._runner.run(self._core.list_topics())
+
+    def describe_topic(self, topic: str) -> dict[int, PartitionInfo]:
+        """As `AsyncAdmin.describe_topic`."""
+        return self._runner.run(self._core.describe_topic(topic))
+
+    def describe_cluster(self) -> Metadata:
+        """As `AsyncAdmin.describe_cluster`."""
+        return self._runner.run(self._core.describe_cluster())

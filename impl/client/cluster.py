@@ -1,0 +1,151 @@
+"""Requests that find their broker: the routing cache, and tries until one succeeds."""
+
+import asyncio
+from collections.abc import Iterable
+from time import monotonic
+from typing import Any
+
+from impl.client.connections import CallFailedError, Connections
+from impl.client.errors import ClientError
+from impl.client.options import ClientOptions
+from impl.client.routing import Metadata, metadata_of, parse_servers
+from impl.client.tries import NO_LEADER, TIME_IS_UP, Effect, Tries, TryFailedError
+from spec.vocabulary import ErrorCode
+from spec.wire import replication_pb2 as wire
+from spec.znodes import TopicPartition
+
+Message = Any
+"""A generated message; its fields are in `spec/wire/replication.proto`."""
+
+
+class Cluster:
+    """What the clients of one program know of one cluster."""
+
+    def __init__(
+        self, bootstrap_servers: str | Iterable[str], options: ClientOptions | None = None
+    ) -> None:
+        """Nothing is sent yet; raises `ValueError` when an address is none."""
+        self.options = options or ClientOptions()
+        self.metadata = Metadata()
+        self._bootstrap = parse_servers(bootstrap_servers)
+        self._connections = Connections()
+        self._refreshing = asyncio.Lock()
+        self._generation = 0
+        """Counts the answers to Metadata."""
+        self._silent = ""
+        """The address that failed to answer last."""
+        self._suspects: set[TopicPartition] = set()
+        """Partitions whose leader did not answer as a leader does."""
+
+    async def close(self) -> None:
+        """All connections are closed."""
+        await self._connections.close()
+
+    async def refresh(self, deadline: float | None = None) -> Metadata:
+        """The routing view as some broker reads it now; raises `NoBrokerError`.
+
+        Callers that wait for an answer at the same time share it.
+        """
+        before = self._generation
+        async with self._refreshing:
+            if self._generation == before:
+                until = deadline or self.deadline(self.options.api_timeout_ms)
+                request = wire.MetadataRequest()
+                answer = await self.ask_any("Metadata", request, deadline=until, effect=Effect.NONE)
+                self.metadata = metadata_of(answer)
+                self._generation += 1
+        return self.metadata
+
+    def deadline(self, timeout_ms: int) -> float:
+        """The time, on the monotonic clock, that lies so far ahead."""
+        return monotonic() + timeout_ms / 1000
+
+    async def ask_leader(
+        self,
+        partition: TopicPartition,
+        method: str,
+        request: Message,
+        *,
+        deadline: float,
+        effect: Effect,
+        wait_ms: int = 0,
+    ) -> Message:
+        """The leader's answer without an error; `wait_ms` is how long the leader may hold a read.
+
+        Raises `DefiniteError` or `IndefiniteError`, at the deadline at the latest.
+        """
+        tries = Tries(f"{method} of {partition}", deadline, effect)
+        while True:
+            try:
+                broker_id, address = await self._leader(partition, deadline)
+                timeout_s = (self.options.request_timeout_ms + wait_ms) / 1000
+                until = min(deadline, monotonic() + timeout_s)
+                return await self._ask(address, method, request, until, broker_id)
+            except TryFailedError as error:
+                tries.failed(error)
+            await self._pause(deadline)
+            self._suspects.add(partition)
+
+    async def ask_any(
+        self, method: str, request: Message, *, deadline: float, effect: Effect
+    ) -> Message:
+        """The answer of some broker without an error; otherwise as `ask_leader`.
+
+        Raises `NoBrokerError` when no broker was reached at all.
+        """
+        tries = Tries(method, deadline, effect)
+        while True:
+            addresses = self._addresses()
+            for address in addresses:
+                until = min(deadline, self.deadline(self.options.request_timeout_ms))
+                try:
+                    return await self._ask(address, method, request, until)
+                except TryFailedError as error:
+                    tries.failed(error, addresses)
+            await self._pause(deadline)
+
+    def _addresses(self) -> tuple[str, ...]:
+        """All that are known; who failed last comes last."""
+        known = dict.fromkeys((*self.metadata.brokers.values(), *self._bootstrap))
+        return tuple(sorted(known, key=lambda address: address == self._silent))
+
+    async def _leader(self, partition: TopicPartition, deadline: float) -> tuple[int, str]:
+        """Whom the routing view names; it is read anew for suspects and strangers."""
+        if partition in self._suspects or partition not in self.metadata.partitions:
+            try:
+                await self.refresh(deadline)
+            except ClientError as error:
+                raise TryFailedError(error.error_code, str(error), was_sent=False) from error
+            self._suspects.discard(partition)
+        leader = self.metadata.leader_of(partition)
+        if leader is None:
+            is_known = partition in self.metadata.partitions
+            why = NO_LEADER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            raise TryFailedError(why, was_sent=False)
+        return leader
+
+    async def _ask(
+        self,
+        address: str,
+        method: str,
+        request: Message,
+        deadline: float,
+        broker_id: int | None = None,
+    ) -> Message:
+        timeout_s = deadline - monotonic()
+        if timeout_s <= 0:
+            raise TryFailedError(TIME_IS_UP, was_sent=False)
+        try:
+            response = await self._connections.call(
+                address, method, request, timeout_s=timeout_s, broker_id=broker_id
+            )
+        except CallFailedError as error:
+            self._silent = address
+            raise TryFailedError(error.status, was_sent=error.was_sent) from error
+        if response.error_code not in ("", ErrorCode.NONE):
+            raise TryFailedError(response.error_code, getattr(response, "message", ""))
+        return response
+
+    async def _pause(self, deadline: float) -> None:
+        left_s = max(deadline - monotonic(), 0)
+        await asyncio.sleep(min(self.options.retry_backoff_ms / 1000, left_s))

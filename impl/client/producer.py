@@ -1,0 +1,248 @@
+"""Producers: records in batches per partition, each in the log at most once.
+
+A lane is one partition: it sends one batch after the other, and what is handed over meanwhile waits
+for the next one. An idempotent lane gives a retry the sequence of the first try, so that a broker
+tells it (KIP-98). After a batch that failed it goes on under the next producer epoch, from sequence
+0: whatever of the old epoch still arrives is then refused.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from impl.client.cluster import Cluster
+from impl.client.errors import ClientError, DefiniteError
+from impl.client.options import ClientOptions
+from impl.client.tries import Effect
+from spec.vocabulary import ErrorCode
+from spec.wire import replication_pb2 as wire
+from spec.znodes import TopicPartition
+
+ACKS_ALL = -1
+BATCH_RECORDS_MAX = 100
+"""Of what is put together here; what one `send` hands over is never taken apart."""
+HELD = 0.8
+"""Share of a request's time for which the leader may wait for the commit; the rest is the way."""
+PRODUCER_EPOCH_MAX = 2**15 - 1
+SEQUENCE_MAX = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordMetadata:
+    """Where the records of one `send` are: offsets are dense from `offset` on."""
+
+    topic: str
+    partition: int
+    offset: int
+    """With acks 0 or 1 it promises nothing: the next leader may not have it."""
+    leader_epoch: int
+    broker_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Under which numbers a lane's next batch is sent."""
+
+    producer_id: int
+    producer_epoch: int = 0
+    sequence: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Records that were handed over, and whom to tell."""
+
+    values: tuple[str, ...]
+    deadline: float
+    done: "asyncio.Future[RecordMetadata]"
+
+
+class Lane:
+    """All that goes to one partition, in the order in which it was handed over."""
+
+    def __init__(
+        self, cluster: Cluster, partition: TopicPartition, *, acks: int, idempotent: bool
+    ) -> None:
+        self._cluster = cluster
+        self._partition = partition
+        self._acks = acks
+        self._idempotent = idempotent
+        self._identity: Identity | None = None
+        self._waiting: list[Waiting] = []
+        self._worker: asyncio.Task[None] | None = None
+
+    def put(self, values: tuple[str, ...]) -> "asyncio.Future[RecordMetadata]":
+        """Hand records over; they are sent as soon as it is their turn."""
+        done = asyncio.get_running_loop().create_future()
+        deadline = self._cluster.deadline(self._cluster.options.delivery_timeout_ms)
+        self._waiting.append(Waiting(values, deadline, done))
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return done
+
+    async def flush(self) -> None:
+        """Everything handed over was delivered, or failed."""
+        if self._worker is not None:
+            await self._worker
+
+    async def _work(self) -> None:
+        while self._waiting:
+            batch = self._take_batch()
+            try:
+                found = await self._send(batch)
+            except ClientError as error:
+                for waiting in batch:
+                    if not waiting.done.done():
+                        waiting.done.set_exception(error)
+                continue
+            base_offset = found.offset
+            for waiting in batch:
+                if not waiting.done.done():
+                    waiting.done.set_result(replace(found, offset=base_offset))
+                base_offset += len(waiting.values)
+
+    def _take_batch(self) -> list[Waiting]:
+        taken = [self._waiting.pop(0)]
+        size = len(taken[0].values)
+        while self._waiting and size + len(self._waiting[0].values) <= BATCH_RECORDS_MAX:
+            taken.append(self._waiting.pop(0))
+            size += len(taken[-1].values)
+        return taken
+
+    async def _send(self, batch: Sequence[Waiting]) -> RecordMetadata:
+        values = [value for waiting in batch for value in waiting.values]
+        deadline = batch[0].deadline
+        identity = await self._identify(len(values), deadline)
+        request = wire.ProduceRequest(
+            topic=self._partition.topic,
+            partition=self._partition.partition,
+            acks=self._acks,
+            values=values,
+            timeout_ms=round(self._cluster.options.request_timeout_ms * HELD),
+        )
+        if identity is not None:
+            request.producer_id = identity.producer_id
+            request.producer_epoch = identity.producer_epoch
+            request.base_sequence = identity.sequence
+        try:
+            response = await self._cluster.ask_leader(
+                self._partition,
+                "Produce",
+                request,
+                deadline=deadline,
+                effect=Effect.IDEMPOTENT if identity else Effect.ONCE,
+            )
+        except ClientError:
+            self._identity = _next_epoch(identity)
+            raise
+        if identity is not None:
+            self._identity = replace(identity, sequence=identity.sequence + len(values))
+        return RecordMetadata(
+            topic=self._partition.topic,
+            partition=self._partition.partition,
+            offset=response.base_offset,
+            leader_epoch=response.leader_epoch,
+            broker_id=response.broker_id,
+        )
+
+    async def _identify(self, records: int, deadline: float) -> Identity | None:
+        """Under which numbers `records` are sent; an id is asked for when there is none."""
+        if not self._idempotent:
+            return None
+        if self._identity and self._identity.sequence + records > SEQUENCE_MAX:
+            self._identity = _next_epoch(self._identity)
+        if self._identity is None:
+            response = await self._cluster.ask_any(
+                "InitProducerId",
+                wire.InitProducerIdRequest(),
+                deadline=deadline,
+                effect=Effect.NONE,
+            )
+            self._identity = Identity(response.producer_id, response.producer_epoch)
+        return self._identity
+
+
+def _next_epoch(identity: Identity | None) -> Identity | None:
+    """The next producer epoch from its start; None when a new id is needed."""
+    if identity is None or identity.producer_epoch >= PRODUCER_EPOCH_MAX:
+        return None
+    return Identity(identity.producer_id, identity.producer_epoch + 1)
+
+
+def require_text(records: Sequence[str]) -> None:
+    """Raises `ValueError` when there is nothing, or something that has no UTF-8 form."""
+    if not records:
+        raise ValueError("there is nothing to send: give at least one record")
+    for record in records:
+        record.encode()
+
+
+class AsyncProducer:
+    """Appends records; idempotent and with acks=all unless told otherwise.
+
+    Calls may run at the same time; those to one partition keep their order.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Iterable[str],
+        *,
+        idempotent: bool = True,
+        acks: int = ACKS_ALL,
+        options: ClientOptions | None = None,
+    ) -> None:
+        """Nothing is sent yet; raises `ValueError` for wrong addresses or acks."""
+        if acks not in (-1, 0, 1):
+            raise ValueError(f"acks is {acks}: give -1 (all), 1 (the leader) or 0")
+        if idempotent and acks != ACKS_ALL:
+            raise ValueError(f"an idempotent producer needs acks -1 (all), not {acks}")
+        self._cluster = Cluster(bootstrap_servers, options)
+        self._acks = acks
+        self._idempotent = idempotent
+        self._lanes: dict[TopicPartition, Lane] = {}
+        self._turns = count()
+
+    async def __aenter__(self) -> "AsyncProducer":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def send(
+        self, topic: str, values: str | Sequence[str], *, partition: int | None = None
+    ) -> RecordMetadata:
+        """The records are committed, in this order, in one batch; where they are.
+
+        Without `partition` the topic's partitions take turns. Raises `DefiniteError`, or
+        `IndefiniteError` when they may be in the log, after `delivery_timeout_ms` at the latest.
+        """
+        records = (values,) if isinstance(values, str) else tuple(values)
+        require_text(records)
+        if partition is None:
+            partition = await self._next_partition(topic)
+        key = TopicPartition(topic, partition)
+        if key not in self._lanes:
+            self._lanes[key] = Lane(
+                self._cluster, key, acks=self._acks, idempotent=self._idempotent
+            )
+        return await self._lanes[key].put(records)
+
+    async def flush(self) -> None:
+        """Everything handed over was delivered, or failed."""
+        for lane in tuple(self._lanes.values()):
+            await lane.flush()
+
+    async def close(self) -> None:
+        """Everything was flushed and all connections are closed."""
+        await self.flush()
+        await self._cluster.close()
+
+    async def _next_partition(self, topic: str) -> int:
+        if topic not in self._cluster.metadata.topics():
+            await self._cluster.refresh()
+        partitions = self._cluster.metadata.topics().get(topic)
+        if not partitions:
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            raise DefiniteError(f"there is no topic {topic}", code)
+        return partitions[next(self._turns) % len(partitions)]

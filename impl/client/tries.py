@@ -1,0 +1,94 @@
+"""What became of the tries of one call, and the error that it ends with.
+
+Whether a call may have taken effect is remembered over all its tries: a refusal says nothing of the
+try before it.
+"""
+
+from collections.abc import Collection
+from enum import Enum
+from time import monotonic
+
+from impl.client.errors import ClientError, DefiniteError, IndefiniteError, NoBrokerError
+from spec.vocabulary import ErrorCode
+
+NO_LEADER = "LEADER_NOT_AVAILABLE"
+"""What a client says itself when the routing view names no leader: nothing was sent."""
+TIME_IS_UP = "DEADLINE_EXCEEDED"
+
+RETRIABLE = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.NOT_LEADER_AFTER_APPEND,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.BROKER_NOT_AVAILABLE,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.REQUEST_TIMED_OUT,
+    }
+)
+"""A leader may be moving, a broker starting, an ISR growing."""
+
+
+class Effect(Enum):
+    """What it means to ask again after a try whose end nobody knows."""
+
+    NONE = "it changes nothing"
+    IDEMPOTENT = "the broker tells a repetition from something new"
+    ONCE = "it could happen twice"
+
+
+class TryFailedError(Exception):
+    """One try of a call failed; `was_sent` is False when it surely reached nobody."""
+
+    def __init__(self, error_code: str, message: str = "", *, was_sent: bool = True) -> None:
+        super().__init__(error_code)
+        self.error_code = error_code
+        """A name of `ErrorCode`, of a gRPC status, or `NO_LEADER`."""
+        self.message = message
+        self.was_sent = was_sent
+
+    @property
+    def is_indefinite(self) -> bool:
+        """True when it may have taken effect; of an error that is not known here, too."""
+        known = ErrorCode.__members__.get(self.error_code)
+        return self.was_sent and (known is None or known.is_indefinite)
+
+    @property
+    def may_pass(self) -> bool:
+        """True when another try may succeed."""
+        return self.error_code not in ErrorCode.__members__ or self.error_code in RETRIABLE
+
+
+class Tries:
+    """The tries of one call so far."""
+
+    def __init__(self, what: str, deadline: float, effect: Effect) -> None:
+        self._what = what
+        self._deadline = deadline
+        self._effect = effect
+        self._may_have_happened = False
+        self._was_heard = False
+        self._last: TryFailedError | None = None
+
+    def failed(self, error: TryFailedError, asked: Collection[str] = ()) -> None:
+        """Note a failed try; raises `ClientError` when there must be no further one.
+
+        `asked` are the addresses tried, of a call that any broker can answer.
+        """
+        self._may_have_happened |= error.is_indefinite and self._effect is not Effect.NONE
+        self._was_heard |= error.was_sent
+        if error.error_code != TIME_IS_UP or self._last is None:
+            self._last = error
+        forbidden = self._may_have_happened and self._effect is Effect.ONCE
+        if forbidden or not error.may_pass or monotonic() >= self._deadline:
+            raise self._end(self._last, asked) from error
+
+    def _end(self, error: TryFailedError, asked: Collection[str]) -> ClientError:
+        why = f"{error.error_code} {error.message}".strip()
+        if self._may_have_happened:
+            text = f"{self._what}: {why}; it may or may not have happened"
+            return IndefiniteError(text, error.error_code)
+        if asked and not self._was_heard:
+            text = f"{self._what}: no broker answers at {', '.join(asked)}; is the cluster up?"
+            return NoBrokerError(text, error.error_code)
+        return DefiniteError(f"{self._what}: {why}", error.error_code)

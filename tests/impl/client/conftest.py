@@ -1,0 +1,42 @@
+"""Three brokers as processes for the tests of the client."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from conformance import local_cluster
+from conformance.local_cluster import ClusterStatus
+
+
+@dataclass(frozen=True)
+class Running:
+    """The cluster while the tests run."""
+
+    status: ClusterStatus
+
+    @property
+    def servers(self) -> str:
+        """Where its brokers listen."""
+        return ",".join(broker.address for broker in self.status.brokers if broker.address)
+
+    @contextmanager
+    def paused(self, broker_id: int) -> Iterator[None]:
+        """The broker stands still."""
+        (pid,) = [b.pid for b in self.status.brokers if b.broker_id == broker_id and b.pid]
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("cluster")
+    status = local_cluster.up(folder)
+    yield Running(status)
+    local_cluster.down(folder)

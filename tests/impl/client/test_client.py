@@ -1,0 +1,88 @@
+"""The client on three brokers under a real ZooKeeper."""
+
+import asyncio
+
+import pytest
+
+from impl.client import (
+    Admin,
+    AsyncAdmin,
+    AsyncConsumer,
+    AsyncProducer,
+    ClientOptions,
+    Consumer,
+    DefiniteError,
+    Producer,
+)
+from tests.impl.client.conftest import Running
+
+pytestmark = pytest.mark.zookeeper
+
+
+def test_what_is_produced_is_consumed(cluster: Running) -> None:
+    with Admin(cluster.servers) as admin:
+        admin.create_topic("orders", partitions=2, replication_factor=3)
+        assert admin.list_topics()["orders"] == [0, 1]
+        described = admin.describe_topic("orders")
+    with Producer(cluster.servers) as producer:
+        placed = [producer.send("orders", [f"a{n}", f"b{n}"]) for n in range(4)]
+    with Consumer(cluster.servers, "orders", 1, offset=1) as consumer:
+        read = consumer.poll()
+        assert consumer.end_offset() == consumer.position == 4
+        assert consumer.poll(max_wait_ms=0) == []
+
+    assert [(p.partition, p.offset) for p in placed] == [(0, 0), (1, 0), (0, 2), (1, 2)]
+    assert [(r.offset, r.value) for r in read] == [(1, "b1"), (2, "a3"), (3, "b3")]
+    assert {len(info.isr) for info in described.values()} == {3}
+
+
+def test_topics_that_cannot_be_are_refused(cluster: Running) -> None:
+    with Admin(cluster.servers) as admin:
+        with pytest.raises(DefiniteError, match="replication factor 4 with 3 live brokers"):
+            admin.create_topic("wide", replication_factor=4)
+        with pytest.raises(DefiniteError, match="distinct live brokers"):
+            admin.create_topic("twice", assignment=[[1, 1]])
+        assert {"wide", "twice"} & admin.list_topics().keys() == set()
+
+
+def test_records_of_one_partition_keep_their_order(cluster: Running) -> None:
+    async def produce_and_read() -> tuple[list[int], list[str]]:
+        async with AsyncAdmin(cluster.servers) as admin:
+            await admin.create_topic("many", replication_factor=3)
+        async with AsyncProducer(cluster.servers) as producer:
+            sends = [producer.send("many", f"{n}", partition=0) for n in range(1000)]
+            placed = await asyncio.gather(*sends)
+        async with AsyncConsumer(cluster.servers, "many") as consumer:
+            read = [record.value for _ in range(2) for record in await consumer.poll()]
+        return [metadata.offset for metadata in placed], read
+
+    offsets, read = asyncio.run(produce_and_read())
+
+    assert offsets == list(range(1000))
+    assert read == [str(n) for n in range(1000)]
+
+
+def test_no_record_is_lost_or_doubled_when_the_leader_changes(cluster: Running) -> None:
+    async def produce_and_follow() -> tuple[set[int], list[str]]:
+        async with AsyncAdmin(cluster.servers) as admin:
+            await admin.create_topic("moving", replication_factor=3)
+            leader = (await admin.describe_topic("moving"))[0].leader
+        options = ClientOptions(request_timeout_ms=500)
+        async with AsyncProducer(cluster.servers, options=options) as producer:
+            await producer.send("moving", "before")
+            with cluster.paused(leader):
+                sends = (producer.send("moving", f"{n}") for n in range(50))
+                during = await asyncio.gather(*sends)
+            after = await producer.send("moving", "after")
+        read = []
+        async with AsyncConsumer(cluster.servers, "moving") as consumer:
+            async for record in consumer:
+                read.append(record.value)
+                if record.offset == after.offset:
+                    break
+        return {metadata.broker_id for metadata in during} - {leader}, read
+
+    new_leaders, read = asyncio.run(produce_and_follow())
+
+    assert new_leaders
+    assert read == ["before", *map(str, range(50)), "after"]

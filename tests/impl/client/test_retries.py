@@ -1,0 +1,227 @@
+"""Which failures are tried again, under which numbers, and what the error then says."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from impl.client import (
+    Admin,
+    ClientError,
+    ClientOptions,
+    Consumer,
+    DefiniteError,
+    IndefiniteError,
+    NoBrokerError,
+    OffsetOutOfRangeError,
+    Producer,
+)
+from impl.client.routing import parse_servers
+from impl.client.tries import Effect, Tries, TryFailedError
+from spec.vocabulary import ErrorCode
+from spec.wire import replication_pb2 as wire
+from tests.grpc_server import Method, serving
+
+QUICK = ClientOptions(
+    api_timeout_ms=1000, delivery_timeout_ms=1000, request_timeout_ms=300, retry_backoff_ms=5
+)
+FAR, PAST = 1e12, 0.0
+
+
+@dataclass
+class FakeBroker:
+    """A leader that meets produces with the errors it was given, one each, and then takes them."""
+
+    address: str = ""
+    errors: list[str] = field(default_factory=list)
+    produces: list[wire.ProduceRequest] = field(default_factory=list)
+    metadata_requests: int = 0
+    last_producer_id: int = 40
+
+    def metadata(self, _: wire.MetadataRequest) -> wire.MetadataResponse:
+        self.metadata_requests += 1
+        host, port = self.address.split(":")
+        state = wire.PartitionState(
+            topic="t", partition=0, leader=1, isr=[1], assigned_replicas=[1]
+        )
+        return wire.MetadataResponse(
+            error_code="NONE",
+            broker_id=1,
+            brokers=[wire.BrokerEndpoint(broker_id=1, host=host, port=int(port))],
+            partitions=[state],
+        )
+
+    def produce(self, request: wire.ProduceRequest) -> wire.ProduceResponse:
+        self.produces.append(request)
+        error = self.errors.pop(0) if self.errors else "NONE"
+        return wire.ProduceResponse(error_code=error, broker_id=1, base_offset=10)
+
+    def init_producer_id(self, _: wire.InitProducerIdRequest) -> wire.InitProducerIdResponse:
+        self.last_producer_id += 1
+        return wire.InitProducerIdResponse(error_code="NONE", producer_id=self.last_producer_id)
+
+    def fetch(self, _: wire.FetchRequest) -> wire.FetchResponse:
+        return wire.FetchResponse(error_code="OFFSET_OUT_OF_RANGE", broker_id=1)
+
+    def list_offsets(self, _: wire.ListOffsetsRequest) -> wire.ListOffsetsResponse:
+        return wire.ListOffsetsResponse(error_code="NONE", high_watermark=3, log_end_offset=3)
+
+    def create_topic(self, _: wire.CreateTopicRequest) -> wire.CreateTopicResponse:
+        return wire.CreateTopicResponse(error_code=self.errors.pop(0), message="why")
+
+    @property
+    def numbers(self) -> list[tuple[int, int, int]]:
+        return [(r.producer_id, r.producer_epoch, r.base_sequence) for r in self.produces]
+
+
+@contextmanager
+def broker(*errors: str) -> Iterator[FakeBroker]:
+    fake = FakeBroker(errors=list(errors))
+    methods: dict[str, Method] = {
+        "Metadata": (fake.metadata, wire.MetadataRequest),
+        "Produce": (fake.produce, wire.ProduceRequest),
+        "InitProducerId": (fake.init_producer_id, wire.InitProducerIdRequest),
+        "Fetch": (fake.fetch, wire.FetchRequest),
+        "ListOffsets": (fake.list_offsets, wire.ListOffsetsRequest),
+        "CreateTopic": (fake.create_topic, wire.CreateTopicRequest),
+    }
+    with serving("Replication", methods) as fake.address:
+        yield fake
+
+
+def test_a_retry_has_the_numbers_of_the_first_try_and_looks_for_the_leader() -> None:
+    with broker("NOT_LEADER_AFTER_APPEND", "NOT_LEADER_OR_FOLLOWER") as fake:
+        with Producer(fake.address, options=QUICK) as producer:
+            assert producer.send("t", ["a", "b"]).offset == 10
+            producer.send("t", "c")
+
+        assert fake.numbers == [(41, 0, 0)] * 3 + [(41, 0, 2)]
+        assert fake.metadata_requests == 3
+
+
+def test_after_a_batch_that_failed_the_next_producer_epoch_begins() -> None:
+    with broker("NONE", "REQUEST_TIMED_OUT", "OUT_OF_ORDER_SEQUENCE_NUMBER") as fake:
+        with Producer(fake.address, options=QUICK) as producer:
+            producer.send("t", "a")
+            with pytest.raises(IndefiniteError, match="may or may not have happened"):
+                producer.send("t", "b")
+            producer.send("t", "c")
+
+        assert fake.numbers == [(41, 0, 0), (41, 0, 1), (41, 0, 1), (41, 1, 0)]
+
+
+def test_without_idempotence_an_unknown_end_is_not_tried_again() -> None:
+    with broker("NOT_LEADER_OR_FOLLOWER", "REQUEST_TIMED_OUT") as fake:
+        plain = Producer(fake.address, idempotent=False, options=QUICK)
+        with plain, pytest.raises(IndefiniteError) as ended:
+            plain.send("t", "a")
+
+        assert ended.value.error_code == ErrorCode.REQUEST_TIMED_OUT
+        assert fake.numbers == [(0, 0, 0)] * 2
+
+
+def test_what_was_always_refused_is_definite_at_the_deadline() -> None:
+    with broker(*["NOT_ENOUGH_REPLICAS"] * 1000) as fake:
+        producer = Producer(fake.address, options=QUICK)
+        with producer, pytest.raises(DefiniteError) as ended:
+            producer.send("t", "a")
+
+        assert ended.value.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+        assert len(fake.produces) > 1
+
+
+def test_what_no_retry_can_cure_is_not_tried_again() -> None:
+    with broker("RECORD_LIST_TOO_LARGE") as fake:
+        producer = Producer(fake.address, options=QUICK)
+        with producer, pytest.raises(DefiniteError, match="Produce of t/0: RECORD_LIST_TOO_LARGE"):
+            producer.send("t", "a")
+
+        assert len(fake.produces) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [("REQUEST_TIMED_OUT", IndefiniteError), ("INVALID_TOPIC", DefiniteError)]
+)
+def test_a_topic_is_asked_for_once(error: str, kind: type[ClientError]) -> None:
+    said = f"CreateTopic: {error} why"
+    with broker(error) as fake, Admin(fake.address) as admin, pytest.raises(kind, match=said):
+        admin.create_topic("t")
+
+
+def test_an_offset_outside_the_log_names_the_log() -> None:
+    with broker() as fake:
+        consumer = Consumer(fake.address, "t", offset=9, options=QUICK)
+        said = "t/0 has offsets 0 to 3, not 9"
+        with consumer, pytest.raises(OffsetOutOfRangeError, match=said):
+            consumer.poll()
+
+
+def test_where_nobody_listens_the_error_names_who_was_asked() -> None:
+    options = ClientOptions(api_timeout_ms=100, retry_backoff_ms=5)
+    admin = Admin("127.0.0.1:1,127.0.0.1:2", options=options)
+    with admin, pytest.raises(NoBrokerError, match=r"127\.0\.0\.1:1, 127\.0\.0\.1:2"):
+        admin.list_topics()
+
+
+def test_a_topic_that_is_not_there_is_told() -> None:
+    with broker() as fake:
+        producer = Producer(fake.address, options=QUICK)
+        with producer, pytest.raises(DefiniteError, match="there is no topic u"):
+            producer.send("u", "a")
+
+
+@pytest.mark.parametrize("records", [[], "\udcff"])
+def test_what_is_no_record_is_not_sent(records: str | list[str]) -> None:
+    with Producer("127.0.0.1:1") as producer, pytest.raises(ValueError, match=r"record|utf-8"):
+        producer.send("t", records, partition=0)
+
+
+def test_acks_are_checked() -> None:
+    with pytest.raises(ValueError, match="acks is 2"):
+        Producer("127.0.0.1:1", acks=2)
+    with pytest.raises(ValueError, match="needs acks -1"):
+        Producer("127.0.0.1:1", acks=1)
+
+
+# One call's tries
+
+
+def refused(code: ErrorCode) -> TryFailedError:
+    return TryFailedError(code)
+
+
+def test_a_refusal_says_nothing_of_the_try_before_it() -> None:
+    tries = Tries("x", FAR, Effect.IDEMPOTENT)
+    tries.failed(TryFailedError("UNAVAILABLE"))
+
+    with pytest.raises(IndefiniteError, match="INVALID_REQUEST"):
+        tries.failed(refused(ErrorCode.INVALID_REQUEST))
+
+
+def test_a_read_is_never_indefinite() -> None:
+    with pytest.raises(DefiniteError):
+        Tries("x", PAST, Effect.NONE).failed(TryFailedError("UNAVAILABLE"))
+
+
+def test_an_error_of_another_version_may_mean_anything() -> None:
+    with pytest.raises(IndefiniteError, match="THROTTLED"):
+        Tries("x", FAR, Effect.ONCE).failed(TryFailedError("THROTTLED"))
+
+
+def test_what_was_not_sent_may_be_sent_again() -> None:
+    Tries("x", FAR, Effect.ONCE).failed(TryFailedError("UNAVAILABLE", was_sent=False))
+
+
+# Addresses
+
+
+@pytest.mark.parametrize("servers", ["", ",", "host", "host:", ":1", "h:0", "h:65536", "h:1,x"])
+def test_what_is_no_address_gets_a_sentence(servers: str) -> None:
+    with pytest.raises(ValueError, match="give host:port"):
+        parse_servers(servers)
+
+
+def test_addresses_are_taken_as_kafkas_tools_take_them() -> None:
+    assert parse_servers("a:1, b:2,") == ("a:1", "b:2")
+    assert parse_servers(["::1:9092"]) == ("::1:9092",)
