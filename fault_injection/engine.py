@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol, Self
 
-from fault_injection.faults import Fault, RpcFault, Target, as_json
+from fault_injection.faults import REAL_KINDS, Fault, FaultError, RpcFault, as_json, victim_of
 from fault_injection.injectors import FaultTarget, Injection, injection_of
 from fault_injection.progress import FaultReport, PhaseChange, RunningFault
 from fault_injection.rpc_rules import InjectionError
@@ -83,7 +83,8 @@ class FaultEngine:
     def run(self, schedule: Schedule) -> None:
         """Every fault of `schedule` has been injected and healed, or reported as without effect.
 
-        A kill without a restart stays until `heal_all`.
+        A kill without a restart stays until `heal_all`. Raises `FaultError`, before anything is
+        done, for a fault that only the simulator can do.
         """
         offset_ms = self._now_ms()
         pending = [self._plan(timed) for timed in schedule.faults]
@@ -140,6 +141,11 @@ class FaultEngine:
             self._step(running)
 
     def _plan(self, timed: TimedFault) -> RunningFault:
+        if timed.fault.kind not in REAL_KINDS:
+            raise FaultError(
+                f"{timed.fault_id}: {timed.fault.kind} can only be simulated; "
+                f"on real processes there are {', '.join(sorted(REAL_KINDS))}"
+            )
         running = RunningFault(timed=timed, since_ms=self._now_ms())
         self._note(running, "")
         return running
@@ -288,11 +294,6 @@ class FaultEngine:
                 detail=json.dumps(explained),
             )
         )
-
-
-def victim_of(fault: Fault) -> Target:
-    """Whose process or session it hurts; of a fault on requests, who sends them."""
-    return fault.sender if isinstance(fault, RpcFault) else fault.target
 
 
 def _looked(look: Callable[[], str | None]) -> str | None:

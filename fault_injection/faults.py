@@ -5,123 +5,60 @@ both read the same values. A fault names its target by broker id or by role; a r
 when the fault is injected, against the `ClusterView` of that moment.
 """
 
-import re
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from enum import StrEnum
-from typing import Any, ClassVar
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar, get_args
 
-from spec.znodes import TOPIC_NAME, TopicPartition
+from fault_injection.simulated_faults import LinkFault, SimulatedFault
+from fault_injection.targets import (
+    ANY_BROKER,
+    CONTROLLER,
+    ClusterView,
+    FaultError,
+    Role,
+    Target,
+    broker,
+    follower,
+    leader,
+    parse_target,
+    require,
+    require_victim,
+)
+
+__all__ = [
+    "ALL_KINDS",
+    "ANY_BROKER",
+    "CONTROLLER",
+    "FAULT_CLASSES",
+    "REAL_KINDS",
+    "RPC_METHODS",
+    "ClusterView",
+    "DropRequest",
+    "DropResponse",
+    "DuplicateRequest",
+    "ExpireSession",
+    "Fault",
+    "FaultClass",
+    "FaultError",
+    "HoldRequest",
+    "KillBroker",
+    "PauseBroker",
+    "ProcessFault",
+    "Role",
+    "RpcFault",
+    "SimulatedFault",
+    "Target",
+    "as_json",
+    "broker",
+    "describe",
+    "fault_from_json",
+    "follower",
+    "leader",
+    "parse_target",
+    "victim_of",
+]
 
 RPC_METHODS = ("", "LeaderAndIsr", "Fetch", "OffsetForLeaderEpoch")
 """What brokers say to each other; the empty name matches all of it."""
-
-
-class FaultError(ValueError):
-    """A fault or schedule that is not valid; one sentence says what, where and what to do."""
-
-
-class Role(StrEnum):
-    """How a target names its broker."""
-
-    BROKER = "broker"
-    CONTROLLER = "controller"
-    LEADER = "leader"
-    FOLLOWER = "follower"
-    ANY = "any"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterView:
-    """Who plays which role at one moment, as ZooKeeper shows it."""
-
-    controller_id: int | None = None
-    leaders: Mapping[TopicPartition, int] = field(default_factory=dict)
-    assigned_replicas: Mapping[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
-
-    def followers(self, partition: TopicPartition) -> tuple[int, ...]:
-        """The assigned replicas that do not lead, in order of preference."""
-        leader = self.leaders.get(partition)
-        return tuple(r for r in self.assigned_replicas.get(partition, ()) if r != leader)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """A broker, by id or by role; `ANY` is every broker and only receives."""
-
-    role: Role
-    broker_id: int = -1
-    partition: TopicPartition | None = None
-    position: int = 0
-    """Of a follower: its place among the followers, from 0."""
-
-    def __str__(self) -> str:
-        match self.role:
-            case Role.BROKER:
-                return str(self.broker_id)
-            case Role.LEADER:
-                return f"leader({self.partition})"
-            case Role.FOLLOWER:
-                return f"follower({self.partition},{self.position})"
-            case _:
-                return self.role.value
-
-    def resolve(self, view: ClusterView) -> int | None:
-        """The broker that this is under `view`; None when nobody plays the role now."""
-        if self.role is Role.BROKER:
-            return self.broker_id
-        if self.role is Role.CONTROLLER:
-            return view.controller_id
-        if self.partition is None:
-            return None
-        if self.role is Role.LEADER:
-            leader = view.leaders.get(self.partition)
-            return None if leader is None or leader < 0 else leader
-        followers = view.followers(self.partition)
-        return followers[self.position] if self.position < len(followers) else None
-
-
-CONTROLLER = Target(role=Role.CONTROLLER)
-ANY_BROKER = Target(role=Role.ANY)
-
-
-def broker(broker_id: int) -> Target:
-    """The broker of that id."""
-    return Target(role=Role.BROKER, broker_id=broker_id)
-
-
-def leader(topic: str, partition: int = 0) -> Target:
-    """Whoever leads the partition when the fault is injected."""
-    return Target(role=Role.LEADER, partition=TopicPartition(topic, partition))
-
-
-def follower(topic: str, partition: int = 0, position: int = 0) -> Target:
-    """The follower at `position` of the partition when the fault is injected."""
-    return Target(role=Role.FOLLOWER, partition=TopicPartition(topic, partition), position=position)
-
-
-_TARGET = re.compile(
-    rf"(?P<broker>\d+)|(?P<role>controller|any)"
-    rf"|leader\((?P<topic>{TOPIC_NAME.pattern})/(?P<partition>\d+)\)"
-    rf"|follower\((?P<followed>{TOPIC_NAME.pattern})/(?P<number>\d+),(?P<position>\d+)\)"
-)
-
-
-def parse_target(text: str) -> Target:
-    """Read what `str(target)` writes; raises `FaultError`."""
-    match = _TARGET.fullmatch(text)
-    if match is None:
-        raise FaultError(
-            f"target {text!r} is none; write a broker id, controller, any, leader(<topic>/<p>) "
-            "or follower(<topic>/<p>,<n>)"
-        )
-    if match["broker"]:
-        return broker(int(match["broker"]))
-    if match["role"]:
-        return Target(role=Role(match["role"]))
-    if match["topic"]:
-        return leader(match["topic"], int(match["partition"]))
-    return follower(match["followed"], int(match["number"]), int(match["position"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +70,8 @@ class PauseBroker:
     for_ms: int
 
     def __post_init__(self) -> None:
-        _require_victim(self.kind, self.target)
-        _require(self.kind, "for_ms", self.for_ms, at_least=1)
+        require_victim(self.kind, self.target)
+        require(self.kind, "for_ms", self.for_ms, at_least=1)
 
     @property
     def active_ms(self) -> int:
@@ -152,8 +89,8 @@ class KillBroker:
     """None: it stays dead until the faults of the run are healed."""
 
     def __post_init__(self) -> None:
-        _require_victim(self.kind, self.target)
-        _require(self.kind, "restart_after_ms", self.restart_after_ms or 0, at_least=0)
+        require_victim(self.kind, self.target)
+        require(self.kind, "restart_after_ms", self.restart_after_ms or 0, at_least=0)
 
     @property
     def active_ms(self) -> int | None:
@@ -169,7 +106,7 @@ class ExpireSession:
     target: Target
 
     def __post_init__(self) -> None:
-        _require_victim(self.kind, self.target)
+        require_victim(self.kind, self.target)
 
     @property
     def active_ms(self) -> int:
@@ -199,9 +136,9 @@ class RpcFault:
                 f"{self.kind}: method {self.method!r} is none; choose one of "
                 f"{', '.join(RPC_METHODS[1:])}, or leave it empty"
             )
-        _require_victim(self.kind, self.sender)
-        _require(self.kind, "for_ms", self.for_ms, at_least=1)
-        _require(self.kind, "count", self.count, at_least=0)
+        require_victim(self.kind, self.sender)
+        require(self.kind, "for_ms", self.for_ms, at_least=1)
+        require(self.kind, "count", self.count, at_least=0)
 
     @property
     def active_ms(self) -> int:
@@ -244,33 +181,34 @@ class DuplicateRequest(RpcFault):
 ProcessFault = PauseBroker | KillBroker | ExpireSession
 """Faults on a process or its session: a schedule never overlaps two of them."""
 
-Fault = PauseBroker | KillBroker | ExpireSession | RpcFault
+Fault = ProcessFault | RpcFault | SimulatedFault
 
-FaultClass = (
-    type[PauseBroker]
-    | type[KillBroker]
-    | type[ExpireSession]
-    | type[DropRequest]
-    | type[DropResponse]
-    | type[HoldRequest]
-    | type[DuplicateRequest]
+FaultClass = type[Fault]
+
+_REAL_CLASSES: tuple[FaultClass, ...] = (
+    PauseBroker,
+    KillBroker,
+    ExpireSession,
+    DropRequest,
+    DropResponse,
+    HoldRequest,
+    DuplicateRequest,
 )
 
 FAULT_CLASSES: dict[str, FaultClass] = {
-    fault_class.kind: fault_class
-    for fault_class in (
-        PauseBroker,
-        KillBroker,
-        ExpireSession,
-        DropRequest,
-        DropResponse,
-        HoldRequest,
-        DuplicateRequest,
-    )
+    fault_class.kind: fault_class for fault_class in (*_REAL_CLASSES, *get_args(SimulatedFault))
 }
 """Kind -> class: every fault that there is."""
 
+REAL_KINDS = frozenset(fault_class.kind for fault_class in _REAL_CLASSES)
+"""Those that can be done to real processes; the simulator can do all."""
+
 ALL_KINDS = frozenset(FAULT_CLASSES)
+
+
+def victim_of(fault: Fault) -> Target:
+    """Whose process or session it hurts; of a fault on messages, who sends them."""
+    return fault.sender if isinstance(fault, RpcFault | LinkFault) else fault.target
 
 
 def describe(kind: str) -> str:
@@ -281,7 +219,7 @@ def describe(kind: str) -> str:
 def as_json(fault: Fault) -> dict[str, Any]:
     """`fault` as a JSON object, its kind first."""
     values = {item.name: getattr(fault, item.name) for item in fields(fault)}
-    plain = {n: str(v) if isinstance(v, Target) else v for n, v in values.items()}
+    plain = {name: _plain(value) for name, value in values.items()}
     return {"fault": fault.kind, **plain}
 
 
@@ -313,10 +251,18 @@ def _check_names(fault_class: FaultClass, given: dict[str, Any]) -> None:
         raise FaultError(f"{fault_class.kind} needs the field {missing[0]!r}")
 
 
+def _plain(value: object) -> object:
+    if isinstance(value, Target):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
 def _read_field(name: str, value: object) -> Any:  # noqa: ANN401
     if name in ("target", "sender", "receiver"):
         return parse_target(str(value))
-    if name in ("method", "topic"):
+    if name == "side":
+        return _read_ids(name, value)
+    if name in ("method", "topic", "point"):
         expected: type = str
     else:
         expected = int
@@ -327,14 +273,10 @@ def _read_field(name: str, value: object) -> Any:  # noqa: ANN401
     return value
 
 
+def _read_ids(name: str, value: object) -> tuple[int, ...]:
+    if not isinstance(value, list) or not all(type(one) is int for one in value):
+        raise FaultError(f"{name} is {value!r}; give a list of broker ids")
+    return tuple(value)
+
+
 _NOUNS = {str: "text", int: "whole number"}
-
-
-def _require_victim(kind: str, target: Target) -> None:
-    if target.role is Role.ANY:
-        raise FaultError(f"{kind}: the target 'any' is for receivers only; name one broker or role")
-
-
-def _require(kind: str, name: str, value: int, *, at_least: int) -> None:
-    if value < at_least:
-        raise FaultError(f"{kind}: {name} is {value}; give {at_least} or more")

@@ -274,6 +274,8 @@ def injection_of(
                 fault=fault,
                 rule_id=timed.fault_id,
             )
+        case _:
+            raise AssertionError(f"{fault.kind} can only be simulated: the engine lets none pass")
 
 
 def process_state(pid: int) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from fault_injection.faults import RpcFault, broker
+from fault_injection.faults import ProcessFault, RpcFault, broker
 from fault_injection.injectors import Injection
 from fault_injection.schedule import TimedFault
 from spec.trace import Phase
@@ -77,9 +77,9 @@ class RunningFault:
         assert self.injected_ms is not None
         assert self.broker_id is not None
         fault = self.timed.fault
-        if not isinstance(fault, RpcFault):
-            fault = replace(fault, target=broker(self.broker_id))
-        else:
+        if isinstance(fault, RpcFault):
             receiver = fault.receiver if self.receiver_id is None else broker(self.receiver_id)
             fault = replace(fault, sender=broker(self.broker_id), receiver=receiver)
+        elif isinstance(fault, ProcessFault):
+            fault = replace(fault, target=broker(self.broker_id))
         return replace(self.timed, at_ms=self.injected_ms, fault=fault)

@@ -11,10 +11,10 @@ from random import Random
 from typing import Any
 
 from fault_injection.faults import (
-    ALL_KINDS,
     ANY_BROKER,
     CONTROLLER,
     FAULT_CLASSES,
+    REAL_KINDS,
     ExpireSession,
     Fault,
     FaultError,
@@ -111,13 +111,14 @@ def generate(
     brokers: Sequence[int],
     duration_ms: int,
     session_timeout_ms: int,
-    kinds: Iterable[str] = ALL_KINDS,
+    kinds: Iterable[str] = REAL_KINDS,
 ) -> Schedule:
     """Draw a schedule; equal arguments give an equal schedule.
 
     At most one fault on a process or session is active at a time, with some calm
     between two; faults on requests may overlap them. The first tenth and the last third of
-    `duration_ms` hold no fault. Raises `FaultError` for unknown kinds or when nothing fits.
+    `duration_ms` hold no fault. Kinds that only the simulator can do are not drawn here.
+    Raises `FaultError` for unknown kinds or when nothing fits.
     """
     chosen = sorted(set(kinds))
     _check_request(chosen, brokers, duration_ms)
@@ -216,10 +217,10 @@ def _numbered(drawn: list[tuple[int, Fault]]) -> tuple[TimedFault, ...]:
 
 
 def _check_request(kinds: list[str], brokers: Sequence[int], duration_ms: int) -> None:
-    unknown = sorted(set(kinds) - ALL_KINDS)
+    unknown = sorted(set(kinds) - REAL_KINDS)
     if unknown:
         raise FaultError(
-            f"unknown fault {unknown[0]!r}; choose among {', '.join(sorted(ALL_KINDS))}"
+            f"unknown fault {unknown[0]!r}; choose among {', '.join(sorted(REAL_KINDS))}"
         )
     if not brokers:
         raise FaultError("a schedule needs brokers to hurt; give at least one broker id")

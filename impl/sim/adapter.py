@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from impl.core.mutants import MUTANTS, Mutant
-from impl.sim.options import swarm
 from impl.sim.run import run
 from impl.sim.script.play import play as play_script
 from impl.sim.steps.schedule import SCHEDULES, ScheduleError, read_schedule
 from impl.sim.steps.stepper import replay as replay_schedule
+from impl.sim.swarm import swarm
 from spec.trace import TraceEvent
 from spec.vocabulary import ProtocolLevel
 

@@ -124,7 +124,7 @@ class Try:
 
 
 class Producer(Client):
-    """Appends unique values with acks=all to partitions in random order.
+    """Appends unique values to partitions in random order.
 
     An idempotent one tries again with the same values under the same sequence; when it gives up,
     it goes on under the next producer epoch, so that nothing late is taken for something new.
@@ -149,7 +149,7 @@ class Producer(Client):
         request = ProduceRequest(
             topic=key.topic,
             partition=key.partition,
-            acks=ACKS_ALL,
+            acks=self._acks(),
             values=self._new_values(),
             timeout_ms=PRODUCE_TIMEOUT_MS,
             producer_id=self._producer_id,
@@ -157,7 +157,7 @@ class Producer(Client):
             base_sequence=self._sequences.get(key, 0),
         )
         line: Line = {"action": "Produce", "topic": key.topic, "partition": key.partition}
-        operation = self.begin({**line, "acks": ACKS_ALL, "values": list(request.values)})
+        operation = self.begin({**line, "acks": request.acks, "values": list(request.values)})
         self._send(Try(operation, request, RETRIES if self._is_idempotent else 0))
 
     def _begin(self, response: Response | None) -> None:
@@ -170,6 +170,10 @@ class Producer(Client):
         self._values += count
         first = self._values - count + 1
         return tuple(f"{self.name}/{number}/1" for number in range(first, first + count))
+
+    def _acks(self) -> int:
+        share = self.cluster.options.unacknowledged
+        return 1 if share and self.random.random() < share else ACKS_ALL
 
     def _send(self, tried: Try) -> None:
         self.ask(self.guess(tried.key), tried.request, lambda answer: self._went(tried, answer))
@@ -311,7 +315,9 @@ class TopicCreator(Client):
     def __init__(self, cluster: Cluster, topic: str, partitions: int) -> None:
         super().__init__(cluster, "client-admin")
         self._request = CreateTopicRequest(
-            topic=topic, partition_count=partitions, replication_factor=cluster.options.brokers
+            topic=topic,
+            partition_count=partitions,
+            replication_factor=cluster.options.replication_factor,
         )
 
     def create(self) -> None:

@@ -1,5 +1,6 @@
 """A whole cluster in one thread: brokers, ZooKeeper, network, clients and faults under one seed."""
 
+from collections import Counter
 from collections.abc import Callable
 from random import Random
 
@@ -59,6 +60,8 @@ class Cluster:
         self.processes: dict[BrokerId, Process] = {}
         self.absent: frozenset[BrokerId] = frozenset()
         """Who is dead for now, and of whom nothing is expected."""
+        self.cut_from_zookeeper: Counter[BrokerId] = Counter()
+        """By how many faults each broker is kept from ZooKeeper."""
         self._starts = dict.fromkeys(self.disks, 0)
         for broker_id in sorted(self.disks):
             self.start(broker_id)
@@ -98,7 +101,19 @@ class Cluster:
         """The broker's connection to ZooKeeper is gone; its session is not."""
         self.processes[broker_id].zookeeper.break_connection()
 
+    def restart(self, dead: Process) -> bool:
+        """The broker of that process starts again, unless another fault has seen to it before."""
+        dead.die()
+        is_last = self.processes[dead.broker_id] is dead
+        if is_last:
+            self.start(dead.broker_id)
+        return is_last
+
     # ZooKeeper
+
+    def reaches_zookeeper(self, broker_id: BrokerId) -> bool:
+        """True when a broker that connects now would be served."""
+        return self.zookeeper.is_serving and not self.cut_from_zookeeper[broker_id]
 
     def _tick_zookeeper(self) -> None:
         self.zookeeper.end_silent_sessions()
@@ -137,18 +152,20 @@ class Cluster:
         def deliver() -> None:
             process = self.processes.get(receiver)
             if process is None or not process.is_alive:
-                self.scheduler.after_us(self.network.delay_us(), lambda: on_answer(None, 0))
+                back_us = self.network.carries(receiver, sender)
+                if back_us is not None:
+                    self.scheduler.after_us(back_us, lambda: on_answer(None, 0))
                 return
             process.receive(request, lamport, answer)
 
         def answer(response: Response, answer_lamport: int) -> None:
-            if drops_response or self.network.loses():
+            back_us = None if drops_response else self.network.passes(receiver, sender)
+            if back_us is None:
                 return
             if rule is not None and rule.verb == "hold_response":
                 rule.held.append(lambda: on_answer(response, answer_lamport))
                 return
-            delay_us = self.network.delay_us()
-            self.scheduler.after_us(delay_us, lambda: on_answer(response, answer_lamport))
+            self.scheduler.after_us(back_us, lambda: on_answer(response, answer_lamport))
 
         rule = self.network.rule_for(sender, receiver, request)
         drops_response = rule is not None and rule.verb == "drop_response"
@@ -161,8 +178,9 @@ class Cluster:
         if sender != CLIENT:  # a produce that comes twice is appended twice: nothing forbids it
             doubled = doubled or self.network.duplicates()
         for _ in range(2 if doubled else 1):
-            if not self.network.loses():
-                self.scheduler.after_us(self.network.delay_us(), deliver)
+            delay_us = self.network.passes(sender, receiver)
+            if delay_us is not None:
+                self.scheduler.after_us(delay_us, deliver)
 
     # What the harness sees
 

@@ -1,8 +1,11 @@
-"""What survives a broker's crash: records and checkpoints. Nothing that was written is lost.
+"""What survives a broker's crash: records and checkpoints.
 
-A process that dies leaves its writes with the operating system; a host that loses power does not,
-and that fault is not simulated here.
+A process that dies leaves its writes with the operating system. A host that loses power loses the
+records that were not flushed; what was truncated stays truncated. When records are flushed is the
+process's affair (`Options.flush_ms`).
 """
+
+from collections import deque
 
 from impl.core.effects import (
     AppendRecords,
@@ -17,6 +20,9 @@ from impl.core.replica import RecoveredLog
 from spec.vocabulary import NO_INCARNATION, LeaderEpoch, Offset, PartitionIncarnation
 from spec.znodes import TopicPartition
 
+CHECKPOINTS_KEPT = 4
+"""How old a stale checkpoint may be."""
+
 DiskEffect = AppendRecords | TruncateRecords | StartLog | DeleteLog | CheckpointHighWatermark
 
 
@@ -27,6 +33,10 @@ class SimDisk:
         self._logs: dict[TopicPartition, list[Record]] = {}
         self._incarnations: dict[TopicPartition, PartitionIncarnation] = {}
         self._high_watermarks: dict[TopicPartition, Offset] = {}
+        self._older: dict[TopicPartition, deque[Offset]] = {}
+        """Checkpoints that were overwritten, oldest first."""
+        self._flushed: dict[TopicPartition, int] = {}
+        """Of the logs that have grown since the last flush: how many records survive."""
 
     def perform(self, effect: DiskEffect) -> None:
         """What the core wants written is written."""
@@ -54,16 +64,21 @@ class SimDisk:
         self._logs.pop(key, None)
         self._incarnations.pop(key, None)
         self._high_watermarks.pop(key, None)
+        self._older.pop(key, None)
+        self._flushed.pop(key, None)
 
     def append(self, key: TopicPartition, base_offset: Offset, records: tuple[Record, ...]) -> None:
         """The records follow what is there."""
         log = self._logs.setdefault(key, [])
         assert len(log) == base_offset, f"{key}: appends at {base_offset} to {len(log)} records"
+        self._flushed.setdefault(key, base_offset)
         log.extend(records)
 
     def truncate(self, key: TopicPartition, offset: Offset) -> None:
         """Records from `offset` on are gone."""
         del self._logs[key][offset:]
+        if key in self._flushed:
+            self._flushed[key] = min(self._flushed[key], offset)
 
     def read(self, key: TopicPartition, start: Offset, end: Offset) -> tuple[Record, ...]:
         """The records `[start, end)`."""
@@ -73,7 +88,34 @@ class SimDisk:
 
     def checkpoint(self, key: TopicPartition, high_watermark: Offset) -> None:
         """The high watermark is kept for the next start."""
+        older = self._older.setdefault(key, deque(maxlen=CHECKPOINTS_KEPT))
+        older.append(self._high_watermarks.get(key, Offset(0)))
         self._high_watermarks[key] = high_watermark
+
+    # Faults, and what keeps them harmless
+
+    def flush(self) -> None:
+        """All that was written survives a loss of power."""
+        self._flushed.clear()
+
+    def lose_unflushed(self) -> int:
+        """The host lost power; returns how many records are gone."""
+        lost = 0
+        for key, survive in self._flushed.items():
+            lost += len(self._logs[key]) - survive
+            del self._logs[key][survive:]
+        self._flushed.clear()
+        return lost
+
+    def restore_older_checkpoint(self) -> int:
+        """The checkpoints are older ones; returns how many partitions that changes."""
+        changed = 0
+        for key, older in self._older.items():
+            changed += older[0] != self._high_watermarks[key]
+            self._high_watermarks[key] = older[0]
+            older.clear()
+            older.append(self._high_watermarks[key])
+        return changed
 
     def recover(self) -> dict[TopicPartition, RecoveredLog]:
         """What a starting broker finds."""

@@ -57,6 +57,17 @@ class Rule:
         return True
 
 
+@dataclass(slots=True, eq=False)
+class Link:
+    """One active fault on all messages between some senders and some receivers, either way."""
+
+    applies: Callable[[int, int], bool]
+    """Of a message's sender and receiver."""
+    delay_us: int | None
+    """Messages take up to this much longer; None: they are lost."""
+    matched: int = 0
+
+
 class Network:
     """Draws what happens to each message."""
 
@@ -64,13 +75,30 @@ class Network:
         self._random = random
         self.weather = weather
         self.rules: list[Rule] = []
+        self.links: list[Link] = []
 
     def rule_for(self, sender: int, receiver: int, request: Request) -> Rule | None:
         """The first rule that applies, or None."""
         return next((r for r in self.rules if r.matches(sender, receiver, request)), None)
 
+    def passes(self, sender: int, receiver: int) -> int | None:
+        """How long the message is under way, in microseconds; None when it is lost."""
+        return None if self.loses() else self.carries(sender, receiver)
+
+    def carries(self, sender: int, receiver: int) -> int | None:
+        """The same of a message that the weather does not lose; a fault on its link may."""
+        delay_us = self.delay_us()
+        for link in self.links:
+            if not link.applies(sender, receiver):
+                continue
+            link.matched += 1
+            if link.delay_us is None:
+                return None
+            delay_us += self._random.randint(0, link.delay_us)
+        return delay_us
+
     def delay_us(self) -> int:
-        """How long a message is under way."""
+        """How long a message is under way when nothing is wrong with its link."""
         if self._random.random() < self.weather.slow:
             return self._random.randint(self.weather.delay_us[1], self.weather.slow_us)
         return self._random.randint(*self.weather.delay_us)

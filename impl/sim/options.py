@@ -1,28 +1,14 @@
-"""What one simulated run is like: drawn from its seed, so that runs differ in kind (swarm testing).
+"""What one simulated run is like; `impl/sim/swarm.py` draws it from a seed."""
 
-Some runs have much loss and few faults, others the reverse; a bug that needs calm is found too.
-"""
+from dataclasses import dataclass
 
-from dataclasses import dataclass, replace
-from random import Random
-
-from fault_injection.faults import ALL_KINDS
-from fault_injection.recipes import deposed_controller, diverging_logs, lonely_leader
-from fault_injection.schedule import Schedule, generate
+from fault_injection.schedule import Schedule
 from impl.core.mutants import Mutant
 from impl.sim.network import Weather
 from spec.vocabulary import ProtocolLevel
 
 BROKERS = (1, 2, 3)
 TOPIC = "t"
-RECIPES = 0.1
-"""Share of runs that follow a recipe."""
-LONELY = 0.04
-"""Share of runs at whose end the leader is alone."""
-DIVERGING = 0.03
-"""Share of runs in which logs part over two epochs."""
-IDEMPOTENT = 0.4
-"""Share of runs with idempotent producers; followers then often fetch a batch in part."""
 BATCH_RECORDS_MAX = 3
 """Of an idempotent producer; the others append one record at a time."""
 CALM = Weather()
@@ -36,6 +22,7 @@ class Options:
     level: ProtocolLevel
     mutant: Mutant | None = None
     brokers: int = len(BROKERS)
+    replication_factor: int = len(BROKERS)
     partitions: int = 1
     producers: int = 2
     consumers: int = 1
@@ -45,6 +32,8 @@ class Options:
     session_timeout_ms: int = 1_200
     replica_lag_time_ms: int = 900
     checkpoint_ms: int = 500
+    flush_ms: int = 0
+    """How long records may wait for the disk; 0: never when somebody hears of them."""
     min_insync_replicas: int = 1
     unclean_leader_election: bool = False
     idempotent: bool = False
@@ -53,96 +42,11 @@ class Options:
     """Of followers."""
     think_ms: tuple[int, int] = (1, 60)
     """Between two operations of one client."""
+    unacknowledged: float = 0.0
+    """Share of the records that are produced with acks=1."""
     connection_breaks: float = 0.0
     """Per broker and second: how often its connection to ZooKeeper breaks."""
     weather: Weather = CALM
     schedule: Schedule
     survivors_first: bool = False
     """Who lives must have healed before those return that were killed until the end."""
-
-
-def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> Options:
-    """The run that belongs to `seed`; the level and the mutant change nothing else of it."""
-    random = Random(f"{seed}/options")
-    duration_ms = random.choice((6_000, 9_000, 12_000))
-    session_timeout_ms = random.choice((600, 1_200))
-    options = Options(
-        seed=seed,
-        level=level,
-        mutant=mutant,
-        partitions=random.choice((1, 1, 2)),
-        producers=random.choice((1, 2, 3)),
-        duration_ms=duration_ms,
-        session_timeout_ms=session_timeout_ms,
-        replica_lag_time_ms=random.choice((300, 900, 2_000)),
-        checkpoint_ms=random.choice((100, 500, 5_000)),
-        min_insync_replicas=random.choice((1, 1, 2)),
-        think_ms=random.choice(((1, 20), (5, 100), (50, 400))),
-        connection_breaks=random.choice((0.0, 0.0, 0.2)),
-        weather=Weather(
-            slow=random.choice((0.0, 0.01, 0.05)),
-            loss=random.choice((0.0, 0.0, 0.01, 0.05)),
-            duplication=random.choice((0.0, 0.0, 0.02)),
-            reply_loss=Random(f"{seed}/reply_loss").choice((0.0, 0.0, 0.0, 0.2)),
-        ),
-        schedule=_schedule(random, duration_ms, session_timeout_ms),
-    )
-    if Random(f"{seed}/idempotent").random() < IDEMPOTENT:
-        options = replace(options, idempotent=True, fetch_records_max=BATCH_RECORDS_MAX + 1)
-    if Random(f"{seed}/lonely").random() < LONELY:
-        return _lonely(options)
-    return _diverging(options) if Random(f"{seed}/diverging").random() < DIVERGING else options
-
-
-def _lonely(options: Options) -> Options:
-    """The same weather and clients; the followers of the one partition die for good."""
-    schedule = lonely_leader(
-        options.schedule.seed,
-        topic=TOPIC,
-        followers=options.brokers - 1,
-        at_ms=options.duration_ms // 4,
-    )
-    return replace(options, partitions=1, schedule=schedule, survivors_first=True)
-
-
-def _diverging(options: Options) -> Options:
-    """In calm weather; there is always something to write, and nobody leaves the ISR early."""
-    schedule = diverging_logs(
-        options.schedule.seed,
-        topic=TOPIC,
-        session_timeout_ms=options.session_timeout_ms,
-        at_ms=options.duration_ms // 4,
-    )
-    return replace(
-        options,
-        partitions=1,
-        producers=3,
-        think_ms=(1, 20),
-        min_insync_replicas=1,
-        replica_lag_time_ms=2_000,
-        connection_breaks=0.0,
-        weather=CALM,
-        schedule=schedule,
-    )
-
-
-def _schedule(random: Random, duration_ms: int, session_timeout_ms: int) -> Schedule:
-    """Mostly drawn fault by fault; now and then a recipe."""
-    seed = random.randrange(2**31)
-    if random.random() < RECIPES:
-        receiver, bounced = random.sample(BROKERS, 2)
-        return deposed_controller(
-            seed,
-            brokers=BROKERS,
-            receiver=receiver,
-            bounced=bounced,
-            at_ms=random.randint(500, duration_ms // 2),
-        )
-    kinds = [kind for kind in sorted(ALL_KINDS) if random.random() < 0.6]
-    return generate(
-        seed,
-        brokers=BROKERS,
-        duration_ms=duration_ms,
-        session_timeout_ms=session_timeout_ms,
-        kinds=kinds or ALL_KINDS,
-    )

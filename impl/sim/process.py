@@ -32,11 +32,13 @@ from impl.core.events import (
 )
 from impl.core.messages import PeerRequest, Request, Response
 from impl.core.node import Node
+from impl.sim.clock import NodeClock
+from impl.sim.crash import CrashPlan
 from impl.sim.disk import SimDisk
 from impl.sim.recorder import NodeTrace
 from impl.sim.zookeeper_client import ZkClient
 from impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
-from spec.vocabulary import BrokerId
+from spec.vocabulary import Action, BrokerId
 
 if TYPE_CHECKING:
     from impl.sim.cluster import Cluster
@@ -66,11 +68,15 @@ class Process:
         self.broker_id = config.broker_id
         self.trace = trace
         self.is_alive = True
-        self.is_paused = False
+        self.clock = NodeClock(cluster.scheduler)
+        self._pauses = 0
+        """How many faults keep it standing still."""
         self._disk = disk
         self._random = random
         self._deferred: list[Callable[[], None]] = []
-        self._effects_left: int | None = None
+        self._crashes: list[CrashPlan] = []
+        self._on_death: list[Callable[[], object]] = []
+        self._next_flush_ms = 0
         self.before: Callable[[Effect], None] = lambda _: None
         """Told of each effect before it is performed; it may pause or end the process."""
         self._sent: dict[int, _Sent] = {}
@@ -92,7 +98,10 @@ class Process:
             gate=self.gate,
             deliver=self._on_zookeeper,
         )
-        self.zookeeper.loses_reply = lambda _: cluster.network.loses_reply()
+        self.zookeeper.loses_reply = self._loses_reply
+        self.zookeeper.reaches_server = lambda: cluster.reaches_zookeeper(config.broker_id)
+        self.replies_to_lose = 0
+        """So many answers of ZooKeeper to writes will not arrive."""
         self.zookeeper.start()
         cluster.scheduler.after_us(random.randint(0, TICK_MS * 1000), self._tick)
 
@@ -107,21 +116,40 @@ class Process:
             return
         callback()
 
+    @property
+    def is_paused(self) -> bool:
+        """True while it stands still."""
+        return self._pauses > 0
+
     def pause(self) -> None:
         """The process stands still."""
-        self.is_paused = True
+        self._pauses += 1
 
     def resume(self) -> None:
-        """The process goes on, with all that came meanwhile, in order."""
-        self.is_paused = False
+        """When nothing else keeps it, the process goes on, with all that came meanwhile."""
+        self._pauses = max(0, self._pauses - 1)
+        if self.is_paused:
+            return
         deferred, self._deferred = self._deferred, []
         for callback in deferred:
             self.gate(callback)
 
     def kill(self) -> None:
         """The process dies in the middle of its next step, or soon."""
-        self._effects_left = self._random.randint(0, 6)
+        self.crash_at("before_effect", self._random.randint(0, 6) + 1)
         self.cluster.scheduler.after_ms(CRASH_WITHIN_MS, self.die)
+
+    def crash_at(self, point: str, nth: int) -> None:
+        """The process dies at the `nth` passage of the point, counted from now."""
+        self._crashes.append(CrashPlan(point, nth))
+
+    def spare(self) -> None:
+        """It does not die at any point."""
+        self._crashes.clear()
+
+    def at_death(self, deed: Callable[[], object]) -> None:
+        """`deed` is done to what is left when the process dies."""
+        self._on_death.append(deed)
 
     def die(self) -> None:
         """The process is gone; its disk stays."""
@@ -129,6 +157,14 @@ class Process:
             return
         self.is_alive = False
         self.zookeeper.close()
+        for deed in self._on_death:
+            deed()
+
+    def _loses_reply(self, _: WriteZnodes) -> bool:
+        if self.replies_to_lose:
+            self.replies_to_lose -= 1
+            return True
+        return self.cluster.network.loses_reply()
 
     # Steps
 
@@ -136,6 +172,7 @@ class Process:
         if not self.is_alive:
             return
         if not self.is_paused:
+            self._flush_in_time()
             self.step(Tick())
         self.cluster.scheduler.after_ms(TICK_MS, self._tick)
 
@@ -146,31 +183,50 @@ class Process:
 
     def step(self, event: Event) -> None:
         """Let the core take the event, and perform what it asks."""
-        self._perform_all(self.node.step(event, self.cluster.scheduler.now_ms))
+        self._perform_all(self.node.step(event, self.clock.now_ms))
 
     def _perform_all(self, effects: Sequence[Effect]) -> None:
         """One after the other, until the process stops; after a pause it goes on here."""
         for done, effect in enumerate(effects):
-            if self._effects_left is not None:
-                if self._effects_left == 0:
-                    self.die()
-                self._effects_left -= 1
-            if self.is_alive:
-                self.before(effect)
+            if self._crashes and self._dies("before", effect):
+                return
+            self.before(effect)
             if not self.is_alive:
                 return
             if self.is_paused:
                 self._deferred.append(partial(self._perform_all, effects[done:]))
                 return
             self._perform(effect)
+            if self._crashes and self._dies("after", effect):
+                return
+
+    def _dies(self, when: str, effect: Effect) -> bool:
+        if any(crash.strikes(when, effect) for crash in self._crashes):
+            self.die()
+        return not self.is_alive
+
+    def _flush_in_time(self) -> None:
+        """The operating system writes back what is older than `flush_ms`."""
+        now_ms = self.cluster.scheduler.now_ms
+        if now_ms >= self._next_flush_ms:
+            self._next_flush_ms = now_ms + self.cluster.options.flush_ms
+            self._disk.flush()
+
+    def _flush_first(self) -> None:
+        """Nothing is told that a loss of power could take back."""
+        if not self.cluster.options.flush_ms:
+            self._disk.flush()
 
     def _perform(self, effect: Effect) -> None:
         match effect:
             case Send():
+                self._flush_first()
                 self._send(effect)
             case Reply(token=token, response=response):
+                self._flush_first()
                 self._answers.pop(token)(response, self.trace.lamport)
             case ReplyRecords(token=token, response=response, topic_partition=key):
+                self._flush_first()
                 records = self._disk.read(key, effect.start, effect.end)
                 self._answers.pop(token)(replace(response, records=records), self.trace.lamport)
             case ReadZnodes() | ListChildren() | WriteZnodes():
@@ -179,6 +235,8 @@ class Process:
                     self.trace.write(line, mono_ns)
                 self.zookeeper.perform(effect)
             case ActionTaken():
+                if effect.action is Action.ADVANCE_HIGH_WATERMARK:
+                    self._flush_first()
                 self.trace.write(action_taken(effect, self.broker_id))
             case ReportMalformed():
                 self.cluster.malformed.append(f"{effect.path}: {effect.reason}")

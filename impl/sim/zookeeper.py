@@ -75,8 +75,20 @@ class SimZooKeeper:
         self._last_session = FIRST_SESSION
         self._nodes: dict[str, _Node] = {}
         self._sessions: dict[SessionId, _Session] = {}
+        self.is_serving = True
+        """False while the servers elect a leader: nobody is answered, and no session ends."""
 
     # Sessions
+
+    def stop_serving(self) -> None:
+        """An election begins."""
+        self.is_serving = False
+
+    def serve(self) -> None:
+        """A leader is elected; it gives every session its whole timeout."""
+        self.is_serving = True
+        for session in self._sessions.values():
+            session.heard_ms = self._now_ms()
 
     def open_session(self, timeout_ms: int) -> SessionId:
         """A new session; it lives while it is heard of within `timeout_ms`."""
@@ -109,6 +121,8 @@ class SimZooKeeper:
 
     def end_silent_sessions(self) -> None:
         """Sessions that were not heard of for their timeout are over."""
+        if not self.is_serving:
+            return
         now_ms = self._now_ms()
         silent = [
             session_id

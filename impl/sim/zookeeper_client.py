@@ -70,6 +70,10 @@ class ZkClient:
         """Asked for each write that ZooKeeper has done."""
         self.is_cut = False
         """True while no connection can be made."""
+        self.reaches_server: Callable[[], bool] = lambda: True
+        """Asked whenever a connection is to be opened."""
+        self.delay_us = 0
+        """What comes from the server takes this much longer."""
         self.session_id = NO_SESSION
         self._connection = 0
         self._is_connected = False
@@ -127,7 +131,7 @@ class ZkClient:
         is_late = link.connection != self._connection
         if is_late and (path or self._random.random() < LATE_LOSS):
             return
-        if not self._server.touch(link.session_id):
+        if not self._server.is_serving or not self._server.touch(link.session_id):
             return
         answer = self._perform(ask, path, found, link.session_id)
         if answer is None or is_late:
@@ -169,7 +173,7 @@ class ZkClient:
             if connection == self._connection:
                 callback()
 
-        self._delivery_us = self._fifo(self._delivery_us)
+        self._delivery_us = self._fifo(self._delivery_us, self.delay_us)
         self._scheduler.at_us(self._delivery_us, lambda: self._gate(receive))
 
     def _disconnect(self) -> None:
@@ -187,7 +191,7 @@ class ZkClient:
         self._later(self._reconnect, delay_us)
 
     def _reconnect(self) -> None:
-        if self.is_cut:
+        if self.is_cut or not self.reaches_server():
             self._later(self._reconnect, self._draw(RECONNECT_US))
             return
         if self._server.touch(self.session_id):
@@ -202,7 +206,7 @@ class ZkClient:
         self._later(self._open_session, self._draw(DELAY_US))
 
     def _open_session(self) -> None:
-        if self.is_cut:
+        if self.is_cut or not self.reaches_server():
             self._later(self._open_session, self._draw(RECONNECT_US))
             return
         self.session_id = self._server.open_session(self._timeout_ms)
@@ -226,8 +230,8 @@ class ZkClient:
 
         self._scheduler.after_us(delay_us, run)
 
-    def _fifo(self, last_us: int) -> int:
-        return max(last_us + 1, self._scheduler.now_us + self._draw(DELAY_US))
+    def _fifo(self, last_us: int, late_us: int = 0) -> int:
+        return max(last_us + 1, self._scheduler.now_us + self._draw(DELAY_US) + late_us)
 
     def _draw(self, bounds: tuple[int, int]) -> int:
         return self._random.randint(*bounds)

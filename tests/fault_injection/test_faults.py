@@ -19,6 +19,13 @@ from fault_injection.faults import (
     leader,
     parse_target,
 )
+from fault_injection.simulated_faults import (
+    CrashAt,
+    FailOverZooKeeper,
+    JumpClock,
+    PartitionBrokers,
+    ReorderLink,
+)
 from spec.znodes import TopicPartition
 
 PARTITION = TopicPartition("orders", 1)
@@ -32,6 +39,11 @@ EXAMPLES: list[Fault] = [
     KillBroker(target=broker(2), restart_after_ms=0),
     DropResponse(method="Fetch", sender=follower("orders", 1, 1), receiver=broker(1), for_ms=9),
     HoldRequest(method="", sender=broker(1), receiver=ANY_BROKER, topic="orders", for_ms=50),
+    CrashAt(target=CONTROLLER, point="after_write", nth=2, for_ms=300),
+    JumpClock(target=broker(1), by_ms=9_000),
+    PartitionBrokers(side=(1, 3), for_ms=70),
+    ReorderLink(sender=leader("orders", 1), receiver=broker(3), delay_ms=4, for_ms=70),
+    FailOverZooKeeper(for_ms=200),
 ]
 
 
@@ -69,7 +81,7 @@ def test_fault_survives_json(fault: Fault) -> None:
 def test_every_kind_has_one_sentence() -> None:
     sentences = [describe(kind) for kind in sorted(ALL_KINDS)]
 
-    assert len(set(sentences)) == 7
+    assert len(set(sentences)) == len(ALL_KINDS) == 21
     assert all(sentence.endswith(".") and "\n" not in sentence for sentence in sentences)
 
 
@@ -77,7 +89,7 @@ def test_every_kind_has_one_sentence() -> None:
     ("document", "message"),
     [
         (3, "expected a JSON object"),
-        ({"fault": "proc.nap"}, "unknown fault 'proc.nap'; choose one of proc.kill"),
+        ({"fault": "proc.nap"}, "unknown fault 'proc.nap'; choose one of clock.drift"),
         ({"fault": "proc.pause", "target": "1"}, "needs the field 'for_ms'"),
         ({"fault": "proc.pause", "target": "1", "for_ms": "long"}, "for_ms is 'long'"),
         ({"fault": "proc.pause", "target": "1", "for_ms": True}, "for_ms is True"),
@@ -89,6 +101,14 @@ def test_every_kind_has_one_sentence() -> None:
             {"fault": "rpc.hold", "method": "Sing", "sender": "1", "for_ms": 1},
             "method 'Sing' is none",
         ),
+        (
+            {"fault": "proc.crash_at", "target": "1", "for_ms": 1, "point": "lunch"},
+            "point 'lunch' is none; choose one of before_append",
+        ),
+        ({"fault": "net.partition", "for_ms": 1, "side": "1"}, "side is '1'; give a list"),
+        ({"fault": "net.partition", "for_ms": 1, "side": []}, "in side is 0; give 1 or more"),
+        ({"fault": "net.oneway", "sender": "any", "for_ms": 1}, "for receivers only"),
+        ({"fault": "zk.failover", "for_ms": 0}, "for_ms is 0; give 1 or more"),
     ],
 )
 def test_invalid_fault_is_refused_with_one_sentence(document: object, message: str) -> None:

@@ -13,11 +13,12 @@ import pytest
 
 import impl
 from conformance.run_end import run_end
+from fault_injection.faults import ALL_KINDS
 from impl.core.mutants import MUTANTS, Mutant, MutantRecord
 from impl.sim.adapter import mutants, simulate
 from impl.sim.cluster import Cluster
-from impl.sim.options import swarm
 from impl.sim.run import run
+from impl.sim.swarm import swarm
 from spec.trace import Kind, Phase, TraceEvent
 from spec.vocabulary import BrokerId, Invariant, ProtocolLevel
 from tests.impl.sim.build import calm, quiet_run, settled, topic, trace_bytes, violated
@@ -75,8 +76,13 @@ def test_at_level_2_a_run_converges_and_breaks_nothing(seed: int) -> None:
 def test_runs_differ_in_kind_and_do_something() -> None:
     runs = [quiet_run(seed) for seed in SEEDS]
 
-    assert len({swarm(seed, level=ProtocolLevel.LEADER_EPOCH).weather for seed in SEEDS}) > 5
-    assert len({e.fault for events in runs for e in events if e.kind is Kind.FAULT}) == 7
+    drawn = [swarm(seed, level=ProtocolLevel.LEADER_EPOCH) for seed in range(100)]
+    faults = {timed.fault.kind for options in drawn for timed in options.schedule.faults}
+    assert len({options.weather for options in drawn}) > 5
+    assert {options.brokers for options in drawn} == {3, 4, 5}
+    assert max(options.partitions for options in drawn) > 3
+    assert faults == ALL_KINDS
+    assert len({e.fault for events in runs for e in events if e.kind is Kind.FAULT}) > 14
     acknowledged = [sum(e.action == "Produce" and e.outcome == "ok" for e in r) for r in runs]
     assert min(acknowledged) > 0
 

@@ -9,12 +9,13 @@ from msgspec import structs
 
 from conformance.scripted import judge
 from impl.core.mutants import Mutant
-from impl.sim.options import Options, swarm
+from impl.sim.options import Options
 from impl.sim.run import run
 from impl.sim.script.language import ScriptError, milliseconds, parse
 from impl.sim.script.play import play, scenario_text
 from impl.sim.script.settings import read_options, write_options
 from impl.sim.script.verbs import VERBS
+from impl.sim.swarm import swarm
 from spec.trace import Kind, TraceEvent
 from spec.vocabulary import ProtocolLevel
 

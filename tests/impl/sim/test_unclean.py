@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from conformance.checks.generations import is_flagged
-from impl.sim.options import swarm
 from impl.sim.run import run
+from impl.sim.swarm import swarm
 from spec.trace import TraceEvent
 from spec.vocabulary import Action, ProtocolLevel
 from tests.impl.sim.build import violated

@@ -1,0 +1,41 @@
+"""Where a process dies: at the n-th passage of a named point between two effects."""
+
+from dataclasses import dataclass
+
+from impl.core.effects import (
+    AppendRecords,
+    CheckpointHighWatermark,
+    Effect,
+    Reply,
+    ReplyRecords,
+    Send,
+    TruncateRecords,
+    WriteZnodes,
+)
+
+_EFFECTS: dict[str, tuple[type, ...]] = {
+    "append": (AppendRecords,),
+    "checkpoint": (CheckpointHighWatermark,),
+    "reply": (Reply, ReplyRecords),
+    "send": (Send,),
+    "truncate": (TruncateRecords,),
+    "write": (WriteZnodes,),
+    "effect": (object,),
+}
+
+
+@dataclass(slots=True)
+class CrashPlan:
+    """One death to come; `point` is of `CRASH_POINTS`, or `before_effect` for any."""
+
+    point: str
+    left: int
+    """At this passage, counted from 1."""
+
+    def strikes(self, when: str, effect: Effect) -> bool:
+        """True when the process dies here; counts the passage. `when` is before or after."""
+        planned, _, what = self.point.partition("_")
+        if planned != when or not isinstance(effect, _EFFECTS[what]):
+            return False
+        self.left -= 1
+        return self.left == 0

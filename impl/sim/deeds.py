@@ -1,0 +1,269 @@
+"""How each kind of fault is done in the simulated world, and undone.
+
+A deed returns how it is undone, or None when there is nothing to act on. Undoing tells evidence;
+`matched: 0` says that the fault had no effect.
+"""
+
+from collections.abc import Callable
+
+from fault_injection.faults import (
+    ANY_BROKER,
+    ExpireSession,
+    Fault,
+    KillBroker,
+    PauseBroker,
+    RpcFault,
+)
+from fault_injection.simulated_faults import (
+    CrashAt,
+    CutOneWay,
+    CutZooKeeper,
+    DelayZooKeeper,
+    DriftClock,
+    FailOverZooKeeper,
+    IsolateBroker,
+    JumpClock,
+    LosePower,
+    LoseZooKeeperReplies,
+    PartitionBrokers,
+    ReorderLink,
+    StaleCheckpoint,
+    StutterBroker,
+)
+from impl.sim.clock import TRUE_RATE
+from impl.sim.cluster import CLIENT, Cluster
+from impl.sim.network import Link, Rule
+from impl.sim.process import Process
+from impl.sim.scheduler import US_PER_MS
+from impl.trace_lines import Line
+
+Heal = Callable[[], Line]
+"""Undoes a fault; returns the evidence."""
+
+
+def do_to_all(fault: Fault, cluster: Cluster) -> Heal:
+    """A fault that is no single broker's."""
+    match fault:
+        case PartitionBrokers():
+            return _partition(fault, cluster)
+        case FailOverZooKeeper():
+            return _fail_over(cluster)
+        case _:
+            raise AssertionError(f"{fault.kind} hurts one broker")
+
+
+def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
+    """A fault on one broker, its messages or its session."""
+    match fault:
+        case PauseBroker():
+            return _pause(process)
+        case StutterBroker():
+            return _stutter(fault, cluster, process)
+        case KillBroker() | LosePower() | StaleCheckpoint() | CrashAt():
+            return _crash(fault, cluster, process)
+        case ExpireSession():
+            return _expire(cluster, process)
+        case DriftClock() | JumpClock():
+            return _meddle_with_clock(fault, process)
+        case RpcFault():
+            return _rule(fault, cluster, process)
+        case IsolateBroker() | CutOneWay() | ReorderLink():
+            return _hurt_link(fault, cluster, process)
+        case CutZooKeeper() | DelayZooKeeper() | LoseZooKeeperReplies():
+            return _hurt_session(fault, cluster, process)
+        case PartitionBrokers() | FailOverZooKeeper():
+            raise AssertionError(f"{fault.kind} hurts no single broker")
+
+
+# Processes
+
+
+def _pause(process: Process) -> Heal:
+    process.pause()
+
+    def heal() -> Line:
+        process.resume()
+        return {}
+
+    return heal
+
+
+def _crash(
+    fault: KillBroker | LosePower | StaleCheckpoint | CrashAt, cluster: Cluster, process: Process
+) -> Heal:
+    disk = cluster.disks[process.broker_id]
+    told: dict[str, int] = {}
+    if isinstance(fault, LosePower):
+        process.at_death(lambda: told.update(lost=disk.lose_unflushed()))
+    if isinstance(fault, StaleCheckpoint):
+        process.at_death(lambda: told.update(stale=disk.restore_older_checkpoint()))
+    if isinstance(fault, CrashAt):
+        process.crash_at(fault.point, fault.nth)
+    else:
+        process.kill()
+
+    def heal() -> Line:
+        if isinstance(fault, CrashAt) and process.is_alive:
+            process.spare()
+            return {"matched": 0}
+        cluster.restart(process)
+        return {**told}
+
+    return heal
+
+
+def _stutter(fault: StutterBroker, cluster: Cluster, process: Process) -> Heal:
+    state = {"is_over": False, "stands": False, "times": 0}
+
+    def stand() -> None:
+        if state["is_over"] or not process.is_alive:
+            return
+        process.pause()
+        state["stands"] = True
+        state["times"] += 1
+        cluster.scheduler.after_ms(fault.stands_ms, run)
+
+    def run() -> None:
+        if not state["stands"]:
+            return
+        state["stands"] = False
+        process.resume()
+        cluster.scheduler.after_ms(fault.runs_ms, stand)
+
+    def heal() -> Line:
+        run()
+        state["is_over"] = True
+        return {"matched": state["times"]}
+
+    stand()
+    return heal
+
+
+def _expire(cluster: Cluster, process: Process) -> Heal | None:
+    session_id = process.zookeeper.session_id
+    if not session_id:
+        return None
+    cluster.zookeeper.end_session(session_id)
+    return lambda: {"session_id": session_id}
+
+
+def _meddle_with_clock(fault: DriftClock | JumpClock, process: Process) -> Heal:
+    before_ms = process.clock.now_ms - process.cluster.scheduler.now_ms
+    if isinstance(fault, JumpClock):
+        process.clock.jump(fault.by_ms)
+    else:
+        process.clock.run_at(fault.rate)
+
+    def heal() -> Line:
+        process.clock.run_at(TRUE_RATE)
+        return {"ahead_ms": process.clock.now_ms - process.cluster.scheduler.now_ms - before_ms}
+
+    return heal
+
+
+# Messages
+
+
+def _rule(fault: RpcFault, cluster: Cluster, process: Process) -> Heal | None:
+    receiver = fault.receiver.resolve(cluster.view())
+    if receiver is None and fault.receiver != ANY_BROKER:
+        return None
+    rule = Rule(
+        method=fault.method,
+        sender=process.broker_id,
+        receiver=-1 if receiver is None else receiver,
+        topic=fault.topic,
+        verb=fault.verb,
+        count=fault.count,
+    )
+    cluster.network.rules.append(rule)
+
+    def heal() -> Line:
+        cluster.network.rules.remove(rule)
+        for deliver in rule.held:
+            deliver()
+        return {"matched": rule.matched, "released": len(rule.held)}
+
+    return heal
+
+
+def _hurt_link(
+    fault: IsolateBroker | CutOneWay | ReorderLink, cluster: Cluster, process: Process
+) -> Heal | None:
+    victim = process.broker_id
+    if isinstance(fault, IsolateBroker):
+        return _link(cluster, Link(lambda a, b: (a == victim) != (b == victim), None))
+    other = fault.receiver.resolve(cluster.view())
+    if other == victim or (other is None and fault.receiver != ANY_BROKER):
+        return None
+    delay_us = fault.delay_ms * US_PER_MS if isinstance(fault, ReorderLink) else None
+    return _link(cluster, Link(_one_way(victim, other), delay_us))
+
+
+def _one_way(sender: int, receiver: int | None) -> Callable[[int, int], bool]:
+    """To everybody but clients when there is no receiver."""
+    if receiver is None:
+        return lambda a, b: a == sender and b != CLIENT
+    return lambda a, b: a == sender and b == receiver
+
+
+def _partition(fault: PartitionBrokers, cluster: Cluster) -> Heal:
+    side = frozenset(fault.side)
+    return _link(
+        cluster, Link(lambda a, b: CLIENT not in (a, b) and (a in side) != (b in side), None)
+    )
+
+
+def _link(cluster: Cluster, link: Link) -> Heal:
+    cluster.network.links.append(link)
+
+    def heal() -> Line:
+        cluster.network.links.remove(link)
+        return {"matched": link.matched}
+
+    return heal
+
+
+# ZooKeeper
+
+
+def _hurt_session(
+    fault: CutZooKeeper | DelayZooKeeper | LoseZooKeeperReplies, cluster: Cluster, process: Process
+) -> Heal:
+    if isinstance(fault, CutZooKeeper):
+        return _cut_from_zookeeper(cluster, process)
+    if isinstance(fault, DelayZooKeeper):
+        process.zookeeper.delay_us = fault.delay_ms * US_PER_MS
+    else:
+        process.replies_to_lose = fault.count
+
+    def heal() -> Line:
+        process.zookeeper.delay_us = 0
+        left, process.replies_to_lose = process.replies_to_lose, 0
+        return {"matched": fault.count - left} if isinstance(fault, LoseZooKeeperReplies) else {}
+
+    return heal
+
+
+def _cut_from_zookeeper(cluster: Cluster, process: Process) -> Heal:
+    broker_id, session_id = process.broker_id, process.zookeeper.session_id
+    cluster.cut_from_zookeeper[broker_id] += 1
+    process.zookeeper.break_connection()
+
+    def heal() -> Line:
+        cluster.cut_from_zookeeper[broker_id] -= 1
+        return {"session_id": session_id}
+
+    return heal
+
+
+def _fail_over(cluster: Cluster) -> Heal:
+    cluster.zookeeper.stop_serving()
+    for broker_id in sorted(cluster.processes):
+        cluster.break_connection(broker_id)
+
+    def heal() -> Line:
+        cluster.zookeeper.serve()
+        return {}
+
+    return heal

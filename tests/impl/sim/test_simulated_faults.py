@@ -1,0 +1,260 @@
+"""Faults that only the simulator can do: each takes effect, heals, and is harmless at level 2."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from fault_injection.faults import CONTROLLER, Fault, KillBroker, broker, follower, leader
+from fault_injection.simulated_faults import (
+    CRASH_POINTS,
+    CrashAt,
+    CutOneWay,
+    CutZooKeeper,
+    DelayZooKeeper,
+    DriftClock,
+    FailOverZooKeeper,
+    IsolateBroker,
+    JumpClock,
+    LosePower,
+    LoseZooKeeperReplies,
+    PartitionBrokers,
+    ReorderLink,
+    StaleCheckpoint,
+    StutterBroker,
+)
+from impl.sim.clients import Producer
+from impl.sim.cluster import Cluster
+from impl.sim.options import Options
+from impl.sim.run import run
+from spec.trace import Phase, TraceEvent
+from spec.vocabulary import BrokerId, Invariant
+from tests.impl.sim.build import T0, calm, inject, phases, run_for, settled, topic, violated
+
+HEALED = [Phase.PLANNED, Phase.INJECTING, Phase.ACTIVE, Phase.HEALING, Phase.HEALED]
+TWO = BrokerId(2)
+
+
+def cluster_with(*faults: tuple[int, Fault], options: Options | None = None) -> Cluster:
+    """A cluster in which somebody produces, and the faults are planned."""
+    given = options or calm(*faults)
+    cluster = Cluster(given, "run")
+    topic(cluster)
+    assert settled(cluster)
+    Producer(cluster, "client-1", [T0]).produce()
+    inject(cluster)
+    return cluster
+
+
+def evidence(cluster: Cluster, fault_id: str = "f0") -> dict[str, int]:
+    events = cluster.recorder.events
+    (healed,) = [e for e in events if e.phase is Phase.HEALED and e.fault_id == fault_id]
+    found = json.loads(healed.detail or "{}")
+    assert isinstance(found, dict)
+    return found
+
+
+def is_at_rest(cluster: Cluster) -> bool:
+    """The producer writes on, so that the cluster need not be converged: everybody is in sync."""
+    state = cluster.state(T0)
+    return state is not None and state[0].isr == {1, 2, 3} and state[0].leader > 0
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        StutterBroker(target=leader("t"), for_ms=2_000, stands_ms=200, runs_ms=20),
+        CrashAt(target=leader("t"), point="before_reply", for_ms=500),
+        LosePower(target=broker(2), for_ms=300),
+        StaleCheckpoint(target=leader("t"), for_ms=300),
+        DriftClock(target=CONTROLLER, for_ms=2_000, rate=5_000),
+        JumpClock(target=leader("t"), by_ms=30_000),
+        IsolateBroker(target=leader("t"), for_ms=2_000),
+        PartitionBrokers(side=(1,), for_ms=2_000),
+        CutOneWay(sender=follower("t"), receiver=leader("t"), for_ms=2_000),
+        ReorderLink(sender=leader("t"), delay_ms=400, for_ms=2_000),
+        CutZooKeeper(target=CONTROLLER, for_ms=200),
+        CutZooKeeper(target=CONTROLLER, for_ms=2_500),
+        DelayZooKeeper(target=CONTROLLER, for_ms=2_000, delay_ms=300),
+        FailOverZooKeeper(for_ms=800),
+    ],
+    ids=lambda fault: fault.kind,
+)
+def test_each_fault_goes_through_its_phases_and_everybody_is_in_sync_again(fault: Fault) -> None:
+    cluster = cluster_with((100, fault))
+
+    run_for(cluster, 3_500)
+
+    assert phases(cluster) == HEALED
+    limit_ms = cluster.scheduler.now_ms + 8_000
+    assert cluster.scheduler.run_until(limit_ms, lambda: is_at_rest(cluster))
+    assert violated(cluster.recorder.events) == set()
+
+
+# Disks
+
+
+def dying_together(flush_ms: int) -> list[TraceEvent]:
+    """All hosts lose power at once: the followers come back at once, the leader later."""
+    faults = (
+        (1_000, LosePower(target=follower("t", 0, 0), for_ms=100)),
+        (1_000, LosePower(target=follower("t", 0, 1), for_ms=100)),
+        (1_000, KillBroker(target=leader("t"), restart_after_ms=4_000)),
+    )
+    options = replace(calm(*faults), flush_ms=flush_ms, think_ms=(1, 5), duration_ms=6_000)
+    return run(options, "run")
+
+
+def test_who_flushes_late_loses_acknowledged_records_with_the_power() -> None:
+    """Level 2 does not repair this: nothing tells the controller that a disk lost its tail."""
+    assert Invariant.ACKNOWLEDGED_DURABLE in violated(dying_together(flush_ms=60_000))
+
+
+def test_who_flushes_before_it_speaks_loses_nothing_that_was_acknowledged() -> None:
+    assert violated(dying_together(flush_ms=0)) == set()
+
+
+def test_a_stale_checkpoint_is_older_than_what_was_written() -> None:
+    cluster = cluster_with((2_600, StaleCheckpoint(target=broker(2), for_ms=200)))
+    run_for(cluster, 3_500)
+
+    known = [e for e in cluster.recorder.events if e.broker_id == 2 and e.high_watermark]
+    recovered = next(e for e in known if e.action == "LogRecovered")
+    before = [e.high_watermark or 0 for e in known if e.mono_ns < recovered.mono_ns]
+    assert evidence(cluster)["stale"] == 1
+    assert 0 < (recovered.high_watermark or 0) < max(before)
+
+
+# Processes
+
+
+@pytest.mark.parametrize("point", [p for p in CRASH_POINTS if "truncate" not in p])
+def test_a_process_dies_at_its_point(point: str) -> None:
+    """A leader writes when a follower leaves, which the isolation provokes; followers send."""
+    victim_target = follower("t", 0, 1) if "send" in point else leader("t")
+    cluster = cluster_with(
+        (0, CrashAt(target=victim_target, point=point, for_ms=4_000)),
+        (1, IsolateBroker(target=follower("t"), for_ms=3_000)),
+    )
+    victim = victim_target.resolve(cluster.view())
+    assert victim is not None
+    process = cluster.processes[BrokerId(victim)]
+
+    run_for(cluster, 3_900)
+
+    assert not process.is_alive
+    run_for(cluster, 300)
+    assert phases(cluster) == HEALED
+    assert cluster.processes[BrokerId(victim)].is_alive
+
+
+def test_a_point_that_is_never_passed_spares_the_process() -> None:
+    cluster = cluster_with((0, CrashAt(target=broker(2), point="before_truncate", for_ms=400)))
+    process = cluster.processes[TWO]
+
+    run_for(cluster, 500)
+
+    assert process.is_alive
+    assert phases(cluster)[-1] is Phase.INEFFECTIVE
+
+
+def test_a_broker_that_two_faults_kill_is_started_once() -> None:
+    cluster = cluster_with(
+        (0, LosePower(target=broker(2), for_ms=400)),
+        (1, StaleCheckpoint(target=broker(2), for_ms=800)),
+    )
+    run_for(cluster, 700)
+    once = cluster.processes[TWO]
+
+    run_for(cluster, 500)
+
+    assert once.is_alive
+    assert cluster.processes[TWO] is once
+
+
+def test_a_pause_outlasts_a_stutter_beside_it() -> None:
+    cluster = cluster_with()
+    process = cluster.processes[TWO]
+    process.pause()
+    process.pause()
+
+    process.resume()
+
+    assert process.is_paused
+    process.resume()
+    assert not process.is_paused
+
+
+# Clocks
+
+
+@pytest.mark.parametrize(("rate", "ahead_ms"), [(0, -1_000), (500, -500), (3_000, 2_000)])
+def test_a_clock_that_drifted_keeps_what_it_gained(rate: int, ahead_ms: int) -> None:
+    cluster = cluster_with((0, DriftClock(target=broker(2), for_ms=1_000, rate=rate)))
+
+    run_for(cluster, 2_000)
+
+    clock = cluster.processes[TWO].clock
+    assert clock.now_ms - cluster.scheduler.now_ms == ahead_ms
+    assert evidence(cluster) == {"ahead_ms": ahead_ms}
+
+
+# Links and ZooKeeper
+
+
+def test_what_is_cut_one_way_gets_through_the_other_way() -> None:
+    cluster = cluster_with((0, CutOneWay(sender=broker(1), receiver=broker(2), for_ms=500)))
+    run_for(cluster, 10)
+    passes = cluster.network.passes
+
+    assert passes(1, 2) is None
+    assert passes(2, 1) is not None
+    assert passes(1, 3) is not None
+    run_for(cluster, 600)
+    assert passes(1, 2) is not None
+
+
+def test_sides_of_a_partition_hear_themselves_and_clients_hear_both() -> None:
+    cluster = cluster_with((0, PartitionBrokers(side=(1, 3), for_ms=500)))
+    run_for(cluster, 10)
+    reached = {
+        (a, b): cluster.network.passes(a, b) is not None for a in (-2, 1, 2, 3) for b in (1, 2, 3)
+    }
+
+    lost = {pair for pair, reaches in reached.items() if not reaches}
+    assert lost == {(1, 2), (2, 1), (3, 2), (2, 3)}
+
+
+def test_sessions_outlive_an_election_of_zookeeper_that_is_longer_than_they_are() -> None:
+    cluster = cluster_with((0, FailOverZooKeeper(for_ms=3_000)))
+    sessions = {b: p.zookeeper.session_id for b, p in cluster.processes.items()}
+
+    run_for(cluster, 3_900)
+
+    assert phases(cluster) == HEALED
+    kept = [b for b, p in cluster.processes.items() if p.zookeeper.session_id == sessions[b]]
+    assert kept
+
+
+def test_who_is_cut_from_zookeeper_for_long_loses_its_session() -> None:
+    cluster = cluster_with((0, CutZooKeeper(target=broker(2), for_ms=2_500)))
+    process = cluster.processes[TWO]
+    session_id = process.zookeeper.session_id
+
+    run_for(cluster, 2_000)
+
+    assert process.zookeeper.session_id == session_id
+    assert not cluster.zookeeper.touch(session_id)
+
+
+def test_writes_whose_answers_are_lost_are_done() -> None:
+    cluster = cluster_with(
+        (0, LoseZooKeeperReplies(target=leader("t"), for_ms=4_000)),
+        (1, IsolateBroker(target=follower("t"), for_ms=3_000)),
+    )
+
+    run_for(cluster, 4_500)
+
+    unknown = [e for e in cluster.recorder.events if e.error_code == "CONNECTION_LOST"]
+    assert evidence(cluster)["matched"] == 1
+    assert unknown
