@@ -25,7 +25,7 @@ from tests.impl.sim.build import calm, quiet_run, settled, topic, trace_bytes, v
 
 ROOT = Path(impl.__file__).parent.parent
 SEEDS = range(25)
-LEVEL_0_SEEDS = range(40, 340)
+LEVEL_0_SEEDS = range(20, 320)
 MUTANT_SEEDS = range(150)
 SAME = [(4, 2, None), (24, 2, None), (48, 0, None), (7, 0, None), (2, 2, "no_step_down")]
 IN_SUBPROCESS = """
