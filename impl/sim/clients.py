@@ -10,6 +10,7 @@ from random import Random
 
 from impl.core.messages import (
     ACKS_ALL,
+    ACKS_LEADER,
     CreateTopicRequest,
     CreateTopicResponse,
     FetchRequest,
@@ -172,8 +173,8 @@ class Producer(Client):
         return tuple(f"{self.name}/{number}/1" for number in range(first, first + count))
 
     def _acks(self) -> int:
-        share = self.cluster.options.unacknowledged
-        return 1 if share and self.random.random() < share else ACKS_ALL
+        share = 0.0 if self._is_idempotent else self.cluster.options.unacknowledged
+        return ACKS_LEADER if share and self.random.random() < share else ACKS_ALL
 
     def _send(self, tried: Try) -> None:
         self.ask(self.guess(tried.key), tried.request, lambda answer: self._went(tried, answer))

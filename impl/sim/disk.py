@@ -37,6 +37,7 @@ class SimDisk:
         """Checkpoints that were overwritten, oldest first."""
         self._flushed: dict[TopicPartition, int] = {}
         """Of the logs that have grown since the last flush: how many records survive."""
+        self._flushed_ms = 0
 
     def perform(self, effect: DiskEffect) -> None:
         """What the core wants written is written."""
@@ -97,6 +98,12 @@ class SimDisk:
     def flush(self) -> None:
         """All that was written survives a loss of power."""
         self._flushed.clear()
+
+    def flush_after(self, flush_ms: int, now_ms: int) -> None:
+        """Flush when the last time was `flush_ms` ago."""
+        if now_ms >= self._flushed_ms + flush_ms:
+            self._flushed_ms = now_ms
+            self.flush()
 
     def lose_unflushed(self) -> int:
         """The host lost power; returns how many records are gone."""

@@ -76,7 +76,6 @@ class Process:
         self._deferred: list[Callable[[], None]] = []
         self._crashes: list[CrashPlan] = []
         self._on_death: list[Callable[[], object]] = []
-        self._next_flush_ms = 0
         self.before: Callable[[Effect], None] = lambda _: None
         """Told of each effect before it is performed; it may pause or end the process."""
         self._sent: dict[int, _Sent] = {}
@@ -207,10 +206,7 @@ class Process:
 
     def _flush_in_time(self) -> None:
         """The operating system writes back what is older than `flush_ms`."""
-        now_ms = self.cluster.scheduler.now_ms
-        if now_ms >= self._next_flush_ms:
-            self._next_flush_ms = now_ms + self.cluster.options.flush_ms
-            self._disk.flush()
+        self._disk.flush_after(self.cluster.options.flush_ms, self.cluster.scheduler.now_ms)
 
     def _flush_first(self) -> None:
         """Nothing is told that a loss of power could take back."""
