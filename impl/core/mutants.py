@@ -181,7 +181,7 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="A retry keeps the live brokers that it has; a watch that fires then is used up.",
         requirement="ZK-004",
         caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
-        seed=450,
+        seed=1658,
     ),
     MutantRecord(
         mutant=Mutant.HIGH_WATERMARK_ON_FETCH_ONLY,
