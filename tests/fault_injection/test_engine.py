@@ -17,7 +17,6 @@ from fault_injection.faults import (
     DropRequest,
     ExpireSession,
     Fault,
-    FaultError,
     HoldRequest,
     KillBroker,
     PauseBroker,
@@ -27,7 +26,6 @@ from fault_injection.injectors import FaultTarget, Injection, Registration, inje
 from fault_injection.progress import PhaseChange
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.schedule import Schedule, TimedFault
-from fault_injection.simulated_faults import IsolateBroker
 from spec.trace import Phase
 from spec.wire import fault_control_pb2
 from tests.grpc_server import Method, serving
@@ -324,15 +322,6 @@ def test_kill_without_restart_stays_until_everything_is_healed() -> None:
     assert "heal b" in healed_by_the_schedule
     assert "heal a" not in healed_by_the_schedule
     assert bench.log[-1] == "heal a"
-
-
-def test_fault_that_can_only_be_simulated_is_refused_before_anything_is_done() -> None:
-    bench = Bench()
-    isolation = TimedFault(fault_id="b", at_ms=9, fault=IsolateBroker(target=broker(1), for_ms=10))
-
-    with pytest.raises(FaultError, match=r"^b: net\.isolate can only be simulated; on real"):
-        run(bench, pause("a", 0), isolation)
-    assert bench.log == []
 
 
 def test_single_fault_is_injected_proved_and_healed_by_hand() -> None:

@@ -1,0 +1,17 @@
+"""Faults of the simulator are values like all others, and the engine of real processes says no."""
+
+import pytest
+
+from fault_injection.faults import FaultError, broker
+from fault_injection.schedule import TimedFault
+from fault_injection.simulated_faults import IsolateBroker
+from tests.fault_injection.test_engine import Bench, pause, run
+
+
+def test_fault_that_can_only_be_simulated_is_refused_before_anything_is_done() -> None:
+    bench = Bench()
+    isolation = TimedFault(fault_id="b", at_ms=9, fault=IsolateBroker(target=broker(1), for_ms=10))
+
+    with pytest.raises(FaultError, match=r"^b: net\.isolate can only be simulated; on real"):
+        run(bench, pause("a", 0), isolation)
+    assert bench.log == []
