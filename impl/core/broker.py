@@ -7,6 +7,7 @@ the ISR in `isr_writer.py`.
 
 from dataclasses import replace
 
+from impl.core.alarms import earliest
 from impl.core.appender import Appender
 from impl.core.config import Config
 from impl.core.effects import (
@@ -399,18 +400,27 @@ class Broker:
 
     def tick(self) -> None:
         """Deadlines are kept, laggards leave the ISR, high watermarks are checkpointed."""
-        for key in self.replicas.partitions():
-            waiting = self.replicas.waiting(key)
-            for produce in waiting.expired_produces(self.outbox.now_ms):
-                self.appender.reply(key, produce, ErrorCode.REQUEST_TIMED_OUT)
-            for parked in waiting.expired_fetches(self.outbox.now_ms):
-                self._end_parking(parked)
-            self.isr_writer.tick(key)
-            if self.replicas.advance(key):
-                self.answer_committed(key)
-                self._retry_fetches(key)
-            self.follower.tick(key)
+        for key in self.replicas.take_due():
+            self._tick_partition(key)
+            self.replicas.looked_at(key, self._due_ms(key))
         self._checkpoint()
+
+    def _tick_partition(self, key: TopicPartition) -> None:
+        waiting = self.replicas.waiting(key)
+        for produce in waiting.expired_produces(self.outbox.now_ms):
+            self.appender.reply(key, produce, ErrorCode.REQUEST_TIMED_OUT)
+        for parked in waiting.expired_fetches(self.outbox.now_ms):
+            self._end_parking(parked)
+        self.isr_writer.tick(key)
+        if self.replicas.advance(key):
+            self.answer_committed(key)
+            self._retry_fetches(key)
+        self.follower.tick(key)
+
+    def _due_ms(self, key: TopicPartition) -> int | None:
+        """When the partition needs a look although nothing changed."""
+        waiting_ms = self.replicas.waiting(key).due_ms
+        return earliest(waiting_ms, self.isr_writer.due_ms(key), self.follower.due_ms(key))
 
     def _checkpoint(self) -> None:
         if self.outbox.now_ms < self._next_checkpoint_ms:

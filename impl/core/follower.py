@@ -58,6 +58,11 @@ class Follower:
         if fetcher and fetcher.request_id is None and fetcher.next_ms <= self._outbox.now_ms:
             self._ask(key)
 
+    def due_ms(self, key: TopicPartition) -> int | None:
+        """When `tick` has something to ask."""
+        fetcher = self._fetchers.get(key)
+        return fetcher.next_ms if fetcher and fetcher.request_id is None else None
+
     def truncate(self, key: TopicPartition, offset: Offset) -> None:
         """The log ends at `offset` at the latest, on disk too."""
         before = self._replicas[key]
@@ -163,6 +168,7 @@ class Follower:
         if fetcher and fetcher.request_id == request_id:
             fetcher.request_id = None
             fetcher.next_ms = self._outbox.now_ms + self._config.retry_ms
+            self._replicas.touch(key)
 
     def _ask(self, key: TopicPartition) -> None:
         replica = self._replicas[key]

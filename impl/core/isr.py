@@ -29,6 +29,16 @@ def shrink_isr(
     return replace(replica, wanted_isr=replica.isr - lagging) if lagging else replica
 
 
+def lags_at_ms(
+    replica: Replica, replica_lag_time_ms: int, *, leader_too: bool = False
+) -> int | None:
+    """When the first member will have lagged too long if nobody fetches; None while none can."""
+    members = replica.isr if leader_too else replica.isr - {replica.broker_id}
+    if not members or not _may_change_isr(replica):
+        return None
+    return min(_caught_up_ms(replica, member) for member in members) + replica_lag_time_ms + 1
+
+
 def expand_isr(
     replica: Replica, *, laggards: bool = False, below_epoch_start: bool = False
 ) -> Replica:

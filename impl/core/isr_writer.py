@@ -3,9 +3,10 @@
 from collections.abc import Generator
 from dataclasses import replace
 
+from impl.core.alarms import earliest
 from impl.core.config import Config
 from impl.core.effects import ActionTaken
-from impl.core.isr import adopt_isr, expand_isr, fence_leader, shrink_isr
+from impl.core.isr import adopt_isr, expand_isr, fence_leader, lags_at_ms, shrink_isr
 from impl.core.mutants import Mutant
 from impl.core.outbox import Answer, Ask, Outbox, Script, read, write
 from impl.core.replica import Replica
@@ -49,6 +50,15 @@ class IsrWriter:
             leader_too=self._config.mutant is Mutant.LEADER_MAY_LEAVE_ISR,
         )
         self._change(Action.SHRINK_ISR, before, wanted)
+
+    def due_ms(self, key: TopicPartition) -> int | None:
+        """When `tick` has something to do, if nothing else happens."""
+        lags_ms = lags_at_ms(
+            self._changeable(self._replicas[key]),
+            self._config.replica_lag_time_ms,
+            leader_too=self._config.mutant is Mutant.LEADER_MAY_LEAVE_ISR,
+        )
+        return earliest(lags_ms, self._unsettled.get(key))
 
     def expand(self, key: TopicPartition) -> None:
         """Followers that caught up are asked in."""
@@ -113,6 +123,7 @@ class IsrWriter:
             return False
         if znodes is None:
             self._unsettled[key] = self._outbox.now_ms + self._config.retry_ms
+            self._replicas.touch(key)
             return False
         (znode,) = znodes
         replica = self._replicas[key]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from impl.core.alarms import Alarms
 from impl.core.config import Config
 from impl.core.effects import ActionTaken
 from impl.core.messages import LeaderAndIsrRequest, Record
@@ -32,6 +33,23 @@ class Replicas:
         self._waiting: dict[TopicPartition, Waiting] = {}
         self._producers = dict(producers or {})
         self._checkpointed: dict[TopicPartition, Offset] = {}
+        self._unsaved = set(self._replicas)
+        """Partitions whose high watermark may differ from the checkpoint."""
+        self._alarms = Alarms()
+        for key in self._replicas:
+            self._alarms.touch(key)
+
+    def touch(self, key: TopicPartition) -> None:
+        """The next tick looks at the partition."""
+        self._alarms.touch(key)
+
+    def take_due(self) -> list[TopicPartition]:
+        """The partitions that a tick must look at now, ascending."""
+        return self._alarms.take(self._outbox.now_ms)
+
+    def looked_at(self, key: TopicPartition, due_ms: int | None) -> None:
+        """A tick did what was due; if nothing changes, nothing is due before `due_ms`."""
+        self._alarms.set(key, due_ms)
 
     def partitions(self) -> list[TopicPartition]:
         """All partitions, ascending."""
@@ -53,17 +71,22 @@ class Replicas:
         if replica.topic_partition not in self._replicas:
             self._keys = None
         self._replicas[replica.topic_partition] = replica
+        self._unsaved.add(replica.topic_partition)
+        self._alarms.touch(replica.topic_partition)
 
     def remove(self, key: TopicPartition) -> None:
         """This broker has no replica of the partition, and nothing waits on it."""
         del self._replicas[key]
         self._keys = None
+        self._unsaved.discard(key)
         self._checkpointed.pop(key, None)
         waiting = self._waiting.pop(key, None)
         assert waiting is None or waiting.is_empty, f"{key}: somebody waits for no replica"
+        self._alarms.drop(key)
 
     def waiting(self, key: TopicPartition) -> Waiting:
-        """What waits on the partition."""
+        """What waits on the partition; who asks may change it."""
+        self._alarms.touch(key)
         return self._waiting.setdefault(key, Waiting())
 
     def producers(self, key: TopicPartition) -> ProducerTable:
@@ -101,9 +124,10 @@ class Replicas:
         """The high watermarks that moved since the last call, by partition."""
         moved = [
             (key, self._replicas[key].high_watermark)
-            for key in self.partitions()
+            for key in sorted(self._unsaved)
             if self._checkpointed.get(key) != self._replicas[key].high_watermark
         ]
+        self._unsaved.clear()
         self._checkpointed.update(moved)
         return moved
 

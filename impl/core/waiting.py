@@ -38,6 +38,12 @@ class Waiting:
         """True when nothing waits."""
         return not self.produces and not self.fetches
 
+    @property
+    def due_ms(self) -> int | None:
+        """When the first of it expires."""
+        times_ms = [one.deadline_ms for one in self.produces]
+        return min(times_ms + [one.deadline_ms for one in self.fetches], default=None)
+
     def committed(self, high_watermark: Offset) -> list[PendingProduce]:
         """Take the produces that are committed now."""
         done = [p for p in self.produces if p.end_offset <= high_watermark]

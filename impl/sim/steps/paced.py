@@ -36,6 +36,10 @@ class PacedReplicas(Replicas):
         """As the core's, when it is time."""
         return self.pace.may_advance and super().advance(key, on_fetch=on_fetch)
 
+    def take_due(self) -> list[TopicPartition]:
+        """All of them: who is told to wait must be asked again."""
+        return self.partitions()
+
 
 class PacedIsrWriter(IsrWriter):
     """The ISR changes when it is told to."""
