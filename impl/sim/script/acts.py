@@ -88,8 +88,8 @@ def _plain(text: str) -> object:
 
 
 def expire(stage: Stage, command: Command) -> Lines:
-    """ZooKeeper ends the session of the broker."""
-    process = stage.process(command)
+    """ZooKeeper ends the session of the broker, which may be dead."""
+    process = stage.process(command, alive=False)
     if not process.zookeeper.session_id:
         raise command.error(f"broker {process.broker_id} has no session")
     stage.cluster.zookeeper.end_session(process.zookeeper.session_id)
@@ -120,7 +120,8 @@ def _reconnect(process: Process) -> None:
 
 def lose_reply(stage: Stage, command: Command) -> Lines:
     """Of the next write, or the next one to a path that has this in it."""
-    zookeeper = stage.process(command).zookeeper
+    process = stage.process(command)
+    zookeeper = process.zookeeper
     usual = zookeeper.loses_reply
     path = command.options.get("path", "/")
 
@@ -128,6 +129,10 @@ def lose_reply(stage: Stage, command: Command) -> Lines:
         if not writes(ask, path):
             return usual(ask)
         zookeeper.loses_reply = usual
+        if "for" in command.options:
+            zookeeper.is_cut = True
+            for_ms = milliseconds(command.options["for"])
+            stage.cluster.scheduler.after_ms(for_ms, partial(_reconnect, process))
         return True
 
     zookeeper.loses_reply = loses

@@ -7,7 +7,7 @@ its clients and rules, and how words become brokers, partitions and requests.
 from collections.abc import Callable, Sequence
 
 from fault_injection.faults import FaultError, parse_target
-from impl.core.effects import ActionTaken, Effect, Send, WriteZnodes
+from impl.core.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
 from impl.sim.clients import Client
 from impl.sim.cluster import Cluster
 from impl.sim.injector import Injector
@@ -155,8 +155,8 @@ def number(command: Command, option: str, default: int) -> int:
 def point(command: Command, text: str) -> Callable[[Effect], bool]:
     """Whether an effect is at the named point of the protocol; raises `ScriptError`.
 
-    `PublishDecision` and every other action; `send(Fetch)`; `write(/controller)`: a write of a
-    znode whose path has this in it.
+    `PublishDecision` and every other action; `send(Fetch)`; `write(/controller)` and
+    `read(leaderAndISR)`: of a znode whose path has this in it.
     """
     name, _, rest = text.partition("(")
     about = rest.removesuffix(")")
@@ -164,16 +164,24 @@ def point(command: Command, text: str) -> Callable[[Effect], bool]:
         return lambda effect: isinstance(effect, Send) and method_of(effect.request) == about
     if name == "write" and about:
         return lambda effect: isinstance(effect, WriteZnodes) and writes(effect, about)
+    if name == "read" and about:
+        return lambda effect: isinstance(effect, ReadZnodes) and reads(effect, about)
     if text in {*Action}:
         return lambda effect: isinstance(effect, ActionTaken) and effect.action == text
     raise command.error(
-        f"at={text} is no point; write an action, send(<method>) or write(<part of a path>)"
+        f"at={text} is no point; write an action, send(<method>), write(<part of a path>) or "
+        "read(<part of a path>)"
     )
 
 
 def writes(ask: WriteZnodes, path: str) -> bool:
     """True when one of the writes is to a znode whose path has `path` in it."""
     return any(path in op.path for op in ask.ops)
+
+
+def reads(ask: ReadZnodes, path: str) -> bool:
+    """True when one of the znodes that are read has `path` in its own."""
+    return any(path in asked for asked in ask.paths)
 
 
 def holder(cluster: Cluster) -> Process | None:

@@ -315,7 +315,9 @@ VERBS: dict[str, Verb] = {
     "expire": Verb(perform=acts.expire, usage=_WHO, options=frozenset({"broker"})),
     "disconnect": Verb(perform=acts.disconnect, usage=_WHO, options=frozenset({"broker", "for"})),
     "connect": Verb(perform=acts.connect, usage=_WHO, options=frozenset({"broker"})),
-    "lose-reply": Verb(perform=acts.lose_reply, usage=_WHO, options=frozenset({"broker", "path"})),
+    "lose-reply": Verb(
+        perform=acts.lose_reply, usage=_WHO, options=frozenset({"broker", "path", "for"})
+    ),
     "delete-znode": Verb(
         perform=acts.delete_znode, words=Words(1, 1), usage="write delete-znode <path>"
     ),
