@@ -4,7 +4,7 @@ What any replica ever held below its own high watermark is committed. The check 
 (value and record epoch) per offset from all replicas and all times; a second, different one is a
 violation. The condition does not depend on the order of events of different brokers.
 An election outside the ISR that says so begins a new generation (FAIL-002): what a replica appends
-under it is compared with nothing older.
+under it is compared with nothing older, and all that is below it with what the others have.
 """
 
 from collections import defaultdict
@@ -40,9 +40,11 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     for event, log in replay(events):
         start = min(compared.get(log.broker_id, 0), log.shortest)
         end = min(log.high_watermark, len(log.entries))
+        generation = held.get(log.broker_id, 0)
         if event.action in _HELD_AS_TOLD:
             held[log.broker_id] = logs.of(event.leader_epoch)
-        generation = held.get(log.broker_id, 0)
+        if held.get(log.broker_id, 0) != generation:
+            generation, start = held[log.broker_id], 0
         _compare(event, log, range(start, end), committed[generation], evidence)
         compared[log.broker_id] = max(start, end)
         log.shortest = len(log.entries)

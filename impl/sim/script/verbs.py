@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
+from msgspec import structs
+
 from fault_injection.faults import FAULT_CLASSES
 from impl.core.messages import ACKS_ALL
 from impl.sim.clients import TIMEOUT_MS, FinalReader
@@ -16,6 +18,8 @@ from impl.sim.script.language import Command, milliseconds
 from impl.sim.script.look import is_registered, observe, show_log, show_results, show_state
 from impl.sim.script.settings import SETTINGS, read_options
 from impl.sim.script.stage import Stage, holder, key_of, number
+from impl.sim.steps.schedule import SCHEDULES, read_schedule
+from impl.sim.steps.stepper import replay
 from spec.vocabulary import BrokerId, Offset
 from spec.znodes import TOPIC_NAME, TopicPartition
 
@@ -252,6 +256,22 @@ def _show(stage: Stage, command: Command) -> Lines:
             raise command.error(VERBS["show"].usage)
 
 
+def _replay(_: Stage, command: Command) -> Lines:
+    """A counterexample of the specs on the core, step by step; `mutant=none` without its mutant."""
+    schedule = read_schedule(SCHEDULES / f"{command.words[0]}.json")
+    wrong = command.options.get("mutant", "own")
+    if wrong not in ("own", "none"):
+        raise command.error(f"mutant={wrong} is none; write mutant=none or leave it out")
+    if wrong == "none":
+        setting = structs.replace(schedule.setting, mutants=())
+        schedule = structs.replace(schedule, setting=setting)
+    done = replay(schedule)
+    lines = [f"{done.steps} of {len(schedule.steps)} steps"]
+    if done.mismatch is not None:
+        lines.append(f"then the core does not take {done.mismatch.action} as the specs do")
+    return [*lines, *(f"violated: {name}" for name in sorted(done.violated))]
+
+
 _MESSAGES = frozenset({"method", "from", "to", "topic", "count"})
 _MANY = 1_000
 _WHO = "write broker= with a number, controller, leader(<t>/<p>) or follower(<t>/<p>,<n>)"
@@ -331,6 +351,13 @@ VERBS: dict[str, Verb] = {
     "duplicate": _message_verb("duplicate"),
     "deliver": Verb(perform=acts.deliver, usage=_WHICH, options=_MESSAGES | {"keep"}),
     "lift": Verb(perform=acts.lift, usage=_WHICH, options=_MESSAGES),
+    "replay": Verb(
+        perform=_replay,
+        words=Words(1, 1),
+        usage="write replay <name in impl/sim/schedules> mutant=none",
+        options=frozenset({"mutant"}),
+        may_wait=False,
+    ),
     "settle": Verb(
         perform=_settle,
         usage="write settle without=2",

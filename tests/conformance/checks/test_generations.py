@@ -101,6 +101,17 @@ def test_a_zombie_of_the_old_generation_may_still_answer_from_it() -> None:
     assert violated(trace) == set()
 
 
+def test_a_follower_of_the_new_generation_may_not_keep_what_the_old_one_committed() -> None:
+    """It goes on behind a record that its leader never had (H6)."""
+    trace = lost_record(unclean=True)
+    commit(trace, 2, 2, "c", 1)
+    record = {"offset": 1, "values": ["c"], "record_epochs": [2]}
+    told = {"leader_epoch": 2, "high_watermark": 1, "log_end_offset": 2}
+    trace.broker(1, Action.FOLLOWER_APPEND, **told, **record)
+
+    assert Invariant.LOG_MATCHING in violated(trace)
+
+
 # The write itself
 
 
