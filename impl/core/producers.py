@@ -67,7 +67,15 @@ class ProducerTable:
     def append(self, base_offset: Offset, records: Iterable[Record]) -> None:
         """The log has `records` from `base_offset` on."""
         for producer_id, batch in batches_of(base_offset, records):
-            self._states[producer_id] = note_batch(self[producer_id], batch)
+            self.note(producer_id, batch)
+
+    def note(self, producer_id: ProducerId, batch: Batch) -> None:
+        """The log has `batch` behind all that is known."""
+        self._states[producer_id] = note_batch(self[producer_id], batch)
+
+    def put(self, producer_id: ProducerId, state: ProducerState) -> None:
+        """The log says this of the producer."""
+        self._states[producer_id] = state
 
     def truncate(self, offset: Offset) -> None:
         """The log ends at `offset`; what lay behind it is not known any more."""

@@ -28,10 +28,10 @@ from impl.core.events import Event, SessionEstablished, Tick, ZnodesRead
 from impl.core.node import Node
 from impl.core.replica import RecoveredLog
 from impl.shell.addresses import AddressBook
+from impl.shell.files import StorageError
 from impl.shell.notifications import Answered, Connected, Disconnected, Expired, Triggered
 from impl.shell.options import NodeOptions
 from impl.shell.rpc import CannotListenError, RpcClient, RpcServer
-from impl.shell.segments import StorageError
 from impl.shell.sessions import AnswersReady, DeadlinePassed, SessionNotification, Sessions
 from impl.shell.storage import Storage, notices, recovered_logs
 from impl.shell.tracer import TraceError, Tracer
@@ -69,7 +69,7 @@ class BrokerProcess:
         """Take data folder and trace file; raises `StorageError` or `TraceError`."""
         self._options = options
         broker_id = options.config.broker_id
-        self._storage = Storage(options.data, options.flush)
+        self._storage = Storage(options.data, options.log)
         self._tracer = Tracer(options.trace, options.run_id, broker_id)
         self._znode_trace = ZnodeTrace(broker_id)
         self._queue: asyncio.Queue[Item] = asyncio.Queue()
@@ -111,6 +111,8 @@ class BrokerProcess:
         broker_id = self._options.config.broker_id
         self._tracer.write(node_started(broker_id))
         found = self._storage.recover()
+        for error in self._storage.failed.values():
+            raise error
         for notice in notices(found):
             self._say(notice)
         logs = recovered_logs(found)
@@ -150,8 +152,12 @@ class BrokerProcess:
                 self._addresses.learn(znodes)
         for line in self._znode_trace.completed(event):
             self._tracer.write(line)
-        for effect in self._core.step(event, time.monotonic_ns() // 1_000_000):
+        now_ms = time.monotonic_ns() // 1_000_000
+        for effect in self._core.step(event, now_ms):
             self._perform(effect)
+        if isinstance(event, Tick):
+            for error in self._storage.tick(now_ms).values():
+                raise error
 
     def _perform(self, effect: Effect) -> None:
         match effect:
@@ -185,8 +191,8 @@ class BrokerProcess:
                 self._server.reply(token, replace(response, records=records))
             case TruncateRecords(offset=offset):
                 log.truncate(offset)
-            case CheckpointHighWatermark(high_watermark=high_watermark):
-                log.checkpoint_high_watermark(high_watermark)
+            case CheckpointHighWatermark(topic_partition=partition, high_watermark=offset):
+                self._storage.checkpoint_high_watermark(partition, offset)
 
     def _ask_zookeeper(self, effect: ReadZnodes | ListChildren | WriteZnodes) -> None:
         mono_ns = time.monotonic_ns()
@@ -235,7 +241,8 @@ class BrokerProcess:
         await self._server.stop()
         await self._client.close()
         await self._sessions.close()
-        self._storage.close()
+        for partition, error in self._storage.close().items():
+            self._say(f"{partition}: {error}")
         self._tracer.close()
 
 

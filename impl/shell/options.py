@@ -9,12 +9,14 @@ from typing import NoReturn
 
 from impl.core.config import Config
 from impl.shell.addresses import AddressError, ZooKeeperAddress, parse_zookeeper_address
-from impl.shell.log_store import FlushPolicy
+from impl.shell.log_store import SEGMENT_BYTES, FlushPolicy, LogOptions
 from spec.vocabulary import BrokerId, ProtocolLevel
 
 EXIT_USAGE = 4
 MILLISECONDS_MAX = 24 * 3600 * 1000
 BROKER_ID_MAX = 2**31 - 1
+RECORDS_MAX = 1_000_000_000
+SEGMENT_BYTES_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +30,7 @@ class NodeOptions:
     run_id: str
     session_timeout_ms: int
     start_timeout_ms: int
-    flush: FlushPolicy
+    log: LogOptions
     fault_control: bool
 
 
@@ -64,6 +66,7 @@ def add_node_command(commands: "argparse._SubParsersAction[Parser]") -> None:
     """The sub-command `node` is known."""
     parser = commands.add_parser("node", help="run one broker until SIGTERM")
     _add_identity(parser)
+    _add_storage(parser)
     _add_protocol(parser)
 
 
@@ -79,8 +82,28 @@ def _add_identity(parser: Parser) -> None:
     parser.add_argument(
         "--port", type=number(0, 65535), default=0, help="0: a free one, see /brokers/ids"
     )
-    parser.add_argument("--flush", type=FlushPolicy, choices=list(FlushPolicy), default="never")
     parser.add_argument("--fault-control", action="store_true", help="serve FaultControl")
+
+
+def _add_storage(parser: Parser) -> None:
+    parser.add_argument(
+        "--flush-records",
+        type=number(0, RECORDS_MAX),
+        default=0,
+        help="force a log to the disk after so many records, before they are answered; 0: never",
+    )
+    parser.add_argument(
+        "--flush-ms",
+        type=number(0, MILLISECONDS_MAX),
+        default=0,
+        help="force records to the disk that are so old; 0: never",
+    )
+    parser.add_argument(
+        "--segment-bytes",
+        type=number(1, SEGMENT_BYTES_MAX),
+        default=SEGMENT_BYTES,
+        help="begin a new segment when one has so many bytes",
+    )
 
 
 def _add_protocol(parser: Parser) -> None:
@@ -130,7 +153,10 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
         run_id=arguments.run_id,
         session_timeout_ms=arguments.session_timeout_ms,
         start_timeout_ms=arguments.start_timeout_ms,
-        flush=FlushPolicy(arguments.flush),
+        log=LogOptions(
+            segment_bytes=arguments.segment_bytes,
+            flush=FlushPolicy(records=arguments.flush_records, ms=arguments.flush_ms),
+        ),
         fault_control=arguments.fault_control,
     )
 

@@ -1,8 +1,7 @@
-"""Logs on disk: a folder per partition with segment files and two checkpoints.
+"""Logs on disk: a folder per partition. One that fails takes no other with it.
 
-A record is a frame: CRC-32 of what follows, length of the value, offset, leader epoch, value.
-Recovery keeps every sound record before the first unsound byte and drops the rest; it never invents
-one (START-003). The log on disk starts at offset 0.
+What a log is made of is in `log_store.py`. High watermarks are written a few at a time, so that
+many partitions do not hold up the node; an older one is as safe as a newer one.
 """
 
 import fcntl
@@ -10,11 +9,14 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from impl.core.messages import Record
 from impl.core.replica import RecoveredLog
-from impl.shell.log_store import FlushPolicy, LogStore, Recovery, StorageError
+from impl.shell.files import Files, StorageError
+from impl.shell.log_store import LogOptions, LogStore
+from impl.shell.recovery import Recovery
 from spec.vocabulary import Offset
 from spec.znodes import TOPIC_NAME, TopicPartition
 
@@ -22,49 +24,61 @@ _FOLDER = re.compile(rf"({TOPIC_NAME.pattern})-(\d+)")
 LOCK_FILE = ".lock"
 DELETED = ".deleted"
 """Ends the name of a folder whose deletion has begun."""
+CHECKPOINTS_PER_TICK = 200
 
 
 class Storage:
-    """All logs of one broker."""
+    """All logs of one broker. What is done to a log that has failed raises `StorageError`."""
 
-    def __init__(self, folder: Path, flush: FlushPolicy = FlushPolicy.NEVER) -> None:
+    def __init__(
+        self, folder: Path, options: LogOptions | None = None, files: Files | None = None
+    ) -> None:
         """Take the folder for this process alone; raises `StorageError`."""
         self._folder = folder
-        self._flush = flush
+        self._options = options or LogOptions()
+        self._files = files or Files()
         self._logs: dict[TopicPartition, LogStore] = {}
+        self._failed: dict[TopicPartition, StorageError] = {}
+        self._checkpoints: dict[TopicPartition, Offset] = {}
+        """High watermarks that are still to be written."""
+        self._unflushed: dict[TopicPartition, int | None] = {}
+        """Partition -> when a tick saw first that it has records to flush, in ms."""
         self._lock = _lock(folder)
 
+    @property
+    def failed(self) -> Mapping[TopicPartition, StorageError]:
+        """The logs that cannot be used until the broker starts again, and why."""
+        return self._failed
+
     def recover(self) -> Mapping[TopicPartition, Recovery]:
-        """What is sound of every log found, in order of partition; raises `StorageError`."""
+        """What is sound of every log found, in order of partition; the others are `failed`."""
         recovered = {}
         for path in self._folder.glob(f"*{DELETED}"):
-            shutil.rmtree(path)
+            _remove(path)
         for path in sorted(self._folder.iterdir()):
             match = _FOLDER.fullmatch(path.name)
-            if match and path.is_dir():
-                partition = TopicPartition(match[1], int(match[2]))
-                self._logs[partition] = LogStore(path, self._flush)
-                recovered[partition] = self._logs[partition].recovery
+            if not match or not path.is_dir():
+                continue
+            partition = TopicPartition(match[1], int(match[2]))
+            try:
+                recovered[partition] = self.start(partition).recovery
+            except StorageError as error:
+                self.fail(partition, error)
         return recovered
 
     def start(self, partition: TopicPartition) -> LogStore:
         """The log of `partition`, begun if there is none."""
+        if partition in self._failed:
+            raise self._failed[partition]
         log = self._logs.get(partition)
         if log is None:
-            folder = self._folder / f"{partition.topic}-{partition.partition}"
-            log = self._logs[partition] = LogStore(folder, self._flush)
+            log = LogStore(self.folder_of(partition), self._options, self._files)
+            self._logs[partition] = log
         return log
 
-    def delete(self, partition: TopicPartition) -> None:
-        """No log of the partition is left; a crash leaves it whole, or to the next start."""
-        log = self._logs.pop(partition, None)
-        if log is None:
-            return
-        log.close()
-        folder = self._folder / f"{partition.topic}-{partition.partition}"
-        deleted = folder.with_name(folder.name + DELETED)
-        folder.rename(deleted)
-        shutil.rmtree(deleted)
+    def folder_of(self, partition: TopicPartition) -> Path:
+        """Where the log of `partition` is."""
+        return self._folder / f"{partition.topic}-{partition.partition}"
 
     def append(
         self, partition: TopicPartition, base_offset: Offset, records: Sequence[Record]
@@ -73,12 +87,73 @@ class Storage:
         log = self.start(partition)
         assert base_offset == log.log_end_offset, (partition, base_offset, log.log_end_offset)
         log.append(records)
+        if self._options.flush.ms:
+            self._unflushed.setdefault(partition)
 
-    def close(self) -> None:
-        """All files are closed and the folder is free for another process."""
-        for log in self._logs.values():
-            log.close()
+    def checkpoint_high_watermark(self, partition: TopicPartition, high_watermark: Offset) -> None:
+        """The high watermark will be written soon, at the latest when the storage is closed."""
+        self.start(partition)
+        self._checkpoints[partition] = high_watermark
+
+    def tick(self, now_ms: int) -> Mapping[TopicPartition, StorageError]:
+        """Write and flush what is due; returns the logs that failed at that."""
+        failures = {}
+        for partition in list(self._checkpoints)[:CHECKPOINTS_PER_TICK]:
+            try:
+                high_watermark = self._checkpoints.pop(partition)
+                self.start(partition).checkpoint_high_watermark(high_watermark)
+            except StorageError as error:
+                failures[partition] = error
+        for partition in self._due(now_ms):
+            try:
+                self.start(partition).flush()
+            except StorageError as error:
+                failures[partition] = error
+        return failures
+
+    def _due(self, now_ms: int) -> list[TopicPartition]:
+        oldest_ms = now_ms - self._options.flush.ms
+        due = [key for key, ms in self._unflushed.items() if ms is not None and ms <= oldest_ms]
+        for partition in due:
+            del self._unflushed[partition]
+        for partition, since_ms in self._unflushed.items():
+            self._unflushed[partition] = now_ms if since_ms is None else since_ms
+        return due
+
+    def fail(self, partition: TopicPartition, error: StorageError) -> None:
+        """The log is left as it is; whatever is done to it raises `error` from now on."""
+        self._failed[partition] = error
+        self._forget(partition)
+
+    def delete(self, partition: TopicPartition) -> None:
+        """No log of the partition is left; a crash leaves it whole, or to the next start."""
+        self._forget(partition)
+        folder = self.folder_of(partition)
+        deleted = folder.with_name(folder.name + DELETED)
+        if self._files.rename(folder, deleted, flush=self._options.flush.is_wanted):
+            _remove(deleted)
+        self._failed.pop(partition, None)
+
+    def _forget(self, partition: TopicPartition) -> None:
+        self._checkpoints.pop(partition, None)
+        self._unflushed.pop(partition, None)
+        log = self._logs.pop(partition, None)
+        if log:
+            log.abandon()
+
+    def close(self) -> Mapping[TopicPartition, StorageError]:
+        """All is written, flushed and closed, and the folder is free; returns what failed."""
+        failures = {}
+        for partition, log in self._logs.items():
+            try:
+                if partition in self._checkpoints:
+                    log.checkpoint_high_watermark(self._checkpoints[partition])
+                log.close()
+            except StorageError as error:
+                failures[partition] = error
+        self._files.close_all()
         os.close(self._lock)
+        return failures
 
 
 def recovered_logs(
@@ -102,6 +177,12 @@ def notices(recoveries: Mapping[TopicPartition, Recovery]) -> Iterable[str]:
     for partition, recovery in recoveries.items():
         for notice in recovery.notices:
             yield f"{partition}: {notice}"
+
+
+def _remove(deleted: Path) -> None:
+    """The folder is gone; what cannot be removed is left to the next start."""
+    with suppress(OSError):
+        shutil.rmtree(deleted)
 
 
 def _lock(folder: Path) -> int:

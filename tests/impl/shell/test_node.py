@@ -136,7 +136,7 @@ def values(address: str) -> list[str]:
         (["--zookeeper", "x"], "argument --zookeeper: 'x' is no ZooKeeper address"),
         (["--port", "70000"], "argument --port: '70000' is no number from 0 to 65535"),
         (["--level", "9"], "argument --level: '9' is no number from 0 to"),
-        (["--flush", "often"], "argument --flush: "),
+        (["--flush-records", "often"], "argument --flush-records: 'often' is no number from 0 to"),
         (["--mutant", "no_step_down"], "unrecognized arguments: --mutant no_step_down"),
         (["--session-timeout-ms", "0"], "argument --session-timeout-ms: '0' is no number from 1"),
     ],

@@ -106,6 +106,7 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
         peer=BrokerId(1),
         session_id=SESSION,
         zxid=1,
+        is_unclean=True,
         partition_incarnation=PartitionIncarnation(1),
         path="/x",
     )
