@@ -19,9 +19,10 @@ from conformance.adapter import LEVELS, UsageError
 from conformance.checks.completeness import trace_health
 from conformance.checks.ordering import order
 from conformance.checks.registry import CHECKS, run_checks
+from conformance.coverage import Coverage, Pair, coverage_of, covered
 from conformance.run_end import BadEnding, run_end
 from conformance.verdict import CheckResult, Verdict, Violation, worst
-from conformance.worker_pool import in_order
+from conformance.worker_pool import Spread, in_order
 from spec.trace import TraceEvent, encode_all
 from spec.vocabulary import Invariant, Liveness
 
@@ -102,6 +103,8 @@ class SimulationOptions:
     """Run no further seed after the first one with a violation."""
     out: Path | None = None
     """Where the traces of the first violating seeds are written."""
+    spread: Spread = in_order
+    """How seeds get to processes; another way of spreading gives the same result."""
 
 
 DEFAULT_OPTIONS = SimulationOptions()
@@ -115,6 +118,7 @@ class SeedResult:
     verdict: Verdict
     events: int = 0
     premises: dict[Invariant, int] = field(default_factory=dict)
+    covered: frozenset[Pair] = frozenset()
     violations: tuple[Violation, ...] = ()
     omitted_violations: int = 0
     bad_endings: tuple[BadEnding, ...] = ()
@@ -152,6 +156,8 @@ class SimulationResult:
     """The seeds with violations or errors, ascending."""
     events: int
     seconds: float
+    coverage: Coverage = field(default_factory=lambda: coverage_of(()))
+    """Which actions occurred, and while which faults were about."""
     doubts: tuple[str, ...] = ()
     """Why single seeds were inconclusive, a few of them."""
     traces: tuple[str, ...] = ()
@@ -233,7 +239,8 @@ def run_seeds(
     subject = Subject(target=options.target, level=level, mutant=mutant)
     subject.require_known()
     results: list[SeedResult] = []
-    with closing(in_order(partial(judge_seed, subject), wanted, jobs=jobs, chunk=CHUNK)) as judged:
+    judge = partial(judge_seed, subject)
+    with closing(options.spread(judge, wanted, jobs=jobs, chunk=CHUNK)) as judged:
         for result in judged:
             results.append(result)
             if on_progress:
@@ -283,6 +290,7 @@ def judge_seed(subject: Subject, seed: int) -> SeedResult:
         verdict=worst((_verdict(checks), health.verdict, end.verdict)),
         events=len(events),
         premises={check.invariant: check.premise_count for check in checks},
+        covered=covered(events),
         violations=tuple(v for check in checks for v in check.violations),
         omitted_violations=sum(check.omitted_violations for check in checks),
         bad_endings=end.bad,
@@ -369,6 +377,7 @@ def _summary(
         verdicts=dict(sorted(Counter(result.verdict for result in results).items())),
         premises={invariant: premises[invariant] for invariant in CHECKS},
         failing=tuple(result for result in results if result.failures or result.error),
+        coverage=coverage_of([result.covered for result in results]),
         events=sum(result.events for result in results),
         seconds=seconds,
         doubts=tuple(doubts)[:DOUBTS_MAX],

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import connection, get_context, parent_process
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -18,6 +18,15 @@ R = TypeVar("R")
 AHEAD = 2
 """Chunks per worker that are under way; a caller that stops early wastes no more than these."""
 EXIT_ORPHANED = 3
+
+
+class Spread(Protocol):
+    """A way to apply a function to many arguments; the results come in the order of arguments."""
+
+    def __call__(
+        self, function: Callable[[A], R], arguments: Sequence[A], *, jobs: int, chunk: int
+    ) -> Generator[R, None, None]:
+        """See `in_order`."""
 
 
 def in_order(

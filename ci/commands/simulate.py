@@ -1,6 +1,7 @@
 """`fencepost simulate`: seeded schedules of the whole protocol in virtual time."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from ci.failures import as_usage
 from ci.tiers import EFFORT, Tier
 
 if TYPE_CHECKING:
+    from conformance.shrink import ShrunkSeed
     from conformance.simulate import SimulationResult
 
 SeedCount = Annotated[
@@ -37,6 +39,16 @@ Rewrite = Annotated[bool, typer.Option("--rewrite", help="Write what --scenario 
 TraceFolder = Annotated[
     Path | None, typer.Option(help="A new folder for the traces of the first violating seeds.")
 ]
+ShowCoverage = Annotated[
+    bool, typer.Option("--coverage", help="Tell which actions and faults the seeds reached.")
+]
+Shrink = Annotated[
+    bool, typer.Option("--shrink", help="Print the first violating seed as a small scenario.")
+]
+SparkMaster = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Spread the seeds over this Spark.  [default: processes]"),
+]
 COLUMNS = ("seed", "invariant", "message", "reproduce")
 ROWS_MAX = 10
 SEEDS = 200
@@ -49,6 +61,9 @@ def simulate(
     level: LevelOption = NEWEST_LEVEL,
     mutant: MutantName = None,
     out: TraceFolder = None,
+    coverage: ShowCoverage = False,
+    shrink: Shrink = False,
+    spark_master: SparkMaster = None,
     steps: StepsFile = None,
     scenario: ScenarioFile = None,
     rewrite: Rewrite = False,
@@ -59,16 +74,17 @@ def simulate(
 
     Each seed is one schedule of messages and faults, and every check judges its trace.
     """
-    from ci.console import counted, progress, say, show_json, show_table
-    from ci.outcomes import of_seeds
-    from ci.runs import make_run_folder, new_run_id
-    from conformance.adapter import UsageError
-    from conformance.simulate import SimulationOptions, run_seeds
-    from conformance.verdict import exit_code
-
     if list_them:
         return list_mutants(as_json=as_json)
-    chosen = {"--seeds": seeds, "--seed": seed, "--mutant": mutant, "--out": out}
+    chosen = {
+        "--seeds": seeds,
+        "--seed": seed,
+        "--mutant": mutant,
+        "--out": out,
+        "--coverage": coverage or None,
+        "--shrink": shrink or None,
+        "--spark-master": spark_master,
+    }
     if scenario is not None:
         refuse_beside("--scenario plays one file", {**chosen, "--steps": steps})
         return play_scenario(scenario, rewrite=rewrite, as_json=as_json)
@@ -77,21 +93,58 @@ def simulate(
     if steps is not None:
         refuse_beside("--steps replays one schedule without chance", chosen)
         return replay_steps(steps, as_json=as_json)
-    traces = make_run_folder(new_run_id(), out) if out else None
+    wish = Wish(out=out, coverage=coverage, shrink=shrink, as_json=as_json, spark=spark_master)
+    return run(wanted(seeds, seed), level=level, mutant=mutant, wish=wish)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is asked for beside the seeds."""
+
+    out: Path | None
+    coverage: bool
+    shrink: bool
+    as_json: bool
+    spark: str | None
+
+
+def run(seeds: range, *, level: int, mutant: str | None, wish: Wish) -> int:
+    """Run the seeds and tell what they showed."""
+    from ci.console import progress
+    from ci.outcomes import of_seeds
+    from ci.runs import make_run_folder, new_run_id
+    from conformance.adapter import UsageError
+    from conformance.simulate import SimulationOptions, run_seeds
+    from conformance.verdict import exit_code
+
+    traces = make_run_folder(new_run_id(), wish.out) if wish.out else None
+    options = SimulationOptions(out=traces)
+    if wish.spark is not None:
+        from reports.seeds import on_spark
+
+        options = replace(options, spread=on_spark(wish.spark))
     with progress("simulate") as advance, as_usage(UsageError):
         result = run_seeds(
-            wanted(seeds, seed),
+            seeds,
             level=level,
             mutant=mutant,
             jobs=EFFORT[Tier.QUICK].workers,
             on_progress=advance,
-            options=SimulationOptions(out=traces),
+            options=options,
         )
+    if wish.as_json:
+        tell_machines(result, wish)
+    else:
+        tell_people(result, wish, traces)
+    return exit_code([of_seeds(result).verdict])
+
+
+def tell_people(result: "SimulationResult", wish: Wish, traces: Path | None) -> None:
+    """The first violation of each seed, what else was asked for, and the verdict."""
+    from ci.console import counted, say, show_table
+    from ci.outcomes import of_seeds
+
     outcome = of_seeds(result)
-    if as_json:
-        document = {"verdict": outcome.verdict, "figures": outcome.figures, **outcome.detail}
-        show_json(document | mutant_fields(result))
-        return exit_code([outcome.verdict])
     seen = first_of_each_seed(outcome.detail["violations"])
     if rows := seen[:ROWS_MAX]:
         show_table("", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
@@ -99,8 +152,77 @@ def simulate(
         say(f"and {counted(more, 'more violating seed')}")
     for line in (*mutant_lines(result), *trace_lines(result, traces)):
         say(line)
+    if wish.coverage:
+        show_coverage(result)
+    if wish.shrink:
+        show_small_scenario(result)
     say(f"{outcome.verdict}: {outcome.summary}")
-    return exit_code([outcome.verdict])
+
+
+def tell_machines(result: "SimulationResult", wish: Wish) -> None:
+    """All of it as JSON."""
+    from ci.console import show_json
+    from ci.outcomes import of_seeds
+
+    outcome = of_seeds(result)
+    document = {"verdict": outcome.verdict, "figures": outcome.figures, **outcome.detail}
+    show_json(document | mutant_fields(result) | result_fields(result, wish))
+
+
+def result_fields(result: "SimulationResult", wish: Wish) -> dict[str, object]:
+    """What was asked for beside the verdict, for machines."""
+    fields: dict[str, object] = {"coverage": result.coverage.as_json()} if wish.coverage else {}
+    shrunk = small_scenario(result) if wish.shrink else None
+    if shrunk is not None:
+        fields["scenario"] = shrunk.text
+    return fields
+
+
+def show_coverage(result: "SimulationResult") -> None:
+    """Each action of the core: in how many seeds, and beside how many kinds of fault."""
+    from ci.console import counted, say, show_table
+    from conformance.coverage import CALM
+    from fault_injection.faults import ALL_KINDS
+
+    found = result.coverage
+    rows = [
+        [action, str(seeds), str(sum((kind, action) in found.pairs for kind in ALL_KINDS))]
+        for action, seeds in found.actions.items()
+    ]
+    show_table("coverage", ("action", "seeds", f"of {len(ALL_KINDS)} kinds of fault"), rows)
+    kinds = {kind for kind, _ in found.pairs if kind != CALM}
+    pairs = sum(kind != CALM for kind, _ in found.pairs)
+    say(f"{counted(pairs, 'pair')} of action and fault, {len(found.missing)} more possible")
+    if unused := sorted(ALL_KINDS - kinds):
+        say(f"faults that were about in no seed: {', '.join(unused)}")
+    if found.unreached:
+        say(f"actions that no seed reached: {', '.join(found.unreached)}")
+
+
+def small_scenario(result: "SimulationResult") -> "ShrunkSeed | None":
+    """The first failing seed, shrunk; None when there is none."""
+    from conformance.shrink import shrink_seed
+    from conformance.simulate import REFERENCE_TARGET, Subject
+
+    if not result.failing:
+        return None
+    subject = Subject(target=REFERENCE_TARGET, level=result.level, mutant=result.mutant)
+    return shrink_seed(subject, result.failing[0].seed)
+
+
+def show_small_scenario(result: "SimulationResult") -> None:
+    """The small scenario on its own, so that it can be copied into a file."""
+    from ci.console import counted, say
+
+    shrunk = small_scenario(result)
+    if shrunk is None:
+        say("no seed violates anything: there is nothing to shrink")
+        return
+    say(shrunk.text)
+    say(
+        f"seed {shrunk.seed} shrunk from {counted(shrunk.faults_before, 'fault')} to "
+        f"{shrunk.faults} in {counted(shrunk.runs, 'run')}"
+    )
 
 
 def list_mutants(*, as_json: bool) -> int:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from impl.core.mutants import MUTANTS, Mutant
 from impl.sim.run import run
-from impl.sim.script.play import play as play_script
+from impl.sim.script.play import play as play_script, scenario_text
+from impl.sim.shrink import Fails, shrink as shrink_run
 from impl.sim.steps.schedule import SCHEDULES, ScheduleError, read_schedule
 from impl.sim.steps.stepper import replay as replay_schedule
 from impl.sim.swarm import swarm
@@ -84,6 +85,30 @@ def play(
         for block, output in zip(played.blocks, played.outputs, strict=True)
     ]
     return {"text": played.text, "blocks": blocks}
+
+
+def shrink(
+    seed: int,
+    *,
+    level: int,
+    mutant: str | None,
+    fails: Fails,
+    judge: Callable[[Sequence[TraceEvent]], Sequence[str]],
+    comment: str,
+) -> dict[str, object]:
+    """The smallest run of that seed for which `fails` is true, as the text of a scenario.
+
+    Keys: `text`, `faults`, `faults_before`, `runs`. Raises `ValueError` as `simulate` does.
+    """
+    options = swarm(seed, level=_level(level), mutant=_mutant(mutant))
+    shrunk = shrink_run(options, fails)
+    text = scenario_text(shrunk.options, comment=comment)
+    return {
+        "text": play_script(text, f"seed-{seed}", judge).text,
+        "faults": len(shrunk.options.schedule.faults),
+        "faults_before": len(options.schedule.faults),
+        "runs": shrunk.runs,
+    }
 
 
 def _level(level: int) -> ProtocolLevel:

@@ -64,6 +64,11 @@ class Client:
         delay_ms = self.random.randint(*self.cluster.options.think_ms)
         self.cluster.scheduler.after_ms(delay_ms, lambda: None if self.is_stopped else callback())
 
+    @property
+    def has_done_its_work(self) -> bool:
+        """True when it was to do so many operations and no more."""
+        return 0 < self.cluster.options.operations <= self._op_id
+
     def ask(self, to: BrokerId, request: Request, then: Callable[[Response | None], None]) -> None:
         """Send one request; `then` runs exactly once, with None when no answer came in time."""
         pending = [True]
@@ -142,6 +147,8 @@ class Producer(Client):
 
     def produce(self) -> None:
         """Append some values; go on after the answer."""
+        if self.has_done_its_work:
+            return
         if self._is_idempotent and self._producer_id == NO_PRODUCER:
             to = self.random.choice(sorted(self.cluster.disks))
             self.ask(to, InitProducerIdRequest(), self._begin)
@@ -227,6 +234,8 @@ class Consumer(Client):
 
     def consume(self) -> None:
         """Fetch once; go on after the answer."""
+        if self.has_done_its_work:
+            return
         key = self.random.choice(self._keys)
         if self.random.random() < 0.02:
             self._offsets[key] = Offset(0)

@@ -42,6 +42,8 @@ class Options:
     """Of followers."""
     think_ms: tuple[int, int] = (1, 60)
     """Between two operations of one client."""
+    operations: int = 0
+    """After so many a client has done its work; 0: it goes on to the end of the run."""
     unacknowledged: float = 0.0
     """Share of the records that are produced with acks=1."""
     connection_breaks: float = 0.0

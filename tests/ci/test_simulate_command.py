@@ -52,6 +52,24 @@ def test_steps_that_violate_are_a_failure(capsys: pytest.CaptureFixture[str]) ->
     assert "CommittedDurable" in told
 
 
+def test_coverage_lists_what_was_not_reached(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--seeds", "1", "--coverage"]) == 0
+
+    told = capsys.readouterr().out
+    assert "ElectLeader" in told
+    assert "actions that no seed reached: " in told
+
+
+def test_a_failing_seed_is_printed_as_a_small_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["simulate", "--seed", "1", "--mutant", "acknowledge_before_replication"]
+
+    assert run([*command, "--shrink", "--json"]) == 1
+
+    told = json.loads(capsys.readouterr().out)
+    assert "cluster seed=1 mutant=acknowledge_before_replication" in told["scenario"]
+    assert "violated: " in told["scenario"]
+
+
 def test_steps_as_json_name_what_was_wanted(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", "--steps", "leader_may_leave_isr", "--json"]) == 1
 

@@ -67,7 +67,7 @@ def resume(stage: Stage, command: Command) -> Lines:
 def fault(stage: Stage, command: Command) -> Lines:
     """A fault of the catalogue, recorded and healed as in any run."""
     stage.faults += 1
-    given = {name: _plain(text) for name, text in command.options.items()}
+    given = {name: _plain(name, text) for name, text in command.options.items()}
     try:
         fault = fault_from_json({"fault": command.words[0], **given})
     except FaultError as error:
@@ -78,9 +78,11 @@ def fault(stage: Stage, command: Command) -> Lines:
     return []
 
 
-def _plain(text: str) -> object:
+def _plain(name: str, text: str) -> object:
     if text == "none":
         return None
+    if name == "side":
+        return [int(word) if word.isdecimal() else word for word in text.split(",")]
     return int(text) if text.isdecimal() else text
 
 

@@ -99,5 +99,11 @@ def scenario_text(options: Options, *, comment: str = "", expected: Sequence[str
 
 def _fault_line(at_ms: int, fault: dict[str, object]) -> str:
     kind, *given = fault.items()
-    words = [f"{name}={'none' if value is None else value}" for name, value in given]
+    words = [f"{name}={_word(value)}" for name, value in given]
     return " ".join([f"at {at_ms}ms fault {kind[1]}", *(w for w in words if not w.endswith("="))])
+
+
+def _word(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return "none" if value is None else str(value)
