@@ -79,6 +79,13 @@ class Action(StrEnum):
     EXPAND_ISR = "ExpandIsr"
     ADOPT_ISR = "AdoptIsr"
     FENCE_LEADER = "FenceLeader"
+    REQUEST_PARTITIONS = "RequestPartitions"
+    ADD_PARTITIONS = "AddPartitions"
+    REMOVE_PARTITIONS = "RemovePartitions"
+    START_REASSIGNMENT = "StartReassignment"
+    CANCEL_REASSIGNMENT = "CancelReassignment"
+    ADVANCE_REASSIGNMENT = "AdvanceReassignment"
+    COMPLETE_REASSIGNMENT = "CompleteReassignment"
 
 
 class ModelledAction(StrEnum):
@@ -88,18 +95,11 @@ class ModelledAction(StrEnum):
     without a model.
     """
 
-    # TopicLifecycle, Partitions, Reassignment
+    # TopicLifecycle
     DELETE_TOPIC = "DeleteTopic"
     DETECT_TOPIC_CHANGE = "DetectTopicChange"
     SEND_INIT = "SendInit"
     OBEY_INIT = "ObeyInit"
-    REQUEST_PARTITIONS = "RequestPartitions"
-    ADD_PARTITIONS = "AddPartitions"
-    REMOVE_PARTITIONS = "RemovePartitions"
-    START_REASSIGNMENT = "StartReassignment"
-    CANCEL_REASSIGNMENT = "CancelReassignment"
-    ADVANCE_REASSIGNMENT = "AdvanceReassignment"
-    COMPLETE_REASSIGNMENT = "CompleteReassignment"
 
     # Startup, Fencing
     READ_ASSIGNMENT = "ReadAssignment"
@@ -204,6 +204,12 @@ class ErrorCode(StrEnum):
     DUPLICATE_SEQUENCE_NUMBER = "DUPLICATE_SEQUENCE_NUMBER"
     NOT_LEADER_AFTER_APPEND = "NOT_LEADER_AFTER_APPEND"
     REQUEST_TIMED_OUT = "REQUEST_TIMED_OUT"
+    ELECTION_NOT_NEEDED = "ELECTION_NOT_NEEDED"
+    PREFERRED_LEADER_NOT_AVAILABLE = "PREFERRED_LEADER_NOT_AVAILABLE"
+    ELIGIBLE_LEADERS_NOT_AVAILABLE = "ELIGIBLE_LEADERS_NOT_AVAILABLE"
+    REASSIGNMENT_IN_PROGRESS = "REASSIGNMENT_IN_PROGRESS"
+    NO_REASSIGNMENT_IN_PROGRESS = "NO_REASSIGNMENT_IN_PROGRESS"
+    INVALID_PARTITIONS = "INVALID_PARTITIONS"
 
     @property
     def is_indefinite(self) -> bool:
@@ -218,6 +224,15 @@ _INDEFINITE = frozenset(
         ErrorCode.REQUEST_TIMED_OUT,
     }
 )
+
+
+class ElectionKind(StrEnum):
+    """What an administrator may ask for, as Kafka names it."""
+
+    PREFERRED = "preferred"
+    """The first assigned replica, if it is in the ISR."""
+    UNCLEAN = "unclean"
+    """Any assigned replica, if nobody of the ISR is there; records may be lost (FAIL-002)."""
 
 
 class Outcome(StrEnum):

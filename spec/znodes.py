@@ -6,14 +6,27 @@ from typing import TypeVar
 
 import msgspec
 
-from spec.vocabulary import NO_CONTROLLER_EPOCH, BrokerId, ControllerEpoch, LeaderEpoch
+from spec.vocabulary import (
+    NO_CONTROLLER_EPOCH,
+    BrokerId,
+    ControllerEpoch,
+    ElectionKind,
+    LeaderEpoch,
+)
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 BROKER_IDS = "/brokers/ids"
 TOPICS = "/brokers/topics"
 PRODUCER_IDS = "/latest_producer_id_block"
-PERSISTENT_PATHS = ("/brokers", BROKER_IDS, TOPICS, "/admin")
+ADMIN = "/admin"
+LEADER_ELECTION = "/admin/leader_election"
+PARTITIONS_ADD = "/admin/partitions_add"
+PARTITIONS_REMOVE = "/admin/partitions_remove"
+PARTITIONS_REASSIGNED = "/admin/partitions_reassigned"
+REQUEST_PATHS = (LEADER_ELECTION, PARTITIONS_ADD, PARTITIONS_REMOVE, PARTITIONS_REASSIGNED)
+"""Where administrators ask for changes of partitions: `<path>/<t>/<p>` (V3 F, H)."""
+PERSISTENT_PATHS = ("/brokers", BROKER_IDS, TOPICS, ADMIN, *REQUEST_PATHS)
 """Created by whoever starts first; never deleted."""
 
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -70,6 +83,24 @@ class TopicDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     version: int = 1
     partitions: dict[str, list[int]]
+    adding: dict[str, list[int]] | msgspec.UnsetType = msgspec.UNSET
+    """Partition -> those of its replicas that a reassignment adds, until it switches (REAS-001)."""
+    removing: dict[str, list[int]] | msgspec.UnsetType = msgspec.UNSET
+    """Partition -> brokers that are assigned no more and are still to be stopped (REAS-005)."""
+
+
+class ElectionDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """`/admin/leader_election/<t>/<p>`: another leader is asked for."""
+
+    version: int = 1
+    kind: ElectionKind
+
+
+class ReplicasDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """`/admin/partitions_add/<t>/<p>` and `/admin/partitions_reassigned/<t>/<p>`: where to be."""
+
+    version: int = 1
+    replicas: list[int]
 
 
 class LeaderAndIsrDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,6 +156,11 @@ def leader_and_isr_path(partition: TopicPartition) -> str:
     return f"{TOPICS}/{partition.topic}/{partition.partition}/leaderAndISR"
 
 
+def request_path(kind: str, partition: TopicPartition) -> str:
+    """The znode that asks for a change of `partition`; `kind` is one of `REQUEST_PATHS`."""
+    return f"{kind}/{partition.topic}/{partition.partition}"
+
+
 def partition_of(path: str) -> TopicPartition | None:
     """The partition whose LeaderAndISR znode `path` is, or None."""
     match = re.fullmatch(rf"{TOPICS}/([^/]+)/(\d+)/leaderAndISR", path)
@@ -157,13 +193,37 @@ def parse_producer_id_block(data: bytes) -> ProducerIdBlockDocument:
 
 def parse_topic(path: str, data: bytes) -> dict[int, tuple[BrokerId, ...]]:
     """Decode a topic's assignment, partition -> replicas; raises `MalformedZnodeError`."""
+    return assignment_of(parse_topic_document(path, data))
+
+
+def parse_topic_document(path: str, data: bytes) -> TopicDocument:
+    """Decode all that a topic's znode says; raises `MalformedZnodeError`."""
     document = _decode(path, data, TopicDocument)
-    assignment: dict[int, tuple[BrokerId, ...]] = {}
     for name, replicas in document.partitions.items():
         if not name.isdecimal() or not replicas or len(set(replicas)) != len(replicas):
             raise MalformedZnodeError(path, f"partition {name!r} has replicas {replicas}")
-        assignment[int(name)] = tuple(BrokerId(replica) for replica in replicas)
-    return assignment
+    return document
+
+
+def assignment_of(document: TopicDocument) -> dict[int, tuple[BrokerId, ...]]:
+    """Partition -> replicas."""
+    return {
+        int(name): tuple(BrokerId(replica) for replica in replicas)
+        for name, replicas in document.partitions.items()
+    }
+
+
+def parse_election(path: str, data: bytes) -> ElectionKind:
+    """Decode what kind of election is asked for; raises `MalformedZnodeError`."""
+    return _decode(path, data, ElectionDocument).kind
+
+
+def parse_replicas(path: str, data: bytes) -> tuple[BrokerId, ...]:
+    """Decode where a partition is to be; raises `MalformedZnodeError`."""
+    replicas = _decode(path, data, ReplicasDocument).replicas
+    if not replicas or len(set(replicas)) != len(replicas):
+        raise MalformedZnodeError(path, f"{replicas} are no distinct brokers")
+    return tuple(BrokerId(replica) for replica in replicas)
 
 
 def parse_leader_and_isr(path: str, data: bytes) -> LeaderAndIsr:

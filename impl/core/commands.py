@@ -63,6 +63,11 @@ class Commands:
             del channel.queued[stop.key]
         channel.stops[stop.key] = stop
 
+    def is_stopping(self, broker_id: BrokerId, key: TopicPartition) -> bool:
+        """True until the broker has answered that it gave the partition up."""
+        channel = self._channels.get(broker_id)
+        return channel is not None and key in channel.stops
+
     def is_expected(self, broker_id: BrokerId, request_id: int) -> bool:
         """True for the request that the broker's channel waits for."""
         channel = self._channels.get(broker_id)

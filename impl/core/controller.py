@@ -8,13 +8,14 @@ partitions, and how it gets into ZooKeeper, is in `decisions.py`; commands go ou
 
 from collections.abc import Generator
 
+from impl.core.agent import Agent
 from impl.core.commands import Commands
 from impl.core.config import Config
 from impl.core.controller_context import ControllerContext
 from impl.core.decisions import Decisions
 from impl.core.effects import ActionTaken
 from impl.core.fenced_writes import FencedWrites
-from impl.core.messages import CommandResponse, PartitionState
+from impl.core.messages import CommandResponse, PartitionState, StopReplicaResponse
 from impl.core.mutants import Mutant
 from impl.core.office import Office
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read
@@ -36,13 +37,15 @@ class Controller:
         self.decisions = Decisions(
             config, outbox, self.office, self.writes, self._tell, self.unclean.confirm
         )
+        self.agent = Agent(self)
         self._forget()
 
     def _forget(self) -> None:
         self.writes.clear()
         self.unclean.clear()
         self.decisions.forget()
-        self._is_loaded = False
+        self.agent.forget()
+        self.is_loaded = False
         self._missed: set[str] = set()
         """Procedures to begin again because the connection failed in the middle."""
         self._retry_ms = 0
@@ -113,8 +116,9 @@ class Controller:
         if not is_read:
             self._miss("state")
             return
-        self._is_loaded = True
+        self.is_loaded = True
         self.decisions.decide_or_tell(keys)
+        self.agent.wake()
         if self._topics_changed:
             self.on_topic_change()
 
@@ -132,13 +136,14 @@ class Controller:
         if not changed:
             return
         self._note_broker_change(changed)
-        if self._is_loaded:
+        if self.is_loaded:
             self.decisions.reread(self.context.partitions_of(changed))
 
     def _note_broker_change(self, changed: frozenset[BrokerId]) -> None:
         self._took_broker_change()
         for broker_id in sorted(changed):
             self.commands.drop(broker_id)
+        self.agent.on_broker_change(changed)
 
     def _elect_outside(
         self, keys: list[TopicPartition], changed: frozenset[BrokerId] | None
@@ -180,7 +185,7 @@ class Controller:
 
     def on_topic_change(self) -> None:
         """The children of `/brokers/topics` changed; many changes are one reading."""
-        if self.is_active and self._is_loaded and not self._is_reading_topics:
+        if self.is_active and self.is_loaded and not self._is_reading_topics:
             self.outbox.run(self._on_topic_change())
         else:
             self._topics_changed = True
@@ -253,6 +258,8 @@ class Controller:
         for key in known:
             self.context.add_bounced(key, frozenset({broker_id}))
         self.decisions.reread(known)
+        if isinstance(response, StopReplicaResponse):
+            self.agent.wake()
 
     # Time
 
@@ -267,11 +274,12 @@ class Controller:
         if self._missed and self._retry_ms <= self.outbox.now_ms:
             self._begin_again()
         self.decisions.tick()
+        self.agent.tick()
         self.commands.flush(self.controller_epoch)
 
     def _begin_again(self) -> None:
         missed, self._missed = self._missed, set()
-        if not self._is_loaded:
+        if not self.is_loaded:
             self.outbox.run(self._fail_over())
             return
         if "brokers" in missed:

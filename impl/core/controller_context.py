@@ -8,13 +8,19 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from impl.core.zookeeper import Znode
-from spec.vocabulary import BrokerEpoch, BrokerId, ZnodeVersion
+from spec.vocabulary import (
+    BrokerEpoch,
+    BrokerId,
+    ZnodeVersion,
+)
 from spec.znodes import (
     LeaderAndIsr,
     MalformedZnodeError,
+    TopicDocument,
     TopicPartition,
+    assignment_of,
     parse_leader_and_isr,
-    parse_topic,
+    parse_topic_document,
 )
 
 
@@ -33,6 +39,8 @@ class ControllerContext:
     """Those of `bounced` that the decision in flight knows of."""
     undecided: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
     """Decisions of which it is not known whether ZooKeeper holds them."""
+    moving: set[str] = field(default_factory=set)
+    """Topics of whose partitions some are being moved or removed, as their znodes say."""
     _assignments: dict[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
     _of_broker: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     _of_topic: dict[str, set[TopicPartition]] = field(default_factory=dict)
@@ -125,11 +133,12 @@ class ControllerContext:
         if znode.stat is None:
             return [], None
         try:
-            assignment = parse_topic(znode.path, znode.data)
+            document = parse_topic_document(znode.path, znode.data)
         except MalformedZnodeError as error:
             return [], error
+        self.note_moving(topic, document)
         added = []
-        for partition, replicas in assignment.items():
+        for partition, replicas in assignment_of(document).items():
             key = TopicPartition(topic, partition)
             if key not in self._assignments:
                 added.append(key)
@@ -148,6 +157,20 @@ class ControllerContext:
             return error
         self.states[key] = (state, znode.stat.version)
         return None
+
+    def note_moving(self, topic: str, document: TopicDocument | None) -> None:
+        """The topic's znode is this one now; None when there is none."""
+        if document is not None and (document.adding or document.removing):
+            self.moving.add(topic)
+        else:
+            self.moving.discard(topic)
+
+    def forget(self, key: TopicPartition) -> None:
+        """The topic does not name the partition any more."""
+        self.unassign(key)
+        self.skipped.discard(key)
+        for known in (self.states, self.bounced, self.considered, self.undecided):
+            known.pop(key, None)
 
     def skip(self, key: TopicPartition) -> None:
         """The partition is not managed until a topic comes or goes, or a failover (ZK-002)."""

@@ -242,6 +242,26 @@ class Decisions:
         self._busy.add(key)
         self._made.append(decision)
 
+    # Beside the agent
+
+    def is_busy(self, key: TopicPartition) -> bool:
+        """True while a decision about the partition, or a reading of it, is under way."""
+        return key in self._busy
+
+    def hold(self, keys: Iterable[TopicPartition]) -> None:
+        """Another writes their states; nothing is decided about them before `release`."""
+        self._busy.update(keys)
+
+    def release(self, keys: Iterable[TopicPartition]) -> None:
+        """The other's write is over."""
+        self._busy.difference_update(keys)
+
+    def decide(self, keys: Iterable[TopicPartition]) -> None:
+        """What changed while the partitions were held is decided upon."""
+        for key in keys:
+            self._decide(key)
+        self._submit()
+
     # Publishing
 
     def _submit(self) -> None:

@@ -14,6 +14,7 @@ from spec.vocabulary import (
     NO_PRODUCER,
     BrokerId,
     ControllerEpoch,
+    ElectionKind,
     ErrorCode,
     LeaderEpoch,
     Offset,
@@ -283,6 +284,144 @@ class InitProducerIdResponse:
     producer_epoch: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionId:
+    """A partition by its name."""
+
+    topic: str
+    partition: int
+
+    @property
+    def key(self) -> TopicPartition:
+        """The same, as the core has it."""
+        return TopicPartition(self.topic, self.partition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionResult:
+    """How the request for one partition ended; the change itself follows."""
+
+    topic: str
+    partition: int
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElectLeadersRequest:
+    """Other leaders are asked for; any broker takes it."""
+
+    kind: ElectionKind
+    partitions: tuple[PartitionId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElectLeadersResponse:
+    """`NONE` per partition when the request stands in ZooKeeper; the leader follows."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+    partitions: tuple[PartitionResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatePartitionsRequest:
+    """The topic is to have `partition_count` partitions, those that exist included."""
+
+    topic: str
+    partition_count: int
+    assignment: tuple[ReplicaList, ...] = ()
+    """Of the new ones; none: brokers are chosen in turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatePartitionsResponse:
+    """`NONE` when the requests stand in ZooKeeper; the partitions follow."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovePartitionsRequest:
+    """Partitions of a topic are to go, with their records."""
+
+    topic: str
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovePartitionsResponse:
+    """`NONE` when the requests stand in ZooKeeper; the partitions go."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reassignment:
+    """Where a partition is to be; without replicas, the move under way is cancelled (REAS-004)."""
+
+    topic: str
+    partition: int
+    replicas: tuple[BrokerId, ...] = ()
+
+    @property
+    def key(self) -> TopicPartition:
+        """The partition that moves."""
+        return TopicPartition(self.topic, self.partition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterPartitionReassignmentsRequest:
+    """Partitions are to move, or not to; any broker takes it."""
+
+    reassignments: tuple[Reassignment, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterPartitionReassignmentsResponse:
+    """`NONE` per partition when the request stands in ZooKeeper; the move follows."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+    partitions: tuple[PartitionResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPartitionReassignmentsRequest:
+    """What moves is asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OngoingReassignment:
+    """How far a partition has moved, as ZooKeeper holds it."""
+
+    topic: str
+    partition: int
+    replicas: tuple[BrokerId, ...]
+    """Where it is to be; none when it goes back."""
+    assigned_replicas: tuple[BrokerId, ...]
+    adding: tuple[BrokerId, ...]
+    removing: tuple[BrokerId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPartitionReassignmentsResponse:
+    """All partitions that move."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    reassignments: tuple[OngoingReassignment, ...] = ()
+
+
+AdminRequest = (
+    ElectLeadersRequest
+    | CreatePartitionsRequest
+    | RemovePartitionsRequest
+    | AlterPartitionReassignmentsRequest
+    | ListPartitionReassignmentsRequest
+)
+"""What any broker writes down for the controller, or reads for the asker."""
 Request = (
     LeaderAndIsrRequest
     | StopReplicaRequest
@@ -293,6 +432,11 @@ Request = (
     | CreateTopicRequest
     | MetadataRequest
     | InitProducerIdRequest
+    | ElectLeadersRequest
+    | CreatePartitionsRequest
+    | RemovePartitionsRequest
+    | AlterPartitionReassignmentsRequest
+    | ListPartitionReassignmentsRequest
 )
 Response = (
     LeaderAndIsrResponse
@@ -304,6 +448,11 @@ Response = (
     | CreateTopicResponse
     | MetadataResponse
     | InitProducerIdResponse
+    | ElectLeadersResponse
+    | CreatePartitionsResponse
+    | RemovePartitionsResponse
+    | AlterPartitionReassignmentsResponse
+    | ListPartitionReassignmentsResponse
 )
 CommandRequest = LeaderAndIsrRequest | StopReplicaRequest
 """What the controller sends to a broker."""

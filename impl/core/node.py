@@ -46,12 +46,13 @@ from impl.core.messages import (
     StopReplicaResponse,
 )
 from impl.core.outbox import Outbox
+from impl.core.partition_admin import PartitionAdmin
 from impl.core.producer_ids import ProducerIds
 from impl.core.producers import ProducerTable
 from impl.core.replica import RecoveredLog, Replica
 from impl.core.replicas import Replicas
 from spec.vocabulary import ProtocolLevel
-from spec.znodes import BROKER_IDS, TOPICS, TopicPartition
+from spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of
 
 
 class Node:
@@ -65,6 +66,7 @@ class Node:
         self.broker = Broker(config, self._outbox, replicas)
         self.controller = Controller(config, self._outbox)
         self.membership = Membership(config, self._outbox, self.broker, self.controller)
+        self.partition_admin = PartitionAdmin(self._outbox)
         self.admin = Admin(config, self._outbox)
         self.producer_ids = ProducerIds(config, self._outbox)
 
@@ -125,7 +127,7 @@ class Node:
             case InitProducerIdRequest():
                 self.producer_ids.on_init_producer_id(token)
             case _:
-                assert_never(request)
+                self.partition_admin.on_request(token, request)
 
     def _resign_to(self, request: CommandRequest) -> None:
         """A controller that meets a larger epoch is none any more (CTL-007)."""
@@ -165,6 +167,8 @@ class Node:
             self.controller.on_broker_change()
         elif event.children and event.path == TOPICS:
             self.controller.on_topic_change()
+        elif event.path.startswith(f"{ADMIN}/") or partition_of(event.path) is not None:
+            self.controller.agent.wake()
         else:
             self.membership.on_watch(event.path)
 

@@ -441,8 +441,20 @@ _RECORDS = (
 _WISH = ("leader_epoch", "isr", "maximal_isr", "expected_version")
 _SETTLED = ("leader_epoch", "isr", "maximal_isr", "znode_version")
 
-LIFECYCLE = frozenset({Action.SEND_STOP_REPLICA, Action.STOP_REPLICA})
-"""Of the end of an incarnation: `TopicLifecycle` has them, the replay does not."""
+LIFECYCLE = frozenset(
+    {
+        Action.SEND_STOP_REPLICA,
+        Action.STOP_REPLICA,
+        Action.REQUEST_PARTITIONS,
+        Action.ADD_PARTITIONS,
+        Action.REMOVE_PARTITIONS,
+        Action.START_REASSIGNMENT,
+        Action.CANCEL_REASSIGNMENT,
+        Action.ADVANCE_REASSIGNMENT,
+        Action.COMPLETE_REASSIGNMENT,
+    }
+)
+"""Of incarnations that end and replicas that change: other modules have them, not the replay."""
 
 FIELDS: dict[str, tuple[str, ...]] = {
     Action.REGISTER_BROKER: ("session_id", "zxid"),

@@ -79,6 +79,31 @@ class ReplicationStub:
                 request_serializer=spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.SerializeToString,
                 response_deserializer=spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.FromString,
                 _registered_method=True)
+        self.ElectLeaders = channel.unary_unary(
+                '/fencepost.Replication/ElectLeaders',
+                request_serializer=spec_dot_wire_dot_replication__pb2.ElectLeadersRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_replication__pb2.ElectLeadersResponse.FromString,
+                _registered_method=True)
+        self.CreatePartitions = channel.unary_unary(
+                '/fencepost.Replication/CreatePartitions',
+                request_serializer=spec_dot_wire_dot_replication__pb2.CreatePartitionsRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_replication__pb2.CreatePartitionsResponse.FromString,
+                _registered_method=True)
+        self.RemovePartitions = channel.unary_unary(
+                '/fencepost.Replication/RemovePartitions',
+                request_serializer=spec_dot_wire_dot_replication__pb2.RemovePartitionsRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_replication__pb2.RemovePartitionsResponse.FromString,
+                _registered_method=True)
+        self.AlterPartitionReassignments = channel.unary_unary(
+                '/fencepost.Replication/AlterPartitionReassignments',
+                request_serializer=spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsResponse.FromString,
+                _registered_method=True)
+        self.ListPartitionReassignments = channel.unary_unary(
+                '/fencepost.Replication/ListPartitionReassignments',
+                request_serializer=spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.FromString,
+                _registered_method=True)
 
 
 class ReplicationServicer:
@@ -138,6 +163,36 @@ class ReplicationServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ElectLeaders(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreatePartitions(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RemovePartitions(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AlterPartitionReassignments(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListPartitionReassignments(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ReplicationServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -185,6 +240,31 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.InitProducerId,
                     request_deserializer=spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.FromString,
                     response_serializer=spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.SerializeToString,
+            ),
+            'ElectLeaders': grpc.unary_unary_rpc_method_handler(
+                    servicer.ElectLeaders,
+                    request_deserializer=spec_dot_wire_dot_replication__pb2.ElectLeadersRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_replication__pb2.ElectLeadersResponse.SerializeToString,
+            ),
+            'CreatePartitions': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreatePartitions,
+                    request_deserializer=spec_dot_wire_dot_replication__pb2.CreatePartitionsRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_replication__pb2.CreatePartitionsResponse.SerializeToString,
+            ),
+            'RemovePartitions': grpc.unary_unary_rpc_method_handler(
+                    servicer.RemovePartitions,
+                    request_deserializer=spec_dot_wire_dot_replication__pb2.RemovePartitionsRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_replication__pb2.RemovePartitionsResponse.SerializeToString,
+            ),
+            'AlterPartitionReassignments': grpc.unary_unary_rpc_method_handler(
+                    servicer.AlterPartitionReassignments,
+                    request_deserializer=spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsResponse.SerializeToString,
+            ),
+            'ListPartitionReassignments': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPartitionReassignments,
+                    request_deserializer=spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -430,6 +510,141 @@ class Replication:
             '/fencepost.Replication/InitProducerId',
             spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.SerializeToString,
             spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ElectLeaders(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/ElectLeaders',
+            spec_dot_wire_dot_replication__pb2.ElectLeadersRequest.SerializeToString,
+            spec_dot_wire_dot_replication__pb2.ElectLeadersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreatePartitions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/CreatePartitions',
+            spec_dot_wire_dot_replication__pb2.CreatePartitionsRequest.SerializeToString,
+            spec_dot_wire_dot_replication__pb2.CreatePartitionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RemovePartitions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/RemovePartitions',
+            spec_dot_wire_dot_replication__pb2.RemovePartitionsRequest.SerializeToString,
+            spec_dot_wire_dot_replication__pb2.RemovePartitionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AlterPartitionReassignments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/AlterPartitionReassignments',
+            spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsRequest.SerializeToString,
+            spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPartitionReassignments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/ListPartitionReassignments',
+            spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.SerializeToString,
+            spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.FromString,
             options,
             channel_credentials,
             insecure,
