@@ -13,7 +13,7 @@ from types import FrameType
 
 import typer
 
-from ci.commands import chaos, check, cluster, gate, report, simulate, topics
+from ci.commands import chaos, check, cluster, describe, gate, records, report, simulate, topics
 from ci.console import complain, note
 from ci.failures import ExpectedError, UsageError
 
@@ -55,8 +55,9 @@ app.command("chaos")(chaos.chaos)
 app.command("report")(report.report)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(topics.app, name="topics")
-app.command("produce")(topics.produce)
-app.command("consume")(topics.consume)
+app.command("produce")(records.produce)
+app.command("consume")(records.consume)
+app.command("describe")(describe.describe)
 
 
 class Terminated(KeyboardInterrupt):

@@ -113,8 +113,8 @@ def complain(message: str) -> None:
 
 
 def say(message: str) -> None:
-    """Print one line of the result."""
-    print(message)
+    """Print one line of the result, at once."""
+    print(message, flush=True)
 
 
 def say_fitted(text: str) -> None:

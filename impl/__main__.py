@@ -1,4 +1,4 @@
-"""`python -m impl node ...`: the reference implementation as processes."""
+"""`python -m impl node ...` and `python -m impl client ...`: the reference as processes."""
 
 import os
 import sys
@@ -9,6 +9,10 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit code."""
     # gRPC's C core writes to stderr past Python, and reads this when it is imported.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    if arguments and arguments[0] == "client":
+        from impl.client.command import run as call
+
+        return call(arguments[1:])
     from impl.shell.node import run
     from impl.shell.options import node_options, parse
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ci.failures import UsageError
 from ci.tiers import Tier
 
 TierOption = Annotated[Tier, typer.Option(help="How much is tried.")]
@@ -29,5 +30,26 @@ OutFolder = Annotated[
 ClusterFolder = Annotated[
     Path, typer.Option("--cluster", metavar="DIR", help="Where the local cluster lives.")
 ]
+BootstrapServers = Annotated[
+    str | None,
+    typer.Option(
+        "--bootstrap-server",
+        metavar="HOST:PORT[,...]",
+        help="Brokers of any cluster.  [default: those of the local cluster]",
+    ),
+]
 NEWEST_LEVEL = 2
 DEFAULT_CLUSTER = Path(".fencepost") / "cluster"
+
+
+def require_text(given: str | list[str] | None) -> str | list[str] | None:
+    """`given` as it is; raises `UsageError` when some of it is bytes that are no UTF-8."""
+    for word in [given] if isinstance(given, str) else given or ():
+        try:
+            word.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(f"{word!r} is no UTF-8 text; topics and records are") from error
+    return given
+
+
+TopicName = Annotated[str, typer.Argument(metavar="TOPIC", callback=require_text)]

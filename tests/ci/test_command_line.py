@@ -38,7 +38,12 @@ USAGE = [
     (["cluster", "up", "--brokers", "0"], "Invalid value for '--brokers'"),
     (["cluster", "up", "--zookeeper-port", "70000"], "Invalid value for '--zookeeper-port'"),
     (["topics", "create"], "Missing argument 'TOPIC'"),
-    (["produce", "orders"], "Missing option '--value'"),
+    (["topics", "create", "t", "--replication-factor", "0"], "'--replication-factor'"),
+    (["topics", "create", "t", "--replica-assignment", "1:x"], "'1:x' is no assignment: give"),
+    (["topics", "list", "--bootstrap-server", "nowhere"], "'nowhere' is no bootstrap server: give"),
+    (["consume", "orders", "--offset", "first"], "'first' is no offset: give a number"),
+    (["consume", "orders", "--follow", "--json"], "give --max-messages"),
+    (["produce"], "Missing argument 'TOPIC'"),
     (["produce", "orders", "--value", "x", "--acks", "2"], "Invalid value for '--acks'"),
     (["produce", "orders", "--value", "x\udcffy"], r"'x\udcffy' is no UTF-8 text"),
     (["topics", "create", "\udcff"], r"'\udcff' is no UTF-8 text"),
@@ -58,6 +63,7 @@ HARNESS = [
     (["topics", "describe", "orders"], "no cluster is up in "),
     (["produce", "orders", "--value", "x"], "no cluster is up in "),
     (["consume", "orders"], "no cluster is up in "),
+    (["describe"], "no cluster is up in "),
     (["cluster", "up", "--cluster", "file/below"], "Not a directory; choose or make another place"),
     (["cluster", "up", "--cluster", "3" * 300], "File name too long; choose or make another"),
     (["cluster", "status", "--cluster", "3" * 300], "File name too long; choose or make another"),
@@ -184,7 +190,9 @@ def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str])
     assert "Usage: fencepost" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["gate", "check", "simulate", "chaos", "report", "consume"])
+@pytest.mark.parametrize(
+    "command", ["gate", "check", "simulate", "chaos", "report", "consume", "describe"]
+)
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([command, "--help"]) == 0
     assert f"Usage: fencepost {command}" in capsys.readouterr().out

@@ -1,0 +1,52 @@
+"""`fencepost describe`: the whole cluster as it publishes itself."""
+
+from typing import Annotated
+
+import typer
+
+from ci.commands.options import DEFAULT_CLUSTER, BootstrapServers, ClusterFolder, JsonOption
+
+UnderReplicated = Annotated[
+    bool,
+    typer.Option("--under-replicated-partitions", help="Only those with replicas outside the ISR."),
+]
+Unavailable = Annotated[
+    bool, typer.Option("--unavailable-partitions", help="Only those without a live leader.")
+]
+
+
+def describe(
+    under_replicated: UnderReplicated = False,
+    unavailable: Unavailable = False,
+    bootstrap_server: BootstrapServers = None,
+    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    as_json: JsonOption = False,
+) -> int:
+    """Show brokers, controller and topics."""
+    from ci.client_process import bootstrap_servers
+    from ci.commands.topics import described, show_topic
+    from ci.console import say, show_json
+
+    found = described(bootstrap_servers(bootstrap_server, cluster))
+    live = {broker["broker_id"] for broker in found["brokers"]}
+    for name, partitions in list(found["topics"].items()):
+        left = [
+            partition
+            for partition in partitions
+            if (not under_replicated or len(partition["isr"]) < len(partition["assigned_replicas"]))
+            and (not unavailable or partition["leader"] not in live)
+        ]
+        found["topics"][name] = left
+        if not left:
+            del found["topics"][name]
+    if as_json:
+        show_json(found)
+        return 0
+    controller = found["controller_id"]
+    epoch = found["controller_epoch"]
+    say(f"Controller: {'none' if controller < 0 else controller}\tControllerEpoch: {epoch}")
+    for broker in found["brokers"]:
+        say(f"Broker: {broker['broker_id']}\tAddress: {broker['address']}")
+    for name, partitions in found["topics"].items():
+        show_topic(name, partitions)
+    return 0

@@ -1,0 +1,113 @@
+"""`fencepost produce` and `fencepost consume`."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from ci.commands.options import (
+    DEFAULT_CLUSTER,
+    BootstrapServers,
+    ClusterFolder,
+    JsonOption,
+    TopicName,
+    require_text,
+)
+from ci.failures import UsageError
+
+PartitionNumber = Annotated[int, typer.Option(min=0)]
+Values = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A record; may be given again. Without it, each line of standard input is a record.",
+        callback=require_text,
+    ),
+]
+Acks = Annotated[
+    int, typer.Option(min=-1, max=1, help="-1 waits for the whole ISR, and retries cannot double.")
+]
+Offset = Annotated[str, typer.Option(metavar="N|earliest|latest", help="Where to start.")]
+MaxMessages = Annotated[int | None, typer.Option(min=1, help="End after so many.")]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for further records.")]
+
+
+def produce(
+    topic: TopicName,
+    value: Values = None,
+    partition: PartitionNumber = 0,
+    acks: Acks = -1,
+    bootstrap_server: BootstrapServers = None,
+    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    as_json: JsonOption = False,
+) -> int:
+    """Append records to a partition.
+
+    Exit code 3 with "may or may not have happened": consume to see, then decide.
+    """
+    from ci.client_process import bootstrap_servers, call
+    from ci.console import counted, say, show_json
+
+    placed = call(
+        "produce",
+        bootstrap_servers(bootstrap_server, cluster),
+        topic=topic,
+        partition=partition,
+        acks=acks,
+        lines=not value,
+        given=json.dumps(value) if value else None,
+    )
+    if not isinstance(placed, dict):
+        raise UsageError("standard input is empty: there is nothing to produce")
+    if as_json:
+        show_json(placed)
+    else:
+        records = counted(placed["count"], "record")
+        say(f"{topic}/{partition}: {records} from offset {placed['offset']} on")
+    return 0
+
+
+def consume(
+    topic: TopicName,
+    partition: PartitionNumber = 0,
+    offset: Offset = "earliest",
+    max_messages: MaxMessages = None,
+    follow: Follow = False,
+    bootstrap_server: BootstrapServers = None,
+    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    as_json: JsonOption = False,
+) -> int:
+    """Print the committed records of a partition, one a line after its offset.
+
+    Control characters are shown as escapes; --json gives the exact values.
+    """
+    from ci.client_process import answers, bootstrap_servers
+    from ci.console import printable, say, show_json
+
+    start = parse_offset(offset)
+    if follow and as_json and max_messages is None:
+        raise UsageError("--follow has no end, and one JSON document has; give --max-messages")
+    read = answers(
+        "consume",
+        bootstrap_servers(bootstrap_server, cluster),
+        topic=topic,
+        partition=partition,
+        offset=start,
+        max_records=max_messages,
+        follow=follow,
+    )
+    if as_json:
+        show_json(list(read))
+        return 0
+    for record in read:
+        assert isinstance(record, dict)
+        say(f"{record['offset']}\t{printable(record['value'])}")
+    return 0
+
+
+def parse_offset(text: str) -> int | str:
+    """A number, or where the log begins or ends; raises `UsageError`."""
+    if text in ("earliest", "latest"):
+        return text
+    if not text.isdecimal():
+        raise UsageError(f"{text!r} is no offset: give a number from 0 on, earliest or latest")
+    return int(text)

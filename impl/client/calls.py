@@ -1,0 +1,140 @@
+"""What other programs may ask of the client: calls by name, answers as plain values."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from impl.client.admin import AsyncAdmin
+from impl.client.consumer import POLL_RECORDS_MAX, AsyncConsumer
+from impl.client.errors import DefiniteError
+from impl.client.producer import ACKS_ALL, AsyncProducer, RecordMetadata
+from impl.client.routing import Metadata
+from spec.vocabulary import ErrorCode
+
+Answers = AsyncIterator[object]
+IN_FLIGHT_MAX = 1000
+"""Lines of standard input that may wait for their acknowledgement."""
+
+
+async def create_topic(servers: str, **arguments: Any) -> Answers:  # noqa: ANN401
+    """As `AsyncAdmin.create_topic`; one empty object."""
+    async with AsyncAdmin(servers) as admin:
+        await admin.create_topic(**arguments)
+    yield {}
+
+
+async def describe_cluster(servers: str) -> Answers:
+    """One object: the controller, the live brokers, and every topic with its partitions."""
+    async with AsyncAdmin(servers) as admin:
+        metadata = await admin.describe_cluster()
+    yield {
+        "controller_id": metadata.controller_id,
+        "controller_epoch": metadata.controller_epoch,
+        "brokers": [
+            {"broker_id": broker_id, "address": address}
+            for broker_id, address in sorted(metadata.brokers.items())
+        ],
+        "topics": {topic: _partitions(metadata, topic) for topic in metadata.topics()},
+    }
+
+
+def _partitions(metadata: Metadata, topic: str) -> list[dict[str, object]]:
+    return [
+        {
+            "partition": key.partition,
+            "leader": info.leader,
+            "leader_epoch": info.leader_epoch,
+            "isr": info.isr,
+            "assigned_replicas": info.assigned_replicas,
+        }
+        for key, info in sorted(metadata.partitions.items())
+        if key.topic == topic
+    ]
+
+
+async def produce(servers: str, topic: str, partition: int, acks: int, *, lines: bool) -> Answers:
+    """One object: how many records there are, and the offset and leader of the first.
+
+    Standard input holds the records, one JSON array, or (`lines`) each line is one; no record, no
+    answer.
+    """
+    await require_partition(servers, topic, partition)
+    async with AsyncProducer(servers, acks=acks, idempotent=acks == ACKS_ALL) as producer:
+        if lines:
+            placed, number = await _send_lines(producer, topic, partition)
+        else:
+            values = json.load(sys.stdin)
+            placed, number = await producer.send(topic, values, partition=partition), len(values)
+    if placed is not None:
+        yield {"count": number, "offset": placed.offset, "leader": placed.broker_id}
+
+
+async def _send_lines(
+    producer: AsyncProducer, topic: str, partition: int
+) -> tuple[RecordMetadata | None, int]:
+    """Where the first line went, and how many were sent."""
+    room = asyncio.Semaphore(IN_FLIGHT_MAX)
+
+    async def send(line: str) -> RecordMetadata:
+        try:
+            return await producer.send(topic, line, partition=partition)
+        finally:
+            room.release()
+
+    async with asyncio.TaskGroup() as group:
+        sends: list[asyncio.Task[RecordMetadata]] = []
+        while line := await asyncio.to_thread(sys.stdin.buffer.readline):
+            await room.acquire()
+            sends.append(group.create_task(send(_text(line, len(sends) + 1))))
+    return (sends[0].result() if sends else None), len(sends)
+
+
+def _text(line: bytes, number: int) -> str:
+    try:
+        return line.rstrip(b"\r\n").decode()
+    except UnicodeDecodeError as error:
+        message = f"line {number} of standard input is no UTF-8 text; records are"
+        raise DefiniteError(message, ErrorCode.INVALID_REQUEST) from error
+
+
+async def consume(
+    servers: str,
+    topic: str,
+    partition: int,
+    offset: int | str,
+    max_records: int | None,
+    *,
+    follow: bool,
+) -> Answers:
+    """One object per committed record, up to the end as it is now; with `follow`, beyond it.
+
+    `offset` may also be "earliest" or "latest".
+    """
+    await require_partition(servers, topic, partition)
+    async with AsyncConsumer(servers, topic, partition) as consumer:
+        end = await consumer.end_offset()
+        consumer.position = (
+            end if offset == "latest" else 0 if offset == "earliest" else int(offset)
+        )
+        left = sys.maxsize if max_records is None else max_records
+        while left > 0 and (follow or consumer.position != end):
+            wanted = left if follow else min(left, max(end - consumer.position, 1))
+            for record in await consumer.poll(max_records=min(wanted, POLL_RECORDS_MAX)):
+                left -= 1
+                yield {"offset": record.offset, "value": record.value}
+
+
+async def require_partition(servers: str, topic: str, partition: int) -> None:
+    """Raises `DefiniteError` when the cluster publishes no such partition."""
+    async with AsyncAdmin(servers) as admin:
+        found = await admin.describe_topic(topic)
+    if partition not in found:
+        message = f"topic {topic} has partitions {', '.join(map(str, found))}, not {partition}"
+        raise DefiniteError(message, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+CALLS: dict[str, Callable[..., Answers]] = {
+    call.__name__: call for call in (create_topic, describe_cluster, produce, consume)
+}

@@ -1,0 +1,85 @@
+"""`python -m impl client CALL HOST:PORT[,...] [JSON]`: one call of the client for another program.
+
+Each answer is a line of JSON on standard output. Exit code 0; 3 when the cluster does not answer,
+or nobody knows whether it did what was asked; 4 when what is asked for cannot be. Then standard
+error has one sentence.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+
+from impl.client.calls import CALLS
+from impl.client.errors import ClientError, DefiniteError
+from impl.client.tries import RETRIABLE
+from spec.vocabulary import ErrorCode
+
+EXIT_OK = 0
+EXIT_WORLD = 3
+EXIT_USAGE = 4
+EXIT_INTERRUPTED = 130
+EXIT_PIPE = 141
+"""Nobody reads the answers any more; as a shell tells SIGPIPE."""
+USAGE = "usage: python -m impl client CALL HOST:PORT[,HOST:PORT ...] [JSON OBJECT]"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Make the call; returns the exit code."""
+    try:
+        name, servers, given = _parse(arguments)
+    except ValueError as error:
+        return _fail(str(error), EXIT_USAGE)
+    try:
+        asyncio.run(_print_answers(name, servers, given))
+    except (ClientError, ValueError) as error:
+        return _fail(str(error), exit_code_of(error))
+    except ExceptionGroup as group:  # of the lines of standard input; the first one tells it
+        first = _first(group)
+        return _fail(str(first), exit_code_of(first))
+    except BrokenPipeError:
+        return EXIT_PIPE
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    return EXIT_OK
+
+
+def exit_code_of(error: Exception) -> int:
+    """4 when the same call can never succeed on this cluster, 3 when it may."""
+    if isinstance(error, ValueError):
+        return EXIT_USAGE
+    if not isinstance(error, DefiniteError):
+        return EXIT_WORLD
+    code = error.error_code
+    is_refusal = code in ErrorCode.__members__ and code not in RETRIABLE
+    is_unknown = code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return EXIT_USAGE if is_refusal or is_unknown else EXIT_WORLD
+
+
+def _parse(arguments: Sequence[str]) -> tuple[str, str, dict[str, object]]:
+    if not 2 <= len(arguments) <= 3 or arguments[0] not in CALLS:
+        raise ValueError(f"{USAGE}; calls: {', '.join(CALLS)}")
+    given = json.loads(arguments[2]) if len(arguments) > 2 else {}
+    if not isinstance(given, dict):
+        raise ValueError(USAGE)  # noqa: TRY004 - as any other mistake of the caller
+    return arguments[0], arguments[1], given
+
+
+async def _print_answers(name: str, servers: str, given: dict[str, object]) -> None:
+    async for answer in CALLS[name](servers, **given):
+        sys.stdout.write(f"{json.dumps(answer)}\n")
+        sys.stdout.flush()
+
+
+def _first(group: ExceptionGroup[Exception]) -> Exception:
+    error = group.exceptions[0]
+    if isinstance(error, ExceptionGroup):
+        return _first(error)
+    if not isinstance(error, ClientError | ValueError):
+        raise error
+    return error
+
+
+def _fail(message: str, exit_code: int) -> int:
+    sys.stderr.write(f"{' '.join(message.split())}\n")
+    return exit_code

@@ -1,0 +1,86 @@
+"""The commands of topics and records, as a person types them, on a real cluster."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ci.cli import run
+from conformance import local_cluster
+
+ROOT = Path(__file__).resolve().parents[2]
+DEADLINE_S = 60.0
+
+pytestmark = pytest.mark.zookeeper
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where a local cluster is up."""
+    found = tmp_path_factory.mktemp("session")
+    local_cluster.up(found / local_cluster.DEFAULT_FOLDER)
+    yield found
+    local_cluster.down(found / local_cluster.DEFAULT_FOLDER)
+
+
+@pytest.fixture(autouse=True)
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The local cluster is the one in the current folder."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+def piped(*words: str, stdin: bytes) -> "subprocess.CompletedProcess[bytes]":
+    """`fencepost` at the end of a pipe."""
+    command = [sys.executable, "-m", "ci", *words]
+    return subprocess.run(
+        command, input=stdin, capture_output=True, timeout=DEADLINE_S, check=False
+    )
+
+
+def test_a_session(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["topics", "create", "orders", "--partitions=2", "--replication-factor=3"]) == 0
+    assert run(["produce", "orders", "--value", "hello", "--value", "a\nb"]) == 0
+    assert piped("produce", "orders", stdin="three\nfoür".encode()).returncode == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Created topic orders.",
+        "orders/0: 2 records from offset 0 on",
+    ]
+
+    assert run(["consume", "orders", "--json"]) == 0
+    read = [(record["offset"], record["value"]) for record in json.loads(capsys.readouterr().out)]
+    assert read == [(0, "hello"), (1, "a\nb"), (2, "three"), (3, "foür")]
+
+    assert run(["consume", "orders", "--follow", "--max-messages=1", "--offset=3"]) == 0
+    assert capsys.readouterr().out == "3\tfoür\n"
+
+    assert run(["describe", "--json"]) == 0
+    (first, second) = json.loads(capsys.readouterr().out)["topics"]["orders"]
+    assert (first["leader"], second["leader"]) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["topics", "create", "a/b"], "INVALID_TOPIC 'a/b' is no topic name"),
+        (["produce", "nosuch", "--value=x"], "there is no topic nosuch"),
+        (["consume", "orders", "--offset", "99"], "has offsets 0 to 4, not 99"),
+    ],
+)
+def test_a_mistake_gets_one_sentence(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 4
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("fencepost: ")
+    assert said in line
+
+
+def test_a_line_that_is_no_text_is_named() -> None:
+    done = piped("produce", "orders", stdin=b"\xff\n")
+
+    assert done.returncode == 4
+    assert done.stderr == b"fencepost: line 1 of standard input is no UTF-8 text; records are\n"
