@@ -80,6 +80,7 @@ class Replicas:
         self._keys = None
         self._unsaved.discard(key)
         self._checkpointed.pop(key, None)
+        self._producers.pop(key, None)
         waiting = self._waiting.pop(key, None)
         assert waiting is None or waiting.is_empty, f"{key}: somebody waits for no replica"
         self._alarms.drop(key)

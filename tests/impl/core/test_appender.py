@@ -108,6 +108,18 @@ def test_what_was_truncated_may_be_produced_again(driver: Driver) -> None:
     assert driver.deliver(produce(1), ProduceResponse).base_offset == 1
 
 
+def test_a_stopped_replica_takes_its_producers_along(driver: Driver) -> None:
+    leading(driver, isr=(1,))
+    driver.deliver(produce(0), ProduceResponse)
+    driver.node.broker.replicas.remove(T0)
+
+    obey(driver, command(1, 2, isr=(1,), version=1))
+
+    assert driver.deliver(produce(1), ProduceResponse).error_code is (
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    )
+
+
 def test_a_follower_takes_batches_whole(driver: Driver) -> None:
     following(driver)
     first = batch_records(produce(0, 2), LeaderEpoch(1))
