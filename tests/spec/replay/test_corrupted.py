@@ -28,8 +28,9 @@ OPERATIONS = {
 """What is compared beside the actions."""
 
 
-TOLD_LATER = {(Action.LEADER_APPEND, "values")}
-"""A leader may append anything; who fetches it knows better."""
+TOLD_LATER = {(Action.LEADER_APPEND, "values"), ("LogRecovered", "log_end_offset")}
+"""A leader may append anything, and a follower may have got more before it died; who fetches from
+the one, or what the other does next, knows better."""
 
 
 @dataclass(frozen=True, slots=True)

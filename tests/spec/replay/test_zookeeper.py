@@ -1,5 +1,6 @@
 """ZooKeeper's lines and what brokers heard of it: one wrong field is rejected, and where."""
 
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 
@@ -67,14 +68,20 @@ def projected(change: Callable[[Line], Line | None] = lambda line: line) -> ZooK
 
 
 def first(action: str) -> Line:
-    """The first line that shows every field of the action; of a znode if possible the state's."""
+    """The first line that shows every field of the action.
+
+    Of a znode if possible the state's, and written by itself: what stands in a multi with others
+    is told from them by its session.
+    """
     shown = [
         line
         for line in ordered()
         if line.event.action == action
         and (line.event.kind is Kind.ZOOKEEPER or line.event.outcome is Outcome.OK)
     ]
-    return next((line for line in shown if line.event.path == STATE), shown[0])
+    zxids = Counter(line.event.zxid for line in shown)
+    state = [line for line in shown if line.event.path == STATE]
+    return next((line for line in state if zxids[line.event.zxid] == 1), (state or shown)[0])
 
 
 def with_wrong(action: str, name: str) -> ZooKeeperProjection:
