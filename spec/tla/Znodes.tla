@@ -32,13 +32,20 @@ Changed(tree, op, zxid) ==
       [] op.op = "delete" -> [tree EXCEPT ![op.path] = Absent]
       [] op.op = "check" -> tree
 
-(* All of `ops` in order or none: each operation sees the ones before it.    *)
-RECURSIVE Multi(_, _, _)
-Multi(tree, ops, zxid) ==
+(* Operations in order until one is refused. Each tree is bound to a name   *)
+(* before it is used, since TLC would else build it anew for every use: a    *)
+(* multi of fifty operations would take for ever.                            *)
+RECURSIVE Applied(_, _, _)
+Applied(tree, ops, zxid) ==
     IF ops = <<>> THEN [ok |-> TRUE, tree |-> tree]
     ELSE IF ~IsAccepted(tree, Head(ops)) THEN [ok |-> FALSE, tree |-> tree]
-    ELSE LET rest == Multi(Changed(tree, Head(ops), zxid), Tail(ops), zxid)
-         IN [ok |-> rest.ok, tree |-> IF rest.ok THEN rest.tree ELSE tree]
+    ELSE CHOOSE done \in {Applied(next, Tail(ops), zxid) :
+                              next \in {Changed(tree, Head(ops), zxid)}} : TRUE
+
+(* All of `ops` in order or none: each operation sees the ones before it.    *)
+Multi(tree, ops, zxid) ==
+    CHOOSE all \in {IF done.ok THEN done ELSE [ok |-> FALSE, tree |-> tree] :
+                       done \in {Applied(tree, ops, zxid)}} : TRUE
 
 (* What is left when a session ends: its ephemerals go in one transaction.   *)
 WithoutSession(tree, session_id) ==

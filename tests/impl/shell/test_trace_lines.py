@@ -93,7 +93,6 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
         leader_epoch=LeaderEpoch(1),
         controller_id=BrokerId(1),
         controller_epoch=ControllerEpoch(1),
-        is_unclean=True,
         isr=frozenset(),
         maximal_isr=frozenset(),
         assigned_replicas=(),
