@@ -58,10 +58,12 @@ class Action(StrEnum):
 
     REGISTER_BROKER = "RegisterBroker"
     CREATE_TOPIC = "CreateTopic"
+    DELETE_TOPIC = "DeleteTopic"
     ELECT_CONTROLLER = "ElectController"
     RESIGN_CONTROLLER = "ResignController"
     LEARN_CONTROLLER = "LearnController"
     DETECT_BROKER_CHANGE = "DetectBrokerChange"
+    DETECT_TOPIC_CHANGE = "DetectTopicChange"
     INIT_LEADER = "InitLeader"
     ELECT_LEADER = "ElectLeader"
     PUBLISH_DECISION = "PublishDecision"
@@ -96,8 +98,6 @@ class ModelledAction(StrEnum):
     """
 
     # TopicLifecycle
-    DELETE_TOPIC = "DeleteTopic"
-    DETECT_TOPIC_CHANGE = "DetectTopicChange"
     SEND_INIT = "SendInit"
     OBEY_INIT = "ObeyInit"
 

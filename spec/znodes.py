@@ -83,6 +83,10 @@ class TopicDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     version: int = 1
     partitions: dict[str, list[int]]
+    topic_id: str | msgspec.UnsetType = msgspec.UNSET
+    """Of this incarnation alone; while it lives, there is a znode of that name (H12)."""
+    is_deleted: bool | msgspec.UnsetType = msgspec.UNSET
+    """True from the begin of a deletion in steps: nothing below counts any more."""
     adding: dict[str, list[int]] | msgspec.UnsetType = msgspec.UNSET
     """Partition -> those of its replicas that a reassignment adds, until it switches (REAS-001)."""
     removing: dict[str, list[int]] | msgspec.UnsetType = msgspec.UNSET
@@ -113,6 +117,7 @@ class LeaderAndIsrDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Ascending."""
     controller_epoch: int = 0
     """Of the controller that the writer is or obeys; 0 at level 0."""
+    topic_id: str | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +128,8 @@ class LeaderAndIsr:
     leader_epoch: LeaderEpoch
     isr: frozenset[BrokerId]
     controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+    topic_id: str = ""
+    """Of the topic that the state belongs to; empty when the topic has none."""
 
     def document(self) -> bytes:
         """The bytes that the znode holds."""
@@ -132,6 +139,7 @@ class LeaderAndIsr:
                 leader_epoch=self.leader_epoch,
                 isr=sorted(self.isr),
                 controller_epoch=self.controller_epoch,
+                topic_id=self.topic_id or msgspec.UNSET,
             )
         )
 
@@ -149,6 +157,22 @@ def broker_path(broker_id: int) -> str:
 def topic_path(topic: str) -> str:
     """`/brokers/topics/<t>`."""
     return f"{TOPICS}/{topic}"
+
+
+def topic_ids_path(topic: str) -> str:
+    """`/brokers/topics/<t>/id`."""
+    return f"{TOPICS}/{topic}/id"
+
+
+def topic_id_path(topic: str, topic_id: str) -> str:
+    """`/brokers/topics/<t>/id/<topic_id>`: who writes about the topic checks that it exists."""
+    return f"{topic_ids_path(topic)}/{topic_id}"
+
+
+def topic_of(path: str) -> str | None:
+    """The topic whose znode `path` is, or None."""
+    parent, _, topic = path.rpartition("/")
+    return topic if parent == TOPICS else None
 
 
 def leader_and_isr_path(partition: TopicPartition) -> str:
@@ -226,6 +250,11 @@ def parse_replicas(path: str, data: bytes) -> tuple[BrokerId, ...]:
     return tuple(BrokerId(replica) for replica in replicas)
 
 
+def parse_topic_id(path: str, data: bytes) -> str:
+    """The id in a topic's document, empty when it has none; raises `MalformedZnodeError`."""
+    return _decode(path, data, TopicDocument).topic_id or ""
+
+
 def parse_leader_and_isr(path: str, data: bytes) -> LeaderAndIsr:
     """Decode a partition's state; raises `MalformedZnodeError`."""
     document = _decode(path, data, LeaderAndIsrDocument)
@@ -234,6 +263,7 @@ def parse_leader_and_isr(path: str, data: bytes) -> LeaderAndIsr:
         leader_epoch=LeaderEpoch(document.leader_epoch),
         isr=frozenset(BrokerId(member) for member in document.isr),
         controller_epoch=ControllerEpoch(document.controller_epoch),
+        topic_id=document.topic_id or "",
     )
 
 

@@ -3,6 +3,8 @@
 Below level 5 every broker writes topics itself (V3 Paths 3); the controller learns by its watch.
 """
 
+from collections.abc import Callable
+
 from impl.core.config import Config
 from impl.core.effects import ActionTaken, Reply
 from impl.core.messages import (
@@ -14,7 +16,14 @@ from impl.core.messages import (
 )
 from impl.core.outbox import Outbox, Script, list_children, read, write
 from impl.core.zookeeper import Create, Rejected, Written, ZkError, Znode
-from spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode
+from spec.vocabulary import (
+    Action,
+    BrokerId,
+    ControllerEpoch,
+    ErrorCode,
+    PartitionIncarnation,
+    SessionId,
+)
 from spec.znodes import (
     BROKER_IDS,
     CONTROLLER,
@@ -32,6 +41,8 @@ from spec.znodes import (
     parse_controller_epoch,
     parse_leader_and_isr,
     parse_topic,
+    topic_id_path,
+    topic_ids_path,
     topic_path,
 )
 
@@ -42,9 +53,10 @@ PARTITIONS_MAX = 10_000
 class Admin:
     """Requests that are answered from ZooKeeper."""
 
-    def __init__(self, config: Config, outbox: Outbox) -> None:
+    def __init__(self, config: Config, outbox: Outbox, session_id: Callable[[], SessionId]) -> None:
         self._config = config
         self._outbox = outbox
+        self._session_id = session_id
 
     def on_create_topic(self, token: int, request: CreateTopicRequest) -> None:
         """The topic znode is written, or the request refused with a reason (TOP-004)."""
@@ -64,9 +76,13 @@ class Admin:
         if error is not ErrorCode.NONE:
             self._refuse(token, error, reason)
             return
-        document = TopicDocument(partitions=_assign(request, live))
-        path = topic_path(request.topic)
-        result = yield from write(Create(path=path, data=document_bytes(document)))
+        topic_id = f"{self._session_id():x}-{self._outbox.new_id():x}"
+        document = TopicDocument(partitions=_assign(request, live), topic_id=topic_id)
+        result = yield from write(
+            Create(path=topic_path(request.topic), data=document_bytes(document)),
+            Create(path=topic_ids_path(request.topic), data=b""),
+            Create(path=topic_id_path(request.topic, topic_id), data=b""),
+        )
         match result:
             case Written():
                 self.create_topic(token, request.topic)
@@ -201,6 +217,8 @@ def _partition_state(
         isr=tuple(sorted(state.isr)),
         znode_version=znode.stat.version,
         assigned_replicas=assigned_replicas,
+        topic_id=state.topic_id,
+        partition_incarnation=PartitionIncarnation(znode.stat.czxid),
     )
 
 

@@ -299,7 +299,8 @@ class Agent:
     def _take(self, view: TopicView, steps: list[Step]) -> Generator[Ask, Answer, bool]:
         """One multi: requests as they were read, the topic if it changes, and the states."""
         term = self._controller.term
-        ops: list[WriteOp] = [op for step in steps for op in step.requests]
+        check = self._controller.context.id_check(view.topic) if view.document is not None else ()
+        ops: list[WriteOp] = [*check, *(op for step in steps for op in step.requests)]
         document = with_steps(view.document, steps) if view.document is not None else None
         if document is not None and any(step.changes_topic for step in steps):
             data = document_bytes(document)

@@ -60,6 +60,7 @@ class Appender:
             leader_epoch=produce.leader_epoch,
             base_offset=produce.base_offset,
             high_watermark=self._replicas[key].high_watermark,
+            partition_incarnation=self._replicas[key].partition_incarnation,
         )
         self._outbox.emit(Reply(token=produce.token, response=response))
 

@@ -39,6 +39,7 @@ from impl.core.replica import (
     LOG_START,
     Replica,
     Role,
+    are_different,
     become_follower,
     become_leader,
     is_newer,
@@ -54,6 +55,7 @@ from spec.vocabulary import (
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
     NO_EPOCH,
+    NO_INCARNATION,
     Action,
     ControllerEpoch,
     ErrorCode,
@@ -171,16 +173,15 @@ class Broker:
     def _is_over(self, command: PartitionState) -> bool:
         """The command is about an incarnation that this broker knows to be gone (TOP-003)."""
         replica = self.replicas.get(command.key)
-        is_older = (
-            replica is not None and command.partition_incarnation < replica.partition_incarnation
-        )
+        known = replica.partition_incarnation if replica is not None else NO_INCARNATION
+        is_older = NO_INCARNATION < command.partition_incarnation < known
         return is_older or self.stopping.is_overtaken(command)
 
     def _replica_for(self, command: PartitionState) -> Replica:
         """The replica of the command's incarnation; the log of an older one is dropped (H10b)."""
         key, incarnation = command.key, command.partition_incarnation
         replica = self.replicas.get(key)
-        if replica is not None and replica.partition_incarnation < incarnation:
+        if replica is not None and are_different(replica.partition_incarnation, incarnation):
             self._quit(key)
             self.stopping.delete(key)
             replica = None
@@ -313,6 +314,8 @@ class Broker:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if not replica.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if are_different(request.partition_incarnation, replica.partition_incarnation):
+            return ErrorCode.UNKNOWN_TOPIC_ID
         if request.replica_id != NO_BROKER and self._fences_fetches:
             if request.leader_epoch < replica.leader_epoch:
                 return ErrorCode.FENCED_LEADER_EPOCH
@@ -368,6 +371,7 @@ class Broker:
             leader_epoch=replica.leader_epoch,
             high_watermark=replica.high_watermark,
             log_end_offset=replica.log_end_offset,
+            partition_incarnation=replica.partition_incarnation,
         )
 
     def _retry_fetches(self, key: TopicPartition) -> None:

@@ -19,9 +19,10 @@ from impl.core.messages import CommandResponse, PartitionState, StopReplicaRespo
 from impl.core.mutants import Mutant
 from impl.core.office import Office
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read
+from impl.core.topic_changes import TopicChanges
 from impl.core.unclean import UncleanElections
 from spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode, ZnodeVersion
-from spec.znodes import BROKER_IDS, TOPICS, TopicPartition, broker_path, topic_path
+from spec.znodes import BROKER_IDS, TopicPartition, broker_path
 
 
 class Controller:
@@ -38,6 +39,9 @@ class Controller:
             config, outbox, self.office, self.writes, self._tell, self.unclean.confirm
         )
         self.agent = Agent(self)
+        self.topics = TopicChanges(
+            config, outbox, self.office, self.decisions, self.commands, self.writes
+        )
         self._forget()
 
     def _forget(self) -> None:
@@ -49,9 +53,7 @@ class Controller:
         self._missed: set[str] = set()
         """Procedures to begin again because the connection failed in the middle."""
         self._retry_ms = 0
-        self._topics_changed = False
-        """True when that was told while the topics, or the whole state, were being read."""
-        self._is_reading_topics = False
+        self.topics.clear()
 
     # The office
 
@@ -107,7 +109,9 @@ class Controller:
         if (yield from self._read_live_brokers()) is None:
             return
         self._took_broker_change()
-        if (yield from self._read_topics()) is None:
+        if (yield from self.topics.read()) is None:
+            if self.term == term:
+                self._miss("topics")
             return
         keys = sorted(self.context.assignments)
         is_read = yield from self.decisions.read_all(keys)
@@ -119,8 +123,9 @@ class Controller:
         self.is_loaded = True
         self.decisions.decide_or_tell(keys)
         self.agent.wake()
-        if self._topics_changed:
-            self.on_topic_change()
+        self.topics.finish_deletions()
+        if self.topics.is_due:
+            self.topics.look()
 
     # Broker changes (V3 A)
 
@@ -183,47 +188,11 @@ class Controller:
 
     # Topics (V3 B)
 
-    def on_topic_change(self) -> None:
-        """The children of `/brokers/topics` changed; many changes are one reading."""
-        if self.is_active and self.is_loaded and not self._is_reading_topics:
-            self.outbox.run(self._on_topic_change())
-        else:
-            self._topics_changed = True
-
-    def _on_topic_change(self) -> Script:
-        self._topics_changed = False
-        self._is_reading_topics = True
-        term = self.term
-        added = yield from self._read_topics()
-        if self.term != term:
-            return
-        self._is_reading_topics = False
-        if self._topics_changed:
-            self.on_topic_change()
-        self.decisions.reread(added or ())
-
-    def _read_topics(self) -> Generator[Ask, Answer, list[TopicPartition] | None]:
-        """Topics that were not known are read; their partitions, or None when that failed."""
-        term = self.term
-        listed = yield from list_children(TOPICS, watch=True)
-        if self.term != term:
-            return None
-        if listed is None:
-            self._miss("topics")
-            return None
-        names = self.context.unknown_topics(listed[0].names or ())
-        znodes = yield from read(*(topic_path(name) for name in names))
-        if self.term != term:
-            return None
-        if znodes is None:
-            self._miss("topics")
-            return None
-        added: list[TopicPartition] = []
-        for name, znode in zip(names, znodes, strict=True):
-            partitions, error = self.context.learn_topic(name, znode)
-            added += partitions
-            self.decisions.report(error)
-        return sorted(added)
+    def on_topic_change(self, topic: str | None = None) -> None:
+        """The children of `/brokers/topics` changed, or the znode of `topic`."""
+        self.topics.note(topic)
+        if self.is_active and self.is_loaded:
+            self.topics.look()
 
     # Commands
 
@@ -240,6 +209,8 @@ class Controller:
             isr=tuple(sorted(state.isr)),
             znode_version=znode_version,
             assigned_replicas=self.context.assignments[key],
+            topic_id=state.topic_id,
+            partition_incarnation=self.context.incarnation(key),
         )
         for broker_id in self.context.assignments[key]:
             if broker_id in self.context.live:
@@ -273,6 +244,8 @@ class Controller:
             return
         if self._missed and self._retry_ms <= self.outbox.now_ms:
             self._begin_again()
+        if self.is_loaded:
+            self.topics.tick()
         self.decisions.tick()
         self.agent.tick()
         self.commands.flush(self.controller_epoch)
@@ -284,5 +257,3 @@ class Controller:
             return
         if "brokers" in missed:
             self.on_broker_change()
-        if "topics" in missed:
-            self.on_topic_change()

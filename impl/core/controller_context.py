@@ -7,10 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from impl.core.zookeeper import Znode
+from impl.core.zookeeper import Check, Znode
 from spec.vocabulary import (
+    ANY_VERSION,
+    NO_INCARNATION,
     BrokerEpoch,
     BrokerId,
+    PartitionIncarnation,
     ZnodeVersion,
 )
 from spec.znodes import (
@@ -21,7 +24,17 @@ from spec.znodes import (
     assignment_of,
     parse_leader_and_isr,
     parse_topic_document,
+    topic_id_path,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownTopic:
+    """Which incarnation of a topic is known."""
+
+    topic_id: str
+    """Empty when its znode has none: its writes are not told from those of another incarnation."""
+    czxid: int
 
 
 @dataclass(slots=True)
@@ -31,6 +44,9 @@ class ControllerContext:
     live: dict[BrokerId, BrokerEpoch] = field(default_factory=dict)
     """Live broker -> czxid of its registration."""
     states: dict[TopicPartition, tuple[LeaderAndIsr, ZnodeVersion]] = field(default_factory=dict)
+    topics: dict[str, KnownTopic] = field(default_factory=dict)
+    incarnations: dict[TopicPartition, PartitionIncarnation] = field(default_factory=dict)
+    """Of each state, the czxid of its znode."""
     skipped: set[TopicPartition] = field(default_factory=set)
     """Partitions whose znode is malformed."""
     bounced: dict[TopicPartition, frozenset[BrokerId]] = field(default_factory=dict)
@@ -113,10 +129,19 @@ class ControllerContext:
         self.considered[key] = self.bounced.get(key, frozenset())
 
     def end_decision(
-        self, key: TopicPartition, decision: LeaderAndIsr, znode_version: ZnodeVersion
+        self,
+        key: TopicPartition,
+        decision: LeaderAndIsr,
+        znode_version: ZnodeVersion,
+        zxid: int | None = None,
     ) -> None:
-        """ZooKeeper holds the decision; who bounced since then is still to be considered."""
+        """ZooKeeper holds the decision, since `zxid` if that is known.
+
+        Who bounced since it was made is still to be considered.
+        """
         self.states[key] = (decision, znode_version)
+        if zxid is not None and key not in self.incarnations:
+            self.incarnations[key] = PartitionIncarnation(zxid)
         since = self.bounced.pop(key, frozenset()) - self.considered.pop(key, frozenset())
         if since:
             self.bounced[key] = since
@@ -124,7 +149,31 @@ class ControllerContext:
     def unknown_topics(self, names: Iterable[str]) -> list[str]:
         """Those of `names` that must be read: new ones, and ones that are not wholly understood."""
         skipped = {key.topic for key in self.skipped}
-        return [name for name in names if name not in self._of_topic or name in skipped]
+        return [name for name in names if name not in self.topics or name in skipped]
+
+    def topic_id(self, topic: str) -> str:
+        """The id of the incarnation that is known; empty when there is none."""
+        known = self.topics.get(topic)
+        return known.topic_id if known is not None else ""
+
+    def id_check(self, topic: str) -> tuple[Check, ...]:
+        """What makes a write fail that is meant for another incarnation of the topic (H12)."""
+        topic_id = self.topic_id(topic)
+        if not topic_id:
+            return ()
+        return (Check(path=topic_id_path(topic, topic_id), expected_version=ANY_VERSION),)
+
+    def incarnation(self, key: TopicPartition) -> PartitionIncarnation:
+        """The incarnation of the partition's state; 0 when it is not known."""
+        return self.incarnations.get(key, NO_INCARNATION)
+
+    def forget_topic(self, topic: str) -> None:
+        """Nothing of the topic is known, nor anything of its partitions."""
+        self.topics.pop(topic, None)
+        self.moving.discard(topic)
+        skipped = {key for key in self.skipped if key.topic == topic}
+        for key in {*self.partitions_of_topic(topic), *skipped}:
+            self.forget(key)
 
     def learn_topic(
         self, topic: str, znode: Znode
@@ -137,6 +186,8 @@ class ControllerContext:
         except MalformedZnodeError as error:
             return [], error
         self.note_moving(topic, document)
+        topic_id = document.topic_id or ""
+        self.topics[topic] = KnownTopic(topic_id=topic_id, czxid=znode.stat.czxid)
         added = []
         for partition, replicas in assignment_of(document).items():
             key = TopicPartition(topic, partition)
@@ -149,6 +200,7 @@ class ControllerContext:
         """The partition's state is what was read, none without a znode; returns why not."""
         if znode.stat is None:
             self.states.pop(key, None)
+            self.incarnations.pop(key, None)
             return None
         try:
             state = parse_leader_and_isr(znode.path, znode.data)
@@ -156,6 +208,7 @@ class ControllerContext:
             self.skip(key)
             return error
         self.states[key] = (state, znode.stat.version)
+        self.incarnations[key] = PartitionIncarnation(znode.stat.czxid)
         return None
 
     def note_moving(self, topic: str, document: TopicDocument | None) -> None:
@@ -169,7 +222,13 @@ class ControllerContext:
         """The topic does not name the partition any more."""
         self.unassign(key)
         self.skipped.discard(key)
-        for known in (self.states, self.bounced, self.considered, self.undecided):
+        for known in (
+            self.states,
+            self.incarnations,
+            self.bounced,
+            self.considered,
+            self.undecided,
+        ):
             known.pop(key, None)
 
     def skip(self, key: TopicPartition) -> None:
@@ -177,3 +236,4 @@ class ControllerContext:
         self.skipped.add(key)
         self.unassign(key)
         self.states.pop(key, None)
+        self.incarnations.pop(key, None)

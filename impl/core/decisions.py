@@ -15,7 +15,16 @@ from impl.core.leadership import elect_leader, init_leader, is_unclean
 from impl.core.mutants import Mutant
 from impl.core.office import FIRST_VERSION, Office
 from impl.core.outbox import Answer, Ask, Outbox, Script, read
-from impl.core.zookeeper import Create, Rejected, SetData, WriteResult, Written, ZkError
+from impl.core.zookeeper import (
+    Check,
+    Create,
+    Rejected,
+    SetData,
+    WriteOp,
+    WriteResult,
+    Written,
+    ZkError,
+)
 from spec.vocabulary import ANY_VERSION, NO_BROKER, Action, ZnodeVersion
 from spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition, leader_and_isr_path
 
@@ -109,6 +118,10 @@ class Decisions:
             self.report(self.context.learn_state(key, znode))
         return True
 
+    def forget_folders(self, keys: Iterable[TopicPartition]) -> None:
+        """The partitions are gone, and what is below their topics with them."""
+        self._with_folder.difference_update(keys)
+
     def report(self, error: MalformedZnodeError | None) -> None:
         """The operator hears of a malformed znode (ZK-002)."""
         if error is not None:
@@ -151,18 +164,17 @@ class Decisions:
         )
         if state is None:
             return
+        state = replace(state, topic_id=self.context.topic_id(key.topic))
         path, data = leader_and_isr_path(key), state.document()
         creation = Create(path=path, data=data)
         folder = Create(path=path.rpartition("/")[0], data=b"")
-        ops: tuple[Create | SetData, ...] = (folder, creation)
+        ops: tuple[WriteOp, ...] = (folder, creation)
         if key in self._with_folder:
             ops = (creation,)
         if key in self.context.states:  # the mutant's way
             version = self.context.states[key][1]
             ops = (SetData(path=path, data=data, expected_version=version),)
-        self._made_decision(
-            Action.INIT_LEADER, Decision(key=key, state=state, ops=ops), ANY_VERSION
-        )
+        self._made_decision(Action.INIT_LEADER, self._decision(key, state, *ops), ANY_VERSION)
 
     def decide_confirmed(self, keys: list[TopicPartition], *, is_read: bool) -> None:
         """The live brokers were read after the states of `keys` (FAIL-002), or could not be."""
@@ -213,8 +225,12 @@ class Decisions:
         expected_version = ANY_VERSION if unchecked else znode_version
         path = leader_and_isr_path(key)
         op = SetData(path=path, data=after.document(), expected_version=expected_version)
-        decision = Decision(key=key, state=after, ops=(op,))
+        decision = self._decision(key, after, op)
         self._made_decision(Action.ELECT_LEADER, decision, expected_version, unclean=outside)
+
+    def _decision(self, key: TopicPartition, state: LeaderAndIsr, *ops: WriteOp) -> Decision:
+        """Written only to the incarnation of the topic that is known (H12)."""
+        return Decision(key=key, state=state, ops=(*self.context.id_check(key.topic), *ops))
 
     def _made_decision(
         self,
@@ -293,6 +309,10 @@ class Decisions:
             version = op.expected_version + 1 if isinstance(op, SetData) else FIRST_VERSION
             self.publish_decision(decision.key, decision.state, ZnodeVersion(version), None)
             return True
+        if decision.state.topic_id != self.context.topic_id(decision.key.topic):
+            return decision.key not in self.context.assignments
+        if isinstance(decision.ops[0], Check) and result.errors[0] is ZkError.NO_NODE:
+            return True  # the topic's watch will tell
         if result.error is ZkError.NO_NODE:
             self.context.skip(decision.key)
             return True
@@ -308,7 +328,7 @@ class Decisions:
         zxid: int | None,
     ) -> None:
         """ZooKeeper holds the decision; only now may brokers be told (FAIL-006)."""
-        self.context.end_decision(key, state, znode_version)
+        self.context.end_decision(key, state, znode_version, zxid)
         self._outbox.took(
             ActionTaken(
                 action=Action.PUBLISH_DECISION,

@@ -193,6 +193,7 @@ class Follower:
             replica_id=replica.broker_id,
             leader_epoch=replica.leader_epoch if fenced else NO_EPOCH,
             fetch_offset=replica.log_end_offset,
+            partition_incarnation=replica.partition_incarnation,
             max_records=self._config.fetch_records_max,
             max_wait_ms=self._config.follower_wait_ms,
         )
@@ -204,4 +205,5 @@ class Follower:
             replica_id=replica.broker_id,
             current_leader_epoch=replica.leader_epoch,
             leader_epoch=replica.last_epoch,
+            partition_incarnation=replica.partition_incarnation,
         )

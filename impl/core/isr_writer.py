@@ -11,7 +11,7 @@ from impl.core.mutants import Mutant
 from impl.core.outbox import Answer, Ask, Outbox, Script, read, write
 from impl.core.replica import Replica
 from impl.core.replicas import Replicas
-from impl.core.zookeeper import SetData, Written
+from impl.core.zookeeper import Check, SetData, Written
 from spec.vocabulary import ANY_VERSION, Action, LeaderEpoch
 from spec.znodes import (
     LeaderAndIsr,
@@ -19,6 +19,7 @@ from spec.znodes import (
     TopicPartition,
     leader_and_isr_path,
     parse_leader_and_isr,
+    topic_id_path,
 )
 
 
@@ -91,19 +92,27 @@ class IsrWriter:
             state = self._wanted(replica)
             unchecked = self._config.mutant is Mutant.NO_ZNODE_VERSION_CHECK
             result = yield from write(
+                *self._id_check(replica),
                 SetData(
                     path=leader_and_isr_path(key),
                     data=state.document(),
                     expected_version=ANY_VERSION if unchecked else replica.znode_version,
-                )
+                ),
             )
             if not self._is_waiting(key, leader_epoch):
                 return
             if isinstance(result, Written):
-                adopted = adopt_isr(self._replicas[key], state.isr, result.versions[0])
+                adopted = adopt_isr(self._replicas[key], state.isr, result.versions[-1])
                 self._decide(Action.ADOPT_ISR, adopted)
                 return
             is_undecided = yield from self._settle(key, leader_epoch)
+
+    def _id_check(self, replica: Replica) -> tuple[Check, ...]:
+        """The znode of another incarnation may have the same versions (H12)."""
+        if not replica.topic_id:
+            return ()
+        path = topic_id_path(replica.topic_partition.topic, replica.topic_id)
+        return (Check(path=path, expected_version=ANY_VERSION),)
 
     def _resume(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> Script:
         if (yield from self._settle(key, leader_epoch)):
@@ -160,7 +169,9 @@ class IsrWriter:
         )
 
     def _is_mine(self, replica: Replica, found: LeaderAndIsr) -> bool:
-        return found.leader == replica.broker_id and found.leader_epoch == replica.leader_epoch
+        is_same_topic = found.topic_id == replica.topic_id
+        is_same_epoch = found.leader_epoch == replica.leader_epoch
+        return is_same_topic and is_same_epoch and found.leader == replica.broker_id
 
     def _wanted(self, replica: Replica) -> LeaderAndIsr:
         assert replica.wanted_isr is not None
@@ -169,6 +180,7 @@ class IsrWriter:
             leader_epoch=replica.leader_epoch,
             isr=replica.wanted_isr,
             controller_epoch=replica.controller_epoch,
+            topic_id=replica.topic_id,
         )
 
     def _decide(self, action: Action, after: Replica) -> None:

@@ -13,7 +13,7 @@ from impl.core.effects import ActionTaken, ReportMalformed
 from impl.core.mutants import Mutant
 from impl.core.office import FIRST_VERSION
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
-from impl.core.replica import Replica, Role
+from impl.core.replica import Replica, Role, are_different
 from impl.core.zookeeper import Check, Create, SetData, WriteOp, Written, Znode
 from spec.vocabulary import (
     ANY_VERSION,
@@ -22,6 +22,7 @@ from spec.vocabulary import (
     Action,
     BrokerId,
     ControllerEpoch,
+    PartitionIncarnation,
     ProtocolLevel,
     SessionId,
     ZnodeVersion,
@@ -209,8 +210,16 @@ class Membership:
             self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
             return
         replica = self._broker.replicas.get(key)
+        incarnation = PartitionIncarnation(znode.stat.czxid)
+        if replica and are_different(replica.partition_incarnation, incarnation):
+            self._broker.stopping.delete(key)
+            replica = None
         if replica is None:
-            replica = Replica(broker_id=self._config.broker_id, topic_partition=key)
+            replica = Replica(
+                broker_id=self._config.broker_id,
+                topic_partition=key,
+                partition_incarnation=incarnation,
+            )
         assert replica.role is Role.WAITING, "no command is obeyed before the start is over"
         self._broker.replicas.put(replica.with_floor(state.leader_epoch, znode.stat.version))
 

@@ -128,7 +128,10 @@ class StopReplicaResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest:
-    """Ask for records; a follower's `fetch_offset` doubles as its log end offset (REPL-001)."""
+    """Ask for records; a follower's `fetch_offset` doubles as its log end offset (REPL-001).
+
+    A follower names its incarnation, a consumer takes any (0).
+    """
 
     topic: str
     partition: int
@@ -137,6 +140,7 @@ class FetchRequest:
     fetch_offset: Offset
     max_records: int = 100
     max_wait_ms: int = 0
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +154,7 @@ class FetchResponse:
     high_watermark: Offset = NO_OFFSET
     log_end_offset: Offset = NO_OFFSET
     records: tuple[Record, ...] = ()
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +166,7 @@ class OffsetForLeaderEpochRequest:
     replica_id: BrokerId
     current_leader_epoch: LeaderEpoch
     leader_epoch: LeaderEpoch
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +204,7 @@ class ProduceResponse:
     leader_epoch: LeaderEpoch = NO_EPOCH
     base_offset: Offset = NO_OFFSET
     high_watermark: Offset = NO_OFFSET
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +224,7 @@ class ListOffsetsResponse:
     leader_epoch: LeaderEpoch = NO_EPOCH
     high_watermark: Offset = NO_OFFSET
     log_end_offset: Offset = NO_OFFSET
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +247,21 @@ class CreateTopicRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTopicResponse:
     """`NONE` when the topic znode is written; leaders follow."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTopicRequest:
+    """Any broker takes it below level 5; it deletes the topic's znodes (TOP-002)."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTopicResponse:
+    """`NONE` when the topic's znode is deleted, or says so; its replicas go next."""
 
     error_code: ErrorCode = ErrorCode.NONE
     message: str = ""
@@ -415,21 +438,8 @@ class ListPartitionReassignmentsResponse:
 
 
 AdminRequest = (
-    ElectLeadersRequest
-    | CreatePartitionsRequest
-    | RemovePartitionsRequest
-    | AlterPartitionReassignmentsRequest
-    | ListPartitionReassignmentsRequest
-)
-"""What any broker writes down for the controller, or reads for the asker."""
-Request = (
-    LeaderAndIsrRequest
-    | StopReplicaRequest
-    | FetchRequest
-    | OffsetForLeaderEpochRequest
-    | ProduceRequest
-    | ListOffsetsRequest
-    | CreateTopicRequest
+    CreateTopicRequest
+    | DeleteTopicRequest
     | MetadataRequest
     | InitProducerIdRequest
     | ElectLeadersRequest
@@ -437,6 +447,16 @@ Request = (
     | RemovePartitionsRequest
     | AlterPartitionReassignmentsRequest
     | ListPartitionReassignmentsRequest
+)
+"""What any broker does in ZooKeeper, writes down for the controller, or reads for the asker."""
+Request = (
+    LeaderAndIsrRequest
+    | StopReplicaRequest
+    | FetchRequest
+    | OffsetForLeaderEpochRequest
+    | ProduceRequest
+    | ListOffsetsRequest
+    | AdminRequest
 )
 Response = (
     LeaderAndIsrResponse
@@ -446,6 +466,7 @@ Response = (
     | ProduceResponse
     | ListOffsetsResponse
     | CreateTopicResponse
+    | DeleteTopicResponse
     | MetadataResponse
     | InitProducerIdResponse
     | ElectLeadersResponse

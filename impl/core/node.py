@@ -30,8 +30,10 @@ from impl.core.events import (
 )
 from impl.core.membership import Membership
 from impl.core.messages import (
+    AdminRequest,
     CommandRequest,
     CreateTopicRequest,
+    DeleteTopicRequest,
     FetchRequest,
     FetchResponse,
     InitProducerIdRequest,
@@ -51,8 +53,9 @@ from impl.core.producer_ids import ProducerIds
 from impl.core.producers import ProducerTable
 from impl.core.replica import RecoveredLog, Replica
 from impl.core.replicas import Replicas
+from impl.core.topic_deletion import TopicDeletion
 from spec.vocabulary import ProtocolLevel
-from spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of
+from spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
 
 
 class Node:
@@ -67,7 +70,8 @@ class Node:
         self.controller = Controller(config, self._outbox)
         self.membership = Membership(config, self._outbox, self.broker, self.controller)
         self.partition_admin = PartitionAdmin(self._outbox)
-        self.admin = Admin(config, self._outbox)
+        self.admin = Admin(config, self._outbox, lambda: self.membership.session_id)
+        self.deletion = TopicDeletion(config, self._outbox)
         self.producer_ids = ProducerIds(config, self._outbox)
 
     def step(self, event: Event, now_ms: int) -> list[Effect]:
@@ -120,8 +124,15 @@ class Node:
                 self.broker.on_produce(token, request)
             case ListOffsetsRequest():
                 self.broker.on_list_offsets(token, request)
+            case _:
+                self._on_admin_request(token, request)
+
+    def _on_admin_request(self, token: int, request: AdminRequest) -> None:
+        match request:
             case CreateTopicRequest():
                 self.admin.on_create_topic(token, request)
+            case DeleteTopicRequest():
+                self.deletion.on_delete_topic(token, request)
             case MetadataRequest():
                 self.admin.on_metadata(token)
             case InitProducerIdRequest():
@@ -167,6 +178,8 @@ class Node:
             self.controller.on_broker_change()
         elif event.children and event.path == TOPICS:
             self.controller.on_topic_change()
+        elif not event.children and topic_of(event.path) is not None:
+            self.controller.on_topic_change(topic_of(event.path))
         elif event.path.startswith(f"{ADMIN}/") or partition_of(event.path) is not None:
             self.controller.agent.wake()
         else:

@@ -7,7 +7,7 @@ from impl.core.messages import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-from impl.core.replica import Replica, end_offset_for_epoch
+from impl.core.replica import Replica, are_different, end_offset_for_epoch
 from spec.vocabulary import BrokerId, ErrorCode
 
 
@@ -23,6 +23,7 @@ def list_offsets(broker_id: BrokerId, replica: Replica | None) -> ListOffsetsRes
         leader_epoch=replica.leader_epoch,
         high_watermark=replica.high_watermark,
         log_end_offset=replica.log_end_offset,
+        partition_incarnation=replica.partition_incarnation,
     )
 
 
@@ -45,6 +46,8 @@ def offset_for_leader_epoch(
 def _fence(replica: Replica, request: OffsetForLeaderEpochRequest) -> ErrorCode:
     if not replica.is_leader:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if are_different(request.partition_incarnation, replica.partition_incarnation):
+        return ErrorCode.UNKNOWN_TOPIC_ID
     if request.current_leader_epoch < replica.leader_epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
     if request.current_leader_epoch > replica.leader_epoch:

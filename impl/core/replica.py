@@ -120,6 +120,11 @@ class Replica:
         return self.epoch_starts[-1][0] if self.epoch_starts else NO_EPOCH
 
 
+def are_different(one: PartitionIncarnation, other: PartitionIncarnation) -> bool:
+    """True when both are known: a sender that names none is taken to mean what is there."""
+    return one != other and NO_INCARNATION not in (one, other)
+
+
 def is_newer(replica: Replica, command: PartitionState) -> bool:
     """True when the command must be obeyed (CMD-002).
 
@@ -172,7 +177,7 @@ def _obey(replica: Replica, command: PartitionState, controller_epoch: Controlle
     return replace(
         replica,
         topic_id=command.topic_id,
-        partition_incarnation=command.partition_incarnation,
+        partition_incarnation=command.partition_incarnation or replica.partition_incarnation,
         assigned_replicas=command.assigned_replicas,
         leader=command.leader,
         leader_epoch=command.leader_epoch,

@@ -223,9 +223,17 @@ class SimZooKeeper:
             return ZkError.NO_NODE
         if op.expected_version not in (ANY_VERSION, version):
             return ZkError.BAD_VERSION
-        if isinstance(op, Delete) and self.children(op.path):
+        if isinstance(op, Delete) and self._has_children(op.path, versions):
             return ZkError.NOT_EMPTY
         return None
+
+    def _has_children(self, path: str, versions: dict[str, ZnodeVersion | None]) -> bool:
+        """As the operations before it in the same multi, which `versions` tells of, leave it."""
+        there = {f"{path}/{name}" for name in self.children(path)}
+        for changed, version in versions.items():
+            if _parent(changed) == path:
+                there = there - {changed} if version is None else there | {changed}
+        return bool(there)
 
     def _version(self, path: str) -> ZnodeVersion | None:
         node = self._nodes.get(path)

@@ -443,6 +443,8 @@ _SETTLED = ("leader_epoch", "isr", "maximal_isr", "znode_version")
 
 LIFECYCLE = frozenset(
     {
+        Action.DELETE_TOPIC,
+        Action.DETECT_TOPIC_CHANGE,
         Action.SEND_STOP_REPLICA,
         Action.STOP_REPLICA,
         Action.REQUEST_PARTITIONS,

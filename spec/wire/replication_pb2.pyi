@@ -105,7 +105,7 @@ class StopReplicaResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., partitions: _Optional[_Iterable[_Union[PartitionError, _Mapping]]] = ...) -> None: ...
 
 class FetchRequest(_message.Message):
-    __slots__ = ("topic", "partition", "replica_id", "leader_epoch", "fetch_offset", "max_records", "max_wait_ms")
+    __slots__ = ("topic", "partition", "replica_id", "leader_epoch", "fetch_offset", "max_records", "max_wait_ms", "partition_incarnation")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     REPLICA_ID_FIELD_NUMBER: _ClassVar[int]
@@ -113,6 +113,7 @@ class FetchRequest(_message.Message):
     FETCH_OFFSET_FIELD_NUMBER: _ClassVar[int]
     MAX_RECORDS_FIELD_NUMBER: _ClassVar[int]
     MAX_WAIT_MS_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_INCARNATION_FIELD_NUMBER: _ClassVar[int]
     topic: str
     partition: int
     replica_id: int
@@ -120,10 +121,11 @@ class FetchRequest(_message.Message):
     fetch_offset: int
     max_records: int
     max_wait_ms: int
-    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., replica_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., fetch_offset: _Optional[int] = ..., max_records: _Optional[int] = ..., max_wait_ms: _Optional[int] = ...) -> None: ...
+    partition_incarnation: int
+    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., replica_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., fetch_offset: _Optional[int] = ..., max_records: _Optional[int] = ..., max_wait_ms: _Optional[int] = ..., partition_incarnation: _Optional[int] = ...) -> None: ...
 
 class FetchResponse(_message.Message):
-    __slots__ = ("error_code", "broker_id", "leader_epoch", "fetch_offset", "high_watermark", "log_end_offset", "records")
+    __slots__ = ("error_code", "broker_id", "leader_epoch", "fetch_offset", "high_watermark", "log_end_offset", "records", "partition_incarnation")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
@@ -131,6 +133,7 @@ class FetchResponse(_message.Message):
     HIGH_WATERMARK_FIELD_NUMBER: _ClassVar[int]
     LOG_END_OFFSET_FIELD_NUMBER: _ClassVar[int]
     RECORDS_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_INCARNATION_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     broker_id: int
     leader_epoch: int
@@ -138,21 +141,24 @@ class FetchResponse(_message.Message):
     high_watermark: int
     log_end_offset: int
     records: _containers.RepeatedCompositeFieldContainer[Record]
-    def __init__(self, error_code: _Optional[str] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., fetch_offset: _Optional[int] = ..., high_watermark: _Optional[int] = ..., log_end_offset: _Optional[int] = ..., records: _Optional[_Iterable[_Union[Record, _Mapping]]] = ...) -> None: ...
+    partition_incarnation: int
+    def __init__(self, error_code: _Optional[str] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., fetch_offset: _Optional[int] = ..., high_watermark: _Optional[int] = ..., log_end_offset: _Optional[int] = ..., records: _Optional[_Iterable[_Union[Record, _Mapping]]] = ..., partition_incarnation: _Optional[int] = ...) -> None: ...
 
 class OffsetForLeaderEpochRequest(_message.Message):
-    __slots__ = ("topic", "partition", "replica_id", "current_leader_epoch", "leader_epoch")
+    __slots__ = ("topic", "partition", "replica_id", "current_leader_epoch", "leader_epoch", "partition_incarnation")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     REPLICA_ID_FIELD_NUMBER: _ClassVar[int]
     CURRENT_LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_INCARNATION_FIELD_NUMBER: _ClassVar[int]
     topic: str
     partition: int
     replica_id: int
     current_leader_epoch: int
     leader_epoch: int
-    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., replica_id: _Optional[int] = ..., current_leader_epoch: _Optional[int] = ..., leader_epoch: _Optional[int] = ...) -> None: ...
+    partition_incarnation: int
+    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., replica_id: _Optional[int] = ..., current_leader_epoch: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., partition_incarnation: _Optional[int] = ...) -> None: ...
 
 class OffsetForLeaderEpochResponse(_message.Message):
     __slots__ = ("error_code", "broker_id", "leader_epoch", "end_offset", "current_leader_epoch")
@@ -189,18 +195,20 @@ class ProduceRequest(_message.Message):
     def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., acks: _Optional[int] = ..., values: _Optional[_Iterable[str]] = ..., timeout_ms: _Optional[int] = ..., producer_id: _Optional[int] = ..., producer_epoch: _Optional[int] = ..., base_sequence: _Optional[int] = ...) -> None: ...
 
 class ProduceResponse(_message.Message):
-    __slots__ = ("error_code", "broker_id", "leader_epoch", "base_offset", "high_watermark")
+    __slots__ = ("error_code", "broker_id", "leader_epoch", "base_offset", "high_watermark", "partition_incarnation")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     BASE_OFFSET_FIELD_NUMBER: _ClassVar[int]
     HIGH_WATERMARK_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_INCARNATION_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     broker_id: int
     leader_epoch: int
     base_offset: int
     high_watermark: int
-    def __init__(self, error_code: _Optional[str] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., base_offset: _Optional[int] = ..., high_watermark: _Optional[int] = ...) -> None: ...
+    partition_incarnation: int
+    def __init__(self, error_code: _Optional[str] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., base_offset: _Optional[int] = ..., high_watermark: _Optional[int] = ..., partition_incarnation: _Optional[int] = ...) -> None: ...
 
 class ListOffsetsRequest(_message.Message):
     __slots__ = ("topic", "partition")
@@ -211,18 +219,20 @@ class ListOffsetsRequest(_message.Message):
     def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ...) -> None: ...
 
 class ListOffsetsResponse(_message.Message):
-    __slots__ = ("error_code", "broker_id", "leader_epoch", "high_watermark", "log_end_offset")
+    __slots__ = ("error_code", "broker_id", "leader_epoch", "high_watermark", "log_end_offset", "partition_incarnation")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     BROKER_ID_FIELD_NUMBER: _ClassVar[int]
     LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     HIGH_WATERMARK_FIELD_NUMBER: _ClassVar[int]
     LOG_END_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_INCARNATION_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     broker_id: int
     leader_epoch: int
     high_watermark: int
     log_end_offset: int
-    def __init__(self, error_code: _Optional[str] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., high_watermark: _Optional[int] = ..., log_end_offset: _Optional[int] = ...) -> None: ...
+    partition_incarnation: int
+    def __init__(self, error_code: _Optional[str] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., high_watermark: _Optional[int] = ..., log_end_offset: _Optional[int] = ..., partition_incarnation: _Optional[int] = ...) -> None: ...
 
 class CreateTopicRequest(_message.Message):
     __slots__ = ("topic", "partition_count", "replication_factor", "assignment")
@@ -243,6 +253,20 @@ class ReplicaList(_message.Message):
     def __init__(self, replicas: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CreateTopicResponse(_message.Message):
+    __slots__ = ("error_code", "message")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+
+class DeleteTopicRequest(_message.Message):
+    __slots__ = ("topic",)
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    topic: str
+    def __init__(self, topic: _Optional[str] = ...) -> None: ...
+
+class DeleteTopicResponse(_message.Message):
     __slots__ = ("error_code", "message")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]

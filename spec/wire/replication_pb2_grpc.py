@@ -69,6 +69,11 @@ class ReplicationStub:
                 request_serializer=spec_dot_wire_dot_replication__pb2.CreateTopicRequest.SerializeToString,
                 response_deserializer=spec_dot_wire_dot_replication__pb2.CreateTopicResponse.FromString,
                 _registered_method=True)
+        self.DeleteTopic = channel.unary_unary(
+                '/fencepost.Replication/DeleteTopic',
+                request_serializer=spec_dot_wire_dot_replication__pb2.DeleteTopicRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_replication__pb2.DeleteTopicResponse.FromString,
+                _registered_method=True)
         self.Metadata = channel.unary_unary(
                 '/fencepost.Replication/Metadata',
                 request_serializer=spec_dot_wire_dot_replication__pb2.MetadataRequest.SerializeToString,
@@ -146,6 +151,12 @@ class ReplicationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateTopic(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteTopic(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -230,6 +241,11 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.CreateTopic,
                     request_deserializer=spec_dot_wire_dot_replication__pb2.CreateTopicRequest.FromString,
                     response_serializer=spec_dot_wire_dot_replication__pb2.CreateTopicResponse.SerializeToString,
+            ),
+            'DeleteTopic': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteTopic,
+                    request_deserializer=spec_dot_wire_dot_replication__pb2.DeleteTopicRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_replication__pb2.DeleteTopicResponse.SerializeToString,
             ),
             'Metadata': grpc.unary_unary_rpc_method_handler(
                     servicer.Metadata,
@@ -456,6 +472,33 @@ class Replication:
             '/fencepost.Replication/CreateTopic',
             spec_dot_wire_dot_replication__pb2.CreateTopicRequest.SerializeToString,
             spec_dot_wire_dot_replication__pb2.CreateTopicResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteTopic(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/DeleteTopic',
+            spec_dot_wire_dot_replication__pb2.DeleteTopicRequest.SerializeToString,
+            spec_dot_wire_dot_replication__pb2.DeleteTopicResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -146,7 +146,12 @@ class _Stepper:
 
     def _compare_actions(self, step: Step) -> Difference | None:
         """The core has reported this action, and no other that is not a part of it."""
-        taken = [(actor.number, t) for actor in self.world.actors.values() for t in actor.taken]
+        taken = [
+            (actor.number, t)
+            for actor in self.world.actors.values()
+            for t in actor.taken
+            if t.action is not Action.DETECT_TOPIC_CHANGE  # the composed specs' topic is just there
+        ]
         others = [(who, t) for who, t in taken if not self._belongs(step, who, t)]
         is_reported = any(t.action == step.action and who == step.actor for who, t in taken)
         must_report = step.action in {a.value for a in Action} - {a.value for a in _SILENT}

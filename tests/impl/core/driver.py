@@ -37,7 +37,14 @@ from impl.core.events import (
     Tick,
     WatchFired,
 )
-from impl.core.messages import LeaderAndIsrRequest, LeaderAndIsrResponse, Request, Response
+from impl.core.messages import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    Request,
+    Response,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
 from impl.core.node import Node
 from impl.core.outbox import Ask, unknown
 from impl.core.replica import Replica
@@ -185,10 +192,12 @@ class Driver:
         ]
 
     def acknowledge_commands(self) -> None:
-        """Every LeaderAndIsr request so far has been answered well, also our own to ourselves."""
+        """Every command so far has been answered well, also our own to ourselves."""
         for send in self.sent:  # grows: an answer may set the next request free
             if isinstance(send.request, LeaderAndIsrRequest):
                 self.respond(send, LeaderAndIsrResponse())
+            elif isinstance(send.request, StopReplicaRequest):
+                self.respond(send, StopReplicaResponse())
 
     # ZooKeeper, as others change it
 

@@ -192,6 +192,13 @@ def test_a_multi_is_one_transaction(session: Session) -> None:
     assert a.stat.mzxid == b.stat.czxid == result.zxid
 
 
+def test_a_multi_deletes_what_its_own_deletions_have_emptied(session: Session) -> None:
+    written(session, create(B), create(f"{B}/0"))
+    errors = refused(session, delete(f"{B}/0"), create(f"{B}/1"), delete(B))
+    assert errors[-1] is ZkError.NOT_EMPTY
+    assert written(session, delete(f"{B}/0"), delete(B)).versions == (-1, -1)
+
+
 def test_a_multi_with_one_misfit_changes_nothing_and_says_which(session: Session) -> None:
     written(session, create(A, b"a"))
 
