@@ -13,7 +13,19 @@ from types import FrameType
 
 import typer
 
-from ci.commands import chaos, check, cluster, describe, gate, records, report, simulate, topics
+from ci.commands import (
+    chaos,
+    check,
+    cluster,
+    describe,
+    gate,
+    partitions,
+    reassign,
+    records,
+    report,
+    simulate,
+    topics,
+)
 from ci.console import complain, note
 from ci.failures import ExpectedError, UsageError
 
@@ -55,6 +67,9 @@ app.command("chaos")(chaos.chaos)
 app.command("report")(report.report)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(topics.app, name="topics")
+app.add_typer(partitions.app, name="partitions")
+app.add_typer(reassign.app, name="reassign")
+app.command("elect")(reassign.elect)
 app.command("produce")(records.produce)
 app.command("consume")(records.consume)
 app.command("describe")(describe.describe)

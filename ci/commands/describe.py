@@ -29,24 +29,26 @@ def describe(
 
     found = described(bootstrap_servers(bootstrap_server, cluster))
     live = {broker["broker_id"] for broker in found["brokers"]}
-    for name, partitions in list(found["topics"].items()):
-        left = [
-            partition
-            for partition in partitions
-            if (not under_replicated or len(partition["isr"]) < len(partition["assigned_replicas"]))
-            and (not unavailable or partition["leader"] not in live)
-        ]
-        found["topics"][name] = left
-        if not left:
-            del found["topics"][name]
+    topics = {
+        name: left
+        for name, partitions in found["topics"].items()
+        if (
+            left := [
+                one
+                for one in partitions
+                if (not under_replicated or len(one["isr"]) < len(one["assigned_replicas"]))
+                and (not unavailable or one["leader"] not in live)
+            ]
+        )
+    }
     if as_json:
-        show_json(found)
+        show_json({**found, "topics": topics})
         return 0
     controller = found["controller_id"]
     epoch = found["controller_epoch"]
     say(f"Controller: {'none' if controller < 0 else controller}\tControllerEpoch: {epoch}")
     for broker in found["brokers"]:
         say(f"Broker: {broker['broker_id']}\tAddress: {broker['address']}")
-    for name, partitions in found["topics"].items():
+    for name, partitions in topics.items():
         show_topic(name, partitions)
     return 0

@@ -53,3 +53,9 @@ def require_text(given: str | list[str] | None) -> str | list[str] | None:
 
 
 TopicName = Annotated[str, typer.Argument(metavar="TOPIC", callback=require_text)]
+PartitionNumbers = Annotated[
+    list[int], typer.Option("--partition", min=0, help="May be given again.")
+]
+OptionalPartitionNumbers = Annotated[
+    list[int] | None, typer.Option("--partition", min=0, help="May be given again.")
+]

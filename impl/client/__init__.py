@@ -17,7 +17,7 @@ from impl.client.errors import (
 )
 from impl.client.options import ClientOptions
 from impl.client.producer import AsyncProducer, RecordMetadata
-from impl.client.routing import Metadata, PartitionInfo
+from impl.client.routing import Metadata, OngoingReassignment, PartitionInfo
 
 __all__ = [
     "Admin",
@@ -33,6 +33,7 @@ __all__ = [
     "Metadata",
     "NoBrokerError",
     "OffsetOutOfRangeError",
+    "OngoingReassignment",
     "PartitionInfo",
     "Producer",
     "RecordMetadata",

@@ -1,18 +1,21 @@
-"""The administrator's calls: topics and the cluster."""
+"""The administrator's calls: topics, partitions and the cluster."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import monotonic
 
 from impl.client.cluster import Cluster, Message
-from impl.client.errors import DefiniteError
+from impl.client.errors import ClientError, DefiniteError, IndefiniteError
 from impl.client.options import ClientOptions
-from impl.client.routing import Metadata, PartitionInfo
-from impl.client.tries import Effect
-from spec.vocabulary import ErrorCode
+from impl.client.routing import Metadata, OngoingReassignment, PartitionInfo
+from impl.client.tries import Effect, TryFailedError
+from spec.vocabulary import ElectionKind, ErrorCode
 from spec.wire import replication_pb2 as wire
+from spec.znodes import TopicPartition
 
 POLL_S = 0.05
+Results = dict[TopicPartition, ClientError | None]
+"""What became of each partition of a request."""
 
 
 class AsyncAdmin:
@@ -72,6 +75,84 @@ class AsyncAdmin:
         """Controller, live brokers and all partitions, as one broker reads them now."""
         return await self._cluster.refresh()
 
+    # Partitions
+
+    async def create_partitions(
+        self, topic: str, total: int, *, assignment: Sequence[Sequence[int]] = ()
+    ) -> None:
+        """The topic has `total` partitions, and each has a leader; errors as in `create_topic`.
+
+        `assignment` gives the replicas of each new one; else brokers take turns (PART-001).
+        """
+        request = wire.CreatePartitionsRequest(
+            topic=topic,
+            partition_count=total,
+            assignment=[wire.ReplicaList(replicas=replicas) for replicas in assignment],
+        )
+        await self._change("CreatePartitions", request)
+        await self._until_led(topic, total)
+
+    async def remove_partitions(self, topic: str, partitions: Sequence[int]) -> None:
+        """The partitions are gone with their records; errors as in `create_topic` (PART-002)."""
+        request = wire.RemovePartitionsRequest(topic=topic, partitions=partitions)
+        await self._change("RemovePartitions", request)
+        gone = {TopicPartition(topic, partition) for partition in partitions}
+        await self._until(
+            lambda metadata: not gone & metadata.partitions.keys(),
+            f"partitions of {topic} were to go, but are still published",
+        )
+
+    async def alter_partition_reassignments(
+        self, replicas: Mapping[TopicPartition, Sequence[int]]
+    ) -> Results:
+        """The moves are asked for; without replicas, the move under way is taken back (REAS-001).
+
+        Each partition is judged alone; raises only when no broker answers.
+        """
+        wanted = [
+            wire.Reassignment(topic=key.topic, partition=key.partition, replicas=listed)
+            for key, listed in replicas.items()
+        ]
+        request = wire.AlterPartitionReassignmentsRequest(reassignments=wanted)
+        response = await self._change("AlterPartitionReassignments", request)
+        return _results(response)
+
+    async def list_partition_reassignments(self) -> dict[TopicPartition, OngoingReassignment]:
+        """What moves now, or still has replicas to stop."""
+        deadline = self._cluster.deadline(self._cluster.options.api_timeout_ms)
+        response = await self._cluster.ask_any(
+            "ListPartitionReassignments",
+            wire.ListPartitionReassignmentsRequest(),
+            deadline=deadline,
+            effect=Effect.NONE,
+        )
+        return {
+            TopicPartition(one.topic, one.partition): OngoingReassignment(
+                replicas=tuple(one.replicas),
+                assigned_replicas=tuple(one.assigned_replicas),
+                adding=tuple(one.adding),
+                removing=tuple(one.removing),
+            )
+            for one in response.reassignments
+        }
+
+    async def elect_leaders(
+        self, kind: ElectionKind, partitions: Iterable[TopicPartition]
+    ) -> Results:
+        """Elections are asked for; the preferred ones that are granted have taken place.
+
+        Each partition is judged alone; raises when no broker answers, or a leader does not follow.
+        """
+        wanted = [wire.PartitionId(topic=key.topic, partition=key.partition) for key in partitions]
+        request = wire.ElectLeadersRequest(kind=kind, partitions=wanted)
+        results = _results(await self._change("ElectLeaders", request))
+        granted = [key for key, error in results.items() if error is None]
+        await self._until(
+            lambda metadata: all(_is_elected(metadata, key, kind) for key in granted),
+            f"the election ({kind}) was asked for, but not every leader followed yet",
+        )
+        return results
+
     async def _find(self, topic: str) -> dict[int, PartitionInfo]:
         metadata = await self._cluster.refresh()
         return {
@@ -85,13 +166,38 @@ class AsyncAdmin:
         return await self._cluster.ask_any(method, request, deadline=deadline, effect=Effect.ONCE)
 
     async def _until_led(self, topic: str, partitions: int) -> None:
-        """Every partition is published with a leader, or the time for it is over."""
+        def is_led(metadata: Metadata) -> bool:
+            known = [info for key, info in metadata.partitions.items() if key.topic == topic]
+            return len(known) >= partitions and all(info.leader >= 0 for info in known)
+
+        await self._until(is_led, f"not every partition of {topic} has a leader yet")
+
+    async def _until(self, holds: Callable[[Metadata], bool], otherwise: str) -> None:
+        """What was asked for is published; raises `IndefiniteError` when it takes too long."""
         deadline = self._cluster.deadline(self._cluster.options.api_timeout_ms)
-        while True:
-            found = await self._find(topic)
-            if len(found) >= partitions and all(info.leader >= 0 for info in found.values()):
-                return
+        while not holds(await self._cluster.refresh()):
             if monotonic() > deadline:
-                text = f"topic {topic} was created, but not every partition has a leader yet"
-                raise DefiniteError(text, ErrorCode.REQUEST_TIMED_OUT)
+                raise IndefiniteError(otherwise, ErrorCode.REQUEST_TIMED_OUT)
             await asyncio.sleep(POLL_S)
+
+
+def _results(response: Message) -> Results:
+    return {TopicPartition(one.topic, one.partition): _error_of(one) for one in response.partitions}
+
+
+def _error_of(result: wire.PartitionResult) -> ClientError | None:
+    if result.error_code == ErrorCode.NONE:
+        return None
+    error = TryFailedError(result.error_code)
+    kind = IndefiniteError if error.is_indefinite else DefiniteError
+    text = f"{result.topic}/{result.partition}: {result.error_code} {result.message}"
+    return kind(text.rstrip(), result.error_code)
+
+
+def _is_elected(metadata: Metadata, key: TopicPartition, kind: ElectionKind) -> bool:
+    info = metadata.partitions.get(key)
+    if info is None:
+        return False
+    if kind is ElectionKind.PREFERRED:
+        return info.leader == info.assigned_replicas[0]
+    return info.leader in metadata.brokers

@@ -4,14 +4,16 @@ One thread at a time may use such an object, and none that runs a loop itself.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, Protocol, Self, TypeVar
 
-from impl.client.admin import AsyncAdmin
+from impl.client.admin import AsyncAdmin, Results
 from impl.client.consumer import POLL_RECORDS_MAX, POLL_WAIT_MS, AsyncConsumer, ConsumerRecord
 from impl.client.options import ClientOptions
 from impl.client.producer import ACKS_ALL, AsyncProducer, RecordMetadata
-from impl.client.routing import Metadata, PartitionInfo
+from impl.client.routing import Metadata, OngoingReassignment, PartitionInfo
+from spec.vocabulary import ElectionKind
+from spec.znodes import TopicPartition
 
 
 class Closable(Protocol):
@@ -135,3 +137,27 @@ class Admin(_Blocking[AsyncAdmin]):
     def describe_cluster(self) -> Metadata:
         """As `AsyncAdmin.describe_cluster`."""
         return self._runner.run(self._core.describe_cluster())
+
+    def create_partitions(
+        self, topic: str, total: int, *, assignment: Sequence[Sequence[int]] = ()
+    ) -> None:
+        """As `AsyncAdmin.create_partitions`."""
+        self._runner.run(self._core.create_partitions(topic, total, assignment=assignment))
+
+    def remove_partitions(self, topic: str, partitions: Sequence[int]) -> None:
+        """As `AsyncAdmin.remove_partitions`."""
+        self._runner.run(self._core.remove_partitions(topic, partitions))
+
+    def alter_partition_reassignments(
+        self, replicas: Mapping[TopicPartition, Sequence[int]]
+    ) -> Results:
+        """As `AsyncAdmin.alter_partition_reassignments`."""
+        return self._runner.run(self._core.alter_partition_reassignments(replicas))
+
+    def list_partition_reassignments(self) -> dict[TopicPartition, OngoingReassignment]:
+        """As `AsyncAdmin.list_partition_reassignments`."""
+        return self._runner.run(self._core.list_partition_reassignments())
+
+    def elect_leaders(self, kind: ElectionKind, partitions: Iterable[TopicPartition]) -> Results:
+        """As `AsyncAdmin.elect_leaders`."""
+        return self._runner.run(self._core.elect_leaders(kind, partitions))

@@ -4,14 +4,16 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict
 from typing import Any
 
-from impl.client.admin import AsyncAdmin
+from impl.client.admin import AsyncAdmin, Results
 from impl.client.consumer import POLL_RECORDS_MAX, AsyncConsumer
-from impl.client.errors import DefiniteError
+from impl.client.errors import DefiniteError, exit_code_of
 from impl.client.producer import ACKS_ALL, AsyncProducer, RecordMetadata
 from impl.client.routing import Metadata
-from spec.vocabulary import ErrorCode
+from spec.vocabulary import ElectionKind, ErrorCode
+from spec.znodes import TopicPartition
 
 Answers = AsyncIterator[object]
 IN_FLIGHT_MAX = 1000
@@ -135,6 +137,77 @@ async def require_partition(servers: str, topic: str, partition: int) -> None:
         raise DefiniteError(message, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
+async def create_partitions(servers: str, **arguments: Any) -> Answers:  # noqa: ANN401
+    """As `AsyncAdmin.create_partitions`; one empty object."""
+    async with AsyncAdmin(servers) as admin:
+        await admin.create_partitions(**arguments)
+    yield {}
+
+
+async def remove_partitions(servers: str, **arguments: Any) -> Answers:  # noqa: ANN401
+    """As `AsyncAdmin.remove_partitions`; one empty object."""
+    async with AsyncAdmin(servers) as admin:
+        await admin.remove_partitions(**arguments)
+    yield {}
+
+
+async def reassign(servers: str) -> Answers:
+    """One object per partition, with `error` and the exit code that belongs to it.
+
+    Standard input is a JSON array of objects with `topic`, `partition` and `replicas`; without any
+    of these, the move under way is taken back.
+    """
+    wanted = {_key(one): one["replicas"] for one in json.load(sys.stdin)}
+    async with AsyncAdmin(servers) as admin:
+        results = await admin.alter_partition_reassignments(wanted)
+    for answer in _told(results):
+        yield answer
+
+
+async def list_reassignments(servers: str) -> Answers:
+    """One object per partition that moves."""
+    async with AsyncAdmin(servers) as admin:
+        moving = await admin.list_partition_reassignments()
+    for key, ongoing in sorted(moving.items()):
+        yield {"topic": key.topic, "partition": key.partition, **asdict(ongoing)}
+
+
+async def elect(servers: str, kind: str) -> Answers:
+    """One object per partition, as in `reassign`; `kind` is "preferred" or "unclean"."""
+    partitions = json.load(sys.stdin)
+    async with AsyncAdmin(servers) as admin:
+        results = await admin.elect_leaders(ElectionKind(kind), map(_key, partitions))
+    for answer in _told(results):
+        yield answer
+
+
+def _key(one: dict[str, Any]) -> TopicPartition:
+    return TopicPartition(one["topic"], one["partition"])
+
+
+def _told(results: Results) -> list[dict[str, object]]:
+    return [
+        {
+            "topic": key.topic,
+            "partition": key.partition,
+            "error": str(error) if error else None,
+            "exit_code": exit_code_of(error) if error else 0,
+        }
+        for key, error in sorted(results.items())
+    ]
+
+
 CALLS: dict[str, Callable[..., Answers]] = {
-    call.__name__: call for call in (create_topic, describe_cluster, produce, consume)
+    call.__name__: call
+    for call in (
+        create_topic,
+        describe_cluster,
+        produce,
+        consume,
+        create_partitions,
+        remove_partitions,
+        reassign,
+        list_reassignments,
+        elect,
+    )
 }

@@ -6,10 +6,16 @@ from time import monotonic
 from typing import Any
 
 from impl.client.connections import CallFailedError, Connections
-from impl.client.errors import ClientError
+from impl.client.errors import RETRIABLE_ANYWHERE, ClientError
 from impl.client.options import ClientOptions
 from impl.client.routing import Metadata, metadata_of, parse_servers
-from impl.client.tries import NO_LEADER, TIME_IS_UP, Effect, Tries, TryFailedError
+from impl.client.tries import (
+    NO_LEADER,
+    TIME_IS_UP,
+    Effect,
+    Tries,
+    TryFailedError,
+)
 from spec.vocabulary import ErrorCode
 from spec.wire import replication_pb2 as wire
 from spec.znodes import TopicPartition
@@ -93,7 +99,7 @@ class Cluster:
 
         Raises `NoBrokerError` when no broker was reached at all.
         """
-        tries = Tries(method, deadline, effect)
+        tries = Tries(method, deadline, effect, RETRIABLE_ANYWHERE)
         while True:
             addresses = self._addresses()
             for address in addresses:

@@ -11,13 +11,9 @@ import sys
 from collections.abc import Sequence
 
 from impl.client.calls import CALLS
-from impl.client.errors import ClientError, DefiniteError
-from impl.client.tries import RETRIABLE
-from spec.vocabulary import ErrorCode
+from impl.client.errors import EXIT_USAGE, ClientError, exit_code_of
 
 EXIT_OK = 0
-EXIT_WORLD = 3
-EXIT_USAGE = 4
 EXIT_INTERRUPTED = 130
 EXIT_PIPE = 141
 """Nobody reads the answers any more; as a shell tells SIGPIPE."""
@@ -42,18 +38,6 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     return EXIT_OK
-
-
-def exit_code_of(error: Exception) -> int:
-    """4 when the same call can never succeed on this cluster, 3 when it may."""
-    if isinstance(error, ValueError):
-        return EXIT_USAGE
-    if not isinstance(error, DefiniteError):
-        return EXIT_WORLD
-    code = error.error_code
-    is_refusal = code in ErrorCode.__members__ and code not in RETRIABLE
-    is_unknown = code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return EXIT_USAGE if is_refusal or is_unknown else EXIT_WORLD
 
 
 def _parse(arguments: Sequence[str]) -> tuple[str, str, dict[str, object]]:

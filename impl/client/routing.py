@@ -44,6 +44,19 @@ class Metadata:
         return (known.leader, address) if known and address else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OngoingReassignment:
+    """How far a partition has moved."""
+
+    replicas: tuple[int, ...]
+    """Where it is to be; none when it goes back to where it was."""
+    assigned_replicas: tuple[int, ...]
+    """Where it is: old and new replicas while it moves."""
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+    """Still to be stopped."""
+
+
 def metadata_of(response: wire.MetadataResponse) -> Metadata:
     """The values of an answer to Metadata."""
     return Metadata(

@@ -8,25 +8,18 @@ from collections.abc import Collection
 from enum import Enum
 from time import monotonic
 
-from impl.client.errors import ClientError, DefiniteError, IndefiniteError, NoBrokerError
+from impl.client.errors import (
+    RETRIABLE,
+    ClientError,
+    DefiniteError,
+    IndefiniteError,
+    NoBrokerError,
+)
 from spec.vocabulary import ErrorCode
 
 NO_LEADER = "LEADER_NOT_AVAILABLE"
 """What a client says itself when the routing view names no leader: nothing was sent."""
 TIME_IS_UP = "DEADLINE_EXCEEDED"
-
-RETRIABLE = frozenset(
-    {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.NOT_LEADER_AFTER_APPEND,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.BROKER_NOT_AVAILABLE,
-        ErrorCode.REPLICA_NOT_AVAILABLE,
-        ErrorCode.REQUEST_TIMED_OUT,
-    }
-)
-"""A leader may be moving, a broker starting, an ISR growing."""
 
 
 class Effect(Enum):
@@ -53,17 +46,19 @@ class TryFailedError(Exception):
         known = ErrorCode.__members__.get(self.error_code)
         return self.was_sent and (known is None or known.is_indefinite)
 
-    @property
-    def may_pass(self) -> bool:
-        """True when another try may succeed."""
-        return self.error_code not in ErrorCode.__members__ or self.error_code in RETRIABLE
-
 
 class Tries:
     """The tries of one call so far."""
 
-    def __init__(self, what: str, deadline: float, effect: Effect) -> None:
+    def __init__(
+        self,
+        what: str,
+        deadline: float,
+        effect: Effect,
+        retriable: frozenset[ErrorCode] = RETRIABLE,
+    ) -> None:
         self._what = what
+        self._retriable = retriable
         self._deadline = deadline
         self._effect = effect
         self._may_have_happened = False
@@ -80,7 +75,8 @@ class Tries:
         if error.error_code != TIME_IS_UP or self._last is None:
             self._last = error
         forbidden = self._may_have_happened and self._effect is Effect.ONCE
-        if forbidden or not error.may_pass or monotonic() >= self._deadline:
+        is_final = error.error_code in ErrorCode.__members__.keys() - self._retriable
+        if forbidden or is_final or monotonic() >= self._deadline:
             raise self._end(self._last, asked) from error
 
     def _end(self, error: TryFailedError, asked: Collection[str]) -> ClientError:

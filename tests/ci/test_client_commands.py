@@ -62,6 +62,22 @@ def test_a_session(capsys: pytest.CaptureFixture[str]) -> None:
     assert (first["leader"], second["leader"]) == (1, 2)
 
 
+def test_partitions_are_added_removed_and_led(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["topics", "create", "paid", "--replica-assignment", "1:2"]) == 0
+    assert run(["partitions", "add", "paid", "--partitions=2"]) == 0
+    assert run(["partitions", "remove", "paid", "--partition=1"]) == 0
+    assert run(["elect", "paid", "--partition=0"]) == 4
+    assert run(["reassign", "execute", "paid", "--replicas=9"]) == 4
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[1:] == [
+        "Topic paid has 2 partitions.",
+        "Removed 1 partition of topic paid.",
+    ]
+    not_needed, nobody = shown.err.splitlines()
+    assert not_needed == "fencepost: paid/0: ELECTION_NOT_NEEDED paid/0 is led by 1 already"
+    assert "INVALID_REPLICA_ASSIGNMENT" in nobody
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +19,22 @@ PARTITION = {
     "assigned_replicas": [1, 2, 3],
 }
 HEADLESS = {**PARTITION, "partition": 1, "leader": -1, "isr": [1]}
-WHOLE = {**PARTITION, "isr": [1, 2, 3]}
+WHOLE = {**PARTITION, "isr": [1, 2, 3], "assigned_replicas": [2, 1, 3]}
 CLUSTER = {
     "controller_id": 1,
     "controller_epoch": 7,
     "brokers": [{"broker_id": 2, "address": "127.0.0.1:9092"}],
     "topics": {"orders": [PARTITION, HEADLESS], "paid": [WHOLE]},
+}
+
+
+MOVE = {
+    "topic": "orders",
+    "partition": 0,
+    "replicas": [],
+    "assigned_replicas": [1, 2, 3],
+    "adding": [3],
+    "removing": [],
 }
 
 
@@ -41,6 +52,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
             "consume": {"offset": 0, "value": VALUE},
             "describe_cluster": CLUSTER,
             "create_topic": {},
+            "list_reassignments": MOVE,
+            "reassign": {"topic": "orders", "partition": 0, "error": None, "exit_code": 0},
+            "elect": {"topic": "orders", "partition": 1, "error": "why not", "exit_code": 4},
         }[name]
 
     monkeypatch.setattr("ci.client_process.answers", answers)
@@ -106,6 +120,64 @@ def test_a_topic_that_is_not_there_is_a_mistake(capsys: pytest.CaptureFixture[st
 def test_an_assignment_is_given_as_kafkas_tool_takes_it(asked: list[dict[str, object]]) -> None:
     assert run(["topics", "create", "t", "--replica-assignment", "1:2,2:3", *SERVER]) == 0
     assert asked[-1]["assignment"] == [[1, 2], [2, 3]]
+
+
+def test_moves_are_listed_with_where_they_go(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reassign", "list", *SERVER]) == 0
+    assert capsys.readouterr().out == (
+        "orders-0:\tTarget: back\tReplicas: 1,2,3\tAddingReplicas: 3\tRemovingReplicas: \n"
+    )
+
+
+def test_a_file_of_kafkas_tool_is_taken(asked: list[dict[str, object]], tmp_path: Path) -> None:
+    wanted = [{"topic": "orders", "partition": 0, "replicas": [2, 1]}]
+    file = tmp_path / "moves.json"
+    file.write_text(json.dumps({"version": 1, "partitions": wanted}))
+
+    assert run(["reassign", "execute", "--reassignment-json-file", str(file), *SERVER]) == 0
+    assert json.loads(str(asked[-1]["given"])) == wanted
+    assert run(["reassign", "cancel", "--reassignment-json-file", str(file), *SERVER]) == 0
+    assert json.loads(str(asked[-1]["given"])) == [{**wanted[0], "replicas": []}]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"partitions": [{"topic": "t"}]}', "\xff"])
+def test_a_file_that_is_no_reassignment_is_told(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "moves.json"
+    file.write_bytes(text.encode("latin-1"))
+
+    assert run(["reassign", "execute", "--reassignment-json-file", str(file), *SERVER]) == 4
+    assert f"{file} is no reassignment: give {{" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "partitions"),
+    [
+        (["orders"], [("orders", 0), ("orders", 1)]),
+        (["orders", "--election-type", "unclean"], [("orders", 1)]),
+        (["orders", "--partition", "5"], [("orders", 5)]),
+        (["--all-topic-partitions"], [("orders", 0), ("orders", 1)]),
+    ],
+)
+def test_only_partitions_that_need_it_elect(
+    options: list[str],
+    partitions: list[tuple[str, int]],
+    asked: list[dict[str, object]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["elect", *options, *SERVER]) == 4
+    assert capsys.readouterr().err == "fencepost: why not\n"
+    given = json.loads(str(asked[-1]["given"]))
+    assert [(one["topic"], one["partition"]) for one in given] == partitions
+
+
+def test_where_no_election_is_needed_none_is_asked_for(
+    asked: list[dict[str, object]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["elect", "paid", "--election-type", "unclean", *SERVER]) == 0
+    assert capsys.readouterr().out.startswith("Every leader is the one")
+    assert [call["name"] for call in asked] == ["describe_cluster"]
 
 
 def test_a_line_break_and_half_a_surrogate_are_escapes_too() -> None:

@@ -1,6 +1,7 @@
 """The client on three brokers under a real ZooKeeper."""
 
 import asyncio
+from time import monotonic
 
 import pytest
 
@@ -14,7 +15,11 @@ from impl.client import (
     DefiniteError,
     Producer,
 )
+from spec.vocabulary import ElectionKind
+from spec.znodes import TopicPartition
 from tests.impl.client.conftest import Running
+
+MOVE_DEADLINE_S = 20.0
 
 pytestmark = pytest.mark.zookeeper
 
@@ -86,3 +91,41 @@ def test_no_record_is_lost_or_doubled_when_the_leader_changes(cluster: Running) 
 
     assert new_leaders
     assert read == ["before", *map(str, range(50)), "after"]
+
+
+def moved(admin: Admin, key: TopicPartition) -> tuple[int, ...]:
+    """The replicas of the partition, once it does not move any more."""
+    deadline = monotonic() + MOVE_DEADLINE_S
+    while key in admin.list_partition_reassignments():
+        assert monotonic() < deadline, f"{key} still moves"
+    return admin.describe_topic(key.topic)[key.partition].assigned_replicas
+
+
+def test_partitions_come_go_and_move(cluster: Running) -> None:
+    first, nowhere = TopicPartition("wandering", 0), TopicPartition("wandering", 7)
+    with Admin(cluster.servers) as admin, Producer(cluster.servers) as producer:
+        admin.create_topic("wandering", assignment=[[1, 2]])
+        producer.send("wandering", "kept")
+        admin.create_partitions("wandering", 3)
+        assert admin.list_topics()["wandering"] == [0, 1, 2]
+        admin.remove_partitions("wandering", [1])
+        assert admin.list_topics()["wandering"] == [0, 2]
+
+        results = admin.alter_partition_reassignments({first: [3, 1], nowhere: [1]})
+        assert results[first] is None
+        assert "UNKNOWN_TOPIC_OR_PARTITION" in str(results[nowhere])
+        assert moved(admin, first) == (3, 1)
+
+        assert admin.elect_leaders(ElectionKind.PREFERRED, [first]) == {first: None}
+        assert admin.describe_topic("wandering")[0].leader == 3
+        assert producer.send("wandering", "too", partition=0).offset == 1
+    with Consumer(cluster.servers, "wandering") as consumer:
+        assert [record.value for record in consumer.poll()] == ["kept", "too"]
+
+
+def test_what_cannot_be_done_with_partitions_is_refused_at_once(cluster: Running) -> None:
+    with Admin(cluster.servers) as admin:
+        with pytest.raises(DefiniteError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+            admin.create_partitions("nosuch", 2)
+        with pytest.raises(DefiniteError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+            admin.remove_partitions("nosuch", [0])

@@ -1,0 +1,229 @@
+"""`fencepost reassign` and `fencepost elect`: where replicas are, and which of them leads."""
+
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ci.commands.options import (
+    DEFAULT_CLUSTER,
+    BootstrapServers,
+    ClusterFolder,
+    JsonOption,
+    OptionalPartitionNumbers,
+)
+from ci.commands.topics import OptionalTopic, described
+from ci.failures import UsageError
+
+app = typer.Typer(help="Move replicas to other brokers.", no_args_is_help=True)
+
+Replicas = Annotated[
+    str, typer.Option(metavar="1,2,3", help="Where to, the preferred leader first.")
+]
+PartitionNumber = Annotated[int, typer.Option(min=0)]
+ReassignmentFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--reassignment-json-file",
+        metavar="FILE",
+        help='As for Kafka: {"partitions": [{"topic": "t", "partition": 0, "replicas": [1]}]}.',
+    ),
+]
+
+
+class ElectionType(StrEnum):
+    """As Kafka names them."""
+
+    PREFERRED = "preferred"
+    UNCLEAN = "unclean"
+
+
+Kind = Annotated[
+    ElectionType,
+    typer.Option(
+        help="preferred: the first assigned replica. unclean: anybody; records may be lost."
+    ),
+]
+
+
+@app.command("execute")
+def execute(
+    topic: OptionalTopic = None,
+    partition: PartitionNumber = 0,
+    replicas: Replicas = "",
+    reassignment_json_file: ReassignmentFile = None,
+    bootstrap_server: BootstrapServers = None,
+    cluster: ClusterFolder = DEFAULT_CLUSTER,
+) -> int:
+    """Begin to move partitions; `reassign list` shows how far they are."""
+    if reassignment_json_file is not None:
+        wanted = read_file(reassignment_json_file)
+    else:
+        target = parse_replicas(replicas)
+        wanted = [{"topic": require(topic), "partition": partition, "replicas": target}]
+    return ask("reassign", "moving", bootstrap_server, cluster, wanted)
+
+
+@app.command("cancel")
+def cancel(
+    topic: OptionalTopic = None,
+    partition: PartitionNumber = 0,
+    reassignment_json_file: ReassignmentFile = None,
+    bootstrap_server: BootstrapServers = None,
+    cluster: ClusterFolder = DEFAULT_CLUSTER,
+) -> int:
+    """Take moves back: the partitions go where they were."""
+    if reassignment_json_file is not None:
+        wanted = [{**one, "replicas": []} for one in read_file(reassignment_json_file)]
+    else:
+        wanted = [{"topic": require(topic), "partition": partition, "replicas": []}]
+    return ask("reassign", "going back", bootstrap_server, cluster, wanted)
+
+
+@app.command("list")
+def list_moves(
+    bootstrap_server: BootstrapServers = None,
+    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    as_json: JsonOption = False,
+) -> int:
+    """Show the partitions that move."""
+    from ci.client_process import answers, bootstrap_servers
+    from ci.console import say, show_json
+
+    moving: list[Any] = list(
+        answers("list_reassignments", bootstrap_servers(bootstrap_server, cluster))
+    )
+    if as_json:
+        show_json(moving)
+        return 0
+    if not moving:
+        say("No partition reassignments found.")
+    for one in moving:
+        say(
+            f"{one['topic']}-{one['partition']}:\tTarget: {_joined(one['replicas']) or 'back'}"
+            f"\tReplicas: {_joined(one['assigned_replicas'])}"
+            f"\tAddingReplicas: {_joined(one['adding'])}"
+            f"\tRemovingReplicas: {_joined(one['removing'])}"
+        )
+    return 0
+
+
+def elect(
+    topic: OptionalTopic = None,
+    partition: OptionalPartitionNumbers = None,
+    all_topic_partitions: Annotated[
+        bool, typer.Option("--all-topic-partitions", help="All that need it.")
+    ] = False,
+    election_type: Kind = ElectionType.PREFERRED,
+    bootstrap_server: BootstrapServers = None,
+    cluster: ClusterFolder = DEFAULT_CLUSTER,
+) -> int:
+    """Give partitions another leader, and wait for it.
+
+    Without --partition, those of the topic that need it.
+    """
+    from ci.client_process import bootstrap_servers
+    from ci.console import say
+
+    if all_topic_partitions == (topic is not None):
+        raise UsageError("give a topic, or --all-topic-partitions")
+    if all_topic_partitions and partition:
+        raise UsageError("--partition names partitions of one topic: give it too")
+    wanted: list[dict[str, Any]]
+    if partition:
+        wanted = [{"topic": topic, "partition": number} for number in partition]
+    else:
+        cluster_now = described(bootstrap_servers(bootstrap_server, cluster))
+        wanted = in_need(cluster_now, election_type, topic)
+    if not wanted:
+        say("Every leader is the one that an election would choose.")
+        return 0
+    kind = election_type.value
+    return ask("elect", "elected", bootstrap_server, cluster, wanted, kind=kind)
+
+
+def in_need(
+    cluster: dict[str, Any], election_type: ElectionType, topic: str | None
+) -> list[dict[str, Any]]:
+    """The partitions whose leader is not preferred, or (unclean) that have no live one."""
+    if topic is not None and topic not in cluster["topics"]:
+        raise UsageError(f"there is no topic {topic}; see fencepost topics list")
+    live = {broker["broker_id"] for broker in cluster["brokers"]}
+    return [
+        {"topic": name, "partition": one["partition"]}
+        for name, partitions in cluster["topics"].items()
+        for one in partitions
+        if topic in (None, name)
+        and (
+            one["leader"] not in live
+            if election_type is ElectionType.UNCLEAN
+            else one["leader"] != one["assigned_replicas"][0]
+        )
+    ]
+
+
+def ask(
+    name: str,
+    done: str,
+    bootstrap_server: str | None,
+    cluster: Path,
+    partitions: list[dict[str, Any]],
+    **arguments: object,
+) -> int:
+    """Print what became of each partition; the exit code of the worst."""
+    from ci.client_process import answers, bootstrap_servers
+    from ci.console import complain, say
+
+    worst = 0
+    servers = bootstrap_servers(bootstrap_server, cluster)
+    for answer in answers(name, servers, given=json.dumps(partitions), **arguments):
+        assert isinstance(answer, dict)
+        if answer["error"] is None:
+            say(f"{answer['topic']}-{answer['partition']}: {done}")
+        else:
+            complain(answer["error"])
+        worst = max(worst, answer["exit_code"])
+    return worst
+
+
+def read_file(path: Path) -> list[dict[str, Any]]:
+    """The moves of a file as Kafka's tool takes it; raises `UsageError`."""
+    try:
+        document = json.loads(path.read_bytes())
+        return [
+            {
+                "topic": str(one["topic"]),
+                "partition": int(one["partition"]),
+                "replicas": [int(broker) for broker in one["replicas"]],
+            }
+            for one in document["partitions"]
+        ]
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f'{path} is no reassignment: give {{"partitions": [{{"topic": "t", "partition": 0, '
+            f'"replicas": [1, 2]}}]}} ({type(error).__name__}: {error})'
+        ) from error
+
+
+def parse_replicas(text: str) -> list[int]:
+    """`1,2,3` as brokers; raises `UsageError`."""
+    words = text.split(",")
+    if not all(word.strip().isdecimal() for word in words):
+        raise UsageError(f"{text!r} is no list of replicas: give brokers with --replicas 1,2,3")
+    return [int(word) for word in words]
+
+
+def require(topic: str | None) -> str:
+    """The topic; raises `UsageError` when none is given."""
+    if topic is None:
+        raise UsageError("give a topic, or --reassignment-json-file")
+    return topic
+
+
+def _joined(brokers: Sequence[int]) -> str:
+    return ",".join(map(str, brokers))
