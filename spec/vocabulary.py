@@ -26,6 +26,9 @@ NO_BROKER = BrokerId(-1)
 NO_EPOCH = LeaderEpoch(-1)
 """The `leader_epoch` of a replica that has not yet obeyed any command."""
 
+NO_BROKER_EPOCH = BrokerEpoch(0)
+"""Of a broker that is not registered yet."""
+
 NO_INCARNATION = PartitionIncarnation(0)
 """Of a partition of which nobody knows when its state was created."""
 
@@ -57,6 +60,8 @@ class Action(StrEnum):
     """What a node can do: each value is a TLA+ action and, in snake_case, a core function."""
 
     REGISTER_BROKER = "RegisterBroker"
+    READ_ASSIGNMENT = "ReadAssignment"
+    RECOVER_REPLICAS = "RecoverReplicas"
     CREATE_TOPIC = "CreateTopic"
     DELETE_TOPIC = "DeleteTopic"
     ELECT_CONTROLLER = "ElectController"
@@ -72,6 +77,8 @@ class Action(StrEnum):
     BECOME_LEADER = "BecomeLeader"
     BECOME_FOLLOWER = "BecomeFollower"
     STOP_REPLICA = "StopReplica"
+    SEND_INIT = "SendInit"
+    OBEY_INIT = "ObeyInit"
     TRUNCATE_LOG = "TruncateLog"
     LEADER_APPEND = "LeaderAppend"
     SERVE_FETCH = "ServeFetch"
@@ -96,14 +103,6 @@ class ModelledAction(StrEnum):
     A member moves to `Action` in the commit that brings its function, so the core has no action
     without a model.
     """
-
-    # TopicLifecycle
-    SEND_INIT = "SendInit"
-    OBEY_INIT = "ObeyInit"
-
-    # Startup, Fencing
-    READ_ASSIGNMENT = "ReadAssignment"
-    RECOVER_REPLICAS = "RecoverReplicas"
 
     # MetadataPropagation
     SEND_UPDATE_METADATA = "SendUpdateMetadata"

@@ -53,6 +53,7 @@ from impl.core.stopping import Stopping
 from impl.core.waiting import ParkedFetch
 from spec.vocabulary import (
     NO_BROKER,
+    NO_BROKER_EPOCH,
     NO_CONTROLLER_EPOCH,
     NO_EPOCH,
     NO_INCARNATION,
@@ -76,6 +77,10 @@ class Broker:
         )
         self.controller_epoch = NO_CONTROLLER_EPOCH
         """The largest one seen, in ZooKeeper or in a command (CTL-006)."""
+        self.broker_epoch = NO_BROKER_EPOCH
+        """The czxid of this broker's registration (BEP-001)."""
+        self._obeyed = (NO_CONTROLLER_EPOCH, NO_BROKER_EPOCH)
+        """Of whom an INIT was obeyed last, and in which registration."""
         self.is_ready = False
         """True once ZooKeeper was read after the start: before it, no command is obeyed."""
         self._next_checkpoint_ms = 0
@@ -99,6 +104,11 @@ class Broker:
             self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(error_code=error)))
             return
         self.follow_controller(request.controller_epoch)
+        if request.is_init and not self.is_ready:
+            error = ErrorCode.BROKER_NOT_AVAILABLE
+            self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(error_code=error)))
+            return
+        self._obey_init(request)
         errors = tuple(
             PartitionError(
                 topic=command.topic,
@@ -142,6 +152,15 @@ class Broker:
         if self.config.mutant is Mutant.COMMANDS_WITHOUT_EPOCHS:
             return False
         return controller_epoch < self.controller_epoch
+
+    def _obey_init(self, request: LeaderAndIsrRequest) -> None:
+        """Only the first INIT of a controller deletes: a later one may be a late one (H19)."""
+        said = (request.controller_epoch, request.broker_epoch)
+        if not request.is_init or request.broker_epoch != self.broker_epoch:
+            return
+        if said != self._obeyed:
+            self._obeyed = said
+            self.stopping.obey_init(request, self._quit)
 
     def _obey(self, command: PartitionState, request: LeaderAndIsrRequest) -> ErrorCode:
         if not self.is_ready:

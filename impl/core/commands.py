@@ -4,14 +4,17 @@ Brokers are served in parallel, each in order (FAIL-007). A request without an a
 with what is newest then: commands are idempotent by epoch.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from impl.core.config import Config
+from impl.core.controller_context import Whole
 from impl.core.effects import ActionTaken, Send
 from impl.core.messages import (
     CommandRequest,
     CommandResponse,
     LeaderAndIsrRequest,
+    PartitionId,
     PartitionState,
     PartitionStop,
     StopReplicaRequest,
@@ -29,17 +32,24 @@ class Channel:
     queued: dict[TopicPartition, PartitionState] = field(default_factory=dict)
     stops: dict[TopicPartition, PartitionStop] = field(default_factory=dict)
     """They go before `queued`: what was started again since is recognised by its incarnation."""
+    is_init_due: bool = False
+    """The broker has not answered a request that names all its partitions (CMD-007)."""
     request_id: int | None = None
     sent: tuple[PartitionState, ...] = ()
     sent_stops: tuple[PartitionStop, ...] = ()
+    is_init_sent: bool = False
     next_ms: int = 0
 
 
 class Commands:
     """One channel per live broker."""
 
-    def __init__(self, config: Config, outbox: Outbox) -> None:
+    def __init__(
+        self, config: Config, outbox: Outbox, whole: Callable[[BrokerId], Whole | None]
+    ) -> None:
+        """`whole` tells what an INIT must name; None when that is not known."""
         self._config = config
+        self._whole = whole
         self._outbox = outbox
         self._channels: dict[BrokerId, Channel] = {}
 
@@ -50,6 +60,10 @@ class Commands:
     def drop(self, broker_id: BrokerId) -> None:
         """The broker is gone, or is another incarnation: what was queued is void."""
         self._channels.pop(broker_id, None)
+
+    def begin_init(self, broker_id: BrokerId) -> None:
+        """The first request to the broker will name all its partitions."""
+        self._channels.setdefault(broker_id, Channel()).is_init_due = True
 
     def put(self, broker_id: BrokerId, command: PartitionState) -> None:
         """The broker will be told, unless something newer about the partition comes first."""
@@ -73,31 +87,68 @@ class Commands:
         channel = self._channels.get(broker_id)
         return channel is not None and channel.request_id == request_id
 
-    def flush(self, controller_epoch: ControllerEpoch) -> None:
-        """Every idle channel with something to tell has sent it."""
+    def flush(self, controller_epoch: ControllerEpoch, *, is_tick: bool = False) -> None:
+        """Every idle channel with something to tell has sent it.
+
+        An INIT waits for the states that are being read, at most until the next tick.
+        """
         for broker_id in sorted(self._channels):
             channel = self._channels[broker_id]
             is_due = channel.next_ms <= self._outbox.now_ms
             if channel.request_id is not None or not is_due:
                 continue
-            if channel.stops:
+            is_told = is_tick or channel.queued or channel.stops
+            whole = self._whole(broker_id) if channel.is_init_due and is_told else None
+            if whole is not None:
+                self.send_init(broker_id, channel, controller_epoch, whole)
+            elif channel.stops:
                 self.send_stop_replica(broker_id, channel, controller_epoch)
             elif channel.queued:
                 self.send_leader_and_isr(broker_id, channel, controller_epoch)
 
-    def send_leader_and_isr(
-        self, broker_id: BrokerId, channel: Channel, controller_epoch: ControllerEpoch
+    def send_init(
+        self, broker_id: BrokerId, channel: Channel, epoch: ControllerEpoch, whole: Whole
     ) -> None:
-        """All that is queued for the broker is on its way in one request."""
-        channel.sent = tuple(channel.queued[key] for key in sorted(channel.queued))
-        for command in channel.sent:
-            self._took(broker_id, command, controller_epoch)
+        """All that the broker has is named; what it is not told now is to be kept (CMD-007)."""
+        self._outbox.took(
+            ActionTaken(
+                action=Action.SEND_INIT, peer=broker_id, controller_epoch=epoch, zxid=whole.zxid
+            )
+        )
+        kept = tuple(
+            PartitionId(topic=key.topic, partition=key.partition)
+            for key in whole.keys
+            if key not in channel.queued
+        )
         request = LeaderAndIsrRequest(
             controller_id=self._config.broker_id,
-            controller_epoch=controller_epoch,
-            partitions=channel.sent,
+            controller_epoch=epoch,
+            partitions=self._take_queued(broker_id, channel, epoch),
+            is_init=True,
+            broker_epoch=whole.broker_epoch,
+            zxid=whole.zxid,
+            kept=kept,
         )
         self._send(broker_id, channel, request)
+
+    def send_leader_and_isr(
+        self, broker_id: BrokerId, channel: Channel, epoch: ControllerEpoch
+    ) -> None:
+        """All that is queued for the broker is on its way in one request."""
+        request = LeaderAndIsrRequest(
+            controller_id=self._config.broker_id,
+            controller_epoch=epoch,
+            partitions=self._take_queued(broker_id, channel, epoch),
+        )
+        self._send(broker_id, channel, request)
+
+    def _take_queued(
+        self, broker_id: BrokerId, channel: Channel, epoch: ControllerEpoch
+    ) -> tuple[PartitionState, ...]:
+        channel.sent = tuple(channel.queued[key] for key in sorted(channel.queued))
+        for command in channel.sent:
+            self._took(broker_id, command, epoch)
+        return channel.sent
 
     def send_stop_replica(
         self, broker_id: BrokerId, channel: Channel, controller_epoch: ControllerEpoch
@@ -124,6 +175,7 @@ class Commands:
 
     def _send(self, broker_id: BrokerId, channel: Channel, request: CommandRequest) -> None:
         channel.request_id = self._outbox.new_id()
+        channel.is_init_sent = isinstance(request, LeaderAndIsrRequest) and request.is_init
         self._outbox.emit(
             Send(
                 request_id=channel.request_id,
@@ -150,6 +202,10 @@ class Commands:
         if isinstance(response, StopReplicaResponse):
             self._on_stopped(channel, errors)
             return []
+        if response.error_code is ErrorCode.BROKER_NOT_AVAILABLE:
+            self._pause(channel)
+            return []
+        channel.is_init_due = channel.is_init_due and not channel.is_init_sent
         refused = []
         for command in channel.sent:
             error = errors.get(command.key, ErrorCode.NONE)

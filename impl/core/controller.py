@@ -11,7 +11,7 @@ from collections.abc import Generator
 from impl.core.agent import Agent
 from impl.core.commands import Commands
 from impl.core.config import Config
-from impl.core.controller_context import ControllerContext
+from impl.core.controller_context import ControllerContext, Whole
 from impl.core.decisions import Decisions
 from impl.core.effects import ActionTaken
 from impl.core.fenced_writes import FencedWrites
@@ -32,7 +32,7 @@ class Controller:
         self.config = config
         self.outbox = outbox
         self.office = Office(config)
-        self.commands = Commands(config, outbox)
+        self.commands = Commands(config, outbox, self._whole)
         self.writes = FencedWrites(outbox, self.office, self.resign_controller)
         self.unclean = UncleanElections(outbox, self._read_live_brokers, self._elect_outside)
         self.decisions = Decisions(
@@ -82,10 +82,13 @@ class Controller:
         """What is known of the cluster."""
         return self.decisions.context
 
-    def take_office(self, controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion) -> None:
-        """This node holds `/controller`; it reads the whole state and goes on from there (V3 D)."""
+    def take_office(
+        self, controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion, zxid: int
+    ) -> None:
+        """This node holds `/controller` since `zxid`; it reads the whole state first (V3 D)."""
         self.office.begin(controller_epoch, epoch_version)
         self._forget()
+        self.context.see(zxid)
         self.outbox.run(self._fail_over())
 
     def resign_controller(self) -> None:
@@ -121,6 +124,8 @@ class Controller:
             self._miss("state")
             return
         self.is_loaded = True
+        for broker_id in self.context.live:
+            self.commands.begin_init(broker_id)
         self.decisions.decide_or_tell(keys)
         self.agent.wake()
         self.topics.finish_deletions()
@@ -144,10 +149,15 @@ class Controller:
         if self.is_loaded:
             self.decisions.reread(self.context.partitions_of(changed))
 
+    def _whole(self, broker_id: BrokerId) -> Whole | None:
+        return self.context.whole(broker_id)
+
     def _note_broker_change(self, changed: frozenset[BrokerId]) -> None:
         self._took_broker_change()
         for broker_id in sorted(changed):
             self.commands.drop(broker_id)
+            if self.is_loaded and broker_id in self.context.live:
+                self.commands.begin_init(broker_id)
         self.agent.on_broker_change(changed)
 
     def _elect_outside(
@@ -248,7 +258,7 @@ class Controller:
             self.topics.tick()
         self.decisions.tick()
         self.agent.tick()
-        self.commands.flush(self.controller_epoch)
+        self.commands.flush(self.controller_epoch, is_tick=True)
 
     def _begin_again(self) -> None:
         missed, self._missed = self._missed, set()

@@ -37,6 +37,15 @@ class KnownTopic:
     czxid: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """All partitions of one broker, and which reading of the topics that is."""
+
+    broker_epoch: BrokerEpoch
+    zxid: int
+    keys: tuple[TopicPartition, ...]
+
+
 @dataclass(slots=True)
 class ControllerContext:
     """Live brokers, assignments and partition states, as last read or written."""
@@ -47,6 +56,12 @@ class ControllerContext:
     topics: dict[str, KnownTopic] = field(default_factory=dict)
     incarnations: dict[TopicPartition, PartitionIncarnation] = field(default_factory=dict)
     """Of each state, the czxid of its znode."""
+    seen_zxid: int = 0
+    """Whatever is read from now on is not older than this transaction."""
+    topics_zxid: int = 0
+    """Nor were the topics when they were read last."""
+    unreadable: set[str] = field(default_factory=set)
+    """Topics whose document is malformed."""
     skipped: set[TopicPartition] = field(default_factory=set)
     """Partitions whose znode is malformed."""
     bounced: dict[TopicPartition, frozenset[BrokerId]] = field(default_factory=dict)
@@ -85,6 +100,20 @@ class ControllerContext:
             if not of_topic:
                 del self._of_topic[key.topic]
 
+    def see(self, zxid: int) -> None:
+        """This node has heard of the transaction."""
+        self.seen_zxid = max(self.seen_zxid, zxid)
+
+    def whole(self, broker_id: BrokerId) -> Whole | None:
+        """All that the broker has, or None while something is unreadable: it may have that too."""
+        if self.skipped or self.unreadable or broker_id not in self.live:
+            return None
+        return Whole(
+            broker_epoch=self.live[broker_id],
+            zxid=self.topics_zxid,
+            keys=tuple(self.partitions_of((broker_id,))),
+        )
+
     def detect_broker_change(self, znodes: Iterable[Znode]) -> frozenset[BrokerId]:
         """`live` is what the registrations tell; returns who came, went or came back (H2)."""
         before = self.live
@@ -93,6 +122,7 @@ class ControllerContext:
             for znode in znodes
             if znode.stat is not None
         }
+        self.see(max(self.live.values(), default=0))
         changed = frozenset(
             broker_id
             for broker_id in before.keys() | self.live.keys()
@@ -140,6 +170,7 @@ class ControllerContext:
         Who bounced since it was made is still to be considered.
         """
         self.states[key] = (decision, znode_version)
+        self.see(zxid or 0)
         if zxid is not None and key not in self.incarnations:
             self.incarnations[key] = PartitionIncarnation(zxid)
         since = self.bounced.pop(key, frozenset()) - self.considered.pop(key, frozenset())
@@ -171,6 +202,7 @@ class ControllerContext:
         """Nothing of the topic is known, nor anything of its partitions."""
         self.topics.pop(topic, None)
         self.moving.discard(topic)
+        self.unreadable.discard(topic)
         skipped = {key for key in self.skipped if key.topic == topic}
         for key in {*self.partitions_of_topic(topic), *skipped}:
             self.forget(key)
@@ -184,7 +216,10 @@ class ControllerContext:
         try:
             document = parse_topic_document(znode.path, znode.data)
         except MalformedZnodeError as error:
+            self.unreadable.add(topic)
             return [], error
+        self.see(znode.stat.czxid)
+        self.unreadable.discard(topic)
         self.note_moving(topic, document)
         topic_id = document.topic_id or ""
         self.topics[topic] = KnownTopic(topic_id=topic_id, czxid=znode.stat.czxid)

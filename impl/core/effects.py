@@ -132,6 +132,14 @@ class ReportMalformed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportWaiting:
+    """Tell the operator that this broker's znode belongs to another session (START-005)."""
+
+    path: str
+    session_id: SessionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ActionTaken:
     """An action changed the state: one line of the trace.
 
@@ -177,5 +185,6 @@ Effect = (
     | ListChildren
     | WriteZnodes
     | ReportMalformed
+    | ReportWaiting
     | ActionTaken
 )

@@ -9,20 +9,20 @@ from collections.abc import Generator
 from impl.core.broker import Broker
 from impl.core.config import Config
 from impl.core.controller import Controller
-from impl.core.effects import ActionTaken, ReportMalformed
+from impl.core.effects import ActionTaken, ReportMalformed, ReportWaiting
 from impl.core.mutants import Mutant
 from impl.core.office import FIRST_VERSION
-from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
-from impl.core.replica import Replica, Role, are_different
+from impl.core.outbox import Answer, Ask, Outbox, Script, read, write
+from impl.core.startup import Startup
 from impl.core.zookeeper import Check, Create, SetData, WriteOp, Written, Znode
 from spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
     Action,
+    BrokerEpoch,
     BrokerId,
     ControllerEpoch,
-    PartitionIncarnation,
     ProtocolLevel,
     SessionId,
     ZnodeVersion,
@@ -30,19 +30,13 @@ from spec.vocabulary import (
 from spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
-    TOPICS,
     BrokerDocument,
     ControllerDocument,
     MalformedZnodeError,
-    TopicPartition,
     broker_path,
     document_bytes,
-    leader_and_isr_path,
     parse_controller,
     parse_controller_epoch,
-    parse_leader_and_isr,
-    parse_topic,
-    topic_path,
 )
 
 NO_SESSION = SessionId(0)
@@ -58,6 +52,7 @@ class Membership:
         self._outbox = outbox
         self._broker = broker
         self._controller = controller
+        self._startup = Startup(config, outbox, broker)
         self.session_id = NO_SESSION
         self.is_registered = False
         self.active_controller_id = NO_BROKER
@@ -123,7 +118,7 @@ class Membership:
             if not registered:
                 return
         if not self._broker.is_ready:
-            ready = yield from self._read_own_partitions()
+            ready = yield from self._startup.run()
             if self.session_id != session_id:
                 return
             self._broker.is_ready = ready
@@ -144,6 +139,7 @@ class Membership:
             return False
         stat = znodes[0].stat
         if stat is not None and stat.ephemeral_owner != session_id:
+            self._outbox.emit(ReportWaiting(path=path, session_id=stat.ephemeral_owner))
             return False
         zxid = stat.czxid if stat is not None else None
         if zxid is None:
@@ -162,66 +158,10 @@ class Membership:
     def register_broker(self, zxid: int) -> None:
         """This broker is one of the live ones; `zxid` is its broker epoch (BEP-001)."""
         self.is_registered = True
+        self._broker.broker_epoch = BrokerEpoch(zxid)
         self._outbox.took(
             ActionTaken(action=Action.REGISTER_BROKER, session_id=self.session_id, zxid=zxid)
         )
-
-    def _read_own_partitions(self) -> Generator[Ask, Answer, bool]:
-        """Each assigned partition has a replica that knows ZooKeeper's state (START-001).
-
-        It leads or follows only when a controller says so (START-002).
-        """
-        listed = yield from list_children(TOPICS)
-        if listed is None:
-            return False
-        topics = listed[0].names or ()
-        znodes = yield from read(*(topic_path(topic) for topic in topics))
-        if znodes is None:
-            return False
-        own = [key for znode in znodes for key in self._own(znode)]
-        states = yield from read(*(leader_and_isr_path(key) for key in own))
-        if states is None:
-            return False
-        for key, znode in zip(own, states, strict=True):
-            self._set_floor(key, znode)
-        return True
-
-    def _own(self, znode: Znode) -> list[TopicPartition]:
-        if znode.stat is None:
-            return []
-        topic = znode.path.rpartition("/")[2]
-        try:
-            assignment = parse_topic(znode.path, znode.data)
-        except MalformedZnodeError as error:
-            self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
-            return []
-        return [
-            TopicPartition(topic, partition)
-            for partition, replicas in assignment.items()
-            if self._config.broker_id in replicas
-        ]
-
-    def _set_floor(self, key: TopicPartition, znode: Znode) -> None:
-        if znode.stat is None or self._config.mutant is Mutant.RESTART_IGNORES_ZNODE:
-            return
-        try:
-            state = parse_leader_and_isr(znode.path, znode.data)
-        except MalformedZnodeError as error:
-            self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
-            return
-        replica = self._broker.replicas.get(key)
-        incarnation = PartitionIncarnation(znode.stat.czxid)
-        if replica and are_different(replica.partition_incarnation, incarnation):
-            self._broker.stopping.delete(key)
-            replica = None
-        if replica is None:
-            replica = Replica(
-                broker_id=self._config.broker_id,
-                topic_partition=key,
-                partition_incarnation=incarnation,
-            )
-        assert replica.role is Role.WAITING, "no command is obeyed before the start is over"
-        self._broker.replicas.put(replica.with_floor(state.leader_epoch, znode.stat.version))
 
     # Election, as EL tells it
 
@@ -275,9 +215,9 @@ class Membership:
                 return
             self._controller.resign_controller()
         if not is_fenced:
-            self.elect_controller(NO_CONTROLLER_EPOCH, FIRST_VERSION)
+            self.elect_controller(NO_CONTROLLER_EPOCH, FIRST_VERSION, holder.stat.czxid)
         elif epoch.stat is not None and epoch.stat.mzxid == holder.stat.czxid:
-            self.elect_controller(self._parse_epoch(epoch), version)
+            self.elect_controller(self._parse_epoch(epoch), version, holder.stat.czxid)
         else:
             yield from self._win(
                 session_id, epoch, Check(path=CONTROLLER, expected_version=FIRST_VERSION)
@@ -308,9 +248,9 @@ class Membership:
             return
         if isinstance(result, Written):
             if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
-                self.elect_controller(NO_CONTROLLER_EPOCH, FIRST_VERSION)
+                self.elect_controller(NO_CONTROLLER_EPOCH, FIRST_VERSION, result.zxid)
             else:
-                self.elect_controller(controller_epoch, result.versions[-1])
+                self.elect_controller(controller_epoch, result.versions[-1], result.zxid)
             return
         self._again()
 
@@ -328,7 +268,7 @@ class Membership:
             raised = SetData(path=CONTROLLER_EPOCH, data=data, expected_version=ANY_VERSION)
         result = yield from write(raised)
         if isinstance(result, Written) and self.session_id == session_id:
-            self.elect_controller(controller_epoch, result.versions[-1])
+            self.elect_controller(controller_epoch, result.versions[-1], result.zxid)
 
     def _election(
         self, office: Create | Check, epoch: Znode, controller_epoch: ControllerEpoch
@@ -342,9 +282,9 @@ class Membership:
         return (office, raised)
 
     def elect_controller(
-        self, controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion
+        self, controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion, zxid: int
     ) -> None:
-        """This node is the controller of `controller_epoch`."""
+        """This node is the controller of `controller_epoch`, since transaction `zxid`."""
         self._outbox.took(
             ActionTaken(
                 action=Action.ELECT_CONTROLLER,
@@ -354,7 +294,7 @@ class Membership:
             )
         )
         self.learn_controller(self._config.broker_id, controller_epoch)
-        self._controller.take_office(controller_epoch, epoch_version)
+        self._controller.take_office(controller_epoch, epoch_version, zxid)
 
     def learn_controller(self, controller_id: BrokerId, controller_epoch: ControllerEpoch) -> None:
         """The active controller is known, and older epochs are refused from now on (CTL-004)."""

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from spec.vocabulary import (
     NO_BROKER,
+    NO_BROKER_EPOCH,
     NO_CONTROLLER_EPOCH,
     NO_EPOCH,
     NO_INCARNATION,
     NO_OFFSET,
     NO_PRODUCER,
+    BrokerEpoch,
     BrokerId,
     ControllerEpoch,
     ElectionKind,
@@ -66,12 +68,31 @@ class PartitionState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionId:
+    """A partition by its name."""
+
+    topic: str
+    partition: int
+
+    @property
+    def key(self) -> TopicPartition:
+        """The same, as the core has it."""
+        return TopicPartition(self.topic, self.partition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderAndIsrRequest:
     """The controller tells a broker who leads, under which epoch, and with which ISR."""
 
     controller_id: BrokerId
     controller_epoch: ControllerEpoch
     partitions: tuple[PartitionState, ...]
+    is_init: bool = False
+    """INIT: `partitions` and `kept` are all that the broker has, as read at `zxid` (CMD-007)."""
+    broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+    """Of the registration that an INIT answers."""
+    zxid: int = 0
+    kept: tuple[PartitionId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,19 +326,6 @@ class InitProducerIdResponse:
     error_code: ErrorCode = ErrorCode.NONE
     producer_id: ProducerId = NO_PRODUCER
     producer_epoch: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionId:
-    """A partition by its name."""
-
-    topic: str
-    partition: int
-
-    @property
-    def key(self) -> TopicPartition:
-        """The same, as the core has it."""
-        return TopicPartition(self.topic, self.partition)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

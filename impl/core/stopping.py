@@ -4,19 +4,20 @@
 command which its stop has overtaken starts nothing again (H10c).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from impl.core.config import Config
 from impl.core.effects import ActionTaken, DeleteLog
 from impl.core.follower import Follower
-from impl.core.messages import PartitionState, PartitionStop
+from impl.core.messages import LeaderAndIsrRequest, PartitionState, PartitionStop
 from impl.core.outbox import Outbox
 from impl.core.replica import Replica, Role
 from impl.core.replicas import Replicas
 from spec.vocabulary import (
     NO_BROKER,
     NO_EPOCH,
+    NO_INCARNATION,
     Action,
     ControllerEpoch,
     ErrorCode,
@@ -55,11 +56,41 @@ class Stopping:
         self._replicas = replicas
         self._follower = follower
         self._stopped: dict[TopicPartition, Stopped] = {}
+        self._started_zxid = 0
+        self._topics: Mapping[str, int] = {}
+        """At the start: every topic that there was, and the czxid of its znode."""
 
     def is_overtaken(self, command: PartitionState) -> bool:
         """True when what the command names was stopped after it was decided (TOP-003)."""
         stopped = self._stopped.get(command.key)
-        return stopped is not None and stopped.covers(command)
+        if stopped is not None and stopped.covers(command):
+            return True
+        oldest = self._topics.get(command.topic, self._started_zxid + 1)
+        return NO_INCARNATION < command.partition_incarnation < oldest
+
+    def start_from(self, zxid: int, topics: Mapping[str, int]) -> None:
+        """What was read at the start, at `zxid` or later: the topics that there are (H10c)."""
+        self._started_zxid = zxid
+        self._topics = topics
+
+    def obey_init(self, request: LeaderAndIsrRequest, settle: Settle) -> None:
+        """What a complete request omits is deleted, if it is older than the request (H19b)."""
+        named = {one.key for one in request.partitions} | {one.key for one in request.kept}
+        for key in [key for key in self._replicas.partitions() if key not in named]:
+            replica = self._replicas[key]
+            if not NO_INCARNATION < replica.partition_incarnation <= request.zxid:
+                continue
+            settle(key)
+            self.delete(key)
+            self._outbox.took(
+                ActionTaken(
+                    action=Action.OBEY_INIT,
+                    topic_partition=key,
+                    controller_epoch=request.controller_epoch,
+                    partition_incarnation=replica.partition_incarnation,
+                    zxid=request.zxid,
+                )
+            )
 
     def forget(self, controller_epoch: ControllerEpoch) -> None:
         """A newer controller speaks: it knows nothing of what its predecessors had stopped."""

@@ -108,6 +108,7 @@ class TopicChanges:
         """The context knows the topics that there are, and watches them."""
         term, context = self._office.term, self._decisions.context
         self.is_due = False
+        seen_zxid = context.seen_zxid
         changed, self._changed = self._changed, set()
         listed = yield from list_children(TOPICS, watch=True)
         if self._office.term != term:
@@ -124,6 +125,8 @@ class TopicChanges:
             self.is_due = True
             self._retry_ms = self._outbox.now_ms + self._config.retry_ms
             return None
+        context.topics_zxid = seen_zxid
+        context.unreadable.intersection_update(names)
         added: list[TopicPartition] = []
         for topic in sorted(context.topics.keys() - {*names}):
             self.detect_topic_change(topic, Znode(path=topic_path(topic)))

@@ -19,6 +19,7 @@ from impl.core.effects import (
     Reply,
     ReplyRecords,
     ReportMalformed,
+    ReportWaiting,
     Send,
     StartLog,
     TruncateRecords,
@@ -169,6 +170,8 @@ class BrokerProcess:
                 self._server.reply(token, response)
             case ReadZnodes() | ListChildren() | WriteZnodes():
                 self._ask_zookeeper(effect)
+            case ReportWaiting(path=path, session_id=session_id):
+                self._say(f"{path} belongs to session {session_id:#x}; waiting until that is over")
             case ReportMalformed(path=path, reason=reason):
                 self._say(f"{path} is skipped: {reason}")
             case DeleteLog(topic_partition=partition):

@@ -19,6 +19,7 @@ from impl.core.effects import (
     Reply,
     ReplyRecords,
     ReportMalformed,
+    ReportWaiting,
     Send,
     WriteZnodes,
 )
@@ -234,6 +235,8 @@ class Process:
                 if effect.action is Action.ADVANCE_HIGH_WATERMARK:
                     self._flush_first()
                 self.trace.write(action_taken(effect, self.broker_id))
+            case ReportWaiting():
+                return
             case ReportMalformed():
                 self.cluster.malformed.append(f"{effect.path}: {effect.reason}")
             case _:

@@ -445,6 +445,10 @@ LIFECYCLE = frozenset(
     {
         Action.DELETE_TOPIC,
         Action.DETECT_TOPIC_CHANGE,
+        Action.READ_ASSIGNMENT,
+        Action.RECOVER_REPLICAS,
+        Action.SEND_INIT,
+        Action.OBEY_INIT,
         Action.SEND_STOP_REPLICA,
         Action.STOP_REPLICA,
         Action.REQUEST_PARTITIONS,

@@ -45,14 +45,22 @@ class PartitionState(_message.Message):
     def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., leader: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., isr: _Optional[_Iterable[int]] = ..., znode_version: _Optional[int] = ..., assigned_replicas: _Optional[_Iterable[int]] = ..., topic_id: _Optional[str] = ..., partition_incarnation: _Optional[int] = ...) -> None: ...
 
 class LeaderAndIsrRequest(_message.Message):
-    __slots__ = ("controller_id", "controller_epoch", "partitions")
+    __slots__ = ("controller_id", "controller_epoch", "partitions", "is_init", "broker_epoch", "zxid", "kept")
     CONTROLLER_ID_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    IS_INIT_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    ZXID_FIELD_NUMBER: _ClassVar[int]
+    KEPT_FIELD_NUMBER: _ClassVar[int]
     controller_id: int
     controller_epoch: int
     partitions: _containers.RepeatedCompositeFieldContainer[PartitionState]
-    def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionState, _Mapping]]] = ...) -> None: ...
+    is_init: bool
+    broker_epoch: int
+    zxid: int
+    kept: _containers.RepeatedCompositeFieldContainer[PartitionId]
+    def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionState, _Mapping]]] = ..., is_init: _Optional[bool] = ..., broker_epoch: _Optional[int] = ..., zxid: _Optional[int] = ..., kept: _Optional[_Iterable[_Union[PartitionId, _Mapping]]] = ...) -> None: ...
 
 class PartitionError(_message.Message):
     __slots__ = ("topic", "partition", "error_code")

@@ -13,6 +13,7 @@ from impl.core.effects import (
     Reply,
     ReplyRecords,
     ReportMalformed,
+    ReportWaiting,
     Send,
     WriteZnodes,
 )
@@ -199,6 +200,8 @@ class Actor:
                 for line in self._znodes.invoked(effect, self.session_id, mono_ns):
                     self.trace.write(line, mono_ns)
                 self.asks.append(HeldAsk(effect))
+            case ReportWaiting():
+                return
             case ReportMalformed():
                 raise AssertionError(f"{effect.path}: {effect.reason}")
             case _:

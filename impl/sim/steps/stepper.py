@@ -31,6 +31,17 @@ _COMPANIONS: dict[str, frozenset[Action]] = {
 }
 """What the core does in the same step as an action of the specs."""
 
+_UNCOMPOSED = frozenset(
+    {
+        Action.DETECT_TOPIC_CHANGE,
+        Action.READ_ASSIGNMENT,
+        Action.RECOVER_REPLICAS,
+        Action.SEND_INIT,
+        Action.OBEY_INIT,
+    }
+)
+"""Of topics that come and go, which the composed specs leave out."""
+
 _SILENT = frozenset(
     {
         Action.SEND_LEADER_AND_ISR,
@@ -150,7 +161,7 @@ class _Stepper:
             (actor.number, t)
             for actor in self.world.actors.values()
             for t in actor.taken
-            if t.action is not Action.DETECT_TOPIC_CHANGE  # the composed specs' topic is just there
+            if t.action not in _UNCOMPOSED
         ]
         others = [(who, t) for who, t in taken if not self._belongs(step, who, t)]
         is_reported = any(t.action == step.action and who == step.actor for who, t in taken)

@@ -22,6 +22,7 @@ from impl.core.effects import (
     Reply,
     ReplyRecords,
     ReportMalformed,
+    ReportWaiting,
     Send,
     StartLog,
     TruncateRecords,
@@ -344,7 +345,7 @@ class Driver:
                 self.disk.perform(effect)
             case StartLog() | DeleteLog():
                 self.disk.perform(effect)
-            case ActionTaken() | ReportMalformed():
+            case ActionTaken() | ReportMalformed() | ReportWaiting():
                 pass
 
     def _answered(self, token: int, response: Response) -> None:

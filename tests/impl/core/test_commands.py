@@ -26,7 +26,7 @@ class Queue:
 
     def __init__(self) -> None:
         self.outbox = Outbox()
-        self.commands = Commands(Config(broker_id=ME), self.outbox)
+        self.commands = Commands(Config(broker_id=ME), self.outbox, lambda _: None)
 
     def flush(self) -> list[Send]:
         """What leaves now."""

@@ -53,6 +53,7 @@ def controlling() -> Driver:
     driver.register(2)
     driver.register(3)
     driver.start()
+    driver.acknowledge_commands()
     return driver
 
 
@@ -285,7 +286,7 @@ def test_a_write_that_fails_by_the_id_is_no_conflict_of_versions() -> None:
     """A leader of the deleted topic finds the next one at the version that it knows (H12)."""
     driver = controlling()
     create(driver)
-    send = next(s for s in driver.sent if s.to == 1)
+    send = driver.commands(1)[-1]
     assert isinstance(send.request, LeaderAndIsrRequest)
     old = send.request
     driver.ask(old)
@@ -306,7 +307,7 @@ def test_a_write_that_fails_by_the_id_is_no_conflict_of_versions() -> None:
 def test_a_follower_of_another_incarnation_gets_no_records() -> None:
     driver = controlling()
     create(driver)
-    driver.ask(next(s.request for s in driver.sent if s.to == 1))
+    driver.ask(driver.commands(1)[-1].request)
     driver.ask(produce("a"))
     request = FetchRequest(
         topic="t",

@@ -12,7 +12,14 @@ from spec.vocabulary import Action, EnvironmentAction, ModelledAction
 ZOOKEEPER_TRANSACTIONS = {"CreateSession", "CloseSession", "Create", "SetData", "Delete"}
 """Actions of the trace's `kind: zookeeper`, which `Zk` adds to those of the environment."""
 
-COMPOSED = ("LeaderAndIsr", "Replication", "TopicLifecycle", "Partitions", "Reassignment")
+COMPOSED = (
+    "LeaderAndIsr",
+    "Replication",
+    "TopicLifecycle",
+    "Startup",
+    "Partitions",
+    "Reassignment",
+)
 """What the core performs: these together have every `Action`."""
 
 
