@@ -1,4 +1,4 @@
-"""`fencepost topics`: create, list and describe topics."""
+"""`fencepost topics`: create, delete, list and describe topics."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from ci.commands.options import (
 )
 from ci.failures import UsageError
 
-app = typer.Typer(help="Create, list and describe topics.", no_args_is_help=True)
+app = typer.Typer(help="Create, delete, list and describe topics.", no_args_is_help=True)
 
 Partitions = Annotated[int, typer.Option(min=1, help="How many.")]
 ReplicationFactor = Annotated[
@@ -70,6 +70,21 @@ def parse_assignment(text: str | None) -> list[list[int]]:
             f"{text!r} is no assignment: give the brokers of each partition as in 1:2:3,2:3:1"
         )
     return [[int(word) for word in part] for part in words]
+
+
+@app.command("delete")
+def delete(
+    topic: TopicName,
+    bootstrap_server: BootstrapServers = None,
+    cluster: ClusterFolder = DEFAULT_CLUSTER,
+) -> int:
+    """Delete a topic with all its records, and wait until it is gone."""
+    from ci.client_process import bootstrap_servers, call
+    from ci.console import say
+
+    call("delete_topic", bootstrap_servers(bootstrap_server, cluster), topic=topic)
+    say(f"Deleted topic {topic}.")
+    return 0
 
 
 @app.command("list")

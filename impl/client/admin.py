@@ -59,6 +59,14 @@ class AsyncAdmin:
         await self._change("CreateTopic", request)
         await self._until_led(topic, len(assignment) or partitions)
 
+    async def delete_topic(self, topic: str) -> None:
+        """The topic is published no more; errors as in `create_topic` (TOP-002)."""
+        await self._change("DeleteTopic", wire.DeleteTopicRequest(topic=topic))
+        await self._until(
+            lambda metadata: topic not in metadata.topics(),
+            f"topic {topic} was to go, but is still published",
+        )
+
     async def list_topics(self) -> dict[str, list[int]]:
         """The partitions of each topic, both ascending."""
         return (await self._cluster.refresh()).topics()

@@ -126,6 +126,10 @@ class Admin(_Blocking[AsyncAdmin]):
             )
         )
 
+    def delete_topic(self, topic: str) -> None:
+        """As `AsyncAdmin.delete_topic`."""
+        self._runner.run(self._core.delete_topic(topic))
+
     def list_topics(self) -> dict[str, list[int]]:
         """As `AsyncAdmin.list_topics`."""
         return self._runner.run(self._core.list_topics())

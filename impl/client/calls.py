@@ -27,6 +27,13 @@ async def create_topic(servers: str, **arguments: Any) -> Answers:  # noqa: ANN4
     yield {}
 
 
+async def delete_topic(servers: str, topic: str) -> Answers:
+    """As `AsyncAdmin.delete_topic`; one empty object."""
+    async with AsyncAdmin(servers) as admin:
+        await admin.delete_topic(topic)
+    yield {}
+
+
 async def describe_cluster(servers: str) -> Answers:
     """One object: the controller, the live brokers, and every topic with its partitions."""
     async with AsyncAdmin(servers) as admin:
@@ -201,6 +208,7 @@ CALLS: dict[str, Callable[..., Answers]] = {
     call.__name__: call
     for call in (
         create_topic,
+        delete_topic,
         describe_cluster,
         produce,
         consume,

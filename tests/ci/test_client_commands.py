@@ -77,6 +77,12 @@ def test_partitions_are_added_removed_and_led(capsys: pytest.CaptureFixture[str]
     assert not_needed == "fencepost: paid/0: ELECTION_NOT_NEEDED paid/0 is led by 1 already"
     assert "INVALID_REPLICA_ASSIGNMENT" in nobody
 
+    assert run(["topics", "delete", "paid"]) == 0
+    assert run(["topics", "delete", "paid"]) == 4
+    shown = capsys.readouterr()
+    assert shown.out == "Deleted topic paid.\n"
+    assert "UNKNOWN_TOPIC_OR_PARTITION topic paid does not exist" in shown.err
+
 
 @pytest.mark.parametrize(
     ("words", "said"),

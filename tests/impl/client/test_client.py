@@ -129,3 +129,17 @@ def test_what_cannot_be_done_with_partitions_is_refused_at_once(cluster: Running
             admin.create_partitions("nosuch", 2)
         with pytest.raises(DefiniteError, match="UNKNOWN_TOPIC_OR_PARTITION"):
             admin.remove_partitions("nosuch", [0])
+
+
+def test_a_topic_that_is_created_again_begins_anew(cluster: Running) -> None:
+    with Admin(cluster.servers) as admin, Producer(cluster.servers) as producer:
+        admin.create_topic("again", replication_factor=3)
+        producer.send("again", ["old", "older"])
+        admin.delete_topic("again")
+        assert "again" not in admin.list_topics()
+        admin.create_topic("again", replication_factor=3)
+        with pytest.raises(DefiniteError, match="OUT_OF_ORDER_SEQUENCE_NUMBER"):
+            producer.send("again", "what came before it is gone")
+        assert producer.send("again", "new").offset == 0
+    with Consumer(cluster.servers, "again") as consumer:
+        assert [record.value for record in consumer.poll()] == ["new"]

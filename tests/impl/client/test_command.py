@@ -27,7 +27,7 @@ def test_the_exit_code_says_whose_turn_it_is(error: ClientError, exit_code: int)
     ("arguments", "said"),
     [
         ([], "usage: python -m impl client CALL"),
-        (["dance", "h:1"], "calls: create_topic, describe_cluster, produce, consume, "),
+        (["dance", "h:1"], "calls: create_topic, delete_topic, describe_cluster, "),
         (["describe_cluster", "h"], "'h' is no bootstrap server"),
         (["describe_cluster", "h:1", "{"], "Expecting property name"),
         (["describe_cluster", "h:1", "[]"], "usage: "),
