@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from impl.core.effects import (
     ActionTaken,
@@ -151,19 +152,28 @@ class BrokerProcess:
                 self._established = True
             case ZnodesRead(znodes=znodes) if znodes:
                 self._addresses.learn(znodes)
-        for line in self._znode_trace.completed(event):
-            self._tracer.write(line)
+        self._tracer.write(*self._znode_trace.completed(event))
         now_ms = time.monotonic_ns() // 1_000_000
-        for effect in self._core.step(event, now_ms):
-            self._perform(effect)
+        for is_action, effects in groupby(self._core.step(event, now_ms), _is_action):
+            if is_action:
+                self._trace(effects)
+                continue
+            for effect in effects:
+                self._perform(effect)
         if isinstance(event, Tick):
             for error in self._storage.tick(now_ms).values():
                 raise error
 
+    def _trace(self, effects: Iterable[Effect]) -> None:
+        """Actions without another effect between them are one write."""
+        broker_id = self._options.config.broker_id
+        taken = (effect for effect in effects if isinstance(effect, ActionTaken))
+        self._tracer.write(*[action_taken(effect, broker_id) for effect in taken])
+
     def _perform(self, effect: Effect) -> None:
         match effect:
             case ActionTaken():
-                self._tracer.write(action_taken(effect, self._options.config.broker_id))
+                self._trace([effect])
             case Send():
                 self._client.send(effect)
             case Reply(token=token, response=response):
@@ -200,8 +210,8 @@ class BrokerProcess:
     def _ask_zookeeper(self, effect: ReadZnodes | ListChildren | WriteZnodes) -> None:
         mono_ns = time.monotonic_ns()
         session_id = self._sessions.session_id
-        for line in self._znode_trace.invoked(effect, session_id, mono_ns):
-            self._tracer.write(line, mono_ns)
+        lines = self._znode_trace.invoked(effect, session_id, mono_ns)
+        self._tracer.write(*lines, mono_ns=mono_ns)
         self._sessions.perform(effect)
 
     async def _look_up(self, broker_id: BrokerId) -> None:
@@ -247,6 +257,10 @@ class BrokerProcess:
         for partition, error in self._storage.close().items():
             self._say(f"{partition}: {error}")
         self._tracer.close()
+
+
+def _is_action(effect: Effect) -> bool:
+    return isinstance(effect, ActionTaken)
 
 
 def run(options: NodeOptions) -> int:

@@ -19,12 +19,15 @@ from impl.core import messages
 from impl.core.effects import Send
 from impl.core.events import RequestFailed, RequestReceived, ResponseReceived
 from impl.core.messages import Request, Response
+from impl.shell import bundles
 from impl.shell.addresses import AddressBook
+from impl.shell.bundles import Courier, StreamLostError
 from impl.shell.codec import CodecError, decode, encode
 from impl.shell.rpc_faults import CallError, FaultRules, method_of
 from impl.shell.tracer import LamportClock
 from spec.vocabulary import BrokerId, SessionId
 from spec.wire import fault_control_pb2 as control
+from spec.wire.replication_pb2 import Bundle, Parcel
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
 
@@ -45,6 +48,9 @@ RECEIVER = "fencepost-to"
 REQUEST_TYPES: dict[str, type[Request]] = {
     kind.__name__.removesuffix("Request"): kind for kind in get_args(Request)
 }
+BUNDLED = (messages.FetchRequest, messages.OffsetForLeaderEpochRequest)
+"""What a broker asks another one so often that it travels in bundles."""
+EXCHANGE = "Exchange"
 RESPONSE_TYPES: dict[str, type[Response]] = {
     method: getattr(messages, f"{method}Response") for method in REQUEST_TYPES
 }
@@ -90,11 +96,15 @@ class RpcServer:
         self._put = put
         self._tokens = count(1)
         self._waiting: dict[int, asyncio.Future[tuple[Response, int]]] = {}
+        self._bundled: dict[int, Callable[[bytes], None]] = {}
         self._server = aio.server(options=_SERVER_OPTIONS)
         handlers = {
             method: grpc.unary_unary_rpc_method_handler(partial(self._serve, kind))
             for method, kind in REQUEST_TYPES.items()
         }
+        handlers[EXCHANGE] = grpc.stream_stream_rpc_method_handler(
+            self._serve_exchange, Bundle.FromString, Bundle.SerializeToString
+        )
         generic = grpc.method_handlers_generic_handler(SERVICE, handlers)
         self._server.add_generic_rpc_handlers((generic,))
 
@@ -121,6 +131,10 @@ class RpcServer:
 
     def reply(self, token: int, response: Response) -> None:
         """Answer the request that came with `token`, if its sender still waits."""
+        bundled = self._bundled.pop(token, None)
+        if bundled:
+            bundled(encode(response))
+            return
         future = self._waiting.pop(token, None)
         if future and not future.done():
             future.set_result((response, self._clock.tick()))
@@ -130,11 +144,7 @@ class RpcServer:
         await self._server.stop(STOP_GRACE_S)
 
     async def _serve(self, kind: type[Request], data: bytes, context: aio.ServicerContext) -> bytes:
-        metadata = dict(context.invocation_metadata() or ())
-        receiver = metadata.get(RECEIVER)
-        if receiver not in (None, str(self._broker_id)):
-            reason = f"this is broker {self._broker_id}, not {receiver}"
-            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, reason)
+        metadata = await self._own_metadata(context)
         if len(self._waiting) >= REQUESTS_MAX:
             reason = f"{REQUESTS_MAX} requests wait already"
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, reason)
@@ -147,6 +157,38 @@ class RpcServer:
         response, lamport = await self._answer_to(request)
         context.set_trailing_metadata(((LAMPORT, str(lamport)), (NODE, self._node)))
         return encode(response)
+
+    async def _own_metadata(self, context: aio.ServicerContext) -> dict[str, str | bytes]:
+        """The metadata of a call, which is aborted when it is for another broker."""
+        metadata = dict(context.invocation_metadata() or ())
+        receiver = metadata.get(RECEIVER)
+        if receiver not in (None, str(self._broker_id)):
+            reason = f"this is broker {self._broker_id}, not {receiver}"
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, reason)
+        return metadata
+
+    async def _serve_exchange(self, _requests: object, context: aio.ServicerContext) -> None:
+        await self._own_metadata(context)
+        await bundles.serve(context, self._take)
+
+    def _take(self, parcel: Parcel, answer: Callable[[Parcel], None]) -> None:
+        parcel_id = parcel.parcel_id
+        kind = REQUEST_TYPES.get(parcel.method)
+        if kind not in BUNDLED:
+            reason = f"{parcel.method!r} does not travel in bundles"
+            answer(Parcel(parcel_id=parcel_id, error=reason))
+            return
+        try:
+            request = decode(kind, parcel.body)
+        except CodecError as error:
+            answer(Parcel(parcel_id=parcel_id, error=str(error)))
+            return
+        self._clock.observe(parcel.lamport)
+        token = next(self._tokens)
+        self._bundled[token] = lambda body: answer(
+            Parcel(parcel_id=parcel_id, body=body, lamport=self._clock.tick())
+        )
+        self._put(RequestReceived(token=token, request=request))
 
     async def _answer_to(self, request: Request) -> tuple[Response, int]:
         token = next(self._tokens)
@@ -179,6 +221,7 @@ class RpcClient:
         self._look_up = look_up
         self._put = put
         self._channels: dict[str, aio.Channel] = {}
+        self._couriers: dict[BrokerId, Courier] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def send(self, send: Send) -> None:
@@ -199,6 +242,8 @@ class RpcClient:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for courier in self._couriers.values():
+            courier.close()
         await asyncio.gather(*(channel.close() for channel in self._channels.values()))
 
     async def _exchange(self, send: Send, metadata: Metadata) -> None:
@@ -221,6 +266,8 @@ class RpcClient:
 
     async def _call(self, send: Send, metadata: Metadata) -> Response:
         """One delivery with a fresh deadline; raises `CallError`."""
+        if type(send.request) in BUNDLED:
+            return await self._call_bundled(send)
         address = await self._address(send.to)
         method = method_of(send.request)
         call = self._channel(address).unary_unary(f"/{SERVICE}/{method}")(
@@ -239,6 +286,37 @@ class RpcClient:
             raise CallError(error.details()) from error
         self._clock.observe(_lamport(trailing))
         return response
+
+    async def _call_bundled(self, send: Send) -> Response:
+        courier = self._couriers.get(send.to)
+        if courier is None or courier.is_lost:
+            courier = await self._open_courier(send.to)
+        method = method_of(send.request)
+        try:
+            async with asyncio.timeout(send.timeout_ms / 1000):
+                parcel = await courier.ask(method, encode(send.request), self._clock.tick())
+            if parcel.error:
+                raise CallError(parcel.error)
+            response = decode(RESPONSE_TYPES[method], parcel.body)
+        except CodecError as error:
+            raise CallError(str(error)) from error
+        except StreamLostError as error:
+            self._addresses.forget(send.to)  # the broker may listen elsewhere by now
+            raise CallError(str(error)) from error
+        except TimeoutError as error:
+            raise CallError("no answer in time") from error
+        self._clock.observe(parcel.lamport)
+        return response
+
+    async def _open_courier(self, broker_id: BrokerId) -> Courier:
+        address = await self._address(broker_id)
+        courier = self._couriers.get(broker_id)
+        if courier is None or courier.is_lost:
+            stream = self._channel(address).stream_stream(
+                f"/{SERVICE}/{EXCHANGE}", Bundle.SerializeToString, Bundle.FromString
+            )(metadata=((NODE, self._node), (RECEIVER, str(broker_id))))
+            courier = self._couriers[broker_id] = Courier(stream, stream.cancel)
+        return courier
 
     async def _address(self, broker_id: BrokerId) -> str:
         if self._addresses[broker_id] is None:

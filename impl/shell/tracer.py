@@ -52,8 +52,16 @@ class Tracer:
             reason = error.strerror
             raise TraceError(f"cannot write to the trace folder {folder}: {reason}") from error
 
-    def write(self, line: Line, mono_ns: int | None = None) -> None:
-        """Add one line; `mono_ns` is given when it was told elsewhere before."""
+    def write(self, *lines: Line, mono_ns: int | None = None) -> None:
+        """Add lines with one write; `mono_ns` is given when it was told elsewhere before."""
+        if not lines:
+            return
+        text = b"".join([self._encode(line, mono_ns) for line in lines])
+        written = os.write(self._file, text)
+        if written != len(text):
+            raise TraceError(f"only {written} of {len(text)} bytes of a trace could be written")
+
+    def _encode(self, line: Line, mono_ns: int | None) -> bytes:
         fields: dict[str, Any] = line
         event = TraceEvent(
             run_id=self._run_id,
@@ -65,13 +73,8 @@ class Tracer:
             lamport=self.clock.tick(),
             **fields,
         )
-        text = encode(event)
-        written = os.write(self._file, text)
-        if written != len(text):
-            raise TraceError(
-                f"only {written} of {len(text)} bytes of a trace line could be written"
-            )
         self._seq += 1
+        return encode(event)
 
     def close(self) -> None:
         """The file is complete."""

@@ -47,6 +47,7 @@ from impl.core.zookeeper import (
     Znode,
 )
 from impl.shell.addresses import ZooKeeperAddress
+from impl.shell.multi_read import in_multi_reads
 from impl.shell.notifications import (
     Answer,
     Answered,
@@ -225,8 +226,13 @@ class KazooSession:
 
     def _requests(self, operation: Operation) -> list[Request]:
         match operation:
-            case ReadZnodes():
-                return [part for path in operation.paths for part in self._read(path, operation)]
+            case ReadZnodes(paths=paths, watch=True):
+                return [part for path in paths for part in self._read_watched(path)]
+            case ReadZnodes(paths=(path,)):
+                return [self._read(path)]
+            case ReadZnodes(paths=paths):
+                full = [self._root + path for path in paths]
+                return [(request, None) for request in in_multi_reads(full)]
             case ListChildren(watch=watch):
                 return [self._list(path, armed=watch) for path in operation.paths]
             case WriteZnodes(ops=(Create() | SetData() | Delete() as op,)):
@@ -234,12 +240,12 @@ class KazooSession:
             case WriteZnodes(ops=ops):
                 return [(wire.Transaction([self._write(op) for op in ops]), None)]
 
-    def _read(self, path: str, operation: ReadZnodes) -> list[Request]:
+    def _read(self, path: str) -> Request:
+        return wire.GetData(self._root + path, None), None
+
+    def _read_watched(self, path: str) -> list[Request]:
         # `exists` sets a watch whether or not the znode is there; `getData` only if it is.
-        data = (wire.GetData(self._root + path, None), None)
-        if not operation.watch:
-            return [data]
-        return [self._watch_data(path), data]
+        return [self._watch_data(path), self._read(path)]
 
     def _watch_data(self, path: str) -> Request:
         return wire.Exists(self._root + path, self._data_changed), (path, False)
@@ -334,12 +340,18 @@ def answer(operation: Operation, notification: Answered) -> Answer:
     """The event that answers `operation`; raises `ZooKeeperError` for other errors."""
     match operation:
         case ReadZnodes(op_id=op_id, paths=paths, watch=watch):
-            results = notification.results[1::2] if watch else notification.results
+            results = notification.results[1::2] if watch else _flat(notification.results)
             return ZnodesRead(op_id=op_id, znodes=_znodes(paths, results))
         case ListChildren(op_id=op_id, paths=paths):
             return ChildrenListed(op_id=op_id, children=_children(paths, notification.results))
         case WriteZnodes(op_id=op_id):
             return ZnodesWritten(op_id=op_id, result=_write_result(operation, notification))
+
+
+def _flat(results: Sequence[Result]) -> list[Result]:
+    """The answer to a multi-read is a list."""
+    parts = (result if isinstance(result, list) else [result] for result in results)
+    return [part for group in parts for part in group]
 
 
 def _znodes(paths: Sequence[str], results: Sequence[Result]) -> tuple[Znode, ...] | None:

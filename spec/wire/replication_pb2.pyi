@@ -6,6 +6,26 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class Parcel(_message.Message):
+    __slots__ = ("parcel_id", "method", "body", "lamport", "error")
+    PARCEL_ID_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    BODY_FIELD_NUMBER: _ClassVar[int]
+    LAMPORT_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    parcel_id: int
+    method: str
+    body: bytes
+    lamport: int
+    error: str
+    def __init__(self, parcel_id: _Optional[int] = ..., method: _Optional[str] = ..., body: _Optional[bytes] = ..., lamport: _Optional[int] = ..., error: _Optional[str] = ...) -> None: ...
+
+class Bundle(_message.Message):
+    __slots__ = ("parcels",)
+    PARCELS_FIELD_NUMBER: _ClassVar[int]
+    parcels: _containers.RepeatedCompositeFieldContainer[Parcel]
+    def __init__(self, parcels: _Optional[_Iterable[_Union[Parcel, _Mapping]]] = ...) -> None: ...
+
 class Record(_message.Message):
     __slots__ = ("leader_epoch", "value", "producer_id", "producer_epoch", "sequence", "batch_left")
     LEADER_EPOCH_FIELD_NUMBER: _ClassVar[int]

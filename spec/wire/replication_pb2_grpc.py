@@ -109,6 +109,11 @@ class ReplicationStub:
                 request_serializer=spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.SerializeToString,
                 response_deserializer=spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.FromString,
                 _registered_method=True)
+        self.Exchange = channel.stream_stream(
+                '/fencepost.Replication/Exchange',
+                request_serializer=spec_dot_wire_dot_replication__pb2.Bundle.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_replication__pb2.Bundle.FromString,
+                _registered_method=True)
 
 
 class ReplicationServicer:
@@ -204,6 +209,14 @@ class ReplicationServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Exchange(self, request_iterator, context):
+        """Fetch and OffsetForLeaderEpoch among brokers, of many partitions in few messages. Answers come in
+        any order.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ReplicationServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -281,6 +294,11 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.ListPartitionReassignments,
                     request_deserializer=spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.FromString,
                     response_serializer=spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.SerializeToString,
+            ),
+            'Exchange': grpc.stream_stream_rpc_method_handler(
+                    servicer.Exchange,
+                    request_deserializer=spec_dot_wire_dot_replication__pb2.Bundle.FromString,
+                    response_serializer=spec_dot_wire_dot_replication__pb2.Bundle.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -688,6 +706,33 @@ class Replication:
             '/fencepost.Replication/ListPartitionReassignments',
             spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.SerializeToString,
             spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Exchange(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/fencepost.Replication/Exchange',
+            spec_dot_wire_dot_replication__pb2.Bundle.SerializeToString,
+            spec_dot_wire_dot_replication__pb2.Bundle.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,138 @@
+"""Requests of one broker to another that travel together: many partitions, one message.
+
+A follower asks for each partition by itself, and its leader answers each when there is something to
+tell (`impl/core/follower.py`). Between two brokers all of that goes through one stream: what is to
+be sent when the stream is free for the next message leaves in one bundle. Nothing here knows what
+the requests say; a lost stream loses what was under way in it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from spec.wire.replication_pb2 import Bundle, Parcel
+
+BUNDLE_MAX = 1000
+"""Parcels in one message."""
+PARCELS_MAX = 100_000
+"""Parcels of one stream that may wait for their answer; more are refused unread."""
+
+
+class Stream(Protocol):
+    """What both ends of a gRPC stream offer."""
+
+    async def read(self) -> object:
+        """The next bundle; something else when the peer has closed the stream."""
+
+    async def write(self, bundle: Bundle) -> None:
+        """Send a bundle."""
+
+
+class StreamLostError(Exception):
+    """The stream is over; what was under way in it has no answer."""
+
+
+class Sender:
+    """Parcels leave in order, as many together as have gathered."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._parcels: list[Parcel] = []
+        self._is_waiting = asyncio.Event()
+
+    def put(self, parcel: Parcel) -> None:
+        """The parcel leaves soon."""
+        self._parcels.append(parcel)
+        self._is_waiting.set()
+
+    async def run(self) -> None:
+        """Send until cancelled, or until the stream fails."""
+        while True:
+            await self._is_waiting.wait()
+            parcels, self._parcels = self._parcels, []
+            self._is_waiting.clear()
+            for begin in range(0, len(parcels), BUNDLE_MAX):
+                await self._stream.write(Bundle(parcels=parcels[begin : begin + BUNDLE_MAX]))
+
+
+class Courier:
+    """The asking end of a stream; when it is lost, whoever asks next opens another one."""
+
+    def __init__(self, stream: Stream, close: Callable[[], object]) -> None:
+        self._stream = stream
+        self._close = close
+        self._sender = Sender(stream)
+        self._answers: dict[int, asyncio.Future[Parcel]] = {}
+        self._last_id = 0
+        self.is_lost = False
+        self._tasks = [
+            asyncio.create_task(self._sender.run()),
+            asyncio.create_task(self._receive()),
+        ]
+        for task in self._tasks:
+            task.add_done_callback(self._lose)
+
+    async def ask(self, method: str, body: bytes, lamport: int) -> Parcel:
+        """The answer to one request; raises `StreamLostError`."""
+        if self.is_lost:
+            raise StreamLostError("the stream is lost")
+        self._last_id += 1
+        parcel_id = self._last_id
+        answer = self._answers[parcel_id] = asyncio.get_running_loop().create_future()
+        self._sender.put(Parcel(parcel_id=parcel_id, method=method, body=body, lamport=lamport))
+        try:
+            parcel: Parcel = await answer
+        finally:
+            self._answers.pop(parcel_id, None)
+        return parcel
+
+    def close(self) -> None:
+        """The stream is over."""
+        for task in self._tasks:
+            task.cancel()
+        self._close()
+
+    async def _receive(self) -> None:
+        while isinstance(bundle := await self._stream.read(), Bundle):
+            for parcel in bundle.parcels:
+                answer = self._answers.get(parcel.parcel_id)
+                if answer is not None and not answer.done():
+                    answer.set_result(parcel)
+
+    def _lose(self, task: asyncio.Task[None]) -> None:
+        if self.is_lost:
+            return
+        self.is_lost = True
+        error = None if task.cancelled() else task.exception()
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_exception(StreamLostError(str(error or "the stream has ended")))
+        self.close()
+
+
+Take = Callable[[Parcel, Callable[[Parcel], None]], None]
+"""Takes a request and where its answer goes."""
+
+
+async def serve(stream: Stream, take: Take) -> None:
+    """Give every parcel that arrives to `take`, and send back the answers, until the end."""
+    sender = Sender(stream)
+    sending = asyncio.create_task(sender.run())
+    open_ids: set[int] = set()
+
+    def answer(parcel: Parcel) -> None:
+        if parcel.parcel_id in open_ids:
+            open_ids.discard(parcel.parcel_id)
+            sender.put(parcel)
+
+    try:
+        while isinstance(bundle := await stream.read(), Bundle):
+            for parcel in bundle.parcels:
+                open_ids.add(parcel.parcel_id)
+                if len(open_ids) > PARCELS_MAX:
+                    answer(Parcel(parcel_id=parcel.parcel_id, error="too many requests wait"))
+                    continue
+                take(parcel, answer)
+    finally:
+        open_ids.clear()
+        sending.cancel()
