@@ -5,6 +5,7 @@ write whose answer was lost may have happened, and saying so is the caller's to 
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -115,6 +116,16 @@ class ZooKeeperClient:
     def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False) -> None:
         """Create the znode at `path`; raises `ZnodeExistsError`, or `NoZnodeError` (no parent)."""
         self._answer(path, self._client.create_async(path, data, ephemeral=ephemeral))
+
+    def create_all(self, znodes: Sequence[tuple[str, bytes]]) -> None:
+        """Create all of these persistent znodes in one multi, or none; raises `ZooKeeperError`."""
+        transaction = self._client.transaction()
+        for path, data in znodes:
+            transaction.create(path, data)
+        results = self._answer(znodes[0][0], transaction.commit_async())
+        failed = [result for result in results if isinstance(result, Exception)]
+        if failed:
+            raise ZooKeeperError(f"{len(znodes)} znodes were not created: {failed[0]!r}")
 
     def create_path(self, path: str) -> None:
         """Create the persistent znode at `path` and those above it, where they are missing."""

@@ -25,7 +25,11 @@ MAY_IMPORT = {
     "tests": set(ROOMS),
 }
 ONLY_IN = {
-    "kazoo": ("impl/shell/zookeeper.py", "fault_injection/zookeeper_client.py"),
+    "kazoo": (
+        "impl/shell/zookeeper.py",
+        "impl/shell/multi_read.py",
+        "fault_injection/zookeeper_client.py",
+    ),
     "grpc": (
         "impl/shell/rpc.py",
         "impl/client/connections.py",

@@ -6,10 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
 
-from kazoo.client import KazooClient
-
 from conformance.client import Client, ClusterUnreachableError, Connections
 from conformance.cluster import Cluster
+from fault_injection.zookeeper_client import ZooKeeperClient
 from spec import znodes
 from spec.vocabulary import NO_BROKER, NO_CONTROLLER_EPOCH, BrokerId, LeaderEpoch
 from spec.znodes import TopicDocument, TopicPartition, document_bytes
@@ -19,6 +18,7 @@ Assignment = Sequence[Sequence[int]]
 CALLERS = 16
 POLL_S = 0.1
 PLANTED_TOPICS = 100
+PLANTED_TOGETHER = 200
 ABSENT = (91, 92, 93)
 """Brokers that there are not."""
 
@@ -94,28 +94,20 @@ def plant_partitions(address: str, count: int) -> None:
         isr=frozenset(map(BrokerId, ABSENT)),
         controller_epoch=NO_CONTROLLER_EPOCH,
     ).document()
-    client = KazooClient(hosts=address)
-    client.start()
-    try:
+    with ZooKeeperClient(address) as client:
         for path in znodes.PERSISTENT_PATHS:
-            client.ensure_path(path)
+            client.create_path(path)
         for number in range(PLANTED_TOPICS):
             topic = f"planted-{number:03d}"
             partitions = {str(p): list(ABSENT) for p in range(per_topic)}
             document = document_bytes(TopicDocument(partitions=partitions))
             client.create(znodes.topic_path(topic), document)
-            for begin in range(0, per_topic, 200):
-                transaction = client.transaction()
-                for partition in range(begin, min(begin + 200, per_topic)):
+            for begin in range(0, per_topic, PLANTED_TOGETHER):
+                planted: list[tuple[str, bytes]] = []
+                for partition in range(begin, min(begin + PLANTED_TOGETHER, per_topic)):
                     path = znodes.leader_and_isr_path(TopicPartition(topic, partition))
-                    transaction.create(path.rpartition("/")[0], b"")
-                    transaction.create(path, state)
-                failed = [r for r in transaction.commit() if isinstance(r, Exception)]
-                if failed:
-                    raise SystemExit(f"partitions were not planted: {failed[0]!r}")
-    finally:
-        client.stop()
-        client.close()
+                    planted += [(path.rpartition("/")[0], b""), (path, state)]
+                client.create_all(planted)
 
 
 def resident_megabytes(cluster: Cluster, broker_id: int) -> float:

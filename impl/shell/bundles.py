@@ -7,13 +7,14 @@ the requests say; a lost stream loses what was under way in it.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from spec.wire.replication_pb2 import Bundle, Parcel
 
 BUNDLE_MAX = 1000
 """Parcels in one message."""
+RECONNECT_S = 0.1
 PARCELS_MAX = 100_000
 """Parcels of one stream that may wait for their answer; more are refused unread."""
 
@@ -108,6 +109,56 @@ class Courier:
             if not answer.done():
                 answer.set_exception(StreamLostError(str(error or "the stream has ended")))
         self.close()
+
+
+class Line:
+    """The way to one broker: while it is not open, whoever asks waits for it.
+
+    A thousand partitions that lost their leader are one attempt to reach it, not a thousand.
+    """
+
+    def __init__(self, connect: Callable[[], Awaitable[Courier]]) -> None:
+        """`connect` raises `StreamLostError` when the broker cannot be reached now."""
+        self._connect = connect
+        self._courier: Courier | None = None
+        self._opening: asyncio.Task[Courier | None] | None = None
+        self._waiting = 0
+
+    async def ask(self, method: str, body: bytes, lamport: int) -> Parcel:
+        """The answer to one request, whenever it comes; raises `StreamLostError`."""
+        self._waiting += 1
+        try:
+            courier = await self._open_one()
+        finally:
+            self._waiting -= 1
+        if courier is None:
+            raise StreamLostError("nobody waited for the stream")
+        return await courier.ask(method, body, lamport)
+
+    def close(self) -> None:
+        """There is no stream, and none is opened."""
+        if self._opening is not None:
+            self._opening.cancel()
+        if self._courier is not None:
+            self._courier.close()
+
+    async def _open_one(self) -> Courier | None:
+        if self._courier is not None and not self._courier.is_lost:
+            return self._courier
+        if self._opening is None or self._opening.done():
+            self._opening = asyncio.create_task(self._open())
+        return await asyncio.shield(self._opening)
+
+    async def _open(self) -> Courier | None:
+        """Tried again as long as somebody waits, each of whom gives up by himself."""
+        while self._waiting:
+            try:
+                self._courier = await self._connect()
+            except StreamLostError:
+                await asyncio.sleep(RECONNECT_S)
+            else:
+                return self._courier
+        return None
 
 
 Take = Callable[[Parcel, Callable[[Parcel], None]], None]

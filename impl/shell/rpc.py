@@ -21,7 +21,7 @@ from impl.core.events import RequestFailed, RequestReceived, ResponseReceived
 from impl.core.messages import Request, Response
 from impl.shell import bundles
 from impl.shell.addresses import AddressBook
-from impl.shell.bundles import Courier, StreamLostError
+from impl.shell.bundles import Courier, Line, StreamLostError
 from impl.shell.codec import CodecError, decode, encode
 from impl.shell.rpc_faults import CallError, FaultRules, method_of
 from impl.shell.tracer import LamportClock
@@ -169,6 +169,7 @@ class RpcServer:
 
     async def _serve_exchange(self, _requests: object, context: aio.ServicerContext) -> None:
         await self._own_metadata(context)
+        await context.send_initial_metadata(())  # tells the client that it is heard
         await bundles.serve(context, self._take)
 
     def _take(self, parcel: Parcel, answer: Callable[[Parcel], None]) -> None:
@@ -221,7 +222,7 @@ class RpcClient:
         self._look_up = look_up
         self._put = put
         self._channels: dict[str, aio.Channel] = {}
-        self._couriers: dict[BrokerId, Courier] = {}
+        self._lines: dict[BrokerId, Line] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def send(self, send: Send) -> None:
@@ -242,8 +243,8 @@ class RpcClient:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for courier in self._couriers.values():
-            courier.close()
+        for line in self._lines.values():
+            line.close()
         await asyncio.gather(*(channel.close() for channel in self._channels.values()))
 
     async def _exchange(self, send: Send, metadata: Metadata) -> None:
@@ -288,20 +289,19 @@ class RpcClient:
         return response
 
     async def _call_bundled(self, send: Send) -> Response:
-        courier = self._couriers.get(send.to)
-        if courier is None or courier.is_lost:
-            courier = await self._open_courier(send.to)
+        line = self._lines.get(send.to)
+        if line is None:
+            line = self._lines[send.to] = Line(partial(self._open_courier, send.to))
         method = method_of(send.request)
         try:
             async with asyncio.timeout(send.timeout_ms / 1000):
-                parcel = await courier.ask(method, encode(send.request), self._clock.tick())
+                parcel = await line.ask(method, encode(send.request), self._clock.tick())
             if parcel.error:
                 raise CallError(parcel.error)
             response = decode(RESPONSE_TYPES[method], parcel.body)
         except CodecError as error:
             raise CallError(str(error)) from error
         except StreamLostError as error:
-            self._addresses.forget(send.to)  # the broker may listen elsewhere by now
             raise CallError(str(error)) from error
         except TimeoutError as error:
             raise CallError("no answer in time") from error
@@ -309,14 +309,22 @@ class RpcClient:
         return response
 
     async def _open_courier(self, broker_id: BrokerId) -> Courier:
-        address = await self._address(broker_id)
-        courier = self._couriers.get(broker_id)
-        if courier is None or courier.is_lost:
-            stream = self._channel(address).stream_stream(
-                f"/{SERVICE}/{EXCHANGE}", Bundle.SerializeToString, Bundle.FromString
-            )(metadata=((NODE, self._node), (RECEIVER, str(broker_id))))
-            courier = self._couriers[broker_id] = Courier(stream, stream.cancel)
-        return courier
+        """A stream that the broker has accepted; raises `StreamLostError`."""
+        self._addresses.forget(broker_id)  # it may listen elsewhere by now
+        try:
+            address = await self._address(broker_id)
+        except CallError as error:
+            raise StreamLostError(str(error)) from error
+        stream = self._channel(address).stream_stream(
+            f"/{SERVICE}/{EXCHANGE}", Bundle.SerializeToString, Bundle.FromString
+        )(metadata=((NODE, self._node), (RECEIVER, str(broker_id))))
+        try:
+            await stream.initial_metadata()
+            if stream.done():
+                raise StreamLostError(await stream.details())
+        except aio.AioRpcError as error:
+            raise StreamLostError(error.details()) from error
+        return Courier(stream, stream.cancel)
 
     async def _address(self, broker_id: BrokerId) -> str:
         if self._addresses[broker_id] is None:

@@ -1,6 +1,7 @@
 """ZooKeeper by kazoo: one client per session, answers in the order in which ZooKeeper gave them.
 
-The only module of `impl` that imports kazoo. Its connection thread only posts notifications;
+The only module of `impl` that imports kazoo, but for `multi_read.py`, a request that kazoo lacks.
+Its connection thread only posts notifications;
 `impl/shell/sessions.py` turns them into events. No retry, no recipe, no operation of one session
 under another (ZK-006).
 """

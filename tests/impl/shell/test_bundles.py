@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from impl.shell import bundles
-from impl.shell.bundles import Courier, StreamLostError, serve
+from impl.shell.bundles import Courier, Line, StreamLostError, serve
 from spec.wire.replication_pb2 import Bundle, Parcel
 
 Answer = Callable[[Parcel], None]
@@ -117,6 +117,53 @@ def test_an_answer_that_nobody_waits_for_is_dropped() -> None:
         assert (await courier.ask("F", b"next", 0)).body == b"next"
         courier.close()
         await serving
+
+    asyncio.run(scenario())
+
+
+def test_many_that_wait_for_a_broker_are_one_attempt_to_reach_it() -> None:
+    async def scenario() -> None:
+        near, far = pipes()
+        attempts: list[bool] = []
+
+        async def connect() -> Courier:
+            attempts.append(len(attempts) == 1)
+            if not attempts[-1]:
+                raise StreamLostError("connection refused")
+            return Courier(near, near.close)
+
+        line = Line(connect)
+        serving = asyncio.create_task(serve(far, echo))
+
+        found = await asyncio.gather(*(line.ask("F", b"1", 0) for _ in range(50)))
+
+        assert [parcel.body for parcel in found] == [b"1"] * 50
+        assert attempts == [False, True]
+        line.close()
+        await serving
+
+    asyncio.run(scenario())
+
+
+def test_a_broker_that_nobody_asks_is_not_tried_again() -> None:
+    async def scenario() -> None:
+        attempts: list[None] = []
+        failed = asyncio.Event()
+
+        async def connect() -> Courier:
+            attempts.append(None)
+            failed.set()
+            raise StreamLostError("connection refused")
+
+        line = Line(connect)
+        asked = asyncio.create_task(line.ask("F", b"1", 0))
+        await failed.wait()
+        asked.cancel()
+        opening = line._opening
+        assert opening is not None
+
+        assert await opening is None
+        assert len(attempts) == 1
 
     asyncio.run(scenario())
 
