@@ -19,6 +19,7 @@ from ci.commands import (
     cluster,
     describe,
     gate,
+    mutants,
     partitions,
     reassign,
     records,
@@ -66,6 +67,7 @@ app.command("simulate")(simulate.simulate)
 app.command("chaos")(chaos.chaos)
 app.command("report")(report.report)
 app.add_typer(cluster.app, name="cluster")
+app.add_typer(mutants.app, name="mutants")
 app.add_typer(topics.app, name="topics")
 app.add_typer(partitions.app, name="partitions")
 app.add_typer(reassign.app, name="reassign")

@@ -76,7 +76,7 @@ class Subject:
             raise UsageError(f"level {self.level} is none; choose one of {LEVELS}")
         known = [str(record["mutant"]) for record in load(self.target).mutants()]
         if self.mutant is not None and self.mutant not in known:
-            raise UsageError(f"unknown mutant {self.mutant!r}; fencepost simulate --list names all")
+            raise UsageError(f"unknown mutant {self.mutant!r}; fencepost mutants list names all")
 
     def expected(self) -> tuple[str, ...]:
         """The checks that should see the mutant; none when there is no mutant."""

@@ -22,9 +22,8 @@ FirstSeed = Annotated[
     int | None, typer.Option(min=0, help="The first seed; alone, the only one.  [default: 0]")
 ]
 MutantName = Annotated[
-    str | None, typer.Option(help="One deliberately wrong rule; --list names them.")
+    str | None, typer.Option(help="One deliberately wrong rule; fencepost mutants list names them.")
 ]
-ListThem = Annotated[bool, typer.Option("--list", help="Name the mutants; run nothing.")]
 StepsFile = Annotated[
     str | None,
     typer.Option(
@@ -67,15 +66,12 @@ def simulate(
     steps: StepsFile = None,
     scenario: ScenarioFile = None,
     rewrite: Rewrite = False,
-    list_them: ListThem = False,
     as_json: JsonOption = False,
 ) -> int:
     """Run the protocol in virtual time.
 
     Each seed is one schedule of messages and faults, and every check judges its trace.
     """
-    if list_them:
-        return list_mutants(as_json=as_json)
     chosen = {
         "--seeds": seeds,
         "--seed": seed,
@@ -225,21 +221,6 @@ def show_small_scenario(result: "SimulationResult") -> None:
     )
 
 
-def list_mutants(*, as_json: bool) -> int:
-    """Name the mutants, the rules that they break, and whether they have steps."""
-    from ci.console import show_json, show_table
-    from conformance.simulate import load
-    from conformance.verdict import Verdict, exit_code
-
-    mutants = load().mutants()
-    if as_json:
-        show_json({"mutants": mutants})
-    else:
-        rows = [[record["mutant"], record["rule"]] for record in mutants]
-        show_table("mutants", ("name", "breaks the rule"), rows)
-    return exit_code([Verdict.PASS])
-
-
 def refuse_beside(reason: str, given: Mapping[str, object]) -> None:
     """Raise `UsageError` for options that would be forgotten."""
     from ci.failures import UsageError
@@ -283,7 +264,7 @@ def replay_steps(steps: str, *, as_json: bool) -> int:
     try:
         done = load().replay(steps)
     except ValueError as error:
-        told = f"{error}; name a schedule, or a mutant of fencepost simulate --list"
+        told = f"{error}; name a schedule, or a mutant of fencepost mutants list"
         raise UsageError(told) from error
     del done["events"]
     verdict = Verdict.FAIL if done["mismatch"] or done["violated"] else Verdict.PASS
@@ -291,7 +272,7 @@ def replay_steps(steps: str, *, as_json: bool) -> int:
         show_json({"verdict": verdict, **done})
         return exit_code([verdict])
     mutant = f" with {done['mutant']}" if done["mutant"] else ""
-    say(f"{done['steps']} of {done['of']} steps of {done['name']}{mutant}, states equal after each")
+    say(f"{done['steps']} of {done['of']} steps of {done['name']}{mutant}, each as written")
     if done["mismatch"]:
         say(done["mismatch"])
     say(f"{verdict}: violated {', '.join(done['violated']) or 'nothing'}")

@@ -340,7 +340,10 @@ class Broker:
                 return ErrorCode.FENCED_LEADER_EPOCH
             if request.leader_epoch > replica.leader_epoch:
                 return ErrorCode.UNKNOWN_LEADER_EPOCH
-        if not 0 <= request.fetch_offset <= replica.log_end_offset:
+        end = replica.log_end_offset
+        if self.config.mutant is Mutant.REFUSE_ABOVE_HIGH_WATERMARK:
+            end = replica.high_watermark if request.replica_id == NO_BROKER else end
+        if not 0 <= request.fetch_offset <= end:
             return ErrorCode.OFFSET_OUT_OF_RANGE
         return ErrorCode.NONE
 

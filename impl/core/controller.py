@@ -185,7 +185,9 @@ class Controller:
         if znodes is None:
             self._miss("brokers")
             return None
-        return self.context.detect_broker_change(znodes)
+        return self.context.detect_broker_change(
+            znodes, ids_only=self.config.mutant is Mutant.COMPARE_BROKER_IDS_ONLY
+        )
 
     def _took_broker_change(self) -> None:
         self.outbox.took(

@@ -114,8 +114,13 @@ class ControllerContext:
             keys=tuple(self.partitions_of((broker_id,))),
         )
 
-    def detect_broker_change(self, znodes: Iterable[Znode]) -> frozenset[BrokerId]:
-        """`live` is what the registrations tell; returns who came, went or came back (H2)."""
+    def detect_broker_change(
+        self, znodes: Iterable[Znode], *, ids_only: bool = False
+    ) -> frozenset[BrokerId]:
+        """`live` is what the registrations tell; returns who came, went or came back (H2).
+
+        `ids_only` is a mutant's wrong rule: who came back is not told from who was never away.
+        """
         before = self.live
         self.live = {
             BrokerId(int(znode.path.rpartition("/")[2])): BrokerEpoch(znode.stat.czxid)
@@ -128,6 +133,8 @@ class ControllerContext:
             for broker_id in before.keys() | self.live.keys()
             if before.get(broker_id) != self.live.get(broker_id)
         )
+        if ids_only:
+            changed = frozenset(before.keys() ^ self.live.keys())
         back = changed & before.keys() & self.live.keys()
         for key in self.partitions_of(changed) if back else ():
             self.add_bounced(key, back)

@@ -195,6 +195,8 @@ class Membership:
         if is_mine:
             yield from self._hold_office(session_id, holder, epoch)
             return
+        if self._config.mutant is Mutant.RESIGN_ON_EXPIRY_ONLY and self._controller.is_active:
+            return
         self._controller.resign_controller()
         brokerid = self._parse_holder(holder)
         self.learn_controller(brokerid, self._parse_epoch(epoch))

@@ -51,6 +51,9 @@ class Mutant(StrEnum):
     TRUNCATE_ONCE = "truncate_once"
     UNCLEAN_ON_OLD_LIVE_LIST = "unclean_on_old_live_list"
     FORGET_PRODUCERS_ON_LEADER_CHANGE = "forget_producers_on_leader_change"
+    COMPARE_BROKER_IDS_ONLY = "compare_broker_ids_only"
+    RESIGN_ON_EXPIRY_ONLY = "resign_on_expiry_only"
+    REFUSE_ABOVE_HIGH_WATERMARK = "refuse_above_high_watermark"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +76,8 @@ class MutantRecord:
     """The property that the counterexample of the specs' switch of the same name violates.
 
     Set where random schedules seldom or never show the mutant: it is then hunted along that
-    counterexample, `impl/sim/schedules/<mutant>.json`.
+    counterexample, `impl/sim/schedules/<mutant>.json`, or along a scenario of its own,
+    `impl/sim/schedules/<mutant>.txt`.
     """
 
 
@@ -347,5 +351,26 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="A new leader forgets what its log holds of producers, and appends retries again.",
         requirement="CLI-005",
         caught_by=frozenset({Invariant.LINEARIZABLE_LOG}),
+    ),
+    MutantRecord(
+        mutant=Mutant.COMPARE_BROKER_IDS_ONLY,
+        rule="The controller looks at the ids of live brokers, not at their registrations.",
+        requirement="BEP-006",
+        caught_by=frozenset({Liveness.EVENTUALLY_LEADER, Liveness.BROKER_EVENTUALLY_LEARNS_ROLE}),
+        shows="EventuallyLeader",
+    ),
+    MutantRecord(
+        mutant=Mutant.RESIGN_ON_EXPIRY_ONLY,
+        rule="A controller stays one as long as its session, whoever deletes `/controller`.",
+        requirement="CTL-008",
+        caught_by=frozenset({Liveness.CONTROLLER_EVENTUALLY_EXISTS}),
+        shows="ControllerEventuallyExists",
+    ),
+    MutantRecord(
+        mutant=Mutant.REFUSE_ABOVE_HIGH_WATERMARK,
+        rule="A leader whose high watermark lags refuses offsets that a reader has reached.",
+        requirement="CLI-002",
+        caught_by=frozenset({Invariant.LINEARIZABLE_LOG}),
+        seed=136,
     ),
 )

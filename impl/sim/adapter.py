@@ -17,6 +17,9 @@ from impl.sim.swarm import swarm
 from spec.trace import TraceEvent
 from spec.vocabulary import ProtocolLevel
 
+UNHEALED = "unhealed: "
+"""Begins what the verb `settle` prints of a cluster that does not heal."""
+
 
 def simulate(seed: int, *, level: int, mutant: str | None = None) -> list[TraceEvent]:
     """The trace of the run that belongs to `seed`.
@@ -49,8 +52,11 @@ def replay(steps: str) -> dict[str, object]:
     Keys: `name`, `mutant`, `steps` (taken with equal states), `of` (how many there are), `mismatch`
     (where and how the core left the spec's path; empty if it did not), `violated` (properties),
     `wanted` (the property that the schedule is to show), `path`, `events`.
-    Raises `ValueError` with one sentence for a file that is no schedule.
+    Raises `ValueError` with one sentence for a file that is no schedule. A mutant whose schedule is
+    a scenario has blocks for steps, and violates what does not heal.
     """
+    if (scenario := SCHEDULES / f"{steps}.txt").is_file():
+        return _play_schedule(scenario)
     shipped = SCHEDULES / f"{steps}.json"
     path = shipped if shipped.is_file() else Path(steps)
     try:
@@ -68,6 +74,26 @@ def replay(steps: str) -> dict[str, object]:
         "wanted": schedule.violates,
         "path": str(path),
         "events": done.events,
+    }
+
+
+def _play_schedule(path: Path) -> dict[str, object]:
+    """What comes of a scenario that shows a mutant; it has a block for every step."""
+    played = play_script(path.read_text(encoding="utf-8"), path.name, lambda _: ())
+    pairs = zip(played.blocks, played.outputs, strict=True)
+    other = [block.first for block, output in pairs if block.expected != output]
+    words = [line for output in played.outputs for line in output]
+    unhealed = [line.removeprefix(UNHEALED) for line in words if line.startswith(UNHEALED)]
+    return {
+        "name": path.stem,
+        "mutant": path.stem,
+        "steps": len(played.blocks) - len(other),
+        "of": len(played.blocks),
+        "mismatch": f"line {other[0]}: it prints something else" if other else "",
+        "violated": sorted({name for line in unhealed for name in line.split(", ")}),
+        "wanted": next(record.shows for record in MUTANTS if record.mutant == path.stem),
+        "path": str(path),
+        "events": list(played.traces[0]),
     }
 
 

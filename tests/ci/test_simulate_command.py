@@ -137,16 +137,6 @@ def test_a_scenario_refuses_what_it_would_forget(
     assert f"leave out {option}\n" in capsys.readouterr().err
 
 
-def test_every_mutant_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--list"]) == 0
-    table = capsys.readouterr().out
-    assert run(["simulate", "--list", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-
-    assert "no_step_down" in [record["mutant"] for record in told["mutants"]]
-    assert all(f"{record['mutant']} " in table for record in told["mutants"])
-
-
 @pytest.mark.parametrize(
     ("arguments", "seeds"),
     [

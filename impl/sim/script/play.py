@@ -27,8 +27,8 @@ class Played:
     """One per block."""
     text: str
     """The scenario with these outputs."""
-    events: Sequence[TraceEvent]
-    """Of the last run."""
+    traces: tuple[Sequence[TraceEvent], ...]
+    """One per `cluster`."""
 
 
 def play(text: str, name: str, judge: Judge) -> Played:
@@ -40,7 +40,7 @@ def play(text: str, name: str, judge: Judge) -> Played:
         blocks=blocks,
         outputs=outputs,
         text=rewritten(text, blocks, outputs),
-        events=stage.cluster.recorder.events,
+        traces=tuple(stage.traces),
     )
 
 

@@ -36,7 +36,8 @@ class Stage:
     def __init__(self, name: str, judge: Judge) -> None:
         self.name = name
         self.judge = judge
-        self._runs = 0
+        self.traces: list[Sequence[TraceEvent]] = []
+        """One per cluster."""
         self._cluster: Cluster | None = None
         self.harness: NodeTrace
         self.injector: Injector
@@ -51,9 +52,8 @@ class Stage:
 
     def start(self, options: Options, level: int) -> None:
         """A new cluster, of which nobody has heard of anybody yet; the one before is gone."""
-        self._runs += 1
-        run_id = f"{self.name}-{self._runs}"
-        self._cluster = Cluster(options, run_id)
+        self._cluster = Cluster(options, f"{self.name}-{len(self.traces) + 1}")
+        self.traces.append(self._cluster.recorder.events)
         self.harness = self.cluster.recorder.node("harness")
         detail = {"backend": "sim", "level": level, "seed": options.seed, "mutant": options.mutant}
         self.harness.write(run_line("RunStarted", {"scenario": self.name, **detail}))

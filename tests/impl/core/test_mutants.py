@@ -10,13 +10,18 @@ import pytest
 import impl.core
 from impl.__main__ import main
 from impl.core.config import Config
-from impl.core.messages import LeaderAndIsrResponse, ProduceResponse
+from impl.core.messages import (
+    FetchRequest,
+    FetchResponse,
+    LeaderAndIsrResponse,
+    ProduceResponse,
+)
 from impl.core.mutants import MUTANTS, Mutant
-from impl.core.zookeeper import SetData
+from impl.core.zookeeper import Delete, SetData
 from impl.shell.options import EXIT_USAGE, node_options, parse
 from impl.sim.steps.schedule import SCHEDULES
-from spec.vocabulary import Action, ErrorCode, Invariant, Liveness
-from spec.znodes import CONTROLLER, leader_and_isr_path
+from spec.vocabulary import ANY_VERSION, Action, ErrorCode, Invariant, Liveness, Offset
+from spec.znodes import BROKER_IDS, CONTROLLER, leader_and_isr_path
 from tests.impl.core.build import ME, T0, command, order, records, state
 from tests.impl.core.driver import Driver, Fate
 from tests.impl.core.roles import fetched, following, last_epoch_request, leading, obey, produce
@@ -281,6 +286,35 @@ def records_after_a_retry(mutant: Mutant | None) -> int:
     return duplicates_after_a_leader_change(Driver(Config(broker_id=ME, mutant=mutant)))
 
 
+def epoch_after_a_bounce(mutant: Mutant | None) -> int:
+    """Broker 2 is back before the controller looks."""
+    driver = Driver(Config(broker_id=ME, mutant=mutant))
+    driver.register(2)
+    driver.register(3)
+    driver.start()
+    driver.create_topic("t", (2, 3))
+    driver.plan_listing(BROKER_IDS, Fate.HOLD)
+    driver.unregister(2)
+    driver.register(2)
+    driver.release()
+    return driver.state(T0).leader_epoch
+
+
+def epoch_after_a_deletion(mutant: Mutant | None) -> int:
+    """Somebody deletes `/controller`; the session of its owner lives."""
+    driver = Driver(Config(broker_id=ME, mutant=mutant))
+    driver.start()
+    driver.write(Delete(path=CONTROLLER, expected_version=ANY_VERSION))
+    return driver.node.controller.controller_epoch
+
+
+def serves_above_the_high_watermark(mutant: Mutant | None) -> bool:
+    driver = led(mutant)
+    driver.ask(produce("a", acks=1))
+    request = FetchRequest(topic=T0.topic, partition=T0.partition, fetch_offset=Offset(1))
+    return driver.deliver(request, FetchResponse).error_code is ErrorCode.NONE
+
+
 @pytest.mark.parametrize(
     ("mutant", "observe", "right", "wrong"),
     [
@@ -299,6 +333,9 @@ def records_after_a_retry(mutant: Mutant | None) -> int:
         (Mutant.END_OFFSET_ALONE, asked_after_an_unknown_epoch, 3, 5),
         (Mutant.FORGET_OWN_CONTROLLER_ZNODE, acts_after_a_lost_reply, True, False),
         (Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE, records_after_a_retry, 3, 4),
+        (Mutant.COMPARE_BROKER_IDS_ONLY, epoch_after_a_bounce, 1, 0),
+        (Mutant.RESIGN_ON_EXPIRY_ONLY, epoch_after_a_deletion, 2, 1),
+        (Mutant.REFUSE_ABOVE_HIGH_WATERMARK, serves_above_the_high_watermark, True, False),
     ],
 )
 def test_a_mutant_breaks_its_rule_and_nothing_else_does(

@@ -231,7 +231,7 @@ def test_a_run_that_is_written_down_plays_again_event_for_event(seed: int) -> No
     played = play(text, "s", judge)
 
     assert text.startswith(f"# Seed {seed}.\n# As it was.\n\ncluster seed={seed} ")
-    assert without_harness(played.events) == without_harness(run(options, "r"))
+    assert without_harness(played.traces[0]) == without_harness(run(options, "r"))
 
 
 def test_every_option_is_written_and_read_again() -> None:

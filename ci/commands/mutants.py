@@ -1,0 +1,59 @@
+"""`fencepost mutants`: the deliberately wrong rules of the core, and what must see each."""
+
+from typing import Any
+
+import typer
+
+from ci.commands.options import JsonOption
+
+app = typer.Typer(help="The deliberately wrong rules of the core.", no_args_is_help=True)
+COLUMNS = ("name", "breaks the rule", "requirement", "hazard", "caught by", "found")
+
+
+@app.command("list")
+def list_mutants(as_json: JsonOption = False) -> int:
+    """Name each with rule, requirement, hazard, the checks that must see it, and how it is found.
+
+    A seed is a random schedule that shows it; steps are a counterexample, or a scenario of its own.
+    """
+    from ci.console import show_json, show_table
+    from conformance.verdict import Verdict, exit_code
+
+    rows = described()
+    if as_json:
+        show_json({"mutants": rows})
+    else:
+        show_table("mutants", COLUMNS, [cells(row) for row in rows])
+    return exit_code([Verdict.PASS])
+
+
+@app.callback()
+def group() -> None:
+    """A group although it has one command yet: others of mutants will stand beside it."""
+
+
+def described() -> list[dict[str, Any]]:
+    """Each mutant's record, with the ids of the hazards whose switch has its name."""
+    from conformance.simulate import load
+    from spec.hazards import load_hazards
+
+    hazards: dict[str, list[str]] = {}
+    for hazard in load_hazards():
+        hazards.setdefault(str(hazard.switch.get("mutants", "")), []).append(hazard.id)
+    return [
+        {**record, "hazards": hazards.get(record["mutant"], []), "found": found(record)}
+        for record in load().mutants()
+    ]
+
+
+def found(record: dict[str, Any]) -> str:
+    """`steps`, or the seed that is tried first."""
+    return "steps" if record["shows"] else f"seed {record['seed']}"
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """One line of the table."""
+    judges = row["caught_by"] or [row["shows"]]
+    hazards = ", ".join(row["hazards"]) or "-"
+    name, rule, requirement = row["mutant"], row["rule"], row["requirement"]
+    return [name, rule, requirement, hazards, ", ".join(judges), row["found"]]
