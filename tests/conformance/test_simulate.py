@@ -200,7 +200,7 @@ def test_mutant_that_never_heals_is_not_caught_by_that() -> None:
     ("target", "level", "mutant", "message"),
     [
         (TARGET, 7, None, r"level 7 is none; choose one of \(0, 1, 2\)"),
-        (TARGET, 2, "clumsy", r"unknown mutant 'clumsy'; fencepost simulate --list names all"),
+        (TARGET, 2, "clumsy", r"unknown mutant 'clumsy'; fencepost mutants list names all"),
         ("impl.sim", 2, None, r"unknown simulator 'impl.sim'; write python:<module>"),
         ("python:no.such", 2, None, r"python:no\.such cannot be imported"),
         ("python:json", 2, None, r"json is no simulator"),

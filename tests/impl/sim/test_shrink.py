@@ -104,4 +104,4 @@ def test_a_fault_of_a_list_of_brokers_can_be_said_in_a_scenario() -> None:
     played = play(text, "s", lambda _: ["ok"])
 
     assert "at 100ms fault net.partition side=1,3 for_ms=200" in text
-    assert any(e.fault == "net.partition" and e.phase == "healed" for e in played.events)
+    assert any(e.fault == "net.partition" and e.phase == "healed" for e in played.traces[-1])
