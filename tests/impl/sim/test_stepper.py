@@ -42,6 +42,9 @@ SEEN_BY_CHECKS = {
 }
 """Schedules whose property is a check of traces too, and whose trace that check fails."""
 
+NOT_STEPPED = {"refuse_above_high_watermark"}
+"""Modelled in `ClientHistory`, which has no brokers to step."""
+
 FAULTLESS = {Action.CREATE_TOPIC, Action.INIT_LEADER, Action.EXPAND_ISR}
 
 
@@ -67,7 +70,7 @@ def test_every_mutant_has_a_schedule_unless_its_runs_do_not_heal() -> None:
     never_heal = {r.mutant.value for r in MUTANTS if r.caught_by & {*Liveness}}
     stepped = set(NAMES) - {LEVEL_ONE}
 
-    assert {mutant.value for mutant in Mutant} == stepped | never_heal | NOT_MODELLED
+    assert {mutant.value for mutant in Mutant} == stepped | never_heal | NOT_MODELLED | NOT_STEPPED
     assert never_heal & set(NAMES) == set()
 
 
