@@ -24,6 +24,9 @@ from impl.core.outbox import Outbox
 from spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode
 from spec.znodes import TopicPartition
 
+INIT_WAIT_MS = 1000
+"""How long an INIT waits for something to tell: what it deletes is nobody's hurry."""
+
 
 @dataclass(slots=True)
 class Channel:
@@ -34,6 +37,8 @@ class Channel:
     """They go before `queued`: what was started again since is recognised by its incarnation."""
     is_init_due: bool = False
     """The broker has not answered a request that names all its partitions (CMD-007)."""
+    init_ms: int = 0
+    """When it goes at the latest, if there is nothing else to tell."""
     request_id: int | None = None
     sent: tuple[PartitionState, ...] = ()
     sent_stops: tuple[PartitionStop, ...] = ()
@@ -63,7 +68,9 @@ class Commands:
 
     def begin_init(self, broker_id: BrokerId) -> None:
         """The first request to the broker will name all its partitions."""
-        self._channels.setdefault(broker_id, Channel()).is_init_due = True
+        channel = self._channels.setdefault(broker_id, Channel())
+        channel.is_init_due = True
+        channel.init_ms = self._outbox.now_ms + INIT_WAIT_MS
 
     def put(self, broker_id: BrokerId, command: PartitionState) -> None:
         """The broker will be told, unless something newer about the partition comes first."""
@@ -87,17 +94,14 @@ class Commands:
         channel = self._channels.get(broker_id)
         return channel is not None and channel.request_id == request_id
 
-    def flush(self, controller_epoch: ControllerEpoch, *, is_tick: bool = False) -> None:
-        """Every idle channel with something to tell has sent it.
-
-        An INIT waits for the states that are being read, at most until the next tick.
-        """
+    def flush(self, controller_epoch: ControllerEpoch) -> None:
+        """Every idle channel with something to tell has sent it."""
         for broker_id in sorted(self._channels):
             channel = self._channels[broker_id]
             is_due = channel.next_ms <= self._outbox.now_ms
             if channel.request_id is not None or not is_due:
                 continue
-            is_told = is_tick or channel.queued or channel.stops
+            is_told = channel.queued or channel.stops or channel.init_ms <= self._outbox.now_ms
             whole = self._whole(broker_id) if channel.is_init_due and is_told else None
             if whole is not None:
                 self.send_init(broker_id, channel, controller_epoch, whole)

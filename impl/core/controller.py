@@ -260,7 +260,7 @@ class Controller:
             self.topics.tick()
         self.decisions.tick()
         self.agent.tick()
-        self.commands.flush(self.controller_epoch, is_tick=True)
+        self.commands.flush(self.controller_epoch)
 
     def _begin_again(self) -> None:
         missed, self._missed = self._missed, set()

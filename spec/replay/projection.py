@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
+from spec.replay.incarnations import first_incarnation
 from spec.replay.recorded_run import Line, ReplayError
 from spec.trace import Kind, TraceEvent
 from spec.vocabulary import Action, Outcome, ProtocolLevel
@@ -82,14 +83,18 @@ def partitions_of_run(lines: list[Line]) -> dict[TopicPartition, tuple[int, ...]
         except MalformedZnodeError as error:
             raise ReplayError(f"{line.file}, line {line.number}: {error}") from error
         for number, replicas in assignment.items():
-            found[TopicPartition(topic, number)] = replicas
+            found.setdefault(TopicPartition(topic, number), replicas)
     return dict(sorted(found.items()))
 
 
 def project(
     run: str, level: int, lines: list[Line], key: TopicPartition, assigned: tuple[int, ...]
 ) -> Projection:
-    """The events of `key` in `lines`, which are in order; raises `ReplayError`."""
+    """The events of `key` in `lines`, which are in order; raises `ReplayError`.
+
+    Of a partition that is deleted, the first incarnation, up to its end.
+    """
+    lines = first_incarnation(lines, key)
     started = (event.broker_id for event in _brokers(lines))
     brokers = frozenset(number for number in started if number is not None) | set(assigned)
     projector = _Projector(

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from impl.core.commands import INIT_WAIT_MS
 from impl.core.config import Config
 from impl.core.effects import ReportWaiting
 from impl.core.messages import LeaderAndIsrRequest, LeaderAndIsrResponse, PartitionId
@@ -31,7 +32,7 @@ def controlling(driver: Driver) -> Driver:
     driver.create_topic("t", (2, 3, 1))
     driver.put_state(T0, state(2, 0, (1, 2, 3)))
     driver.start()
-    driver.tick()
+    driver.tick(INIT_WAIT_MS)
     return driver
 
 
@@ -76,7 +77,7 @@ def test_what_is_under_decision_is_kept_and_told_later() -> None:
     driver.put_state(T0, state(2, 0, (1, 2)))
     driver.put_state(T1, state(3, 0, (2, 3)))
     driver.start()
-    driver.tick()
+    driver.tick(INIT_WAIT_MS)
 
     first = requests(driver, 2)[0]
     assert first.is_init
@@ -105,7 +106,7 @@ def test_a_broker_that_comes_back_gets_a_new_one() -> None:
     driver.acknowledge_commands()
     driver.unregister(3)
     driver.register(3)
-    driver.tick()
+    driver.tick(INIT_WAIT_MS)
 
     last = next(request for request in reversed(requests(driver, 3)) if request.is_init)
     assert last.broker_epoch == epoch_of(driver, 3)
@@ -116,7 +117,7 @@ def test_a_broker_without_partitions_gets_one_too() -> None:
     driver = Driver(Config(broker_id=ME))
     driver.register(2)
     driver.start()
-    driver.tick()
+    driver.tick(INIT_WAIT_MS)
 
     assert [request.is_init for request in requests(driver, 2)] == [True]
 
@@ -134,7 +135,7 @@ def test_while_something_is_unreadable_nothing_is_whole(path: str) -> None:
         driver.put_state(T1, b"{")
     driver.put_state(T0, state(2, 0, (1, 2)))
     driver.start()
-    driver.tick()
+    driver.tick(INIT_WAIT_MS)
 
     assert [request.is_init for request in requests(driver, 2)] == [False]
 

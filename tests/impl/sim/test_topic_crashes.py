@@ -1,0 +1,137 @@
+"""Whoever creates or deletes topics may die after any of its writes: the next one ends the work."""
+
+from itertools import count
+
+import pytest
+
+from impl.sim.cluster import Cluster
+from spec.vocabulary import BrokerId
+from tests.impl.sim.build import calm
+from tests.impl.sim.crashes import (
+    Administrator,
+    CrashAfterWrite,
+    controller_of,
+    leftovers,
+    restart_the_dead,
+)
+
+PARTITIONS = 4
+LIMIT_MS = 15_000
+
+
+def ready(seed: int) -> tuple[Cluster, Administrator, BrokerId]:
+    """Three brokers, one of them controller, and somebody who administers."""
+    cluster = Cluster(calm(seed=seed), "crashes")
+    cluster.scheduler.run_until(LIMIT_MS, lambda: controller_of(cluster) is not None)
+    controller = controller_of(cluster)
+    assert controller is not None
+    return cluster, Administrator(cluster), controller
+
+
+def goes_on(cluster: Cluster) -> bool:
+    """Whoever died comes back, and the cluster comes to rest with all partitions led."""
+    limit_ms = cluster.scheduler.now_ms + LIMIT_MS
+    return cluster.scheduler.run_until(limit_ms, cluster.is_converged)
+
+
+def created(seed: int) -> tuple[Cluster, Administrator]:
+    cluster, administrator, _ = ready(seed)
+    administrator.create("t", PARTITIONS)
+    assert goes_on(cluster)
+    return cluster, administrator
+
+
+def wait_for(cluster: Cluster, crash: CrashAfterWrite, administrator: Administrator) -> None:
+    """The crash has happened, or there was nothing left to write."""
+    limit_ms = cluster.scheduler.now_ms + 2_000
+    cluster.scheduler.run_until(limit_ms, lambda: crash.has_happened)
+    if crash.has_happened:
+        limit_ms = cluster.scheduler.now_ms + LIMIT_MS
+        cluster.scheduler.run_until(limit_ms, lambda: controller_of(cluster) is not None)
+    restart_the_dead(cluster)
+    limit_ms = cluster.scheduler.now_ms + LIMIT_MS
+    assert cluster.scheduler.run_until(limit_ms, lambda: administrator.is_done)
+
+
+def is_gone(cluster: Cluster) -> bool:
+    limit_ms = cluster.scheduler.now_ms + LIMIT_MS
+    return cluster.scheduler.run_until(limit_ms, lambda: not leftovers(cluster))
+
+
+def test_a_controller_that_dies_while_it_creates_is_followed_by_one_that_ends_it() -> None:
+    for number in count(1):
+        cluster, administrator, controller = ready(number)
+        crash = CrashAfterWrite(cluster, controller, number)
+        administrator.create("t", PARTITIONS)
+        wait_for(cluster, crash, administrator)
+        assert goes_on(cluster), number
+        if not crash.has_happened:
+            break
+    assert number > 1
+
+
+@pytest.mark.parametrize("ops_max", [2, 500])
+def test_a_broker_that_dies_while_it_deletes_leaves_no_half_topic(
+    monkeypatch: pytest.MonkeyPatch, ops_max: int
+) -> None:
+    """In one multi, and in steps; each broker dies once, after each of its writes in turn."""
+    monkeypatch.setattr("impl.core.topic_deletion.OPS_MAX", ops_max)
+    crashes = 0
+    for number in count(1):
+        happened = 0
+        for broker_id in (BrokerId(1), BrokerId(2), BrokerId(3)):
+            cluster, administrator = created(number)
+            crash = CrashAfterWrite(cluster, broker_id, number)
+            administrator.delete("t")
+            wait_for(cluster, crash, administrator)
+            assert is_gone(cluster), (number, broker_id, leftovers(cluster))
+            happened += crash.has_happened
+        crashes += happened
+        if not happened:
+            break
+    assert crashes >= (PARTITIONS if ops_max == 2 else 1)
+
+
+def test_a_broker_that_was_away_while_a_topic_went_drops_it_at_its_return() -> None:
+    cluster, administrator = created(1)
+    away = next(b for b in cluster.disks if b != controller_of(cluster))
+    cluster.processes[away].die()
+    administrator.delete("t")
+    limit_ms = cluster.scheduler.now_ms + LIMIT_MS
+    assert cluster.scheduler.run_until(limit_ms, lambda: administrator.is_done)
+    cluster.scheduler.run_until(limit_ms, lambda: len(leftovers(cluster)) == PARTITIONS)
+    assert all(name.startswith(f"broker {away}:") for name in leftovers(cluster))
+
+    restart_the_dead(cluster)
+    assert is_gone(cluster)
+
+
+def test_a_broker_whose_session_was_over_while_a_topic_went_drops_it_too() -> None:
+    """It lives on, and nobody told it: the INIT of its next registration does."""
+    cluster, administrator = created(2)
+    away = next(b for b in cluster.disks if b != controller_of(cluster))
+    cluster.processes[away].pause()
+    run_ms = cluster.scheduler.now_ms + 3 * cluster.options.session_timeout_ms
+    cluster.scheduler.run_until(run_ms)
+    administrator.delete("t")
+    limit_ms = cluster.scheduler.now_ms + LIMIT_MS
+    cluster.scheduler.run_until(limit_ms, lambda: len(leftovers(cluster)) == PARTITIONS)
+    cluster.processes[away].resume()
+
+    assert is_gone(cluster), leftovers(cluster)
+
+
+def test_a_topic_that_comes_again_at_once_is_whole() -> None:
+    cluster, administrator = created(3)
+    for _ in range(3):
+        administrator.delete("t")
+        limit_ms = cluster.scheduler.now_ms + LIMIT_MS
+        assert cluster.scheduler.run_until(limit_ms, lambda: administrator.is_done)
+        administrator.create("t", PARTITIONS)
+        assert cluster.scheduler.run_until(limit_ms, lambda: administrator.is_done)
+
+    assert goes_on(cluster)
+    for broker_id, disk in cluster.disks.items():
+        replicas = cluster.processes[broker_id].node.broker.replicas
+        for key, log in disk.recover().items():
+            assert log.partition_incarnation == replicas[key].partition_incarnation
