@@ -24,6 +24,15 @@ MOVE_DEADLINE_S = 20.0
 pytestmark = pytest.mark.zookeeper
 
 
+@pytest.fixture(autouse=True)
+def whole(cluster: Running) -> None:
+    """All brokers are registered, also the one that stood still in the test before."""
+    deadline = monotonic() + MOVE_DEADLINE_S
+    with Admin(cluster.servers) as admin:
+        while len(admin.describe_cluster().brokers) < len(cluster.status.brokers):
+            assert monotonic() < deadline, "a broker did not come back"
+
+
 def test_what_is_produced_is_consumed(cluster: Running) -> None:
     with Admin(cluster.servers) as admin:
         admin.create_topic("orders", partitions=2, replication_factor=3)
