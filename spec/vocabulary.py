@@ -164,6 +164,8 @@ class Invariant(StrEnum):
     ONE_CONTROLLER_PER_EPOCH = "OneControllerPerEpoch"
     LEADER_IN_ISR = "LeaderInIsr"
     LEADER_COMPLETE = "LeaderComplete"
+    ISR_SUBSET_ASSIGNED = "IsrSubsetAssigned"
+    DELETE_ONLY_IF_UNASSIGNED = "DeleteOnlyIfUnassigned"
 
 
 class Liveness(StrEnum):
@@ -176,6 +178,9 @@ class Liveness(StrEnum):
     EVENTUALLY_TRUNCATED = "EventuallyTruncated"
     EVENTUALLY_ACKED_OR_FAILED = "EventuallyAckedOrFailed"
     EVENTUALLY_CONVERGED = "EventuallyConverged"
+    REASSIGNMENT_COMPLETES = "ReassignmentCompletes"
+    ADDITION_COMPLETES = "AdditionCompletes"
+    REMOVAL_COMPLETES = "RemovalCompletes"
 
 
 class ErrorCode(StrEnum):

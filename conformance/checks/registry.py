@@ -11,7 +11,9 @@ from types import MappingProxyType
 
 from conformance.checks import (
     acknowledged_durable,
+    delete_only_if_unassigned,
     high_watermark_monotonic,
+    isr_subset_assigned,
     leader_complete,
     leader_in_isr,
     linearizable_log,
@@ -136,13 +138,25 @@ _ALL = (
         invariant=Invariant.STALE_CONTROLLER_HARMLESS,
         run=stale_controller_harmless.check,
         per_partition=False,
-        reads=_ZOOKEEPER | _COMMANDS,
+        reads=_ZOOKEEPER | _COMMANDS | {Action.STOP_REPLICA},
     ),
     Check(
         invariant=Invariant.ONE_CONTROLLER_PER_EPOCH,
         run=one_controller_per_epoch.check,
         per_partition=False,
         reads=_ZOOKEEPER | _AUTHORS,
+    ),
+    Check(
+        invariant=Invariant.ISR_SUBSET_ASSIGNED,
+        run=isr_subset_assigned.check,
+        per_partition=False,
+        reads=_ZOOKEEPER,
+    ),
+    Check(
+        invariant=Invariant.DELETE_ONLY_IF_UNASSIGNED,
+        run=delete_only_if_unassigned.check,
+        per_partition=False,
+        reads=_ZOOKEEPER | {Action.BECOME_LEADER, Action.BECOME_FOLLOWER, Action.STOP_REPLICA},
     ),
 )
 

@@ -2,7 +2,8 @@
 
 - A broker, until it restarts, never obeys a command of a smaller controller epoch than one that
   it has obeyed or read in ZooKeeper, over all its partitions.
-- For each partition `(leader_epoch, znode_version)` of the commands that it obeys rises strictly.
+- For each partition `(leader_epoch, znode_version)` of the commands that it obeys rises strictly,
+  until it has given up that incarnation of the partition.
 - Once ZooKeeper holds controller epoch n + 1, no leadership decision of an epoch up to n is
   written: neither one signed so, nor one by a session whose own epoch has passed. ISR changes of
   a leader that used to be controller are no decisions.
@@ -16,7 +17,7 @@ from conformance.checks.ordering import by_zxid, order
 from conformance.checks.znode_history import LeaderAndIsrWrite, epoch_of, leader_and_isr_writes
 from conformance.verdict import CheckResult
 from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Action, Invariant
+from spec.vocabulary import NO_EPOCH, Action, Invariant
 
 _COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
 _TEACH_EPOCHS = _COMMANDS | {Action.LEARN_CONTROLLER}
@@ -37,7 +38,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     obeyed = order(actions)
     evidence.premise_count = len(obeyed)
     _check_controller_epochs(events, evidence)
-    _check_versions(obeyed, evidence)
+    _check_versions(order(e for e in events if e.kind is Kind.ACTION), evidence)
     _check_decisions(events, evidence)
     return evidence.result()
 
@@ -56,10 +57,14 @@ def _check_controller_epochs(events: Iterable[TraceEvent], evidence: Evidence) -
         evidence.violated(message, before, event)
 
 
-def _check_versions(obeyed: Iterable[TraceEvent], evidence: Evidence) -> None:
+def _check_versions(actions: Iterable[TraceEvent], evidence: Evidence) -> None:
     newest: dict[tuple[str, int, str | None, int | None], TraceEvent] = {}
-    for event in obeyed:
+    for event in actions:
         key = event.node, event.incarnation, event.topic, event.partition
+        if event.action == Action.STOP_REPLICA and event.leader_epoch == NO_EPOCH:
+            newest.pop(key, None)
+        if event.action not in _COMMANDS:
+            continue
         before = newest.get(key)
         if before is not None and _version(event) <= _version(before):
             message = f"Broker {event.broker_id} obeyed {_version(event)} after {_version(before)}."

@@ -21,7 +21,6 @@ from impl.core.reassignment import Assignment, advance_reassignment, complete_re
 from impl.core.zookeeper import SetData, WriteOp, Written
 from spec.vocabulary import (
     NO_BROKER,
-    NO_INCARNATION,
     Action,
     BrokerId,
     ElectionKind,
@@ -230,7 +229,7 @@ class Agent:
                 state=state,
             )
         is_there = complete_reassignment(named, target, is_stopped=True) is not None
-        if not is_there or not self._are_stopped(key, named, NO_INCARNATION, seen):
+        if not is_there or not self._are_stopped(key, named, seen.incarnation, seen):
             return None
         done = complete_reassignment(named, target, is_stopped=True)
         ends = (request.end(),) if request is not None else ()

@@ -8,10 +8,30 @@ from typing import TYPE_CHECKING
 
 from impl.core.replica import Replica, Role
 from spec.vocabulary import BrokerId, Liveness
-from spec.znodes import CONTROLLER, LeaderAndIsr, TopicPartition, broker_path
+from spec.znodes import (
+    CONTROLLER,
+    LEADER_ELECTION,
+    PARTITIONS_ADD,
+    PARTITIONS_REASSIGNED,
+    PARTITIONS_REMOVE,
+    TOPICS,
+    LeaderAndIsr,
+    TopicPartition,
+    broker_path,
+    parse_topic_document,
+    topic_path,
+)
 
 if TYPE_CHECKING:
     from impl.sim.cluster import Cluster
+
+
+_PROMISES = {
+    LEADER_ELECTION: Liveness.EVENTUALLY_LEADER,
+    PARTITIONS_ADD: Liveness.ADDITION_COMPLETES,
+    PARTITIONS_REMOVE: Liveness.REMOVAL_COMPLETES,
+    PARTITIONS_REASSIGNED: Liveness.REASSIGNMENT_COMPLETES,
+}
 
 
 def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
@@ -24,6 +44,7 @@ def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
         yield Liveness.BROKER_EVENTUALLY_LEARNS_ROLE
     if not _has_controller(cluster):
         yield Liveness.CONTROLLER_EVENTUALLY_EXISTS
+    yield from _of_moves(cluster)
     assigned = cluster.assignments()
     if not assigned:
         yield Liveness.EVENTUALLY_LEADER
@@ -35,6 +56,18 @@ def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
         replicas = {b: _replica(cluster, b, key) for b in brokers if b in present}
         yield from _of_roles(known[0], replicas)
         yield from _of_logs([replica for replica in replicas.values() if replica])
+
+
+def _of_moves(cluster: "Cluster") -> Iterator[Liveness]:
+    """Nothing that was asked for below `/admin` is left to do."""
+    zookeeper = cluster.zookeeper
+    for kind, promise in _PROMISES.items():
+        if any(zookeeper.children(f"{kind}/{topic}") for topic in zookeeper.children(kind)):
+            yield promise
+    for topic in zookeeper.children(TOPICS):
+        document = parse_topic_document(topic, zookeeper.peek(topic_path(topic)).data)
+        if document.adding or document.removing:
+            yield Liveness.REASSIGNMENT_COMPLETES
 
 
 def _has_controller(cluster: "Cluster") -> bool:

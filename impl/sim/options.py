@@ -46,6 +46,8 @@ class Options:
     """After so many a client has done its work; 0: it goes on to the end of the run."""
     unacknowledged: float = 0.0
     """Share of the records that are produced with acks=1."""
+    moves: bool = False
+    """An administrator moves, adds and removes partitions while the clients work."""
     connection_breaks: float = 0.0
     """Per broker and second: how often its connection to ZooKeeper breaks."""
     weather: Weather = CALM

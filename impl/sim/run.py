@@ -7,6 +7,7 @@ from impl.sim.clients import Client, Consumer, FinalReader, Producer, TopicCreat
 from impl.sim.cluster import Cluster
 from impl.sim.healing import unhealed
 from impl.sim.injector import Injector
+from impl.sim.movers import Mover
 from impl.sim.options import TOPIC, Options
 from impl.trace_lines import Line
 from spec.trace import TRACE_VERSION, Kind, TraceEvent
@@ -25,6 +26,10 @@ def run(options: Options, run_id: str) -> list[TraceEvent]:
     keys = [TopicPartition(TOPIC, partition) for partition in range(options.partitions)]
     create_topic(cluster, TOPIC, len(keys))
     clients = start_clients(cluster, keys)
+    if options.moves:
+        mover = Mover(cluster, keys)
+        mover.begin_moving()
+        clients.append(mover)
     injector = Injector(cluster, harness)
     injector.plan(cluster.scheduler.now_ms)
     break_connections(cluster)

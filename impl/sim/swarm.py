@@ -27,6 +27,8 @@ IDEMPOTENT = 0.4
 WORLD = 0.5
 """Share of runs with faults that only the simulator can do."""
 WORLD_KINDS = sorted(ALL_KINDS - REAL_KINDS)
+MOVING = 0.12
+"""Share of runs in which partitions move between brokers, come and go."""
 CROWDED = 0.15
 """Share of runs with more than three brokers."""
 MANY = 0.02
@@ -66,7 +68,7 @@ def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> O
         return _lonely(options)
     if Random(f"{seed}/diverging").random() < DIVERGING:
         return _diverging(options)
-    return _with_world_faults(_sized(options))
+    return _with_world_faults(_moving(_sized(options)))
 
 
 def _sized(options: Options) -> Options:
@@ -85,6 +87,19 @@ def _sized(options: Options) -> Options:
         partitions=partitions,
         duration_ms=duration_ms,
         unacknowledged=random.choice((0.0, 0.0, 0.0, 0.3)),
+    )
+
+
+def _moving(options: Options) -> Options:
+    """There are more brokers than replicas, so that there is somewhere to go."""
+    random = Random(f"{options.seed}/moves")
+    if random.random() >= MOVING or options.partitions == MANY_PARTITIONS:
+        return options
+    return replace(
+        options,
+        moves=True,
+        brokers=max(4, options.brokers),
+        replication_factor=random.choice((2, 3)),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from spec.replay.incarnations import first_incarnation
+from spec.replay.limits import LIFECYCLE, leaves_the_spec
 from spec.replay.recorded_run import Line, ReplayError
 from spec.trace import Kind, TraceEvent
 from spec.vocabulary import Action, Outcome, ProtocolLevel
@@ -92,9 +93,13 @@ def project(
 ) -> Projection:
     """The events of `key` in `lines`, which are in order; raises `ReplayError`.
 
-    Of a partition that is deleted, the first incarnation, up to its end.
+    Of a partition that is deleted, the first incarnation, up to its end. They also end where an
+    administrator asks for another leader or other replicas of the partition, or where a leader
+    outside the ISR is elected: from there on it is no behaviour of this spec.
     """
     lines = first_incarnation(lines, key)
+    ends = (number for number, line in enumerate(lines) if leaves_the_spec(line.event, key))
+    lines = lines[: next(ends, len(lines))]
     started = (event.broker_id for event in _brokers(lines))
     brokers = frozenset(number for number in started if number is not None) | set(assigned)
     projector = _Projector(
@@ -445,27 +450,6 @@ _RECORDS = (
 )
 _WISH = ("leader_epoch", "isr", "maximal_isr", "expected_version")
 _SETTLED = ("leader_epoch", "isr", "maximal_isr", "znode_version")
-
-LIFECYCLE = frozenset(
-    {
-        Action.DELETE_TOPIC,
-        Action.DETECT_TOPIC_CHANGE,
-        Action.READ_ASSIGNMENT,
-        Action.RECOVER_REPLICAS,
-        Action.SEND_INIT,
-        Action.OBEY_INIT,
-        Action.SEND_STOP_REPLICA,
-        Action.STOP_REPLICA,
-        Action.REQUEST_PARTITIONS,
-        Action.ADD_PARTITIONS,
-        Action.REMOVE_PARTITIONS,
-        Action.START_REASSIGNMENT,
-        Action.CANCEL_REASSIGNMENT,
-        Action.ADVANCE_REASSIGNMENT,
-        Action.COMPLETE_REASSIGNMENT,
-    }
-)
-"""Of incarnations that end and replicas that change: other modules have them, not the replay."""
 
 FIELDS: dict[str, tuple[str, ...]] = {
     Action.REGISTER_BROKER: ("session_id", "zxid"),

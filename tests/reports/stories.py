@@ -163,6 +163,14 @@ class Story:
                     peer=f"broker-{peer}",
                 )
 
+    def create_topic(self, broker_id: int) -> None:
+        """The topic is on all brokers."""
+        self.zxid += 1
+        data = json.dumps({"version": 1, "partitions": {"0": list(BROKERS)}})
+        path = f"/brokers/topics/{self.topic}"
+        self.zookeeper("Create", broker_id, path=path, data=data, znode_version=0)
+        self.action(broker_id, "CreateTopic", topic=self.topic)
+
     def write(self, broker_id: int, told: dict[str, Any], version: int, creates: bool) -> None:
         self.zxid += 1
         path = f"/brokers/topics/{self.topic}/0/leaderAndISR"
@@ -323,7 +331,7 @@ def begin(story: Story) -> None:
     story.start()
     story.elect_controller(3, 1)
     story.action(3, "DetectBrokerChange", controller_epoch=1, live_brokers=list(BROKERS))
-    story.action(3, "CreateTopic", topic=story.topic)
+    story.create_topic(3)
     story.decide(FIRST, 0, (3, 1))
     for broker_id in BROKERS:
         story.become(broker_id, FIRST, 0, (3, 1), (0, 0))

@@ -7,8 +7,9 @@ from functools import cache
 import msgspec
 
 from impl.sim.adapter import simulate
+from spec.replay.limits import LIFECYCLE
 from spec.replay.ordering import total_order
-from spec.replay.projection import FIELDS, LIFECYCLE, Projection, partitions_of_run, project
+from spec.replay.projection import FIELDS, Projection, partitions_of_run, project
 from spec.replay.recorded_run import Line, ReplayError, as_lines, recorded_run
 from spec.replay.tlc_run import run_tlc
 from spec.tlc.process import Stop

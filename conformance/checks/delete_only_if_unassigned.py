@@ -1,0 +1,88 @@
+"""`DeleteOnlyIfUnassigned`: no broker gives up a replica that it is to have (CMD-008, REAS-005).
+
+A stop names the leader epoch of the decision that removed the broker: in the transaction that wrote
+this epoch it is not assigned. A stop without an epoch says that the incarnation is over: its state
+is deleted some time. No broker obeys a stop older than what it has obeyed of that incarnation.
+"""
+
+from collections.abc import Sequence
+
+from conformance.checks.assignment_history import transactions
+from conformance.checks.evidence import Evidence
+from conformance.checks.ordering import order, partition_of_event
+from conformance.verdict import CheckResult
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import Action, Invariant
+from spec.znodes import TopicPartition
+
+_OBEYS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
+_Epoch = tuple[TopicPartition, int, int]
+"""Partition, incarnation and leader epoch."""
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge a whole run; the premise counts replicas that brokers held, to keep or to give up."""
+    evidence = Evidence(invariant=Invariant.DELETE_ONLY_IF_UNASSIGNED)
+    assigned, living = _assigned_at(events)
+    obeyed: dict[tuple[str, int, TopicPartition], TraceEvent] = {}
+    for event in order(e for e in events if e.kind is Kind.ACTION):
+        key = partition_of_event(event)
+        if key is None:
+            continue
+        place = (event.node, event.incarnation, key)
+        if event.action in _OBEYS:
+            evidence.premise_count += place not in obeyed
+            obeyed[place] = event
+        elif event.action == Action.STOP_REPLICA:
+            _check_stop(event, key, obeyed.pop(place, None), evidence)
+            _check_assignment(event, key, assigned, living, evidence)
+    return evidence.result()
+
+
+def _assigned_at(
+    events: Sequence[TraceEvent],
+) -> tuple[dict[_Epoch, tuple[frozenset[int], TraceEvent]], set[tuple[TopicPartition, int]]]:
+    """The replicas in the transaction that first wrote an epoch; the states that are left."""
+    assigned: dict[_Epoch, tuple[frozenset[int], TraceEvent]] = {}
+    living: set[tuple[TopicPartition, int]] = set()
+    for held in transactions(events):
+        for key in held.changed & held.states.keys():
+            state, event = held.states[key]
+            incarnation = held.incarnations.get(key, 0)
+            replicas = held.replicas(key)
+            if replicas is not None:
+                epoch = (key, incarnation, state.leader_epoch)
+                assigned.setdefault(epoch, (replicas, event))
+        living = set(held.incarnations.items())
+    return assigned, living
+
+
+def _check_stop(
+    stop: TraceEvent, key: TopicPartition, last: TraceEvent | None, evidence: Evidence
+) -> None:
+    """The broker has obeyed nothing newer than the stop."""
+    if last is None or stop.leader_epoch is None or stop.leader_epoch < 0:
+        return
+    if (last.leader_epoch or 0) > stop.leader_epoch:
+        message = f"Broker {stop.broker_id} obeyed a stop of {key} under leader epoch"
+        message = f"{message} {stop.leader_epoch} after it had obeyed epoch {last.leader_epoch}."
+        evidence.violated(message, last, stop)
+
+
+def _check_assignment(
+    stop: TraceEvent,
+    key: TopicPartition,
+    assigned: dict[_Epoch, tuple[frozenset[int], TraceEvent]],
+    living: set[tuple[TopicPartition, int]],
+    evidence: Evidence,
+) -> None:
+    incarnation, epoch = stop.partition_incarnation or 0, stop.leader_epoch
+    if epoch is None or epoch < 0:
+        if (key, incarnation) in living:
+            message = f"Broker {stop.broker_id} gave up {key}, and nobody has deleted that."
+            evidence.violated(message, stop)
+        return
+    replicas, write = assigned.get((key, incarnation, epoch), (frozenset[int](), None))
+    if stop.broker_id in replicas:
+        message = f"Broker {stop.broker_id} gave up {key}, which leader epoch {epoch} assigns to"
+        evidence.violated(f"{message} {sorted(replicas)}.", write, stop)
