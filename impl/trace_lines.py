@@ -72,6 +72,17 @@ def log_recovered(
     }
 
 
+def log_failed(broker_id: BrokerId, partition: TopicPartition, reason: str) -> Line:
+    """The log of this partition cannot be used until the broker starts again."""
+    return {
+        "kind": Kind.RUN,
+        "action": "LogFailed",
+        "broker_id": broker_id,
+        **_partition(partition),
+        "detail": reason,
+    }
+
+
 def action_taken(effect: ActionTaken, broker_id: BrokerId) -> Line:
     """The line of an action; what the effect leaves out, the line does too."""
     line: Line = {"kind": Kind.ACTION, "action": effect.action.value, "broker_id": broker_id}

@@ -15,6 +15,7 @@ RETRIABLE = frozenset(
         ErrorCode.BROKER_NOT_AVAILABLE,
         ErrorCode.REPLICA_NOT_AVAILABLE,
         ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.STORAGE_ERROR,
     }
 )
 """A leader may be moving, a broker starting, an ISR growing."""

@@ -202,7 +202,7 @@ class Agent:
     def _is_at_rest(self, key: TopicPartition, seen: Seen) -> bool:
         """No decision of the controller is due: those go first."""
         context = self._controller.context
-        is_led = seen.state.leader == NO_BROKER or seen.state.leader in context.live
+        is_led = seen.state.leader == NO_BROKER or seen.state.leader in context.live_for(key)
         is_at_rest = is_led and not context.bounced.get(key)
         self._must_retry |= not is_at_rest
         return is_at_rest
@@ -216,7 +216,7 @@ class Agent:
             named,
             seen.state,
             target,
-            self._controller.context.live.keys(),
+            self._controller.context.live_for(key),
         )
         if advance is not None:
             state = replace(advance.state, controller_epoch=self._controller.controller_epoch)
@@ -246,13 +246,13 @@ class Agent:
         """The leader that was asked for; the request goes also when no other one is to be had."""
         context = self._controller.context
         if request.election is ElectionKind.PREFERRED:
-            elected = elect_preferred(seen.state, named.assigned, context.live.keys())
+            elected = elect_preferred(seen.state, named.assigned, context.live_for(key))
         else:
             assert view.registered is not None
             elected = elect_leader(
                 seen.state,
                 named.assigned,
-                view.registered,
+                view.registered - context.offline_in(key),
                 context.bounced.get(key, frozenset()),
                 unclean_leader_election=True,
             )

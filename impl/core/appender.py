@@ -12,7 +12,7 @@ from impl.core.producers import (
     find_duplicate,
     sequence_error,
 )
-from impl.core.replica import Replica
+from impl.core.replica import Replica, not_leading
 from impl.core.replicas import Replicas
 from impl.core.replication import leader_append
 from impl.core.waiting import PendingProduce
@@ -82,7 +82,7 @@ class Appender:
                 # A follower takes batches whole, and so much at one time.
                 return ErrorCode.RECORD_LIST_TOO_LARGE
         if not replica.is_leader or replica.is_fenced:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            return not_leading(replica)
         return ErrorCode.NONE
 
     def _append_error(self, replica: Replica, request: ProduceRequest) -> ErrorCode:

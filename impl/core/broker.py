@@ -17,6 +17,8 @@ from impl.core.effects import (
     ReplyRecords,
     StartLog,
 )
+from impl.core.events import LogFailed
+from impl.core.failed_logs import FailedLogs
 from impl.core.follower import Follower
 from impl.core.isr_writer import IsrWriter
 from impl.core.messages import (
@@ -42,7 +44,9 @@ from impl.core.replica import (
     are_different,
     become_follower,
     become_leader,
+    go_offline,
     is_newer,
+    not_leading,
 )
 from impl.core.replicas import Replicas
 from impl.core.replication import (
@@ -90,6 +94,7 @@ class Broker:
         self.replicas, self.isr_writer, self.follower = replicas, isr_writer, follower
         self.appender = Appender(self.config, self.outbox, replicas)
         self.stopping = Stopping(self.config, self.outbox, replicas, follower)
+        self.failed_logs = FailedLogs(self.config, self.outbox, replicas)
 
     # Commands of the controller (V3 C)
 
@@ -169,6 +174,8 @@ class Broker:
         if self._is_over(command):
             return ErrorCode.UNKNOWN_TOPIC_ID
         replica = self._replica_for(command)
+        if replica.role is Role.OFFLINE:
+            return ErrorCode.STORAGE_ERROR
         if self._is_obeyed_anyhow(replica, command):
             replica = replica.with_floor(NO_EPOCH, replica.znode_version)
         if not is_newer(replica, command):
@@ -271,6 +278,24 @@ class Broker:
             answer = self._fetch_answer(parked.request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
             self.outbox.emit(Reply(token=parked.token, response=answer))
 
+    def on_log_failed(self, event: LogFailed) -> None:
+        """The replica serves nobody, and the controller hears of it; all others go on (START-006).
+
+        What waits on it may be in the log, or on its way to followers.
+        """
+        key = event.topic_partition
+        replica = self.replicas.get(key) or Replica(
+            broker_id=self.config.broker_id,
+            topic_partition=key,
+            partition_incarnation=event.partition_incarnation,
+        )
+        if replica.role is Role.OFFLINE:
+            return
+        self.follower.stop_fetching(key)
+        self.replicas.put(go_offline(replica))
+        self._settle(key)
+        self.failed_logs.add(key)
+
     # Clients and followers
 
     def on_produce(self, token: int, request: ProduceRequest) -> None:
@@ -332,7 +357,7 @@ class Broker:
         if replica is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if not replica.is_leader:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            return not_leading(replica)
         if are_different(request.partition_incarnation, replica.partition_incarnation):
             return ErrorCode.UNKNOWN_TOPIC_ID
         if request.replica_id != NO_BROKER and self._fences_fetches:

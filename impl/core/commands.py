@@ -14,13 +14,13 @@ from impl.core.messages import (
     CommandRequest,
     CommandResponse,
     LeaderAndIsrRequest,
-    PartitionId,
     PartitionState,
     PartitionStop,
     StopReplicaRequest,
     StopReplicaResponse,
 )
 from impl.core.outbox import Outbox
+from impl.core.reports import PartitionId
 from spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode
 from spec.znodes import TopicPartition
 
@@ -196,8 +196,8 @@ class Commands:
 
     def on_answer(
         self, broker_id: BrokerId, request_id: int, response: CommandResponse
-    ) -> list[TopicPartition]:
-        """What was told is not told again; returns what the broker may not lead as it was told."""
+    ) -> list[tuple[TopicPartition, ErrorCode]]:
+        """What was told is not told again; returns what the broker cannot be, and why."""
         if not self.is_expected(broker_id, request_id):
             return []
         channel = self._channels[broker_id]
@@ -210,14 +210,14 @@ class Commands:
             self._pause(channel)
             return []
         channel.is_init_due = channel.is_init_due and not channel.is_init_sent
-        refused = []
+        refused: list[tuple[TopicPartition, ErrorCode]] = []
         for command in channel.sent:
             error = errors.get(command.key, ErrorCode.NONE)
             if error is ErrorCode.BROKER_NOT_AVAILABLE:
                 self._pause(channel)
                 continue
-            if error is ErrorCode.REPLICA_NOT_AVAILABLE:
-                refused.append(command.key)
+            if error in (ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.STORAGE_ERROR):
+                refused.append((command.key, error))
             if channel.queued.get(command.key) == command:
                 del channel.queued[command.key]
         return refused

@@ -13,12 +13,13 @@ from impl.core.commands import Commands
 from impl.core.config import Config
 from impl.core.controller_context import ControllerContext, Whole
 from impl.core.decisions import Decisions
-from impl.core.effects import ActionTaken
+from impl.core.effects import ActionTaken, Reply
 from impl.core.fenced_writes import FencedWrites
 from impl.core.messages import CommandResponse, PartitionState, StopReplicaResponse
 from impl.core.mutants import Mutant
 from impl.core.office import Office
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read
+from impl.core.reports import LogsFailedRequest, LogsFailedResponse
 from impl.core.topic_changes import TopicChanges
 from impl.core.unclean import UncleanElections
 from spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode, ZnodeVersion
@@ -237,12 +238,28 @@ class Controller:
         refused = self.commands.on_answer(broker_id, request_id, response)
         if not self.is_active:
             return
-        known = [key for key in refused if key in self.context.states]
-        for key in known:
-            self.context.add_bounced(key, frozenset({broker_id}))
-        self.decisions.reread(known)
+        known = [(key, error) for key, error in refused if key in self.context.states]
+        for key, error in known:
+            if error is ErrorCode.REPLICA_NOT_AVAILABLE:
+                self.context.add_bounced(key, frozenset({broker_id}))
+        lost = [key for key, error in known if error is ErrorCode.REPLICA_NOT_AVAILABLE]
+        failed = [key for key, error in known if error is ErrorCode.STORAGE_ERROR]
+        self.decisions.reread(lost + self.context.add_offline(broker_id, failed))
         if isinstance(response, StopReplicaResponse):
             self.agent.wake()
+
+    def on_logs_failed(self, token: int, request: LogsFailedRequest) -> None:
+        """What a broker cannot serve is led by others, as if it were gone (START-006)."""
+        error = ErrorCode.NONE
+        if not self.is_active or not self.is_loaded:
+            error = ErrorCode.NOT_CONTROLLER
+        elif self.context.live.get(request.broker_id) != request.broker_epoch:
+            error = ErrorCode.BROKER_NOT_AVAILABLE
+        response = LogsFailedResponse(error_code=error, controller_epoch=self.controller_epoch)
+        self.outbox.emit(Reply(token=token, response=response))
+        if error is ErrorCode.NONE:
+            failed = [one.key for one in request.partitions]
+            self.decisions.reread(self.context.add_offline(request.broker_id, failed))
 
     # Time
 

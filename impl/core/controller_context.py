@@ -3,7 +3,7 @@
 Values and how a read znode changes them; when to read, and what to decide, is `controller.py`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -68,6 +68,8 @@ class ControllerContext:
     """Who was away since the state of the partition was written."""
     considered: dict[TopicPartition, frozenset[BrokerId]] = field(default_factory=dict)
     """Those of `bounced` that the decision in flight knows of."""
+    offline: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
+    """Live broker -> partitions whose log failed since it registered."""
     undecided: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
     """Decisions of which it is not known whether ZooKeeper holds them."""
     moving: set[str] = field(default_factory=set)
@@ -133,6 +135,8 @@ class ControllerContext:
             for broker_id in before.keys() | self.live.keys()
             if before.get(broker_id) != self.live.get(broker_id)
         )
+        for broker_id in changed:
+            self.offline.pop(broker_id, None)
         if ids_only:
             changed = frozenset(before.keys() ^ self.live.keys())
         back = changed & before.keys() & self.live.keys()
@@ -160,6 +164,24 @@ class ControllerContext:
     def add_bounced(self, key: TopicPartition, brokers: frozenset[BrokerId]) -> None:
         """They may not go on in the ISR or as leader as if nothing had been."""
         self.bounced[key] = self.bounced.get(key, frozenset()) | brokers
+
+    def add_offline(
+        self, broker_id: BrokerId, keys: Iterable[TopicPartition]
+    ) -> list[TopicPartition]:
+        """The logs of these partitions failed there; returns those of which that is new."""
+        known = self.offline.setdefault(broker_id, set())
+        fresh = [key for key in keys if key not in known]
+        known.update(fresh)
+        return fresh
+
+    def live_for(self, key: TopicPartition) -> AbstractSet[BrokerId]:
+        """Who can be a replica of the partition: live, and with a log that works."""
+        failed = self.offline_in(key)
+        return self.live.keys() - failed if failed else self.live.keys()
+
+    def offline_in(self, key: TopicPartition) -> AbstractSet[BrokerId]:
+        """Whose log of the partition has failed."""
+        return {broker_id for broker_id, keys in self.offline.items() if key in keys}
 
     def begin_decision(self, key: TopicPartition) -> None:
         """A decision that knows all who bounced so far is in flight."""

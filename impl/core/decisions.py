@@ -160,7 +160,7 @@ class Decisions:
     def init_leader(self, key: TopicPartition) -> None:
         """A partition without a LeaderAndISR znode gets its first leader, by creation only (H9)."""
         state = init_leader(
-            self.context.assignments[key], self.context.live.keys(), self._office.controller_epoch
+            self.context.assignments[key], self.context.live_for(key), self._office.controller_epoch
         )
         if state is None:
             return
@@ -203,7 +203,7 @@ class Decisions:
         elected = elect_leader(
             state,
             self.context.assignments[key],
-            self.context.live.keys(),
+            self.context.live_for(key),
             self.context.bounced.get(key, frozenset()),
             unclean_leader_election=self._config.unclean_leader_election,
         )

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from impl.core.messages import PeerRequest, Request, Response
 from impl.core.zookeeper import Children, WriteResult, Znode
-from spec.vocabulary import BrokerId, SessionId
+from spec.vocabulary import NO_INCARNATION, BrokerId, PartitionIncarnation, SessionId
+from spec.znodes import TopicPartition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +103,19 @@ class Tick:
     """Time has passed."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFailed:
+    """The log of a partition cannot be written or read, until the broker starts again.
+
+    Nothing is done any more to what the disk holds of it. What the node asked in the same step of
+    the log, or told of it, was dropped; a produce was answered as one that may be in the log.
+    """
+
+    topic_partition: TopicPartition
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
+    """Whose records these are, if that is known."""
+
+
 ZooKeeperEvent = (
     ZnodesRead
     | ChildrenListed
@@ -112,4 +126,4 @@ ZooKeeperEvent = (
     | SessionSuspended
     | SessionLost
 )
-Event = RequestReceived | ResponseReceived | RequestFailed | Tick | ZooKeeperEvent
+Event = RequestReceived | ResponseReceived | RequestFailed | Tick | LogFailed | ZooKeeperEvent

@@ -5,6 +5,11 @@ The wire form lives in `impl/shell/codec.py`, which is generic because the names
 
 from dataclasses import dataclass
 
+from impl.core.reports import (
+    LogsFailedRequest,
+    LogsFailedResponse,
+    PartitionId as PartitionId,  # noqa: PLC0414  who knows messages knows it too
+)
 from spec.vocabulary import (
     NO_BROKER,
     NO_BROKER_EPOCH,
@@ -64,19 +69,6 @@ class PartitionState:
     @property
     def key(self) -> TopicPartition:
         """The partition that this is the state of."""
-        return TopicPartition(self.topic, self.partition)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionId:
-    """A partition by its name."""
-
-    topic: str
-    partition: int
-
-    @property
-    def key(self) -> TopicPartition:
-        """The same, as the core has it."""
         return TopicPartition(self.topic, self.partition)
 
 
@@ -460,6 +452,7 @@ AdminRequest = (
 Request = (
     LeaderAndIsrRequest
     | StopReplicaRequest
+    | LogsFailedRequest
     | FetchRequest
     | OffsetForLeaderEpochRequest
     | ProduceRequest
@@ -469,6 +462,7 @@ Request = (
 Response = (
     LeaderAndIsrResponse
     | StopReplicaResponse
+    | LogsFailedResponse
     | FetchResponse
     | OffsetForLeaderEpochResponse
     | ProduceResponse
@@ -486,5 +480,5 @@ Response = (
 CommandRequest = LeaderAndIsrRequest | StopReplicaRequest
 """What the controller sends to a broker."""
 CommandResponse = LeaderAndIsrResponse | StopReplicaResponse
-PeerRequest = CommandRequest | FetchRequest | OffsetForLeaderEpochRequest
+PeerRequest = CommandRequest | LogsFailedRequest | FetchRequest | OffsetForLeaderEpochRequest
 """What one broker sends to another."""

@@ -15,6 +15,7 @@ from impl.core.effects import Effect
 from impl.core.events import (
     ChildrenListed,
     Event,
+    LogFailed,
     RequestFailed,
     RequestReceived,
     ResponseReceived,
@@ -53,6 +54,7 @@ from impl.core.producer_ids import ProducerIds
 from impl.core.producers import ProducerTable
 from impl.core.replica import RecoveredLog, Replica
 from impl.core.replicas import Replicas
+from impl.core.reports import LogsFailedRequest, LogsFailedResponse
 from impl.core.topic_deletion import TopicDeletion
 from spec.vocabulary import ProtocolLevel
 from spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
@@ -86,6 +88,8 @@ class Node:
                 self._on_failure(event)
             case Tick():
                 self._on_tick()
+            case LogFailed():
+                self.broker.on_log_failed(event)
             case _:
                 self._on_zookeeper(event)
         if self.controller.is_active:
@@ -116,6 +120,8 @@ class Node:
             case StopReplicaRequest():
                 self._resign_to(request)
                 self.broker.on_stop_replica(token, request)
+            case LogsFailedRequest():
+                self.controller.on_logs_failed(token, request)
             case FetchRequest():
                 self.broker.on_fetch(token, request)
             case OffsetForLeaderEpochRequest():
@@ -154,6 +160,10 @@ class Node:
                 StopReplicaResponse() as response,
             ):
                 self.controller.on_answer(event.sender, event.request_id, response)
+            case LogsFailedRequest() as request, LogsFailedResponse() as response:
+                self.broker.failed_logs.on_answer(
+                    event.request_id, request, response, self.broker.controller_epoch
+                )
             case FetchRequest() as request, FetchResponse() as response:
                 key = TopicPartition(request.topic, request.partition)
                 self.broker.follower.on_fetch_response(event.request_id, key, response)
@@ -169,6 +179,9 @@ class Node:
     def _on_failure(self, event: RequestFailed) -> None:
         if isinstance(event.request, LeaderAndIsrRequest | StopReplicaRequest):
             self.controller.commands.on_failure(event.to, event.request_id)
+            return
+        if isinstance(event.request, LogsFailedRequest):
+            self.broker.failed_logs.on_failure(event.request_id)
             return
         key = TopicPartition(event.request.topic, event.request.partition)
         self.broker.follower.on_failure(event.request_id, key)
@@ -189,6 +202,8 @@ class Node:
         self.membership.tick()
         self.controller.tick()
         self.broker.tick()
+        controller_id = self.membership.active_controller_id
+        self.broker.failed_logs.tick(controller_id, self.broker.broker_epoch)
 
 
 def _restore(config: Config, recovered: Mapping[TopicPartition, RecoveredLog]) -> list[Replica]:

@@ -7,7 +7,7 @@ from impl.core.messages import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-from impl.core.replica import Replica, are_different, end_offset_for_epoch
+from impl.core.replica import Replica, are_different, end_offset_for_epoch, not_leading
 from spec.vocabulary import BrokerId, ErrorCode
 
 
@@ -17,7 +17,7 @@ def list_offsets(broker_id: BrokerId, replica: Replica | None) -> ListOffsetsRes
     if replica is None:
         return replace(answer, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if not replica.is_leader:
-        return replace(answer, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return replace(answer, error_code=not_leading(replica))
     return replace(
         answer,
         leader_epoch=replica.leader_epoch,
@@ -45,7 +45,7 @@ def offset_for_leader_epoch(
 
 def _fence(replica: Replica, request: OffsetForLeaderEpochRequest) -> ErrorCode:
     if not replica.is_leader:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return not_leading(replica)
     if are_different(request.partition_incarnation, replica.partition_incarnation):
         return ErrorCode.UNKNOWN_TOPIC_ID
     if request.current_leader_epoch < replica.leader_epoch:

@@ -20,6 +20,7 @@ from spec.vocabulary import (
     NO_OFFSET,
     BrokerId,
     ControllerEpoch,
+    ErrorCode,
     LeaderEpoch,
     Offset,
     PartitionIncarnation,
@@ -43,6 +44,8 @@ class Role(StrEnum):
     """Started, but not yet told by a controller what to be (START-002)."""
     LEADER = "leader"
     FOLLOWER = "follower"
+    OFFLINE = "offline"
+    """Its log failed: it serves nobody and obeys no command until the broker starts again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +191,20 @@ def _obey(replica: Replica, command: PartitionState, controller_epoch: Controlle
         followers={},
         wanted_isr=None,
         is_fenced=False,
+    )
+
+
+def not_leading(replica: Replica) -> ErrorCode:
+    """What a replica that does not lead answers to whoever takes it for the leader."""
+    if replica.role is Role.OFFLINE:
+        return ErrorCode.STORAGE_ERROR
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def go_offline(replica: Replica) -> Replica:
+    """The log failed: what this replica knew of it may not be what the disk holds."""
+    return replace(
+        replica, role=Role.OFFLINE, needs_truncation=False, followers={}, wanted_isr=None
     )
 
 

@@ -151,5 +151,6 @@ class Startup:
                 topic_partition=key,
                 partition_incarnation=PartitionIncarnation(znode.stat.czxid),
             )
-        assert replica.role is Role.WAITING, "no command is obeyed before the start is over"
+        is_idle = replica.role in (Role.WAITING, Role.OFFLINE)
+        assert is_idle, "no command is obeyed before the start is over"
         self._broker.replicas.put(replica.with_floor(state.leader_epoch, znode.stat.version))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from impl.shell.files import Files, read_whole
-from spec.vocabulary import Offset
+from spec.vocabulary import NO_INCARNATION, Offset, PartitionIncarnation
 
 _VERSION = "fencepost-checkpoint 2"
 OFFSETS_FILE = "offset-checkpoint"
@@ -79,3 +79,9 @@ def read_offsets(folder: Path) -> Offsets | None:
         recovery_point=Offset(rows[0][1]),
         log_start_offset=Offset(rows[0][2]),
     )
+
+
+def read_incarnation(folder: Path) -> PartitionIncarnation:
+    """Whose log is in `folder`; 0 when it does not say; raises `CheckpointError`."""
+    rows = read_checkpoint(folder / INCARNATION_FILE)
+    return PartitionIncarnation(rows[0][0]) if rows else NO_INCARNATION

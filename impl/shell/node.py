@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -26,10 +26,11 @@ from impl.core.effects import (
     TruncateRecords,
     WriteZnodes,
 )
-from impl.core.events import Event, SessionEstablished, Tick, ZnodesRead
+from impl.core.events import Event, LogFailed, SessionEstablished, Tick, ZnodesRead
 from impl.core.node import Node
 from impl.core.replica import RecoveredLog
 from impl.shell.addresses import AddressBook
+from impl.shell.failures import refusal, without_claims, without_failed
 from impl.shell.files import StorageError
 from impl.shell.notifications import Answered, Connected, Disconnected, Expired, Triggered
 from impl.shell.options import NodeOptions
@@ -41,6 +42,7 @@ from impl.shell.zookeeper import ZooKeeperError
 from impl.trace_lines import (
     ZnodeTrace,
     action_taken,
+    log_failed,
     log_recovered,
     node_name,
     node_started,
@@ -48,6 +50,7 @@ from impl.trace_lines import (
 from spec.vocabulary import BrokerId
 from spec.znodes import TopicPartition, broker_path
 
+DiskEffect = AppendRecords | TruncateRecords | StartLog | DeleteLog | CheckpointHighWatermark
 TICK_S = 0.02
 EXIT_OK = 0
 EXIT_STOPPED = 3
@@ -108,13 +111,13 @@ class BrokerProcess:
             self._server.offer_fault_control(self._client.rules, lambda: self._sessions.identity)
         port = self._server.bind(config.host, config.port)
         self._core = Node(replace(config, port=port), recoveries)
+        for partition, error in dict(self._storage.failed).items():
+            self._fail(partition, error)
 
     def _recover(self) -> Mapping[TopicPartition, RecoveredLog]:
         broker_id = self._options.config.broker_id
         self._tracer.write(node_started(broker_id))
         found = self._storage.recover()
-        for error in self._storage.failed.values():
-            raise error
         for notice in notices(found):
             self._say(notice)
         logs = recovered_logs(found)
@@ -154,15 +157,51 @@ class BrokerProcess:
                 self._addresses.learn(znodes)
         self._tracer.write(*self._znode_trace.completed(event))
         now_ms = time.monotonic_ns() // 1_000_000
-        for is_action, effects in groupby(self._core.step(event, now_ms), _is_action):
+        failed: dict[TopicPartition, StorageError] = {}
+        left = self._left(self._core.step(event, now_ms), failed)
+        for is_action, effects in groupby(left, _is_action):
             if is_action:
                 self._trace(effects)
                 continue
             for effect in effects:
-                self._perform(effect)
+                failed.update(self._try_to_perform(effect))
         if isinstance(event, Tick):
-            for error in self._storage.tick(now_ms).values():
-                raise error
+            failed.update(self._storage.tick(now_ms))
+        for partition, error in failed.items():
+            self._fail(partition, error)
+
+    def _left(
+        self, wanted: Iterable[Effect], failed: Collection[TopicPartition]
+    ) -> Iterator[Effect]:
+        """What may be performed of it, by what has failed until its turn comes."""
+        for effect in wanted:
+            left = without_failed(effect, self._storage.failed)
+            if left:
+                left = without_claims(left, failed)
+            if left:
+                yield left
+
+    def _try_to_perform(self, effect: Effect) -> dict[TopicPartition, StorageError]:
+        """The effect is done; or its log has failed, and is not touched any more."""
+        if not isinstance(effect, ReplyRecords | DiskEffect):
+            self._perform(effect)
+            return {}
+        try:
+            self._use_storage(effect)
+        except StorageError as error:
+            self._storage.fail(effect.topic_partition, error)
+            if isinstance(effect, ReplyRecords):
+                self._perform(refusal(effect))
+            return {effect.topic_partition: error}
+        return {}
+
+    def _fail(self, partition: TopicPartition, error: StorageError) -> None:
+        """The partition is offline here; the operator, the trace and the core hear of it."""
+        self._storage.fail(partition, error)
+        self._say(f"{partition} is offline until the next start: {error}")
+        self._tracer.write(log_failed(self._options.config.broker_id, partition, str(error)))
+        incarnation = self._storage.incarnation_of(partition)
+        self._step(LogFailed(topic_partition=partition, partition_incarnation=incarnation))
 
     def _trace(self, effects: Iterable[Effect]) -> None:
         """Actions without another effect between them are one write."""
@@ -184,28 +223,25 @@ class BrokerProcess:
                 self._say(f"{path} belongs to session {session_id:#x}; waiting until that is over")
             case ReportMalformed(path=path, reason=reason):
                 self._say(f"{path} is skipped: {reason}")
-            case DeleteLog(topic_partition=partition):
-                self._storage.delete(partition)
-            case StartLog(topic_partition=partition, partition_incarnation=incarnation):
-                self._storage.start(partition).belong_to(incarnation)
             case _:
-                self._use_storage(effect)
+                raise AssertionError(f"{effect} is no effect outside the disk")
 
-    def _use_storage(
-        self,
-        effect: ReplyRecords | AppendRecords | TruncateRecords | CheckpointHighWatermark,
-    ) -> None:
-        log = self._storage.start(effect.topic_partition)
+    def _use_storage(self, effect: ReplyRecords | DiskEffect) -> None:
+        partition = effect.topic_partition
         match effect:
-            case AppendRecords(topic_partition=partition, base_offset=offset, records=records):
+            case AppendRecords(base_offset=offset, records=records):
                 self._storage.append(partition, offset, records)
             case ReplyRecords(token=token, response=response, start=start, end=end):
-                records = tuple(log.read(start, end))
-                self._server.reply(token, replace(response, records=records))
+                found = tuple(self._storage.start(partition).read(start, end))
+                self._server.reply(token, replace(response, records=found))
             case TruncateRecords(offset=offset):
-                log.truncate(offset)
-            case CheckpointHighWatermark(topic_partition=partition, high_watermark=offset):
+                self._storage.start(partition).truncate(offset)
+            case CheckpointHighWatermark(high_watermark=offset):
                 self._storage.checkpoint_high_watermark(partition, offset)
+            case DeleteLog():
+                self._storage.delete(partition)
+            case StartLog(partition_incarnation=incarnation):
+                self._storage.start(partition).belong_to(incarnation)
 
     def _ask_zookeeper(self, effect: ReadZnodes | ListChildren | WriteZnodes) -> None:
         mono_ns = time.monotonic_ns()

@@ -16,6 +16,7 @@ from impl.shell.checkpoints import (
     CheckpointError,
     Offsets,
     read_checkpoint,
+    read_incarnation,
     read_offsets,
     write_checkpoint,
     write_offsets,
@@ -91,7 +92,7 @@ def recover_log(files: Files, folder: Path) -> Found:
             high_watermark=high_watermark,
             epoch_starts=epoch_starts,
             producers=producers_of(segments).states,
-            partition_incarnation=_incarnation(folder, notices),
+            partition_incarnation=_incarnation(folder),
             notices=tuple(notices),
         ),
     )
@@ -149,11 +150,9 @@ def _epoch_starts(
     return tuple(starts)
 
 
-def _incarnation(folder: Path, notices: list[str]) -> PartitionIncarnation:
-    """Whose records these are, as the folder says (START-004)."""
+def _incarnation(folder: Path) -> PartitionIncarnation:
+    """Whose records these are; a log that may be another's is refused (START-004)."""
     try:
-        rows = read_checkpoint(folder / INCARNATION_FILE)
+        return read_incarnation(folder)
     except CheckpointError as error:
-        notices.append(str(error))
-        rows = None
-    return PartitionIncarnation(rows[0][0]) if rows else NO_INCARNATION
+        raise StorageError(f"{folder}: {INCARNATION_FILE} is damaged") from error

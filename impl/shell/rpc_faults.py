@@ -12,6 +12,7 @@ from typing import Never
 
 from impl.core.effects import Send
 from impl.core.messages import LeaderAndIsrRequest, PeerRequest, Response, StopReplicaRequest
+from impl.core.reports import LogsFailedRequest
 from spec.wire.fault_control_pb2 import RpcRule, RuleStatus
 
 ANY_BROKER = -1
@@ -135,7 +136,7 @@ def method_of(request: PeerRequest) -> str:
 
 
 def _topics(request: PeerRequest) -> set[str]:
-    if isinstance(request, LeaderAndIsrRequest | StopReplicaRequest):
+    if isinstance(request, LeaderAndIsrRequest | StopReplicaRequest | LogsFailedRequest):
         return {state.topic for state in request.partitions}
     return {request.topic}
 

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from impl.core.messages import Record
 from impl.core.replica import RecoveredLog
+from impl.shell.checkpoints import CheckpointError, read_incarnation
 from impl.shell.files import Files, StorageError
 from impl.shell.log_store import LogOptions, LogStore
 from impl.shell.recovery import Recovery
-from spec.vocabulary import Offset
+from spec.vocabulary import NO_INCARNATION, Offset, PartitionIncarnation
 from spec.znodes import TOPIC_NAME, TopicPartition
 
 _FOLDER = re.compile(rf"({TOPIC_NAME.pattern})-(\d+)")
@@ -79,6 +80,13 @@ class Storage:
     def folder_of(self, partition: TopicPartition) -> Path:
         """Where the log of `partition` is."""
         return self._folder / f"{partition.topic}-{partition.partition}"
+
+    def incarnation_of(self, partition: TopicPartition) -> PartitionIncarnation:
+        """Whose records the folder says that it holds; 0 when it does not, or cannot be read."""
+        try:
+            return read_incarnation(self.folder_of(partition))
+        except (CheckpointError, StorageError):
+            return NO_INCARNATION
 
     def append(
         self, partition: TopicPartition, base_offset: Offset, records: Sequence[Record]

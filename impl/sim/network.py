@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from impl.core.messages import LeaderAndIsrRequest, Request, StopReplicaRequest
+from impl.core.reports import LogsFailedRequest
 
 REQUEST_SUFFIX = "Request"
 
@@ -128,7 +129,7 @@ def method_of(request: Request) -> str:
 
 def topics_of(request: Request) -> set[str]:
     """The topics that a request is about."""
-    if isinstance(request, LeaderAndIsrRequest | StopReplicaRequest):
+    if isinstance(request, LeaderAndIsrRequest | StopReplicaRequest | LogsFailedRequest):
         return {command.topic for command in request.partitions}
     topic = getattr(request, "topic", None)
     return {topic} if topic else set()

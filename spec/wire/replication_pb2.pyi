@@ -132,6 +132,24 @@ class StopReplicaResponse(_message.Message):
     partitions: _containers.RepeatedCompositeFieldContainer[PartitionError]
     def __init__(self, error_code: _Optional[str] = ..., partitions: _Optional[_Iterable[_Union[PartitionError, _Mapping]]] = ...) -> None: ...
 
+class LogsFailedRequest(_message.Message):
+    __slots__ = ("broker_id", "broker_epoch", "partitions")
+    BROKER_ID_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    broker_id: int
+    broker_epoch: int
+    partitions: _containers.RepeatedCompositeFieldContainer[PartitionId]
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionId, _Mapping]]] = ...) -> None: ...
+
+class LogsFailedResponse(_message.Message):
+    __slots__ = ("error_code", "controller_epoch")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    controller_epoch: int
+    def __init__(self, error_code: _Optional[str] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+
 class FetchRequest(_message.Message):
     __slots__ = ("topic", "partition", "replica_id", "leader_epoch", "fetch_offset", "max_records", "max_wait_ms", "partition_incarnation")
     TOPIC_FIELD_NUMBER: _ClassVar[int]

@@ -44,6 +44,11 @@ class ReplicationStub:
                 request_serializer=spec_dot_wire_dot_replication__pb2.StopReplicaRequest.SerializeToString,
                 response_deserializer=spec_dot_wire_dot_replication__pb2.StopReplicaResponse.FromString,
                 _registered_method=True)
+        self.LogsFailed = channel.unary_unary(
+                '/fencepost.Replication/LogsFailed',
+                request_serializer=spec_dot_wire_dot_replication__pb2.LogsFailedRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_replication__pb2.LogsFailedResponse.FromString,
+                _registered_method=True)
         self.Fetch = channel.unary_unary(
                 '/fencepost.Replication/Fetch',
                 request_serializer=spec_dot_wire_dot_replication__pb2.FetchRequest.SerializeToString,
@@ -126,6 +131,12 @@ class ReplicationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StopReplica(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def LogsFailed(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -229,6 +240,11 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.StopReplica,
                     request_deserializer=spec_dot_wire_dot_replication__pb2.StopReplicaRequest.FromString,
                     response_serializer=spec_dot_wire_dot_replication__pb2.StopReplicaResponse.SerializeToString,
+            ),
+            'LogsFailed': grpc.unary_unary_rpc_method_handler(
+                    servicer.LogsFailed,
+                    request_deserializer=spec_dot_wire_dot_replication__pb2.LogsFailedRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_replication__pb2.LogsFailedResponse.SerializeToString,
             ),
             'Fetch': grpc.unary_unary_rpc_method_handler(
                     servicer.Fetch,
@@ -355,6 +371,33 @@ class Replication:
             '/fencepost.Replication/StopReplica',
             spec_dot_wire_dot_replication__pb2.StopReplicaRequest.SerializeToString,
             spec_dot_wire_dot_replication__pb2.StopReplicaResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def LogsFailed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/LogsFailed',
+            spec_dot_wire_dot_replication__pb2.LogsFailedRequest.SerializeToString,
+            spec_dot_wire_dot_replication__pb2.LogsFailedResponse.FromString,
             options,
             channel_credentials,
             insecure,

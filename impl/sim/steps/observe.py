@@ -222,6 +222,8 @@ def _role(replica: Replica) -> str:
             return "follower"
         case Role.LEADER:
             return "fenced" if replica.is_fenced else "leader"
+        case Role.OFFLINE:
+            raise AssertionError("no log of the specs fails")
 
 
 def _log(world: World, actor: Actor) -> Abstract:

@@ -15,7 +15,6 @@ from impl.core.messages import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
     OngoingReassignment,
-    PartitionId,
     PartitionStop,
     Reassignment,
     RemovePartitionsRequest,
@@ -24,6 +23,7 @@ from impl.core.messages import (
     StopReplicaRequest,
     StopReplicaResponse,
 )
+from impl.core.reports import PartitionId
 from spec.vocabulary import BrokerId, ElectionKind, ErrorCode
 from spec.znodes import TopicDocument, TopicPartition, parse_topic_document, topic_path
 from tests.impl.core.build import ME, T0

@@ -7,7 +7,8 @@ import pytest
 from impl.core.commands import INIT_WAIT_MS
 from impl.core.config import Config
 from impl.core.effects import ReportWaiting
-from impl.core.messages import LeaderAndIsrRequest, LeaderAndIsrResponse, PartitionId
+from impl.core.messages import LeaderAndIsrRequest, LeaderAndIsrResponse
+from impl.core.reports import PartitionId
 from impl.core.zookeeper import Create, Delete
 from spec.vocabulary import (
     ANY_VERSION,

@@ -1,6 +1,7 @@
 """The broker as a process: how it starts, how it ends, what a kill costs."""
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -21,10 +22,12 @@ from impl.core.effects import Effect
 from impl.core.events import Event
 from impl.core.messages import (
     CreateTopicRequest,
+    CreateTopicResponse,
     FetchRequest,
     FetchResponse,
     ProduceRequest,
     ProduceResponse,
+    ReplicaList,
     Request,
     Response,
 )
@@ -32,11 +35,12 @@ from impl.shell import node
 from impl.shell.codec import decode, encode
 from impl.shell.options import node_options, parse
 from spec.trace import read_trace
-from spec.vocabulary import ErrorCode, Offset
+from spec.vocabulary import BrokerId, ErrorCode, Offset
 from spec.znodes import broker_path, parse_broker
 
 ROOT = Path(__file__).resolve().parents[3]
 DEADLINE_S = 15.0
+FULL_BYTES = 300_000
 NOWHERE = "127.0.0.1:1"
 Found = TypeVar("Found")
 
@@ -77,18 +81,19 @@ def eventually(found: Callable[[], Found | None]) -> Found:
 
 
 class Registry:
-    """The registration of broker 1, as ZooKeeper has it."""
+    """The registrations of brokers, as ZooKeeper has them."""
 
     def __init__(self, client: ZooKeeperClient, folder: str) -> None:
         self._client = client
-        self._path = f"{folder}{broker_path(1)}"
+        self._folder = folder
 
-    def address(self, other_than: str | None = None) -> str | None:
+    def address(self, other_than: str | None = None, broker_id: int = 1) -> str | None:
+        path = f"{self._folder}{broker_path(broker_id)}"
         try:
-            znode = self._client.read(self._path)
+            znode = self._client.read(path)
         except NoZnodeError:
             return None
-        document = parse_broker(self._path, znode.data)
+        document = parse_broker(path, znode.data)
         address = f"{document.host}:{document.port}"
         return address if address != other_than else None
 
@@ -109,9 +114,10 @@ def ask(address: str, request: Request) -> Response:
     return response
 
 
-def produce(address: str, value: str) -> ProduceResponse:
+def produce(address: str, value: str, topic: str = "t", partition: int = 0) -> ProduceResponse:
     def attempt() -> ProduceResponse | None:
-        response = ask(address, ProduceRequest(topic="t", partition=0, values=(value,)))
+        request = ProduceRequest(topic=topic, partition=partition, values=(value,))
+        response = ask(address, request)
         assert isinstance(response, ProduceResponse)
         return response if response.error_code is ErrorCode.NONE else None
 
@@ -277,14 +283,91 @@ def test_two_processes_do_not_share_a_data_folder(
 
 
 @pytest.mark.zookeeper
-def test_a_damaged_record_stops_the_node(tmp_path: Path, chroot: str, registry: Registry) -> None:
+def test_a_damaged_record_takes_its_partition_offline_alone(
+    tmp_path: Path, chroot: str, registry: Registry
+) -> None:
     with running(*arguments(tmp_path, chroot)) as process:
         address = eventually(registry.address)
         ask(address, CreateTopicRequest(topic="t"))
+        ask(address, CreateTopicRequest(topic="u"))
         produce(address, "x")
+        produce(address, "y", topic="u")
         os.truncate(tmp_path / "data" / "t-0" / f"{0:020}.log", 3)
-        with pytest.raises(grpc.RpcError):
-            values(address)
-        assert process.wait(DEADLINE_S) == 3
+
+        assert fetch_error(address) is ErrorCode.STORAGE_ERROR
+        refused = ask(address, ProduceRequest(topic="t", partition=0, values=("z",)))
+        assert isinstance(refused, ProduceResponse)
+        assert refused.error_code is ErrorCode.STORAGE_ERROR
+        assert produce(address, "z", topic="u").base_offset == 1
+
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE_S) == 0
         assert process.stderr is not None
-        assert "the record at offset 0 is damaged" in process.stderr.read()
+        (told,) = process.stderr.read().splitlines()
+        assert told.startswith("broker-1: t/0 is offline until the next start: ")
+        assert told.endswith("the record at offset 0 is damaged")
+
+
+def fetch_error(address: str) -> ErrorCode:
+    response = ask(address, FetchRequest(topic="t", partition=0, fetch_offset=Offset(0)))
+    assert isinstance(response, FetchResponse)
+    return response.error_code
+
+
+@pytest.mark.zookeeper
+def test_a_log_that_is_damaged_at_the_start_is_offline_alone(
+    tmp_path: Path, chroot: str, registry: Registry
+) -> None:
+    options = arguments(tmp_path, chroot, "--session-timeout-ms", "600")
+    with running(*options) as process:
+        address = eventually(registry.address)
+        for topic in ("t", "u"):
+            ask(address, CreateTopicRequest(topic=topic))
+            produce(address, "x", topic=topic)
+        process.send_signal(signal.SIGTERM)
+        process.wait(DEADLINE_S)
+    os.truncate(tmp_path / "data" / "t-0" / f"{0:020}.log", 3)
+    with running(*options):
+        again = eventually(lambda: registry.address(other_than=address))
+        assert produce(again, "y", topic="u").base_offset == 1
+        assert fetch_error(again) is ErrorCode.STORAGE_ERROR
+
+    second = read_trace(tmp_path / "trace" / "trace-broker-1-2.ndjson").events
+    (failed,) = [event for event in second if event.action == "LogFailed"]
+    assert (failed.topic, failed.partition) == ("t", 0)
+
+
+@pytest.mark.zookeeper
+def test_when_the_disk_of_a_leader_is_full_another_broker_leads(
+    tmp_path: Path, chroot: str, registry: Registry
+) -> None:
+    """A limit on the size of files stands for the full disk: writes fail, the rest works."""
+    lists = tuple(ReplicaList(replicas=(BrokerId(1), BrokerId(2))) for _ in range(2))
+    with (
+        running(*arguments(tmp_path / "1", chroot)) as full,
+        running(*arguments(tmp_path / "2", chroot, "--broker-id", "2")),
+    ):
+        first = eventually(registry.address)
+        second = eventually(lambda: registry.address(broker_id=2))
+        eventually(lambda: create(first, "t", lists))
+        produce(first, "x")
+        resource.prlimit(full.pid, resource.RLIMIT_FSIZE, (FULL_BYTES, FULL_BYTES))
+
+        request = ProduceRequest(topic="t", partition=0, values=("x" * FULL_BYTES,))
+        response = ask(first, request)
+
+        assert isinstance(response, ProduceResponse)
+        assert response.error_code is ErrorCode.NOT_LEADER_AFTER_APPEND
+        assert produce(second, "y").base_offset == 1
+        assert values(second) == ["x", "y"]
+        assert produce(first, "z", partition=1).base_offset == 0
+        full.kill()
+        assert full.stderr is not None
+        assert f"t/0 is offline until the next start: cannot write {tmp_path}" in full.stderr.read()
+
+
+def create(address: str, topic: str, assignment: tuple[ReplicaList, ...]) -> bool | None:
+    request = CreateTopicRequest(topic=topic, assignment=assignment)
+    response = ask(address, request)
+    assert isinstance(response, CreateTopicResponse)
+    return response.error_code is ErrorCode.NONE or None

@@ -1,0 +1,60 @@
+"""What is left of a step whose log failed in the middle.
+
+The core speaks as if everything it asked for were done. What it told of a partition after the
+effect that failed must not get out: a follower would claim records that it has not stored.
+"""
+
+from collections.abc import Collection, Container
+from dataclasses import replace
+
+from impl.core.effects import (
+    ActionTaken,
+    AppendRecords,
+    CheckpointHighWatermark,
+    Effect,
+    Reply,
+    ReplyRecords,
+    Send,
+    StartLog,
+    TruncateRecords,
+)
+from impl.core.messages import FetchRequest, OffsetForLeaderEpochRequest, ProduceResponse
+from spec.vocabulary import ErrorCode
+from spec.znodes import TopicPartition
+
+
+def without_failed(effect: Effect, failed: Container[TopicPartition]) -> Effect | None:
+    """The effect as it may be performed now that the logs of `failed` are not there; None: not."""
+    match effect:
+        case ReplyRecords() if effect.topic_partition in failed:
+            return refusal(effect)
+        case AppendRecords() | TruncateRecords() | StartLog() | CheckpointHighWatermark():
+            return None if effect.topic_partition in failed else effect
+        case _:
+            return effect
+
+
+def refusal(effect: ReplyRecords) -> Reply:
+    """The answer to a fetch whose records cannot be read."""
+    answer = replace(effect.response, error_code=ErrorCode.STORAGE_ERROR)
+    return Reply(token=effect.token, response=answer)
+
+
+def without_claims(effect: Effect, failed: Collection[TopicPartition]) -> Effect | None:
+    """The effect as it may be performed after the logs of `failed` have failed in the same step.
+
+    A produce that was to be acknowledged may be in the log, and in that of followers, or not.
+    """
+    if not failed:
+        return effect
+    match effect:
+        case ActionTaken(topic_partition=partition) if partition in failed:
+            return None
+        case Send(request=FetchRequest() | OffsetForLeaderEpochRequest() as request):
+            key = TopicPartition(request.topic, request.partition)
+            return None if key in failed else effect
+        case Reply(token=token, response=ProduceResponse(error_code=ErrorCode.NONE) as response):
+            answer = replace(response, error_code=ErrorCode.NOT_LEADER_AFTER_APPEND)
+            return Reply(token=token, response=answer)
+        case _:
+            return effect
