@@ -178,7 +178,7 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="A decision that was written, and whose reply was lost, is taken for another's.",
         requirement="ZK-006",
         caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
-        seed=130,
+        seed=296,
     ),
     MutantRecord(
         mutant=Mutant.RETRY_KEEPS_LIVE_BROKERS,
@@ -206,7 +206,7 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="Who won without hearing of it takes its own `/controller` for another's.",
         requirement="ZK-006",
         caught_by=frozenset({Liveness.CONTROLLER_EVENTUALLY_EXISTS}),
-        seed=30,
+        seed=18,
     ),
     MutantRecord(
         mutant=Mutant.RESTART_IGNORES_ZNODE,

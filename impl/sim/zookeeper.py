@@ -74,6 +74,8 @@ class SimZooKeeper:
         self._zxid = 0
         self._last_session = FIRST_SESSION
         self._nodes: dict[str, _Node] = {}
+        self._names: dict[str, set[str]] = {}
+        """Path -> names of its children."""
         self._sessions: dict[SessionId, _Session] = {}
         self.is_serving = True
         """False while the servers elect a leader: nobody is answered, and no session ends."""
@@ -157,9 +159,7 @@ class SimZooKeeper:
 
     def children(self, path: str) -> tuple[str, ...]:
         """Names of the children, ascending: for the harness."""
-        prefix = path.rstrip("/") + "/"
-        names = (p.removeprefix(prefix) for p in self._nodes if p.startswith(prefix))
-        return tuple(sorted(name for name in names if "/" not in name))
+        return tuple(sorted(self._names.get(path, ())))
 
     def answer(self, session_id: SessionId, ask: Ask) -> Answer:
         """Do at once what the core asks, and say what came of it."""
@@ -229,7 +229,7 @@ class SimZooKeeper:
 
     def _has_children(self, path: str, versions: dict[str, ZnodeVersion | None]) -> bool:
         """As the operations before it in the same multi, which `versions` tells of, leave it."""
-        there = {f"{path}/{name}" for name in self.children(path)}
+        there = {f"{path}/{name}" for name in self._names.get(path, ())}
         for changed, version in versions.items():
             if _parent(changed) == path:
                 there = there - {changed} if version is None else there | {changed}
@@ -256,6 +256,7 @@ class SimZooKeeper:
         owner = session_id if op.ephemeral else NO_OWNER
         stat = Stat(version=version, czxid=self._zxid, mzxid=self._zxid, ephemeral_owner=owner)
         self._nodes[op.path] = _Node(op.data, stat)
+        self._names.setdefault(_parent(op.path), set()).add(_name(op.path))
         self._log("Create", session_id, op.path, op.data, version)
         self._fire_data(op.path)
         self._fire_children(_parent(op.path))
@@ -271,6 +272,7 @@ class SimZooKeeper:
 
     def _delete(self, path: str, session_id: SessionId) -> None:
         del self._nodes[path]
+        self._names[_parent(path)].discard(_name(path))
         self._log("Delete", session_id, path)
         self._fire_data(path)
         self._fire_children(path)
@@ -318,3 +320,7 @@ def _version_after(op: WriteOp, version: ZnodeVersion | None) -> ZnodeVersion | 
 
 def _parent(path: str) -> str:
     return path.rpartition("/")[0] or "/"
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

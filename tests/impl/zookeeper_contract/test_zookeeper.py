@@ -27,6 +27,7 @@ from impl.core.zookeeper import (
     ZkError,
 )
 from spec.vocabulary import ANY_VERSION, SessionId, ZnodeVersion
+from spec.znodes import ADMIN, REQUEST_PATHS
 from tests.impl.zookeeper_contract.facade import (
     Session,
     ZooKeeperFacade,
@@ -94,7 +95,7 @@ def refused(session: Session, *ops: WriteOp) -> tuple[ZkError, ...]:
 
 def test_the_persistent_paths_are_there_before_the_session_is(session: Session) -> None:
     assert session.children("/brokers") == ("ids", "topics")
-    assert session.children("/admin") == ()
+    assert [f"{ADMIN}/{name}" for name in session.children(ADMIN) or ()] == sorted(REQUEST_PATHS)
 
 
 def test_a_new_znode_has_version_zero_and_one_zxid(session: Session) -> None:
@@ -194,8 +195,7 @@ def test_a_multi_is_one_transaction(session: Session) -> None:
 
 def test_a_multi_deletes_what_its_own_deletions_have_emptied(session: Session) -> None:
     written(session, create(B), create(f"{B}/0"))
-    errors = refused(session, delete(f"{B}/0"), create(f"{B}/1"), delete(B))
-    assert errors[-1] is ZkError.NOT_EMPTY
+    assert refused(session, delete(f"{B}/0"), create(f"{B}/1"), delete(B))[-1] is ZkError.NOT_EMPTY
     assert written(session, delete(f"{B}/0"), delete(B)).versions == (-1, -1)
 
 
