@@ -12,7 +12,7 @@ BIN := .venv/bin
 # The checkout comes first on the path, so that a foreign package of a room's name cannot shadow it.
 RUN := $(BIN)/python -m
 
-.PHONY: help setup gate test check chaos models nightly lock clean
+.PHONY: help setup gate test check chaos models nightly bench lock clean
 
 help:
 	@echo 'make gate    the whole gate at tier quick; leaves reports/runs/latest/report.html'
@@ -21,6 +21,7 @@ help:
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
 	@echo 'make models  all models of tier pull_request: some minutes'
 	@echo 'make nightly all models, which actions they take, and every repair undone: about an hour'
+	@echo 'make bench   the control plane and the specs, with targets: some ten minutes'
 	@echo 'make setup   only .venv'
 	@echo 'make lock    renew requirements.lock (needs uv)'
 	@echo 'make clean   remove what the other targets made'
@@ -55,6 +56,10 @@ nightly: setup
 	@$(RUN) ci check --tier nightly $(ARGS)
 	@$(RUN) ci check --coverage --tier nightly
 	@$(RUN) ci check --without-repairs
+
+bench: setup
+	@$(RUN) ci.bench.control_plane $(ARGS)
+	@$(RUN) ci.bench.specs
 
 lock:
 	@command -v uv >/dev/null || { echo 'lock: uv is not on the PATH; install it first' >&2; exit 3; }

@@ -224,7 +224,7 @@ class Client:
 
         Raises `ClusterUnreachableError`.
         """
-        metadata = self.refresh()
+        metadata = self.metadata if self.metadata.addresses else self.refresh()
         request = wire.CreateTopicRequest(
             topic=topic,
             partition_count=partition_count,
@@ -234,6 +234,7 @@ class Client:
         address = metadata.addresses.get(metadata.broker_id, "")
         reply = self._call(address, "CreateTopic", request, 5.0)
         if reply.failure is not None:
+            self.metadata = Metadata()  # perhaps another broker answers next time
             raise ClusterUnreachableError(f"broker {metadata.broker_id} gave no answer")
         return _error_of(reply.response), reply.response.message
 

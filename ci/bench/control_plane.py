@@ -1,4 +1,4 @@
-"""How long the control plane takes: `python -m ci.bench.control_plane [NAME ...]`.
+"""How long the control plane takes: `make bench`, or `python -m ci.bench.control_plane [NAME ...]`.
 
 Real broker processes and a real ZooKeeper. Times are read where the protocol leaves them: in the
 brokers' traces, which share one monotonic clock, and in ZooKeeper. README.md has the figures.
@@ -17,7 +17,6 @@ import msgspec
 from ci.bench.cluster_load import (
     Pace,
     assignment_of,
-    await_leaders,
     create_topics,
     plant_partitions,
     resident_megabytes,
@@ -137,13 +136,14 @@ def failover(partition_count: int, *, leads_all: bool) -> Iterator[Measured]:
         if leads_all:
             orders = orders[:1]
         assignment = [orders[n % len(orders)] for n in range(partition_count)]
+        nodes = {f"broker-{b}" for b in cluster.settings.broker_ids}
+        begun_ns = monotonic_ns()
         create_topics(cluster, {"bench": assignment}, DEADLINE_S)
+        await_count(cluster.folder, begun_ns, nodes, ROLES, 3 * partition_count)
         led = sum(replicas[0] == victim for replicas in assignment)
         megabytes = resident_megabytes(cluster, rest[0])
         gone_ns = kill(cluster, victim)
-        await_leaders(cluster, {"bench": partition_count}, victim, DEADLINE_S)
-        nodes = {f"broker-{b}" for b in rest}
-        steps = await_led(cluster.folder, gone_ns, nodes, led)
+        steps = await_count(cluster.folder, gone_ns, nodes, LEADERS, led)
         yield Measured(
             what=f"failover of a broker that leads {'all' if leads_all else 'a third'}",
             size=f"{partition_count:,} partitions, 3 brokers, {led:,} led",
@@ -161,12 +161,18 @@ def failover(partition_count: int, *, leads_all: bool) -> Iterator[Measured]:
             )
 
 
-def await_led(folder: Path, since_ns: int, nodes: set[str], led: int) -> list[Step]:
-    """The steps, once so many leaders have begun."""
-    pace = Pace(DEADLINE_S, f"{led} new leaders")
+LEADERS = frozenset({Action.BECOME_LEADER.value})
+ROLES = LEADERS | {Action.BECOME_FOLLOWER.value}
+
+
+def await_count(
+    folder: Path, since_ns: int, nodes: set[str], actions: frozenset[str], count: int
+) -> list[Step]:
+    """The steps, once so many of the actions were taken."""
+    pace = Pace(DEADLINE_S, f"{count} of {', '.join(sorted(actions))}", poll_s=1.0)
     while True:
         steps = steps_since(folder, since_ns, nodes)
-        if sum(step.action == Action.BECOME_LEADER.value for step in steps) >= led:
+        if sum(step.action in actions for step in steps) >= count:
             return steps
         pace.wait()
 
@@ -190,7 +196,7 @@ def topics(topic_count: int, brokers: int) -> Iterator[Measured]:
         begun_ns = monotonic_ns()
         create_topics(cluster, wanted, DEADLINE_S)
         nodes = {f"broker-{b}" for b in cluster.settings.broker_ids}
-        steps = await_led(cluster.folder, begun_ns, nodes, 4 * topic_count)
+        steps = await_count(cluster.folder, begun_ns, nodes, LEADERS, 4 * topic_count)
         created = last_of(steps, Action.CREATE_TOPIC, begun_ns)
         written = last_of(steps, Action.PUBLISH_DECISION, begun_ns)
         yield Measured(
@@ -217,7 +223,7 @@ def controller_failover(partition_count: int) -> Iterator[Measured]:
         while len(states) < partition_count:
             pace.wait()
             steps = steps_since(cluster.folder, gone_ns, {f"broker-{successor}"})
-            states = [s for s in steps if s.kind == "complete" and s.action == "ReadZnode"]
+            states = [s for s in steps if s.kind == "complete" and s.action == "ReadLeaderAndIsr"]
         yield Measured(
             what="controller failover",
             size=f"{partition_count:,} partitions",
@@ -234,6 +240,7 @@ BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {
     "controller": lambda: controller_failover(100_000),
     "small": lambda: failover(1000, leads_all=False),
     "few_topics": lambda: topics(200, 3),
+    "small_controller": lambda: controller_failover(10_000),
 }
 DEFAULT = ("third", "all", "topics", "controller")
 
