@@ -17,6 +17,12 @@ from spec.vocabulary import Invariant
 
 ROOT = Path(__file__).resolve().parent.parent
 
+STORIES = ("tests/scenarios", "impl/sim/schedules")
+"""Where text scenarios stand."""
+OWED_IN = ("ZK", "CTL", "FAIL", "CMD", "START", "REPL", "ISR", "TOP", "PART", "REAS", "CLI")
+"""The areas whose requirements carry all of `PARTS`."""
+PARTS = ("TLA+ name", "check or case", "scenario", "mutant")
+
 _OPERATOR = re.compile(r"^(\w+)(?:\([^)]*\))?\s*==", re.MULTILINE)
 _TAG = re.compile(r"^\\\* @req (\S+)$")
 _MUTANT = re.compile(r'^    [A-Z0-9_]+ = "([a-z0-9_]+)"$', re.MULTILINE)
@@ -34,6 +40,8 @@ class Surroundings:
     mutants: frozenset[str]
     scenarios: Mapping[str, frozenset[str]]
     """Chaos scenario -> requirements that it claims to provoke."""
+    stories: frozenset[str] = frozenset()
+    """Text scenarios of the simulator."""
 
 
 def survey(root: Path = ROOT) -> Surroundings:
@@ -46,6 +54,7 @@ def survey(root: Path = ROOT) -> Surroundings:
         tags=tuple(tag for name, text in modules.items() for tag in _tags(name, text)),
         mutants=frozenset(_MUTANT.findall(mutants.read_text()) if mutants.is_file() else ()),
         scenarios={name: frozenset(told.requirements) for name, told in SCENARIOS.items()},
+        stories=frozenset(path.stem for place in STORIES for path in root.glob(f"{place}/*.txt")),
     )
 
 
@@ -102,6 +111,8 @@ def _orphans(requirements: Sequence[Requirement], found: Surroundings) -> Iterat
         if (module, name, id_) not in links:
             yield f"{id_}: {module} tags {name} with it, and it does not name {module}.{name}."
 
+    told_in = {name for requirement in requirements for name in requirement.stories}
+    yield from (f"Scenario {name}.txt plays no requirement." for name in found.stories - told_in)
     claims = {(name, id_) for name, ids in found.scenarios.items() for id_ in ids}
     told = {(name, r.id) for r in requirements for name in r.scenarios}
     for name, id_ in sorted(claims - told):
@@ -131,11 +142,37 @@ def _link_faults(requirement: Requirement, found: Surroundings) -> Iterator[str]
     for scenario in requirement.scenarios:
         if requirement.id not in found.scenarios.get(scenario, frozenset()):
             yield f"there is no scenario {scenario} that names it"
+    gone = sorted({*requirement.stories} - found.stories)
+    yield from (f"there is no {story}.txt in {' or '.join(STORIES)}" for story in gone)
+
+
+def missing(requirement: Requirement) -> tuple[str, ...]:
+    """Which of `PARTS` the requirement does not have yet."""
+    has = (
+        requirement.tla,
+        requirement.checks or requirement.tests or requirement.stories,
+        requirement.scenarios or requirement.stories,
+        requirement.mutants,
+    )
+    return tuple(part for part, links in zip(PARTS, has, strict=True) if not links)
+
+
+def coverage(requirements: Sequence[Requirement]) -> Iterator[str]:
+    """Per area of `OWED_IN` how many requirements have all of `PARTS`, then who lacks what."""
+    for area in OWED_IN:
+        of_area = [requirement for requirement in requirements if requirement.area == area]
+        lacking = {requirement.id: missing(requirement) for requirement in of_area}
+        whole = sum(not parts for parts in lacking.values())
+        yield f"{area}: {whole} of {len(of_area)} have {', '.join(PARTS)}"
+        told = {id_: ", no ".join(parts) for id_, parts in lacking.items() if parts}
+        yield from (f"  {id_} has no {parts}" for id_, parts in told.items())
 
 
 def _promise_faults(requirement: Requirement) -> Iterator[str]:
     """What its status promises and its links do not keep."""
-    judged = bool(requirement.checks or requirement.tests or requirement.scenarios)
+    judged = bool(
+        requirement.checks or requirement.tests or requirement.scenarios or requirement.stories
+    )
     if requirement.status is Status.PLANNED:
         if judged:
             yield "it is planned, and something judges it already; call it partial"

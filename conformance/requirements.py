@@ -74,6 +74,9 @@ class Requirement:
     """Files or folders, relative to the root of the project."""
     mutants: tuple[str, ...] = ()
     scenarios: tuple[str, ...] = ()
+    """On real processes."""
+    stories: tuple[str, ...] = ()
+    """On the simulator: text files of `tests/scenarios` and `impl/sim/schedules`."""
     note: str = ""
 
     @property
@@ -121,7 +124,7 @@ def _requirement(entry: Mapping[str, object]) -> Requirement:
     """The requirement of an entry that satisfies the schema."""
     lists = {
         name: tuple(cast(list[str], entry.get(name, ())))
-        for name in ("checks", "tests", "mutants", "scenarios")
+        for name in ("checks", "tests", "mutants", "scenarios", "stories")
     }
     modules = cast(list[dict[str, object]], entry.get("tla", []))
     return Requirement(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.catalogue_lint import ROOT, Surroundings, lint, survey
+from conformance.catalogue_lint import ROOT, Surroundings, coverage, lint, missing, survey
 from conformance.checks.registry import CHECKS
 from conformance.requirements import (
     CATALOGUE,
@@ -85,6 +85,7 @@ WORLD = Surroundings(
     tags=(("Zk", "LinearizableZnode", "ZK-001"),),
     mutants=frozenset({"careless"}),
     scenarios={"storm": frozenset({"ZK-001"})},
+    stories=frozenset({"h1_story"}),
 )
 
 SOUND = Requirement(
@@ -100,9 +101,10 @@ SOUND = Requirement(
     tests=("tests/conformance",),
     mutants=("careless",),
     scenarios=("storm",),
+    stories=("h1_story",),
 )
 PLANNED = replace(
-    SOUND, status=Status.PLANNED, checks=(), tests=(), mutants=(), scenarios=(), tla={}
+    SOUND, status=Status.PLANNED, checks=(), tests=(), mutants=(), scenarios=(), stories=(), tla={}
 )
 
 
@@ -122,12 +124,14 @@ def test_a_sound_requirement_has_no_fault() -> None:
         (lambda r: replace(r, mutants=()), "Mutant careless breaks no requirement"),
         (lambda r: replace(r, scenarios=("storm", "calm")), "no scenario calm that names it"),
         (lambda r: replace(r, scenarios=()), "scenario storm names it"),
+        (lambda r: replace(r, stories=("h1_story", "h2")), "there is no h2.txt in tests/scenarios"),
+        (lambda r: replace(r, stories=()), "Scenario h1_story.txt plays no requirement"),
         (lambda r: replace(r, tla={}), "a safety rule without a TLA+ operator needs a note"),
         (lambda r: replace(r, tla={"Zk": ("Create",)}), "tags LinearizableZnode with it"),
         (lambda r: replace(r, status=Status.PARTIAL), "a note must say what is missing"),
         (lambda r: replace(r, status=Status.PLANNED), "something judges it already"),
         (
-            lambda r: replace(r, checks=(), tests=(), scenarios=()),
+            lambda r: replace(r, checks=(), tests=(), scenarios=(), stories=()),
             "it is covered, and no check, test or scenario judges it",
         ),
     ],
@@ -136,6 +140,17 @@ def test_a_broken_link_or_promise_is_seen(
     change: Callable[[Requirement], Requirement], fault: str
 ) -> None:
     assert any(fault in line for line in lint([change(SOUND)], WORLD))
+
+
+def test_what_the_chain_of_a_requirement_lacks_is_told() -> None:
+    bare = replace(SOUND, id="ZK-002", tla={}, mutants=(), scenarios=(), stories=())
+
+    told = list(coverage([SOUND, bare]))
+
+    assert told[0] == "ZK: 1 of 2 have TLA+ name, check or case, scenario, mutant"
+    assert told[1] == "  ZK-002 has no TLA+ name, no scenario, no mutant"
+    assert told[2] == "CTL: 0 of 0 have TLA+ name, check or case, scenario, mutant"
+    assert missing(SOUND) == ()
 
 
 def test_a_repeated_id_is_seen() -> None:

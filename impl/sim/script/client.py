@@ -59,7 +59,7 @@ class ScriptClient(Client):
                 return "no answer"
             return "ok" if response.error_code is ErrorCode.NONE else response.error_code.value
 
-        return self._ask(f"create-topic {topic}", to, request, told)
+        return self.ask_for(f"create-topic {topic}", to, request, told)
 
     def produce(
         self, key: TopicPartition, values: tuple[str, ...], acks: int, to: BrokerId
@@ -75,7 +75,7 @@ class ScriptClient(Client):
             timeout_ms=PRODUCE_TIMEOUT_MS,
         )
         what = f"produce {key} {' '.join(values)}"
-        return self._ask(what, to, request, lambda response: _produced(operation, response))
+        return self.ask_for(what, to, request, lambda response: _produced(operation, response))
 
     def consume(self, key: TopicPartition, offset: Offset, to: BrokerId) -> Pending:
         """Read committed records from `offset` on."""
@@ -88,15 +88,16 @@ class ScriptClient(Client):
             max_records=FETCH_RECORDS,
         )
         what = f"consume {key}"
-        return self._ask(what, to, request, lambda response: _fetched(operation, response))
+        return self.ask_for(what, to, request, lambda response: _fetched(operation, response))
 
-    def _ask(
+    def ask_for(
         self,
         what: str,
         to: BrokerId,
         request: Request,
         told: Callable[[Response | None], str],
     ) -> Pending:
+        """Send the request; `told` makes the outcome of its answer."""
         pending = Pending(what)
         self.ask(to, request, lambda response: pending.outcome.append(told(response)))
         return pending

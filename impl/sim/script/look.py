@@ -11,7 +11,13 @@ from impl.sim.process import Process
 from impl.sim.script.language import Command
 from impl.sim.script.stage import Stage, holder, key_of
 from spec.vocabulary import BrokerId, ControllerEpoch, Offset
-from spec.znodes import CONTROLLER_EPOCH, TopicPartition, broker_path, parse_controller_epoch
+from spec.znodes import (
+    CONTROLLER_EPOCH,
+    TOPICS,
+    TopicPartition,
+    broker_path,
+    parse_controller_epoch,
+)
 
 NOTHING = "none"
 _CALL = re.compile(r"(\w+)\(([^()]*)\)")
@@ -89,6 +95,7 @@ _OF_CLUSTER: dict[str, Callable[[Stage], str]] = {
     "converged": lambda stage: "yes" if stage.cluster.is_converged() else "no",
     "held": lambda stage: str(sum(len(rule.held) for rule in stage.rules)),
     "pending": _pending,
+    "topics": lambda stage: ",".join(stage.cluster.zookeeper.children(TOPICS)) or NOTHING,
 }
 
 
@@ -101,6 +108,9 @@ _OF_PARTITION: dict[str, Callable[[Stage, TopicPartition], str]] = {
     "leader": lambda stage, key: _state(stage, key, lambda state, _: str(state.leader)),
     "epoch": lambda stage, key: _state(stage, key, lambda state, _: str(state.leader_epoch)),
     "isr": lambda stage, key: _state(stage, key, lambda state, _: numbers(state.isr)),
+    "assigned": lambda stage, key: (
+        ",".join(map(str, stage.cluster.assignments().get(key, ()))) or NOTHING
+    ),
     "version": lambda stage, key: _state(stage, key, lambda _, version: str(version)),
 }
 _OF_BROKER: dict[str, Callable[[Stage, BrokerId], str]] = {

@@ -27,7 +27,7 @@ Judge = Callable[[Sequence[TraceEvent]], Sequence[str]]
 
 EVERYBODY = -1
 """Any sender, any receiver of a `Rule`."""
-METHODS = ("LeaderAndIsr", "Fetch", "OffsetForLeaderEpoch", "Produce", "ListOffsets")
+METHODS = ("LeaderAndIsr", "StopReplica", "Fetch", "OffsetForLeaderEpoch", "Produce", "ListOffsets")
 
 
 class Stage:

@@ -9,10 +9,10 @@ from msgspec import structs
 
 from fault_injection.faults import FAULT_CLASSES
 from impl.core.messages import ACKS_ALL
-from impl.sim.clients import TIMEOUT_MS, FinalReader
+from impl.sim.clients import FinalReader
 from impl.sim.healing import unhealed
 from impl.sim.run import FINAL_READ_MS, break_connections, create_topic, heal, start_clients
-from impl.sim.script import acts
+from impl.sim.script import acts, admin
 from impl.sim.script.client import Pending
 from impl.sim.script.language import Command, milliseconds
 from impl.sim.script.look import is_registered, observe, show_log, show_results, show_state
@@ -26,8 +26,6 @@ from spec.znodes import TOPIC_NAME, TopicPartition
 Lines = list[str]
 UNTIL_MS = 10_000
 """How long `until` waits when nobody says how long."""
-ANSWER_MS = TIMEOUT_MS + 1
-"""After it every operation has ended, if only for want of an answer."""
 _ACKS = {"all": ACKS_ALL, "1": 1, "0": 0}
 
 
@@ -137,23 +135,16 @@ def _create_topic(stage: Stage, command: Command) -> Lines:
     if "replicas" not in command.options:
         create_topic(stage.cluster, topic, partitions)
         return []
-    replicas = tuple(_brokers(command, command.options["replicas"]))
+    replicas = tuple(admin.brokers(command, command.options["replicas"]))
     to = stage.broker(command, "broker") if "broker" in command.options else replicas[0]
     stage.run(UNTIL_MS, lambda: all(is_registered(stage, broker_id) for broker_id in replicas))
     pending = stage.client.create_topic(topic, (replicas,) * partitions, to)
-    stage.run(ANSWER_MS, lambda: pending.is_done)
+    stage.run(admin.ANSWER_MS, lambda: pending.is_done)
     if pending.outcome != ["ok"]:
         return pending.outcome
     if command.options.get("wait") != "no":
         stage.run(UNTIL_MS, stage.cluster.is_converged)
     return []
-
-
-def _brokers(command: Command, text: str) -> Iterator[BrokerId]:
-    for word in text.split(","):
-        if not word.isdecimal():
-            raise command.error(f"{text} is no list of brokers; write it as in 1,2,3")
-        yield BrokerId(int(word))
 
 
 def _produce(stage: Stage, command: Command) -> Lines:
@@ -187,7 +178,7 @@ def _wait_for(stage: Stage, command: Command, pending: Pending) -> Lines:
     if command.at_ms is not None or command.options.get("wait") == "no":
         stage.client.pending.append(pending)
         return []
-    stage.run(ANSWER_MS, lambda: pending.is_done)
+    stage.run(admin.ANSWER_MS, lambda: pending.is_done)
     return [f"{pending.what}: {pending.outcome[0]}"]
 
 
@@ -206,7 +197,8 @@ def _breaks(stage: Stage, _: Command) -> Lines:
 
 def _settle(stage: Stage, command: Command) -> Lines:
     """All faults are over, and everybody lives; what must come to hold has its time for it."""
-    absent = frozenset(_brokers(command, command.options["without"])) if command.options else None
+    given = command.options.get("without")
+    absent = frozenset(admin.brokers(command, given)) if given else None
     rules = list(stage.rules)
     stage.lift(rules)
     for rule in rules:
@@ -275,6 +267,8 @@ def _replay(_: Stage, command: Command) -> Lines:
 _MESSAGES = frozenset({"method", "from", "to", "topic", "count"})
 _MANY = 1_000
 _WHO = "write broker= with a number, controller, leader(<t>/<p>) or follower(<t>/<p>,<n>)"
+_ADMIN = "write delete-topic <topic> broker= wait=no"
+_ASKED = frozenset({"broker", "wait"})
 _WHICH = "write method=, from=, to=, topic= or count="
 
 
@@ -308,6 +302,21 @@ VERBS: dict[str, Verb] = {
         usage="write consume <t>/<p> offset=0 broker= wait=no",
         options=frozenset({"offset", "broker", "wait"}),
     ),
+    "delete-topic": Verb(
+        perform=admin.delete_topic, words=Words(1, 1), usage=_ADMIN, options=_ASKED
+    ),
+    "add-partitions": Verb(
+        perform=admin.add_partitions,
+        words=Words(1, 1),
+        usage="write add-partitions <topic> count=3",
+        options=_ASKED | {"count"},
+    ),
+    "reassign": Verb(
+        perform=admin.reassign,
+        words=Words(1, 1),
+        usage="write reassign <t>/<p> replicas=2,3, or no replicas to cancel",
+        options=_ASKED | {"replicas"},
+    ),
     "workload": Verb(perform=_workload, usage="it takes nothing; cluster says how many"),
     "breaks": Verb(perform=_breaks, usage="it takes nothing; cluster connection_breaks= says"),
     "run": Verb(perform=_run, words=Words(1, 1), usage="write run 500ms", may_wait=False),
@@ -316,7 +325,7 @@ VERBS: dict[str, Verb] = {
         words=Words(0, _MANY),
         usage="write until leader(t/0)=2 within=5s, or another observation",
         options=frozenset({"within", "controller", "controller_epoch", "converged", "held"})
-        | {"pending"},
+        | {"pending", "topics"},
         may_wait=False,
     ),
     "kill": Verb(perform=acts.kill, usage=_WHO, options=frozenset({"broker", "at", "nth"})),
