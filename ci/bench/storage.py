@@ -1,0 +1,145 @@
+"""How long the logs of a broker take: `python -m ci.bench.storage [append | read | start]`.
+
+Each line has the target for two cores and an ordinary disk. Records have 1 KiB; nothing is flushed
+but what a log flushes by itself: a segment that is complete, and all of a log that is closed.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+
+from ci.console import say, show_table
+
+RECORD_BYTES = 1024
+RECORDS = 20_000
+PARTITIONS = 1_000
+APPEND_TARGET_S = {1: 0.5, 10: 0.3, 100: 0.3}
+"""Records per append -> for all, the flush of the first segment included."""
+READ_TARGET_S = {1: 1.0, 200: 0.2}
+"""Records per read -> for all."""
+SCAN_TARGET_S = 0.1
+START_TARGET_S = 1.0
+STOP_TARGET_S = 10.0
+"""Each log is flushed once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One line."""
+
+    what: str
+    size: str
+    seconds: float
+    target_s: float
+
+    @property
+    def ratio(self) -> float:
+        """The part of the target that it took."""
+        return self.seconds / self.target_s
+
+
+def load(name: str) -> Any:  # noqa: ANN401  this room knows `impl` by name alone
+    """A module of the reference implementation."""
+    return import_module(f"impl.{name}")
+
+
+def records(count: int) -> list[Any]:
+    """Records that differ in nothing."""
+    record = load("core.messages").Record(0, "x" * RECORD_BYTES)
+    return [record] * count
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """How long `work` took."""
+    started = monotonic()
+    work()
+    return monotonic() - started
+
+
+def fill(log: Any, per_append: int) -> None:  # noqa: ANN401  as above
+    """All records are in the log."""
+    batch = records(per_append)
+    for _ in range(RECORDS // per_append):
+        log.append(batch)
+
+
+def read_all(log: Any, per_read: int) -> None:  # noqa: ANN401  as above
+    """All records were read."""
+    for start in range(0, RECORDS, per_read):
+        log.read(start, start + per_read)
+
+
+def append() -> Iterator[Measured]:
+    """One partition, as a leader writes it."""
+    log_store = load("shell.log_store")
+    for per_append, target_s in APPEND_TARGET_S.items():
+        with TemporaryDirectory() as folder:
+            log = log_store.LogStore(Path(folder))
+            seconds = seconds_of(lambda log=log, many=per_append: fill(log, many))  # type: ignore[misc]
+            log.close()
+        size = f"{RECORDS:,} records, {per_append} at a time"
+        yield Measured(what="append", size=size, seconds=seconds, target_s=target_s)
+
+
+def read() -> Iterator[Measured]:
+    """One partition, as a follower or consumer gets it; batches of 10 records."""
+    log_store = load("shell.log_store")
+    with TemporaryDirectory() as folder:
+        log = log_store.LogStore(Path(folder))
+        fill(log, 10)
+        for per_read, target_s in READ_TARGET_S.items():
+            seconds = seconds_of(lambda many=per_read: read_all(log, many))  # type: ignore[misc]
+            size = f"{RECORDS:,} records, {per_read} at a time"
+            yield Measured(what="read", size=size, seconds=seconds, target_s=target_s)
+        log.abandon()
+        seconds = seconds_of(lambda: log_store.LogStore(Path(folder)).abandon())
+    size = "a segment that was being written"
+    yield Measured(what="start after a kill", size=size, seconds=seconds, target_s=SCAN_TARGET_S)
+
+
+def start() -> Iterator[Measured]:
+    """A broker with many partitions, each with one record."""
+    storage, znodes = load("shell.storage"), import_module("spec.znodes")
+    with TemporaryDirectory() as folder:
+        logs = storage.Storage(Path(folder))
+        for number in range(PARTITIONS):
+            logs.append(znodes.TopicPartition("t", number), 0, records(1))
+        close_s = seconds_of(logs.close)
+        again = storage.Storage(Path(folder))
+        start_s = seconds_of(again.recover)
+        again.close()
+    size = f"{PARTITIONS:,} partitions"
+    yield Measured(what="stop", size=size, seconds=close_s, target_s=STOP_TARGET_S)
+    yield Measured(what="start", size=size, seconds=start_s, target_s=START_TARGET_S)
+
+
+BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {
+    "append": append,
+    "read": read,
+    "start": start,
+}
+
+
+def main(names: list[str]) -> None:
+    """Measure what is named, or all."""
+    if unknown := [name for name in names if name not in BENCHES]:
+        raise SystemExit(f"there is no bench {unknown[0]}; known are {', '.join(BENCHES)}")
+    lines = [one for name in names or BENCHES for one in BENCHES[name]()]
+    show_table(
+        "storage",
+        ("what", "size", "seconds", "target", "ratio"),
+        [
+            [one.what, one.size, f"{one.seconds:.2f}", f"{one.target_s:g}", f"{one.ratio:.2f}"]
+            for one in lines
+        ],
+    )
+    say("a ratio below 1 is within its target")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
