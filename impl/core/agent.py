@@ -14,6 +14,7 @@ from impl.core.agent_view import TopicView, read_topic_view
 from impl.core.effects import ActionTaken
 from impl.core.leadership import elect_leader, elect_preferred, is_unclean
 from impl.core.messages import PartitionStop
+from impl.core.mutants import Mutant
 from impl.core.outbox import Answer, Ask, Script
 from impl.core.partition_requests import PartitionRequest, Requests, read_requests
 from impl.core.partitions import add_partitions, remove_partitions
@@ -182,6 +183,11 @@ class Agent:
             zxid = PartitionIncarnation(view.last_zxid)
             stopped = named is None and self._are_stopped(key, leaving, zxid)
             request = asked.get(PARTITIONS_REMOVE)
+            stops_first = self._config.mutant is Mutant.STOP_BEFORE_UNASSIGN
+            if stops_first and named is not None and seen is not None:
+                told = Assignment(assigned=(), removing=frozenset(named.assigned))
+                if not self._are_stopped(key, told, seen.incarnation, seen):
+                    return None
             return remove_partitions(key, request, named, leaving, seen, is_stopped=stopped)
         if PARTITIONS_ADD in asked:
             step = add_partitions(key, asked[PARTITIONS_ADD], named, seen)
@@ -217,6 +223,7 @@ class Agent:
             seen.state,
             target,
             self._controller.context.live_for(key),
+            leader_stays=self._config.mutant is Mutant.LEADER_STAYS_OUTSIDE,
         )
         if advance is not None:
             state = replace(advance.state, controller_epoch=self._controller.controller_epoch)

@@ -238,6 +238,9 @@ class Broker:
             after = replace(after, followers=replica.followers)
         if self.config.mutant is Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE:
             self.replicas.producers(after.topic_partition).truncate(LOG_START)
+        knew = replica.assigned_replicas
+        if self.config.mutant is Mutant.LEADER_IGNORES_NEW_REPLICAS and knew:
+            after = replace(after, assigned_replicas=knew)
         self.replicas.put(after)
         self.replicas.took_role(Action.BECOME_LEADER, after, request)
         self.replicas.advance(after.topic_partition)

@@ -50,6 +50,9 @@ class Mutant(StrEnum):
     INIT_IS_UNCONDITIONAL = "init_is_unconditional"
     TRUNCATE_ONCE = "truncate_once"
     UNCLEAN_ON_OLD_LIVE_LIST = "unclean_on_old_live_list"
+    LEADER_STAYS_OUTSIDE = "leader_stays_outside"
+    LEADER_IGNORES_NEW_REPLICAS = "leader_ignores_new_replicas"
+    STOP_BEFORE_UNASSIGN = "stop_before_unassign"
     FORGET_PRODUCERS_ON_LEADER_CHANGE = "forget_producers_on_leader_change"
     COMPARE_BROKER_IDS_ONLY = "compare_broker_ids_only"
     RESIGN_ON_EXPIRY_ONLY = "resign_on_expiry_only"
@@ -345,6 +348,24 @@ MUTANTS: tuple[MutantRecord, ...] = (
         requirement="FAIL-002",
         caught_by=frozenset(),
         shows="UncleanOnlyIfIsrDead",
+    ),
+    MutantRecord(
+        mutant=Mutant.LEADER_STAYS_OUTSIDE,
+        rule="The switch of a reassignment keeps the leader, though it is not in the new ISR.",
+        requirement="REAS-002",
+        caught_by=frozenset({Invariant.LEADER_IN_ISR}),
+    ),
+    MutantRecord(
+        mutant=Mutant.LEADER_IGNORES_NEW_REPLICAS,
+        rule="A leader admits only whom it was first told to be assigned.",
+        requirement="REAS-001",
+        caught_by=frozenset({Liveness.REASSIGNMENT_COMPLETES, Liveness.EVENTUALLY_ISR_FULL}),
+    ),
+    MutantRecord(
+        mutant=Mutant.STOP_BEFORE_UNASSIGN,
+        rule="The brokers of a partition that is removed are stopped before the topic drops it.",
+        requirement="PART-002",
+        caught_by=frozenset({Invariant.DELETE_ONLY_IF_UNASSIGNED}),
     ),
     MutantRecord(
         mutant=Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE,

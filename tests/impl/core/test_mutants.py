@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,11 @@ from impl.core.mutants import MUTANTS, Mutant
 from impl.core.zookeeper import Delete, SetData
 from impl.shell.options import EXIT_USAGE, node_options, parse
 from impl.sim.steps.schedule import SCHEDULES
-from spec.vocabulary import ANY_VERSION, Action, ErrorCode, Invariant, Liveness, Offset
+from spec.vocabulary import ANY_VERSION, Action, BrokerId, ErrorCode, Invariant, Liveness, Offset
 from spec.znodes import BROKER_IDS, CONTROLLER, leader_and_isr_path
 from tests.impl.core.build import ME, T0, command, order, records, state
 from tests.impl.core.driver import Driver, Fate
+from tests.impl.core.moving import governed, join_isr, reassign, shrink, stops, topic
 from tests.impl.core.roles import fetched, following, last_epoch_request, leading, obey, produce
 from tests.impl.core.test_appender import duplicates_after_a_leader_change
 from tests.impl.core.test_follower import epoch_ends
@@ -210,6 +212,27 @@ def high_watermark_alone(mutant: Mutant | None) -> int:
     return driver.replica(T0).high_watermark
 
 
+def leader_after_a_move(mutant: Mutant | None) -> int:
+    driver = governed(Driver(Config(broker_id=ME, mutant=mutant)), (2, 3))
+    reassign(driver, 4)
+    join_isr(driver, T0, 2, 3, 4)
+    return driver.took(Action.ADVANCE_REASSIGNMENT)[-1].leader or 0
+
+
+def assigned_after_a_move(mutant: Mutant | None) -> int:
+    driver = led(mutant)
+    moved = replace(command(1, 2), assigned_replicas=(ME, BrokerId(2), BrokerId(3), BrokerId(4)))
+    obey(driver, moved)
+    return len(driver.replica(T0).assigned_replicas)
+
+
+def named_when_stopped(mutant: Mutant | None) -> int:
+    driver = governed(Driver(Config(broker_id=ME, mutant=mutant)), (2, 3), (3, 4))
+    shrink(driver, 1)
+    assert stops(driver, 3)
+    return len(topic(driver).partitions)
+
+
 def epoch_after_election(mutant: Mutant | None) -> int:
     driver = Driver(Config(broker_id=ME, mutant=mutant))
     driver.register(2)
@@ -331,6 +354,9 @@ def serves_above_the_high_watermark(mutant: Mutant | None) -> bool:
         (Mutant.RETRY_KEEPS_LIVE_BROKERS, live_after_a_retry, 2, 1),
         (Mutant.HIGH_WATERMARK_ON_FETCH_ONLY, committed_alone, 1, 0),
         (Mutant.END_OFFSET_ALONE, asked_after_an_unknown_epoch, 3, 5),
+        (Mutant.LEADER_STAYS_OUTSIDE, leader_after_a_move, 4, 2),
+        (Mutant.LEADER_IGNORES_NEW_REPLICAS, assigned_after_a_move, 4, 3),
+        (Mutant.STOP_BEFORE_UNASSIGN, named_when_stopped, 1, 2),
         (Mutant.FORGET_OWN_CONTROLLER_ZNODE, acts_after_a_lost_reply, True, False),
         (Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE, records_after_a_retry, 3, 4),
         (Mutant.COMPARE_BROKER_IDS_ONLY, epoch_after_a_bounce, 1, 0),
