@@ -24,7 +24,7 @@ from impl.core.reports import PartitionId
 from spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode
 from spec.znodes import TopicPartition
 
-INIT_WAIT_MS = 1000
+INIT_WAIT_MS = 10_000
 """How long an INIT waits for something to tell: what it deletes is nobody's hurry."""
 
 

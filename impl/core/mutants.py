@@ -181,7 +181,7 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="A decision that was written, and whose reply was lost, is taken for another's.",
         requirement="ZK-006",
         caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
-        seed=296,
+        seed=214,
     ),
     MutantRecord(
         mutant=Mutant.RETRY_KEEPS_LIVE_BROKERS,
