@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -32,9 +32,8 @@ PERSISTENT_PATHS = ("/brokers", BROKER_IDS, TOPICS, ADMIN, *REQUEST_PATHS)
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TopicPartition:
-    """A partition of a topic."""
+class TopicPartition(NamedTuple):
+    """A partition of a topic; a tuple, because everything is looked up by it."""
 
     topic: str
     partition: int

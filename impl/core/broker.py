@@ -381,14 +381,14 @@ class Broker:
             return False
         return self.config.level >= ProtocolLevel.LEADER_EPOCH
 
-    def _answer_fetch(self, token: int, request: FetchRequest) -> None:
+    def _answer_fetch(self, token: int, request: FetchRequest, *, may_park: bool = True) -> None:
         """Answer now, or park while there is nothing to tell that the asker does not know."""
         key = TopicPartition(request.topic, request.partition)
         replica = self.replicas[key]
         is_consumer = request.replica_id == NO_BROKER
         limit = self.committed_end(replica) if is_consumer else replica.log_end_offset
         end = min(limit, request.fetch_offset + request.max_records)
-        if end <= request.fetch_offset and request.max_wait_ms > 0:
+        if may_park and end <= request.fetch_offset and request.max_wait_ms > 0:
             known = replica.followers.get(request.replica_id)
             if known is None or known.high_watermark_sent == replica.high_watermark:
                 deadline_ms = self.outbox.now_ms + request.max_wait_ms
@@ -408,16 +408,17 @@ class Broker:
         )
 
     def _fetch_answer(self, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:
-        answer = FetchResponse(
+        replica = self.replicas.get(TopicPartition(request.topic, request.partition))
+        if replica is None or not replica.is_leader:
+            return FetchResponse(
+                error_code=error_code,
+                broker_id=self.config.broker_id,
+                fetch_offset=request.fetch_offset,
+            )
+        return FetchResponse(
             error_code=error_code,
             broker_id=self.config.broker_id,
             fetch_offset=request.fetch_offset,
-        )
-        replica = self.replicas.get(TopicPartition(request.topic, request.partition))
-        if replica is None or not replica.is_leader:
-            return answer
-        return replace(
-            answer,
             leader_epoch=replica.leader_epoch,
             high_watermark=replica.high_watermark,
             log_end_offset=replica.log_end_offset,
@@ -429,14 +430,14 @@ class Broker:
             self._end_parking(parked)
 
     def _end_parking(self, parked: ParkedFetch) -> None:
-        request = replace(parked.request, max_wait_ms=0)
+        request = parked.request
         key = TopicPartition(request.topic, request.partition)
         error = self._fetch_error(self.replicas.get(key), request)
         if error is not ErrorCode.NONE:
             response = self._fetch_answer(request, error)
             self.outbox.emit(Reply(token=parked.token, response=response))
             return
-        self._answer_fetch(parked.token, request)
+        self._answer_fetch(parked.token, request, may_park=False)
 
     def on_list_offsets(self, token: int, request: ListOffsetsRequest) -> None:
         """A leader tells how far its log goes and how far it is committed."""

@@ -230,7 +230,7 @@ class Consumer(Client):
     def __init__(self, cluster: Cluster, name: str, keys: list[TopicPartition]) -> None:
         super().__init__(cluster, name)
         self._keys = keys
-        self._offsets = dict.fromkeys(keys, Offset(0))
+        self._offsets: dict[TopicPartition, Offset] = {}
 
     def consume(self) -> None:
         """Fetch once; go on after the answer."""
@@ -239,7 +239,7 @@ class Consumer(Client):
         key = self.random.choice(self._keys)
         if self.random.random() < 0.02:
             self._offsets[key] = Offset(0)
-        self.fetch(key, self._offsets[key], lambda answer: self._went(key, answer))
+        self.fetch(key, self._offsets.get(key, Offset(0)), lambda answer: self._went(key, answer))
 
     def _went(self, key: TopicPartition, answer: FetchResponse | None) -> None:
         if answer is not None:
@@ -320,18 +320,28 @@ class FinalReader(Consumer):
 
 
 class TopicCreator(Client):
-    """Creates one topic on all brokers, and asks until it exists."""
+    """Creates one topic, and asks until it exists or it is stopped."""
 
-    def __init__(self, cluster: Cluster, topic: str, partitions: int) -> None:
-        super().__init__(cluster, "client-admin")
+    def __init__(
+        self, cluster: Cluster, topic: str, partitions: int, name: str = "client-admin"
+    ) -> None:
+        super().__init__(cluster, name)
         self._request = CreateTopicRequest(
             topic=topic,
             partition_count=partitions,
             replication_factor=cluster.options.replication_factor,
         )
 
+    @property
+    def keys(self) -> list[TopicPartition]:
+        """The partitions that the topic has, or will have."""
+        topic, count = self._request.topic, self._request.partition_count
+        return [TopicPartition(topic, partition) for partition in range(count)]
+
     def create(self) -> None:
         """Ask any broker."""
+        if self.is_stopped:
+            return
 
         def then(response: Response | None) -> None:
             exists = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)

@@ -24,6 +24,8 @@ class Options:
     brokers: int = len(BROKERS)
     replication_factor: int = len(BROKERS)
     partitions: int = 1
+    late_topics: int = 0
+    """So many more are created while the run goes on."""
     producers: int = 2
     consumers: int = 1
     duration_ms: int = 12_000

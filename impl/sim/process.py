@@ -216,6 +216,10 @@ class Process:
 
     def _perform(self, effect: Effect) -> None:
         match effect:
+            case ActionTaken():
+                if effect.action is Action.ADVANCE_HIGH_WATERMARK:
+                    self._flush_first()
+                self.trace.write(action_taken(effect, self.broker_id))
             case Send():
                 self._flush_first()
                 self._send(effect)
@@ -225,16 +229,13 @@ class Process:
             case ReplyRecords(token=token, response=response, topic_partition=key):
                 self._flush_first()
                 records = self._disk.read(key, effect.start, effect.end)
-                self._answers.pop(token)(replace(response, records=records), self.trace.lamport)
+                full = replace(response, records=records) if records else response
+                self._answers.pop(token)(full, self.trace.lamport)
             case ReadZnodes() | ListChildren() | WriteZnodes():
                 mono_ns = self.trace.now_ns()
                 for line in self._znodes.invoked(effect, self.zookeeper.session_id, mono_ns):
                     self.trace.write(line, mono_ns)
                 self.zookeeper.perform(effect)
-            case ActionTaken():
-                if effect.action is Action.ADVANCE_HIGH_WATERMARK:
-                    self._flush_first()
-                self.trace.write(action_taken(effect, self.broker_id))
             case ReportWaiting():
                 return
             case ReportMalformed():

@@ -38,7 +38,7 @@ def run(options: Options, run_id: str) -> list[TraceEvent]:
     ending: Line = {"converged": converged}
     if not converged:
         ending["unhealed"] = sorted(set(unhealed(cluster)))
-    reader = FinalReader(cluster, keys)
+    reader = FinalReader(cluster, sorted(cluster.assignments()))
     reader.read_all()
     read = cluster.scheduler.run_until(
         cluster.scheduler.now_ms + FINAL_READ_MS, lambda: reader.is_done
@@ -84,7 +84,21 @@ def start_clients(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:
         producer.later(producer.produce)
     for consumer in consumers:
         consumer.later(consumer.consume)
-    return [*producers, *consumers]
+    return [*producers, *consumers, *_late_creators(cluster, keys)]
+
+
+def _late_creators(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:
+    """Topics will be created; producers and consumers, who have `keys`, do not wait for them."""
+    options, random = cluster.options, cluster.random("late topics")
+    creators: list[Client] = []
+    for n in range(options.late_topics):
+        name = f"client-admin-{n + 1}"
+        creator = TopicCreator(cluster, f"{TOPIC}{n + 1}", random.choice((1, 1, 3)), name)
+        delay_ms = random.randrange(1 + options.duration_ms * 2 // 3)
+        cluster.scheduler.after_ms(delay_ms, creator.create)
+        cluster.scheduler.after_ms(delay_ms, partial(keys.extend, creator.keys))
+        creators.append(creator)
+    return creators
 
 
 def break_connections(cluster: Cluster) -> None:

@@ -118,6 +118,7 @@ _USUAL: tuple[Callable[[Options], Options], ...] = (
     lambda options: replace(options, idempotent=False),
     lambda options: replace(options, survivors_first=False),
     lambda options: replace(options, partitions=1),
+    lambda options: replace(options, late_topics=0),
     lambda options: replace(options, brokers=3, replication_factor=3),
     lambda options: replace(options, consumers=0),
     lambda options: replace(options, producers=1),
