@@ -243,6 +243,9 @@ class Broker:
             after = replace(after, assigned_replicas=knew)
         self.replicas.put(after)
         self.replicas.took_role(Action.BECOME_LEADER, after, request)
+        if command.leader_epoch > replica.leader_epoch + 1:
+            # Another may have led in between: what waits is no longer this leader's to promise.
+            self._settle(after.topic_partition)
         self.replicas.advance(after.topic_partition)
         self.answer_committed(after.topic_partition)
         self._retry_fetches(after.topic_partition)
