@@ -245,7 +245,7 @@ class Broker:
         self.replicas.took_role(Action.BECOME_LEADER, after, request)
         if command.leader_epoch > replica.leader_epoch + 1:
             # Another may have led in between: what waits is no longer this leader's to promise.
-            self._settle(after.topic_partition)
+            self._end_produces(after.topic_partition)
         self.replicas.advance(after.topic_partition)
         self.answer_committed(after.topic_partition)
         self._retry_fetches(after.topic_partition)
@@ -271,9 +271,13 @@ class Broker:
 
     def _settle(self, key: TopicPartition) -> None:
         """Nobody waits for a replica that leads no more (CMD-004)."""
+        self._end_produces(key)
+        self._retry_fetches(key)
+
+    def _end_produces(self, key: TopicPartition) -> None:
+        """Who waits for a commit hears that its records may be in the log, or not."""
         for produce in self.replicas.waiting(key).all_produces():
             self.appender.reply(key, produce, ErrorCode.NOT_LEADER_AFTER_APPEND)
-        self._retry_fetches(key)
 
     def _quit(self, key: TopicPartition) -> None:
         """Nobody waits for a replica that is given up: what was appended may be committed."""
