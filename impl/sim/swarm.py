@@ -87,7 +87,7 @@ def _sized(options: Options) -> Options:
         partitions=partitions,
         duration_ms=duration_ms,
         unacknowledged=random.choice((0.0, 0.0, 0.0, 0.3)),
-        late_topics=Random(f"{options.seed}/late topics").choice((0, 0, 0, 0, 1, 3)),
+        late_topics=random.choice((0, 0, 0, 0, 1, 3)),
     )
 
 

@@ -4,7 +4,12 @@ import pytest
 
 from impl.core.admin import PARTITIONS_MAX
 from impl.core.config import Config
-from impl.core.messages import CreateTopicRequest, CreateTopicResponse, ReplicaList
+from impl.core.messages import (
+    CreateTopicRequest,
+    CreateTopicResponse,
+    ProduceResponse,
+    ReplicaList,
+)
 from impl.core.replica import Role
 from impl.core.zookeeper import Create, SetData, Znode
 from spec.vocabulary import ANY_VERSION, Action, BrokerId, ErrorCode, SessionId
@@ -17,7 +22,7 @@ from spec.znodes import (
 )
 from tests.impl.core.build import ME, T0, T1, command, state
 from tests.impl.core.driver import Driver, Fate
-from tests.impl.core.roles import obey
+from tests.impl.core.roles import leading, obey, produce
 
 
 @pytest.fixture
@@ -153,3 +158,14 @@ def test_a_follower_that_read_a_newer_isr_than_it_is_told_says_so(driver: Driver
     assert driver.replica(T0).role is Role.WAITING
     assert obey(driver, command(2, 4, version=1)) == [ErrorCode.NONE]
     assert obey(driver, older) == [ErrorCode.STALE_LEADER_EPOCH]
+
+
+def test_who_leads_again_after_another_promises_nothing_of_its_old_epoch(driver: Driver) -> None:
+    """Nobody in epoch 2 had the record: the old leader may not acknowledge it under epoch 1."""
+    leading(driver)
+    token = driver.ask(produce("a"))
+
+    obey(driver, command(1, 3, isr=(1,), version=3))
+
+    response = driver.reply(token, ProduceResponse)
+    assert response.error_code is ErrorCode.NOT_LEADER_AFTER_APPEND
