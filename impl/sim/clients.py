@@ -306,7 +306,7 @@ class FinalReader(Consumer):
 
         def then(answer: FetchResponse | None) -> None:
             if answer is None:
-                self.later(lambda: self._read(offset))
+                self.cluster.scheduler.after_ms(RETRY_PAUSE_MS[0], lambda: self._read(offset))
                 return
             end = Offset(answer.fetch_offset + len(answer.records))
             if end < answer.high_watermark:
