@@ -224,15 +224,19 @@ AdvanceHighWatermarkSeen ==
        /\ UNCHANGED history_vars
        /\ UNCHANGED <<tenures, obeyed, requests>>
 
-(* A producer that asked for all is told that its records are safe.          *)
+(* A producer that asked for all is told that its records are safe, by a     *)
+(* leader of the epoch that it names. They are of that epoch, or of one      *)
+(* before it: an idempotent producer may have asked again.                   *)
 AcknowledgeSeen ==
     LET end == Event.offset + Len(Event.values)
+        led == UNION {Tenures(b) : b \in Brokers}
     IN /\ Is("Acknowledge")
        /\ Event.offset >= 0
        /\ end <= Len(committed_log)
+       /\ \E tenure \in led : tenure.leader_epoch = Event.leader_epoch
        /\ \A i \in DOMAIN Event.values :
-             committed_log[Event.offset + i] =
-                [leader_epoch |-> Event.leader_epoch, value |-> Event.values[i]]
+             LET entry == committed_log[Event.offset + i]
+             IN entry.value = Event.values[i] /\ entry.leader_epoch <= Event.leader_epoch
        /\ UNCHANGED belief_vars
        /\ UNCHANGED history_vars
        /\ UNCHANGED record_vars

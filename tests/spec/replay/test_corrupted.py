@@ -56,7 +56,7 @@ def projection_of(seed: int) -> Projection:
 
 def _project(lines: list[Line]) -> Projection:
     ordered = total_order(recorded_run("run", lines))
-    key, assigned = list(partitions_of_run(ordered).items())[-1]
+    key, assigned = next(iter(partitions_of_run(ordered).items()))
     return project("run", LEVEL, ordered, key, assigned)
 
 
