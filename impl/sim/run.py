@@ -26,10 +26,6 @@ def run(options: Options, run_id: str) -> list[TraceEvent]:
     keys = [TopicPartition(TOPIC, partition) for partition in range(options.partitions)]
     create_topic(cluster, TOPIC, len(keys))
     clients = start_clients(cluster, keys)
-    if options.moves:
-        mover = Mover(cluster, keys)
-        mover.begin_moving()
-        clients.append(mover)
     injector = Injector(cluster, harness)
     injector.plan(cluster.scheduler.now_ms)
     break_connections(cluster)
@@ -73,7 +69,7 @@ def create_topic(cluster: Cluster, topic: str, partitions: int) -> None:
 
 
 def start_clients(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:
-    """The producers and consumers of the options work until they are stopped."""
+    """All clients of the options work until they are stopped."""
     options = cluster.options
     producers = [Producer(cluster, f"client-{n}", keys) for n in range(1, options.producers + 1)]
     first = options.producers + 1
@@ -84,7 +80,11 @@ def start_clients(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:
         producer.later(producer.produce)
     for consumer in consumers:
         consumer.later(consumer.consume)
-    return [*producers, *consumers, *_late_creators(cluster, keys)]
+    creators = _late_creators(cluster, keys)
+    movers = [Mover(cluster, keys)] if options.moves else []
+    for mover in movers:
+        mover.begin_moving()
+    return [*producers, *consumers, *creators, *movers]
 
 
 def _late_creators(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:

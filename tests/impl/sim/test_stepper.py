@@ -42,8 +42,8 @@ SEEN_BY_CHECKS = {
 }
 """Schedules whose property is a check of traces too, and whose trace that check fails."""
 
-NOT_STEPPED = {"refuse_above_high_watermark"}
-"""Modelled in `ClientHistory`, which has no brokers to step."""
+NOT_STEPPED = {"refuse_above_high_watermark", "leader_stays_outside", "stop_before_unassign"}
+"""Modelled in `ClientHistory` and `Reassignment`, which have no logs of brokers to step."""
 
 FAULTLESS = {Action.CREATE_TOPIC, Action.INIT_LEADER, Action.EXPAND_ISR}
 
