@@ -392,6 +392,6 @@ MUTANTS: tuple[MutantRecord, ...] = (
         rule="A leader whose high watermark lags refuses offsets that a reader has reached.",
         requirement="CLI-002",
         caught_by=frozenset({Invariant.LINEARIZABLE_LOG}),
-        seed=136,
+        seed=513,
     ),
 )
