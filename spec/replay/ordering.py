@@ -123,11 +123,17 @@ def _establishes(event: TraceEvent) -> Iterable[Fact]:
         return _zookeeper_facts(event)
     match event.kind, event.action:
         case Kind.INVOKE, "WriteLeaderAndIsr":
-            return [("asked", event.path, event.session_id, event.data)]
+            return [*_asked(event, event.expected_version)]
         case Kind.ACTION, Action.SEND_LEADER_AND_ISR:
             return [("sent", event.peer, *_command(event))]
         case _:
             return []
+
+
+def _asked(event: TraceEvent, expected_version: int | None) -> Iterable[Fact]:
+    """That a write was asked for, and on which version: a leader may write the same ISR again."""
+    yield "asked", event.path, event.session_id, event.data
+    yield "asked", event.path, event.session_id, event.data, expected_version
 
 
 def _zookeeper_facts(event: TraceEvent) -> Iterable[Fact]:
@@ -142,7 +148,7 @@ def _zookeeper_facts(event: TraceEvent) -> Iterable[Fact]:
 
 def _needs(event: TraceEvent) -> Iterable[Fact]:
     if event.kind is Kind.ZOOKEEPER:
-        return [("asked", event.path, event.session_id, event.data)]
+        return [*_asked(event, None if event.znode_version is None else event.znode_version - 1)]
     match event.kind, event.action:
         case Kind.COMPLETE, "WriteLeaderAndIsr" if event.zxid is not None:
             return [("written", event.path, event.zxid)]

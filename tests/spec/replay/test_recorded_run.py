@@ -115,6 +115,46 @@ def test_zookeeper_without_a_clock_is_placed_by_its_zxids(events: list[TraceEven
             assert any(one.kind is Kind.ZOOKEEPER and one.zxid == event.zxid for one in before)
 
 
+def test_the_same_isr_written_again_follows_its_own_request(events: list[TraceEvent]) -> None:
+    """A leader's ISR may go back and forth; ZooKeeper's clock is coarse."""
+    start = TraceEvent(run_id="r", node="broker-1", seq=1, mono_ns=1, kind=Kind.RUN, action="s")
+    path, written = "/brokers/topics/t/0/leaderAndISR", "WriteLeaderAndIsr"
+    asked = [
+        msgspec.structs.replace(
+            start,
+            kind=Kind.INVOKE,
+            action=written,
+            seq=seq,
+            mono_ns=seq * 100,
+            path=path,
+            data=data,
+            session_id=1,
+            expected_version=seq - 2,
+        )
+        for seq, data in ((2, "a"), (3, "b"), (4, "a"))
+    ]
+    done = [
+        msgspec.structs.replace(
+            one,
+            node="zookeeper",
+            kind=Kind.ZOOKEEPER,
+            action="SetData",
+            mono_ns=250,
+            znode_version=(one.expected_version or 0) + 1,
+            zxid=one.seq,
+            seq=one.seq - 1,
+            expected_version=None,
+        )
+        for one in asked
+    ]
+
+    run, lines = recorded_run("r", as_lines(events)), as_lines([start, *asked, *done])
+    ordered = [line.event for line in total_order(replace(run, lines=tuple(lines)))]
+
+    for before, after in zip(asked, done, strict=True):
+        assert ordered.index(before) < ordered.index(after)
+
+
 def test_orders_that_contradict_each_other_are_refused(events: list[TraceEvent]) -> None:
     """A broker that hears of a transaction which ZooKeeper made after a later one."""
     zookeeper = [event for event in events if event.kind is Kind.ZOOKEEPER and event.path]
