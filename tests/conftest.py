@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import conformance  # noqa: F401 - before any test imports gRPC, see its docstring
+
 # The same examples on every machine, and none judged by the time that it took.
 settings.register_profile(
     "fencepost", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
