@@ -16,7 +16,7 @@ from ci.commands.options import (
     OptionalPartitionNumbers,
 )
 from ci.commands.topics import OptionalTopic, described
-from ci.failures import UsageError
+from ci.failures import HarnessError, UsageError
 
 app = typer.Typer(help="Move replicas to other brokers.", no_args_is_help=True)
 
@@ -59,11 +59,7 @@ def execute(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
     """Begin to move partitions; `reassign list` shows how far they are."""
-    if reassignment_json_file is not None:
-        wanted = read_file(reassignment_json_file)
-    else:
-        target = parse_replicas(replicas)
-        wanted = [{"topic": require(topic), "partition": partition, "replicas": target}]
+    wanted = wanted_moves(topic, partition, replicas, reassignment_json_file)
     return ask("reassign", "moving", bootstrap_server, cluster, wanted)
 
 
@@ -109,6 +105,53 @@ def list_moves(
             f"\tRemovingReplicas: {_joined(one['removing'])}"
         )
     return 0
+
+
+@app.command("verify")
+def verify(
+    topic: OptionalTopic = None,
+    partition: PartitionNumber = 0,
+    replicas: Replicas = "",
+    reassignment_json_file: ReassignmentFile = None,
+    bootstrap_server: BootstrapServers = None,
+    cluster: ClusterFolder = DEFAULT_CLUSTER,
+) -> int:
+    """Tell whether partitions are where they were to go; exit code 3 while one is not."""
+    from ci.client_process import answers, bootstrap_servers
+    from ci.console import say
+
+    wanted = wanted_moves(topic, partition, replicas, reassignment_json_file)
+    servers = bootstrap_servers(bootstrap_server, cluster)
+    moving: list[Any] = list(answers("list_reassignments", servers))
+    topics = described(servers)["topics"]
+    states = [(one, state_of(one, moving, topics)) for one in wanted]
+    for one, state in states:
+        say(f"Reassignment of partition {one['topic']}-{one['partition']} {state}.")
+    is_over = all(state is MoveState.COMPLETED for _, state in states)
+    return 0 if is_over else HarnessError.exit_code
+
+
+class MoveState(StrEnum):
+    """How far a move is, in the words of Kafka's tool."""
+
+    COMPLETED = "is completed"
+    IN_PROGRESS = "is still in progress"
+    ELSEWHERE = "is not under way, and its replicas are others"
+    UNKNOWN = "is unknown: there is no such partition"
+
+
+def state_of(
+    wanted: dict[str, Any], moving: list[dict[str, Any]], topics: dict[str, list[dict[str, Any]]]
+) -> MoveState:
+    """Of one move, among those under way and the partitions of each topic."""
+    name, number = wanted["topic"], wanted["partition"]
+    if any((one["topic"], one["partition"]) == (name, number) for one in moving):
+        return MoveState.IN_PROGRESS
+    found = [one for one in topics.get(name, []) if one["partition"] == number]
+    if not found:
+        return MoveState.UNKNOWN
+    is_there = found[0]["assigned_replicas"] == wanted["replicas"]
+    return MoveState.COMPLETED if is_there else MoveState.ELSEWHERE
 
 
 def elect(
@@ -187,6 +230,16 @@ def ask(
             complain(answer["error"])
         worst = max(worst, answer["exit_code"])
     return worst
+
+
+def wanted_moves(
+    topic: str | None, partition: int, replicas: str, file: Path | None
+) -> list[dict[str, Any]]:
+    """The moves of the file, or the one that the options name; raises `UsageError`."""
+    if file is not None:
+        return read_file(file)
+    target = parse_replicas(replicas)
+    return [{"topic": require(topic), "partition": partition, "replicas": target}]
 
 
 def read_file(path: Path) -> list[dict[str, Any]]:

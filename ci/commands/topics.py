@@ -40,6 +40,9 @@ def create(
     partitions: Partitions = 1,
     replication_factor: ReplicationFactor = 1,
     replica_assignment: Assignment = None,
+    if_not_exists: Annotated[
+        bool, typer.Option("--if-not-exists", help="An existing topic is left as it is.")
+    ] = False,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
@@ -48,15 +51,17 @@ def create(
     from ci.console import say
 
     assignment = parse_assignment(replica_assignment)
-    call(
+    answer = call(
         "create_topic",
         bootstrap_servers(bootstrap_server, cluster),
         topic=topic,
         partitions=partitions,
         replication_factor=replication_factor,
         assignment=assignment,
+        if_not_exists=if_not_exists,
     )
-    say(f"Created topic {topic}.")
+    assert isinstance(answer, dict)
+    say(f"Created topic {topic}." if answer["is_done"] else f"Topic {topic} exists already.")
     return 0
 
 
@@ -75,6 +80,9 @@ def parse_assignment(text: str | None) -> list[list[int]]:
 @app.command("delete")
 def delete(
     topic: TopicName,
+    if_exists: Annotated[
+        bool, typer.Option("--if-exists", help="Nothing to do is no mistake.")
+    ] = False,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
@@ -82,8 +90,10 @@ def delete(
     from ci.client_process import bootstrap_servers, call
     from ci.console import say
 
-    call("delete_topic", bootstrap_servers(bootstrap_server, cluster), topic=topic)
-    say(f"Deleted topic {topic}.")
+    servers = bootstrap_servers(bootstrap_server, cluster)
+    answer = call("delete_topic", servers, topic=topic, if_exists=if_exists)
+    assert isinstance(answer, dict)
+    say(f"Deleted topic {topic}." if answer["is_done"] else f"There is no topic {topic}.")
     return 0
 
 
@@ -142,7 +152,9 @@ def show_topic(name: str, partitions: Sequence[Partition]) -> None:
     from ci.console import say
 
     factor = max(len(partition["assigned_replicas"]) for partition in partitions)
-    say(f"Topic: {name}\tPartitionCount: {len(partitions)}\tReplicationFactor: {factor}")
+    topic_id = partitions[0]["topic_id"] or "none"
+    counts = f"PartitionCount: {len(partitions)}\tReplicationFactor: {factor}"
+    say(f"Topic: {name}\tTopicId: {topic_id}\t{counts}")
     for partition in partitions:
         leader = partition["leader"]
         say(

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from dataclasses import asdict
 from typing import Any
 
@@ -20,18 +20,34 @@ IN_FLIGHT_MAX = 1000
 """Lines of standard input that may wait for their acknowledgement."""
 
 
-async def create_topic(servers: str, **arguments: Any) -> Answers:  # noqa: ANN401
-    """As `AsyncAdmin.create_topic`; one empty object."""
+async def create_topic(
+    servers: str,
+    *,
+    if_not_exists: bool,
+    **arguments: Any,  # noqa: ANN401
+) -> Answers:
+    """As `AsyncAdmin.create_topic`; one object: `is_done`, False when it existed already."""
+    allowed = {ErrorCode.TOPIC_ALREADY_EXISTS} if if_not_exists else set[ErrorCode]()
     async with AsyncAdmin(servers) as admin:
-        await admin.create_topic(**arguments)
-    yield {}
+        yield {"is_done": await _unless(allowed, admin.create_topic(**arguments))}
 
 
-async def delete_topic(servers: str, topic: str) -> Answers:
-    """As `AsyncAdmin.delete_topic`; one empty object."""
+async def delete_topic(servers: str, topic: str, *, if_exists: bool) -> Answers:
+    """As `AsyncAdmin.delete_topic`; one object: `is_done`, False when there was none."""
+    allowed = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION} if if_exists else set[ErrorCode]()
     async with AsyncAdmin(servers) as admin:
-        await admin.delete_topic(topic)
-    yield {}
+        yield {"is_done": await _unless(allowed, admin.delete_topic(topic))}
+
+
+async def _unless(allowed: Collection[str], change: Awaitable[None]) -> bool:
+    """Whether the change took place; an error of these says that nothing was to be done."""
+    try:
+        await change
+    except DefiniteError as error:
+        if error.error_code not in allowed:
+            raise
+        return False
+    return True
 
 
 async def describe_cluster(servers: str) -> Answers:
@@ -53,6 +69,7 @@ def _partitions(metadata: Metadata, topic: str) -> list[dict[str, object]]:
     return [
         {
             "partition": key.partition,
+            "topic_id": info.topic_id,
             "leader": info.leader,
             "leader_epoch": info.leader_epoch,
             "isr": info.isr,

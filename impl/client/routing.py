@@ -16,6 +16,8 @@ class PartitionInfo:
     isr: tuple[int, ...]
     assigned_replicas: tuple[int, ...]
     """The first is the preferred leader."""
+    topic_id: str = ""
+    """Another one when the topic was deleted and created again; empty: it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,7 @@ def metadata_of(response: wire.MetadataResponse) -> Metadata:
                 leader_epoch=state.leader_epoch,
                 isr=tuple(state.isr),
                 assigned_replicas=tuple(state.assigned_replicas),
+                topic_id=state.topic_id,
             )
             for state in response.partitions
         },

@@ -3,13 +3,15 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ci.cli import run
-from conformance import local_cluster
+from conformance.local_cluster import DEFAULT_FOLDER
+from tests import local_cluster
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 60.0
@@ -21,9 +23,8 @@ pytestmark = pytest.mark.zookeeper
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where a local cluster is up."""
     found = tmp_path_factory.mktemp("session")
-    local_cluster.up(found / local_cluster.DEFAULT_FOLDER)
-    yield found
-    local_cluster.down(found / local_cluster.DEFAULT_FOLDER)
+    with local_cluster.running(found / DEFAULT_FOLDER):
+        yield found
 
 
 @pytest.fixture(autouse=True)
@@ -64,12 +65,14 @@ def test_a_session(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_partitions_are_added_removed_and_led(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["topics", "create", "paid", "--replica-assignment", "1:2"]) == 0
+    assert run(["topics", "create", "paid", "--if-not-exists"]) == 0
     assert run(["partitions", "add", "paid", "--partitions=2"]) == 0
     assert run(["partitions", "remove", "paid", "--partition=1"]) == 0
     assert run(["elect", "paid", "--partition=0"]) == 4
     assert run(["reassign", "execute", "paid", "--replicas=9"]) == 4
     shown = capsys.readouterr()
     assert shown.out.splitlines()[1:] == [
+        "Topic paid exists already.",
         "Topic paid has 2 partitions.",
         "Removed 1 partition of topic paid.",
     ]
@@ -78,10 +81,39 @@ def test_partitions_are_added_removed_and_led(capsys: pytest.CaptureFixture[str]
     assert "INVALID_REPLICA_ASSIGNMENT" in nobody
 
     assert run(["topics", "delete", "paid"]) == 0
+    assert run(["topics", "delete", "paid", "--if-exists"]) == 0
     assert run(["topics", "delete", "paid"]) == 4
     shown = capsys.readouterr()
-    assert shown.out == "Deleted topic paid.\n"
+    assert shown.out == "Deleted topic paid.\nThere is no topic paid.\n"
     assert "UNKNOWN_TOPIC_OR_PARTITION topic paid does not exist" in shown.err
+
+
+def test_a_partition_moves_and_a_topic_of_the_same_name_is_another(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["topics", "create", "moved", "--replica-assignment", "1:2"]) == 0
+    assert run(["produce", "moved", "--value=first"]) == 0
+    assert run(["reassign", "execute", "moved", "--replicas=3"]) == 0
+    deadline = time.monotonic() + DEADLINE_S
+    while run(["reassign", "verify", "moved", "--replicas=3"]) != 0:
+        assert time.monotonic() < deadline
+    capsys.readouterr()
+    assert run(["consume", "moved"]) == 0
+    assert capsys.readouterr().out == "0\tfirst\n"
+
+    described = ["topics", "describe", "moved", "--json"]
+    assert run(described) == 0
+    (before,) = json.loads(capsys.readouterr().out)
+    assert (before["leader"], before["isr"], before["assigned_replicas"]) == (3, [3], [3])
+    assert run(["topics", "delete", "moved"]) == 0
+    assert run(["topics", "create", "moved", "--replica-assignment", "1:2"]) == 0
+    capsys.readouterr()
+    assert run(described) == 0
+    (after,) = json.loads(capsys.readouterr().out)
+    assert after["topic_id"] not in ("", before["topic_id"])
+    assert run(["consume", "moved"]) == 0
+    assert capsys.readouterr().out == ""
+    assert run(["topics", "delete", "moved"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ VALUE = "a\x1b[31m\tb\r\x07é"
 SERVER = ["--bootstrap-server", "127.0.0.1:9092"]
 PARTITION = {
     "partition": 0,
+    "topic_id": "7-1",
     "leader": 2,
     "leader_epoch": 4,
     "isr": [2, 3],
@@ -51,7 +52,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
             "produce": {**placed, "leader": 1},
             "consume": {"offset": 0, "value": VALUE},
             "describe_cluster": CLUSTER,
-            "create_topic": {},
+            "create_topic": {"is_done": not arguments.get("if_not_exists")},
             "list_reassignments": MOVE,
             "reassign": {"topic": "orders", "partition": 0, "error": None, "exit_code": 0},
             "elect": {"topic": "orders", "partition": 1, "error": "why not", "exit_code": 4},
@@ -84,7 +85,7 @@ def test_records_are_counted_in_grammar(
 def test_a_topic_is_described_as_kafkas_tool_does(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["topics", "describe", "orders", *SERVER]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "Topic: orders\tPartitionCount: 2\tReplicationFactor: 3",
+        "Topic: orders\tTopicId: 7-1\tPartitionCount: 2\tReplicationFactor: 3",
         "\tTopic: orders\tPartition: 0\tLeader: 2\tReplicas: 1,2,3\tIsr: 2,3\tLeaderEpoch: 4",
         "\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 1,2,3\tIsr: 1\tLeaderEpoch: 4",
     ]
@@ -127,6 +128,27 @@ def test_moves_are_listed_with_where_they_go(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out == (
         "orders-0:\tTarget: back\tReplicas: 1,2,3\tAddingReplicas: 3\tRemovingReplicas: \n"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code", "said"),
+    [
+        (["orders", "--replicas=2,1"], 3, "orders-0 is still in progress."),
+        (["orders", "--partition=1", "--replicas=1,2,3"], 0, "orders-1 is completed."),
+        (["orders", "--partition=1", "--replicas=3"], 3, "orders-1 is not under way, and its "),
+        (["orders", "--partition=9", "--replicas=3"], 3, "orders-9 is unknown: there is no such"),
+    ],
+)
+def test_a_move_is_verified(
+    words: list[str], exit_code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["reassign", "verify", *words, *SERVER]) == exit_code
+    assert capsys.readouterr().out.startswith(f"Reassignment of partition {said}")
+
+
+def test_an_existing_topic_is_no_mistake_when_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["topics", "create", "orders", "--if-not-exists", *SERVER]) == 0
+    assert capsys.readouterr().out == "Topic orders exists already.\n"
 
 
 def test_a_file_of_kafkas_tool_is_taken(asked: list[dict[str, object]], tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from conformance import local_cluster
 from conformance.local_cluster import ClusterStatus
+from tests import local_cluster
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,5 @@ class Running:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    folder = tmp_path_factory.mktemp("cluster")
-    status = local_cluster.up(folder)
-    yield Running(status)
-    local_cluster.down(folder)
+    with local_cluster.running(tmp_path_factory.mktemp("cluster")) as status:
+        yield Running(status)
