@@ -21,7 +21,12 @@ STORIES = ("tests/scenarios", "impl/sim/schedules")
 """Where text scenarios stand."""
 OWED_IN = ("ZK", "CTL", "FAIL", "CMD", "START", "REPL", "ISR", "TOP", "PART", "REAS", "CLI")
 """The areas whose requirements carry all of `PARTS`."""
-PARTS = ("TLA+ name", "check or case", "scenario", "mutant")
+PARTS = {
+    "tla": "TLA+ name",
+    "judge": "check or case",
+    "scenario": "scenario",
+    "mutant": "mutant",
+}
 
 _OPERATOR = re.compile(r"^(\w+)(?:\([^)]*\))?\s*==", re.MULTILINE)
 _TAG = re.compile(r"^\\\* @req (\S+)$")
@@ -147,25 +152,36 @@ def _link_faults(requirement: Requirement, found: Surroundings) -> Iterator[str]
 
 
 def missing(requirement: Requirement) -> tuple[str, ...]:
-    """Which of `PARTS` the requirement does not have yet."""
+    """Which of `PARTS` the requirement does not have, and does not say why."""
+    lacks = _lacks(requirement)
+    return tuple(name for part, name in PARTS.items() if part in lacks - requirement.without.keys())
+
+
+def _lacks(requirement: Requirement) -> set[str]:
     has = (
         requirement.tla,
         requirement.checks or requirement.tests or requirement.stories,
         requirement.scenarios or requirement.stories,
         requirement.mutants,
     )
-    return tuple(part for part, links in zip(PARTS, has, strict=True) if not links)
+    return {part for part, links in zip(PARTS, has, strict=True) if not links}
 
 
 def coverage(requirements: Sequence[Requirement]) -> Iterator[str]:
-    """Per area of `OWED_IN` how many requirements have all of `PARTS`, then who lacks what."""
+    """Per area of `OWED_IN` how many requirements have all of `PARTS`, then who lacks what.
+
+    A part that a requirement cannot have is told with its reason, and is no gap.
+    """
     for area in OWED_IN:
         of_area = [requirement for requirement in requirements if requirement.area == area]
         lacking = {requirement.id: missing(requirement) for requirement in of_area}
         whole = sum(not parts for parts in lacking.values())
-        yield f"{area}: {whole} of {len(of_area)} have {', '.join(PARTS)}"
+        yield f"{area}: {whole} of {len(of_area)} have {', '.join(PARTS.values())}"
         told = {id_: ", no ".join(parts) for id_, parts in lacking.items() if parts}
         yield from (f"  {id_} has no {parts}" for id_, parts in told.items())
+        for requirement in of_area:
+            for part, why in requirement.without.items():
+                yield f"  {requirement.id} cannot have a {PARTS[part]}: {' '.join(why.split())}"
 
 
 def _promise_faults(requirement: Requirement) -> Iterator[str]:
@@ -173,6 +189,8 @@ def _promise_faults(requirement: Requirement) -> Iterator[str]:
     judged = bool(
         requirement.checks or requirement.tests or requirement.scenarios or requirement.stories
     )
+    for part in sorted(requirement.without.keys() - _lacks(requirement)):
+        yield f"it says why it cannot have a {PARTS[part]}, and has one"
     if requirement.status is Status.PLANNED:
         if judged:
             yield "it is planned, and something judges it already; call it partial"
@@ -181,6 +199,6 @@ def _promise_faults(requirement: Requirement) -> Iterator[str]:
         yield f"it is {requirement.status.value}, and no check, test or scenario judges it"
     if requirement.status is Status.PARTIAL and not requirement.note:
         yield "it is partial; a note must say what is missing"
-    specified = bool(requirement.tla or requirement.note)
+    specified = bool(requirement.tla or requirement.note or "tla" in requirement.without)
     if requirement.kind is RequirementKind.SAFETY and not specified:
         yield "a safety rule without a TLA+ operator needs a note that says why"

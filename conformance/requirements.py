@@ -8,7 +8,7 @@ the checks and tests that judge it, the mutants that break it and the scenarios 
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -77,6 +77,8 @@ class Requirement:
     """On real processes."""
     stories: tuple[str, ...] = ()
     """On the simulator: text files of `tests/scenarios` and `impl/sim/schedules`."""
+    without: Mapping[str, str] = field(default_factory=dict)
+    """`tla`, `judge`, `scenario` or `mutant` -> why it cannot have one."""
     note: str = ""
 
     @property
@@ -137,6 +139,7 @@ def _requirement(entry: Mapping[str, object]) -> Requirement:
         status=Status(str(entry["status"])),
         reading=bool(entry.get("reading", False)),
         tla={str(item["module"]): tuple(cast(list[str], item["names"])) for item in modules},
+        without=cast(dict[str, str], entry.get("without", {})),
         note=str(entry.get("note", "")),
         **lists,
     )

@@ -3,18 +3,13 @@
 The language is that of `impl/sim/script`; what stands here is the verb `check`, and the comparison.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
 from conformance.adapter import UsageError
-from conformance.checks.registry import run_checks
+from conformance.checks.registry import judge
 from conformance.simulate import REFERENCE_TARGET, load
-from spec.trace import TraceEvent
-
-OK = "ok"
-VACUOUS = "vacuous: no check had anything to decide"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,15 +38,6 @@ class Scripted:
                 lineterm="",
             )
         )
-
-
-def judge(events: Sequence[TraceEvent]) -> list[str]:
-    """The invariants that the trace violates, one a line; else `ok`."""
-    results = run_checks(events)
-    violated = sorted(result.invariant.value for result in results if result.violations)
-    if violated:
-        return [f"violated: {name}" for name in violated]
-    return [OK if any(result.premise_count for result in results) else VACUOUS]
 
 
 def play_file(path: Path, *, target: str = REFERENCE_TARGET) -> Scripted:

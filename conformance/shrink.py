@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.adapter import UsageError
-from conformance.checks.registry import run_checks
+from conformance.checks.registry import judge, run_checks
 from conformance.run_end import run_end
-from conformance.scripted import judge
 from conformance.simulate import Subject, load
 from spec.trace import TraceEvent
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol, cast
 from conformance.adapter import LEVELS, UsageError
 from conformance.checks.completeness import trace_health
 from conformance.checks.ordering import order
-from conformance.checks.registry import CHECKS, run_checks
+from conformance.checks.registry import CHECKS, judge, run_checks
 from conformance.coverage import Coverage, Pair, coverage_of, covered
 from conformance.run_end import BadEnding, run_end
 from conformance.verdict import CheckResult, Verdict, Violation, worst
@@ -53,7 +53,9 @@ class Simulator(Protocol):
         empty, is a property of the specs that `replay` violates.
         """
 
-    def replay(self, steps: str) -> dict[str, Any]:
+    def replay(
+        self, steps: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]
+    ) -> dict[str, Any]:
         """What comes of a schedule of steps: a file, or that of a mutant; `impl.sim.adapter`."""
 
     def play(
@@ -332,7 +334,7 @@ def _hunt(record: dict[str, Any], *, seeds_max: int, level: int, target: str) ->
 
 def _replay(record: dict[str, Any], target: str) -> MutantResult:
     """The counterexample of the specs, step by step; it catches the mutant only as a whole."""
-    done = load(target).replay(record["mutant"])
+    done = load(target).replay(record["mutant"], judge)
     is_whole = not done["mismatch"] and done["steps"] == done["of"]
     seen = {check.invariant.value for check in run_checks(done["events"]) if check.violations}
     caught_by = sorted({*done["violated"], *seen}) if is_whole else []

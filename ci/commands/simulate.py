@@ -258,11 +258,12 @@ def replay_steps(steps: str, *, as_json: bool) -> int:
     """Say how far the core followed the specs, and what its states violate."""
     from ci.console import say, show_json
     from ci.failures import UsageError
+    from conformance.checks.registry import judge
     from conformance.simulate import load
     from conformance.verdict import Verdict, exit_code
 
     try:
-        done = load().replay(steps)
+        done = load().replay(steps, judge)
     except ValueError as error:
         told = f"{error}; name a schedule, or a mutant of fencepost mutants list"
         raise UsageError(told) from error

@@ -163,6 +163,9 @@ _ALL = (
 CHECKS: Mapping[Invariant, Check] = MappingProxyType({c.invariant: c for c in _ALL})
 """In the order in which results are shown."""
 
+OK = "ok"
+VACUOUS = "vacuous: no check had anything to decide"
+
 IMPLIED_BY: Mapping[Invariant, tuple[Invariant, ...]] = MappingProxyType(
     {Invariant.COMMITTED_DURABLE: (Invariant.LEADER_COMPLETE, Invariant.LOG_MATCHING)}
 )
@@ -181,3 +184,12 @@ def run_check(check: Check, events: Sequence[TraceEvent]) -> CheckResult:
 def run_checks(events: Sequence[TraceEvent]) -> tuple[CheckResult, ...]:
     """One result per check over all events of one run, given in any order, in `CHECKS` order."""
     return tuple(run_check(check, events) for check in CHECKS.values())
+
+
+def judge(events: Sequence[TraceEvent]) -> list[str]:
+    """The lines of the verb `check` of scenarios: what the trace violates, or `ok`."""
+    results = run_checks(events)
+    violated = sorted(result.invariant.value for result in results if result.violations)
+    if violated:
+        return [f"violated: {name}" for name in violated]
+    return [OK if any(result.premise_count for result in results) else VACUOUS]

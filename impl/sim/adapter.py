@@ -4,12 +4,13 @@ The target is called `python:impl.sim.adapter`. Everything that crosses is plain
 and events of `spec.trace`.
 """
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from impl.core.mutants import MUTANTS, Mutant
+from impl.core.mutant_records import MUTANTS
+from impl.core.mutants import Mutant
 from impl.sim.run import run
 from impl.sim.script.play import play as play_script, scenario_text
+from impl.sim.script.stage import Judge
 from impl.sim.shrink import Fails, shrink as shrink_run
 from impl.sim.steps.schedule import SCHEDULES, ScheduleError, read_schedule
 from impl.sim.steps.stepper import replay as replay_schedule
@@ -17,8 +18,8 @@ from impl.sim.swarm import swarm
 from spec.trace import TraceEvent
 from spec.vocabulary import ProtocolLevel
 
-UNHEALED = "unhealed: "
-"""Begins what the verb `settle` prints of a cluster that does not heal."""
+WRONG = ("violated: ", "unhealed: ")
+"""Begin what the verbs `check` and `settle` print of a run that is not as it should be."""
 
 
 def simulate(seed: int, *, level: int, mutant: str | None = None) -> list[TraceEvent]:
@@ -46,17 +47,17 @@ def mutants() -> list[dict[str, object]]:
     ]
 
 
-def replay(steps: str) -> dict[str, object]:
+def replay(steps: str, judge: Judge) -> dict[str, object]:
     """What comes of a schedule of steps: a file's path, or the name of a mutant that has one.
 
     Keys: `name`, `mutant`, `steps` (taken with equal states), `of` (how many there are), `mismatch`
     (where and how the core left the spec's path; empty if it did not), `violated` (properties),
     `wanted` (the property that the schedule is to show), `path`, `events`.
     Raises `ValueError` with one sentence for a file that is no schedule. A mutant whose schedule is
-    a scenario has blocks for steps, and violates what does not heal.
+    a scenario has blocks for steps; it violates what does not heal, and what `judge` says of it.
     """
     if (scenario := SCHEDULES / f"{steps}.txt").is_file():
-        return _play_schedule(scenario)
+        return _play_schedule(scenario, judge)
     shipped = SCHEDULES / f"{steps}.json"
     path = shipped if shipped.is_file() else Path(steps)
     try:
@@ -77,29 +78,27 @@ def replay(steps: str) -> dict[str, object]:
     }
 
 
-def _play_schedule(path: Path) -> dict[str, object]:
+def _play_schedule(path: Path, judge: Judge) -> dict[str, object]:
     """What comes of a scenario that shows a mutant; it has a block for every step."""
-    played = play_script(path.read_text(encoding="utf-8"), path.name, lambda _: ())
+    played = play_script(path.read_text(encoding="utf-8"), path.name, judge)
     pairs = zip(played.blocks, played.outputs, strict=True)
     other = [block.first for block, output in pairs if block.expected != output]
     words = [line for output in played.outputs for line in output]
-    unhealed = [line.removeprefix(UNHEALED) for line in words if line.startswith(UNHEALED)]
+    told = [line.partition(": ")[2] for line in words if line.startswith(WRONG)]
     return {
         "name": path.stem,
         "mutant": path.stem,
         "steps": len(played.blocks) - len(other),
         "of": len(played.blocks),
         "mismatch": f"line {other[0]}: it prints something else" if other else "",
-        "violated": sorted({name for line in unhealed for name in line.split(", ")}),
+        "violated": sorted({name for line in told for name in line.split(", ")}),
         "wanted": next(record.shows for record in MUTANTS if record.mutant == path.stem),
         "path": str(path),
         "events": list(played.traces[0]),
     }
 
 
-def play(
-    text: str, name: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]
-) -> dict[str, object]:
+def play(text: str, name: str, judge: Judge) -> dict[str, object]:
     """What a scenario prints; `judge` gives the lines of its verb `check`.
 
     Keys: `text` (the scenario with what it prints now), `blocks` (of each its `line`, and the lines
@@ -119,7 +118,7 @@ def shrink(
     level: int,
     mutant: str | None,
     fails: Fails,
-    judge: Callable[[Sequence[TraceEvent]], Sequence[str]],
+    judge: Judge,
     comment: str,
 ) -> dict[str, object]:
     """The smallest run of that seed for which `fails` is true, as the text of a scenario.

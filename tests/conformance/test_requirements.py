@@ -131,6 +131,10 @@ def test_a_sound_requirement_has_no_fault() -> None:
         (lambda r: replace(r, status=Status.PARTIAL), "a note must say what is missing"),
         (lambda r: replace(r, status=Status.PLANNED), "something judges it already"),
         (
+            lambda r: replace(r, without={"mutant": "No."}),
+            "why it cannot have a mutant, and has one",
+        ),
+        (
             lambda r: replace(r, checks=(), tests=(), scenarios=(), stories=()),
             "it is covered, and no check, test or scenario judges it",
         ),
@@ -151,6 +155,17 @@ def test_what_the_chain_of_a_requirement_lacks_is_told() -> None:
     assert told[1] == "  ZK-002 has no TLA+ name, no scenario, no mutant"
     assert told[2] == "CTL: 0 of 0 have TLA+ name, check or case, scenario, mutant"
     assert missing(SOUND) == ()
+
+
+def test_a_reason_stands_for_what_a_requirement_cannot_have() -> None:
+    why = "A number of messages breaks no invariant."
+    bare = replace(SOUND, id="ZK-002", mutants=(), without={"mutant": why})
+
+    told = list(coverage([bare]))
+
+    assert told[0].startswith("ZK: 1 of 1 have")
+    assert told[1] == f"  ZK-002 cannot have a mutant: {why}"
+    assert not any("cannot have" in fault for fault in lint([SOUND, bare], WORLD))
 
 
 def test_a_repeated_id_is_seen() -> None:
@@ -195,6 +210,11 @@ def test_an_entry_becomes_a_requirement(tmp_path: Path) -> None:
         ("status: planned", "status: done", "ZK-001 status: 'done'"),
         ("It holds.", "it holds", "ZK-001 statement: "),
         ("  status: planned", "  status: planned\n  colour: red", "'colour' was unexpected"),
+        (
+            "  status: planned",
+            '  status: planned\n  without: {mutant: ""}',
+            "ZK-001 without mutant",
+        ),
         ("  level: 0\n", "", "ZK-001: 'level' is a required property"),
         ("- id: ZK-001", "- id: [", "zk.yaml is not YAML"),
         (ENTRY, "a: 1", "zk.yaml, top level: "),

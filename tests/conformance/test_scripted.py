@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from conformance.adapter import UsageError
-from conformance.scripted import VACUOUS, judge, play_file
+from conformance.checks.registry import VACUOUS, judge
+from conformance.scripted import play_file
 from tests.conformance.fake_simulator import LOSING_SEED, simulate
 
 

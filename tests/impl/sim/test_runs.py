@@ -14,7 +14,8 @@ import pytest
 import impl
 from conformance.run_end import run_end
 from fault_injection.faults import ALL_KINDS
-from impl.core.mutants import MUTANTS, Mutant, MutantRecord
+from impl.core.mutant_records import MUTANTS
+from impl.core.mutants import Mutant, MutantRecord
 from impl.sim.adapter import mutants, simulate
 from impl.sim.cluster import Cluster
 from impl.sim.run import run

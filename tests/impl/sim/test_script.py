@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from conformance.scripted import judge
+from conformance.checks.registry import judge
 from impl.core.mutants import Mutant
 from impl.sim.options import Options
 from impl.sim.run import run

@@ -5,9 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from conformance.checks.registry import CHECKS
+from conformance.checks.registry import CHECKS, judge
 from conformance.simulate import MutantResult, hunt_mutants
-from impl.core.mutants import MUTANTS, Mutant, MutantRecord
+from impl.core.mutant_records import MUTANTS
+from impl.core.mutants import Mutant, MutantRecord
 from impl.sim import adapter
 from impl.sim.steps.behaviours import random_behaviours
 from impl.sim.steps.schedule import (
@@ -112,7 +113,7 @@ def test_the_check_of_the_same_name_fails_the_trace(name: str) -> None:
 
 @pytest.mark.parametrize("record", [r for r in MUTANTS if r.shows], ids=lambda r: r.mutant)
 def test_a_mutant_hunted_along_its_schedule_shows_that_property(record: MutantRecord) -> None:
-    done = adapter.replay(record.mutant.value)
+    done = adapter.replay(record.mutant.value, judge)
 
     assert record.shows in done["violated"]  # type: ignore[operator]
     assert done["wanted"] == record.shows
