@@ -52,34 +52,40 @@ Init ==
     /\ told = {}
     /\ budget = Limits
 
-(* What ZooKeeper has no decision for is read and decided, all at once, and  *)
-(* cut into multis of bounded size.                                          *)
+Waiting == UNION {batches[i] : i \in DOMAIN batches}
+
+(* What ZooKeeper has no decision for, and no multi either, is read and      *)
+(* decided, all at once, and cut into multis of bounded size. They come after*)
+(* those that wait already.                                                  *)
 ElectLeader ==
-    LET undecided == Partitions \ written
+    LET undecided == Partitions \ (written \cup Waiting)
         size == IF Has("unbounded_batch") THEN Cardinality(undecided) ELSE OperationsMax
-    IN /\ batches = <<>>
-       /\ undecided # {}
-       /\ batches' = InBatchesOf(undecided, size)
-       /\ stale' = {}
+    IN /\ undecided # {}
+       /\ batches' = batches \o InBatchesOf(undecided, size)
+       /\ stale' = stale \ undecided
        /\ UNCHANGED <<written, to_send, told, budget>>
 
 (* A leader drops a follower from its ISR. Nothing bounds how often.         *)
 ShrinkIsr(p) ==
     /\ p \in Busy \ written
-    /\ \E i \in DOMAIN batches : p \in batches[i]
+    /\ p \in Waiting
     /\ stale' = stale \cup {p}
     /\ UNCHANGED <<written, batches, to_send, told, budget>>
 
 IsTooLarge(batch) == Cardinality(batch) > OperationsMax
 
-(* After a refusal each of the batch is written alone. One that is refused   *)
-(* alone is read and decided anew, with whatever else is left by then. For   *)
+(* ZooKeeper stops at the first operation that fails and names it. That one  *)
+(* leaves the batch, to be read and decided anew; the others, of which       *)
+(* nothing is wrong as far as anybody knows, are written next, in halves. For*)
 (* what is too large ZooKeeper has no answer but to hang up: all is read     *)
 (* anew.                                                                     *)
+Refused(batch) == Smallest(batch \cap stale)
+
 AfterFailure(batch) ==
-    CASE IsTooLarge(batch) -> <<>>
-      [] Cardinality(batch) = 1 \/ Has("retry_whole_batch") -> Tail(batches)
-      [] OTHER -> InBatchesOf(batch, 1) \o Tail(batches)
+    LET others == batch \ {Refused(batch)}
+    IN CASE IsTooLarge(batch) -> <<>>
+         [] Has("retry_whole_batch") -> Tail(batches)
+         [] OTHER -> InBatchesOf(others, (Cardinality(others) + 1) \div 2) \o Tail(batches)
 
 (* One multi. Of a refused one ZooKeeper tells each operation's result, and  *)
 (* those before the failed one look as if they had been done: the mutant     *)

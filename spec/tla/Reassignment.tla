@@ -112,8 +112,9 @@ BootstrapOps(target) ==
 (* The switch, when every target is in the ISR (REAS-005): ISR and leader,   *)
 (* and in the same multi the assignment. The state is written even where its *)
 (* ISR is the target already: the leader may be about to admit an old replica*)
-(* that has come back. V3 switches the ISR, has the old replicas deleted, and*)
-(* changes the assignment last.                                              *)
+(* that has come back. Where nobody leaves, the switch says that the added   *)
+(* are there. V3 switches the ISR, has the old replicas deleted, and changes *)
+(* the assignment last.                                                      *)
 SwitchOps(target) ==
     LET is_half_done == Has("delete_before_assignment") /\ State.isr = target
         state == IF is_half_done THEN <<>> ELSE <<WithIsr(target)>>
@@ -127,7 +128,7 @@ AdvanceReassignment(c) ==
         is_bootstrapped == Topic.assigned = Bootstrapped(target)
         can_switch ==
             /\ is_bootstrapped
-            /\ Topic.assigned # target
+            /\ Topic.assigned # target \/ Topic.adding # {}
             /\ Caught(target)
             /\ Has("delete_before_assignment") =>
                     State.isr # target \/ controllers[c].is_stop_sent
