@@ -16,7 +16,7 @@ from impl.shell.checkpoints import (
     write_offsets,
 )
 from impl.shell.files import Files
-from impl.shell.recovery import EpochStarts, recover_log
+from impl.shell.recovery import EpochStarts, begun_log, recover_log
 from impl.shell.segments import Segment, epoch_starts_of
 from spec.vocabulary import NO_EPOCH, NO_INCARNATION, Offset, PartitionIncarnation
 
@@ -57,12 +57,16 @@ class LogStore:
     def __init__(
         self, folder: Path, options: LogOptions | None = None, files: Files | None = None
     ) -> None:
-        """Recover what the folder holds, or begin a log there."""
+        """Recover what the folder holds; without one, the log is empty until the first append.
+
+        So a partition without records costs the disk nothing, and a broker can begin thousands.
+        """
         self._folder = folder
         self._options = options or LogOptions()
         self._files = files or Files()
-        self._files.make_folder(folder, flush=self._options.flush.is_wanted)
-        found = recover_log(self._files, folder)
+        self._has_folder = folder.exists()
+        recover = recover_log if self._has_folder else begun_log
+        found = recover(self._files, folder)
         self._segments = found.segments
         self._epoch_starts = list(found.recovery.epoch_starts)
         self._offsets = found.offsets
@@ -96,6 +100,7 @@ class LogStore:
             return
         if self._segments[-1].size >= self._options.segment_bytes:
             self._roll()
+        self._begin()
         segment = self._segments[-1]
         segment.append(records)
         self._note_epochs(segment)
@@ -140,18 +145,21 @@ class LogStore:
     def checkpoint_high_watermark(self, high_watermark: Offset) -> None:
         """Store the high watermark for the next start, and what else is to be remembered."""
         self._offsets = replace(self._offsets, high_watermark=high_watermark)
-        self._write_offsets()
+        if self._offsets != self._stored_offsets:
+            self._write_offsets()
 
     def belong_to(self, incarnation: PartitionIncarnation) -> None:
         """The folder says whose records these are, unless it does already (START-004)."""
         if self._incarnation == NO_INCARNATION:
             self._incarnation = incarnation
-            path, flush = self._folder / INCARNATION_FILE, self._options.flush.is_wanted
-            write_checkpoint(self._files, path, [(incarnation,)], flush=flush)
+            if self._has_folder:
+                self._write_incarnation()
 
     def advance_log_start(self, offset: Offset) -> None:
         """Records before `offset` may not be read any more; whole segments of them go."""
         assert self.log_start_offset <= offset <= self.log_end_offset, offset
+        if offset == self.log_start_offset:
+            return
         self.flush()
         self._offsets = replace(self._offsets, log_start_offset=offset)
         self._write_offsets(flush=True)
@@ -174,6 +182,19 @@ class LogStore:
         """The files are closed as they are."""
         for segment in self._segments:
             segment.close()
+
+    def _begin(self) -> None:
+        """The folder says whose the records are before there are any."""
+        if self._has_folder:
+            return
+        self._files.make_folder(self._folder, flush=self._options.flush.is_wanted)
+        self._has_folder = True
+        if self._incarnation != NO_INCARNATION:
+            self._write_incarnation()
+
+    def _write_incarnation(self) -> None:
+        path, flush = self._folder / INCARNATION_FILE, self._options.flush.is_wanted
+        write_checkpoint(self._files, path, [(self._incarnation,)], flush=flush)
 
     def _roll(self) -> None:
         """A new segment begins; whatever is before it is on the disk by then."""

@@ -59,6 +59,18 @@ class Found:
     recovery: Recovery
 
 
+def begun_log(files: Files, folder: Path) -> Found:
+    """A log without records, whose folder is yet to be made."""
+    return Found(
+        segments=[Segment(files, folder, START)],
+        offsets=Offsets(),
+        stored_offsets=Offsets(),
+        recovery=Recovery(
+            log_start_offset=START, log_end_offset=START, high_watermark=START, epoch_starts=()
+        ),
+    )
+
+
 def recover_log(files: Files, folder: Path) -> Found:
     """The log in `folder`, which exists; raises `StorageError` when flushed records are lost."""
     notices: list[str] = []

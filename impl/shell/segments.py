@@ -216,7 +216,9 @@ class Segment:
 
 
 def segment_bases(folder: Path) -> list[Offset]:
-    """The first offsets of the segments in `folder`, ascending."""
+    """The first offsets of the segments in `folder`, ascending; none without a folder."""
+    if not folder.exists():
+        return []
     matches = (_NAME.fullmatch(path.name) for path in folder.iterdir())
     return sorted(Offset(int(match[1])) for match in matches if match)
 

@@ -95,6 +95,7 @@ class Sessions:
         self._own: dict[int, asyncio.Future[ZnodesRead]] = {}
         self._own_op_id = _FIRST_OWN_OP
         self._contact = time.monotonic()
+        self._next_look = self._contact
         self._timer: asyncio.TimerHandle | None = None
         self._session = self._open()
         self._watch_contact()
@@ -238,14 +239,19 @@ class Sessions:
 
         kazoo says nothing of the kind while it is disconnected.
         """
+        now, timeout_s = time.monotonic(), self._timeout_ms / 1000
+        pause = timeout_s / CONTACTS_PER_TIMEOUT
+        if self._state is State.ESTABLISHED and now > self._next_look + pause:
+            # We did not ask, being busy: the server has until the next look to answer.
+            self._contact = max(self._contact, now + pause / 2 - timeout_s)
         if self._state is not State.NONE:
-            if time.monotonic() >= self._contact + self._timeout_ms / 1000:
+            if now >= self._contact + timeout_s:
                 self._put(DeadlinePassed(self._session))
             elif self._state is State.ESTABLISHED:
                 self._session.ask_for_contact(_CONTACT)
-        pause = self._timeout_ms / 1000 / CONTACTS_PER_TIMEOUT
         if self._state is State.SUSPENDED:
-            pause = min(pause, max(0.0, self._contact + self._timeout_ms / 1000 - time.monotonic()))
+            pause = min(pause, max(0.0, self._contact + timeout_s - now))
+        self._next_look = now + pause
         self._timer = self._loop.call_later(pause, self._watch_contact)
 
 

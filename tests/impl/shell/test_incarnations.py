@@ -38,10 +38,10 @@ def test_a_folder_keeps_the_incarnation_that_it_was_begun_with(tmp_path: Path) -
 
 def test_a_folder_that_does_not_tell_has_no_incarnation(tmp_path: Path) -> None:
     storage = Storage(tmp_path)
-    storage.start(T0)
+    storage.append(T0, Offset(0), [RECORD])
     storage.close()
 
-    assert found(tmp_path) == {T0: (0, NO_INCARNATION)}
+    assert found(tmp_path) == {T0: (1, NO_INCARNATION)}
 
 
 def test_of_a_deleted_log_nothing_is_left(tmp_path: Path) -> None:
@@ -51,8 +51,9 @@ def test_of_a_deleted_log_nothing_is_left(tmp_path: Path) -> None:
     storage.delete(T0)
 
     storage.start(T0).belong_to(NEW)
+    storage.append(T0, Offset(0), [RECORD])
     storage.close()
-    assert found(tmp_path) == {T0: (0, NEW)}
+    assert found(tmp_path) == {T0: (1, NEW)}
 
 
 def test_a_deletion_that_a_crash_cut_short_is_completed(

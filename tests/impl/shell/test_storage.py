@@ -10,7 +10,7 @@ from impl.shell.files import Files, StorageError
 from impl.shell.log_store import FlushPolicy, LogOptions
 from impl.shell.segments import Segment
 from impl.shell.storage import CHECKPOINTS_PER_TICK, Storage, notices, recovered_logs
-from spec.vocabulary import Offset
+from spec.vocabulary import Offset, PartitionIncarnation
 from spec.znodes import TopicPartition
 from tests.impl.shell.log_folders import records
 
@@ -48,7 +48,8 @@ def test_storage_finds_the_logs_of_an_earlier_start(tmp_path: Path) -> None:
     storage = Storage(tmp_path)
     storage.append(T0, Offset(0), records("one", "two", epoch=1))
     storage.checkpoint_high_watermark(T0, Offset(1))
-    storage.start(T1)
+    storage.append(T1, Offset(0), records("cut off"))
+    storage.start(T1).truncate(Offset(0))
     (tmp_path / "not a log").mkdir()
     assert storage.close() == {}
 
@@ -62,6 +63,23 @@ def test_storage_finds_the_logs_of_an_earlier_start(tmp_path: Path) -> None:
     assert logs[T0].epoch_starts == ((1, 0),)
     assert (logs[T1].log_end_offset, logs[T1].epoch_starts) == (0, ())
     assert list(notices(found)) == []
+
+
+def test_a_log_without_records_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
+    storage = Storage(tmp_path)
+    storage.start(T0).belong_to(PartitionIncarnation(7))
+    storage.checkpoint_high_watermark(T0, Offset(0))
+    storage.tick(0)
+    assert not storage.folder_of(T0).exists()
+
+    storage.append(T0, Offset(0), records("one"))
+    assert storage.incarnation_of(T0) == 7
+    storage.start(T1)
+    assert storage.close() == {}
+
+    storage = Storage(tmp_path)
+    assert list(storage.recover()) == [T0]
+    storage.close()
 
 
 def test_an_append_elsewhere_than_at_the_end_is_a_broken_invariant(tmp_path: Path) -> None:
