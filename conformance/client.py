@@ -6,7 +6,7 @@ without effect) or `indefinite` (perhaps with effect, CLI-005); when in doubt, i
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -16,7 +16,7 @@ import grpc
 
 from conformance.recorder import LamportClock, Recorder
 from spec.trace import Kind, TraceEvent
-from spec.vocabulary import ErrorCode, Outcome
+from spec.vocabulary import ElectionKind, ErrorCode, Outcome
 from spec.wire import replication_pb2 as wire
 from spec.znodes import TopicPartition
 
@@ -33,6 +33,7 @@ REFUSED_CONNECTION = "failed to connect to all addresses"
 """How gRPC says that there was no connection to send the request on."""
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 METADATA_DEADLINE_S = 1.0
+ADMIN_DEADLINE_S = 5.0
 
 _CHANNEL_OPTIONS = (
     ("grpc.enable_http_proxy", 0),
@@ -51,6 +52,8 @@ _RESPONSES: dict[str, Any] = {
     "ListOffsets": wire.ListOffsetsResponse,
     "CreateTopic": wire.CreateTopicResponse,
     "Metadata": wire.MetadataResponse,
+    "AlterPartitionReassignments": wire.AlterPartitionReassignmentsResponse,
+    "ElectLeaders": wire.ElectLeadersResponse,
 }
 
 
@@ -224,19 +227,45 @@ class Client:
 
         Raises `ClusterUnreachableError`.
         """
-        metadata = self.metadata if self.metadata.addresses else self.refresh()
         request = wire.CreateTopicRequest(
             topic=topic,
             partition_count=partition_count,
             replication_factor=replication_factor,
             assignment=[wire.ReplicaList(replicas=replicas) for replicas in assignment],
         )
+        response = self._ask_any("CreateTopic", request)
+        return _error_of(response), response.message
+
+    def alter_partition_reassignments(
+        self, replicas: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        """Ask for moves, begun at once and done later: the error code of each, or None (REAS-001).
+
+        Raises `ClusterUnreachableError`.
+        """
+        wanted = [
+            wire.Reassignment(topic=key.topic, partition=key.partition, replicas=listed)
+            for key, listed in replicas.items()
+        ]
+        request = wire.AlterPartitionReassignmentsRequest(reassignments=wanted)
+        return _results(self._ask_any("AlterPartitionReassignments", request))
+
+    def elect_leaders(
+        self, kind: ElectionKind, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, str | None]:
+        """Ask for elections; otherwise as `alter_partition_reassignments`."""
+        wanted = [wire.PartitionId(topic=key.topic, partition=key.partition) for key in partitions]
+        request = wire.ElectLeadersRequest(kind=kind, partitions=wanted)
+        return _results(self._ask_any("ElectLeaders", request))
+
+    def _ask_any(self, method: str, request: object) -> Any:  # noqa: ANN401 - a generated message
+        metadata = self.metadata if self.metadata.addresses else self.refresh()
         address = metadata.addresses.get(metadata.broker_id, "")
-        reply = self._call(address, "CreateTopic", request, 5.0)
+        reply = self._call(address, method, request, ADMIN_DEADLINE_S)
         if reply.failure is not None:
             self.metadata = Metadata()  # perhaps another broker answers next time
             raise ClusterUnreachableError(f"broker {metadata.broker_id} gave no answer")
-        return _error_of(reply.response), reply.response.message
+        return reply.response
 
     def _operate(
         self,
@@ -368,6 +397,14 @@ def _outcome(error: str | None) -> Outcome:
 def _error_of(response: Any) -> str | None:  # noqa: ANN401 - a generated message
     code: str = response.error_code
     return None if code in ("", ErrorCode.NONE) else code
+
+
+def _results(response: Any) -> dict[TopicPartition, str | None]:  # noqa: ANN401 - a message
+    """Of each partition that a request named; an error of the whole is one of each."""
+    return {
+        TopicPartition(one.topic, one.partition): _error_of(response) or _error_of(one)
+        for one in response.partitions
+    }
 
 
 def _metadata(response: wire.MetadataResponse) -> Metadata:

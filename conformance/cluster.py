@@ -5,7 +5,7 @@ publishes them. Every wait is for an observed state and has a deadline.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
@@ -21,6 +21,7 @@ from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
 from fault_injection.zookeeper_client import NoZnodeError, Znode, ZooKeeperClient
 from fault_injection.zookeeper_server import ZooKeeperServer
 from spec import znodes
+from spec.vocabulary import ElectionKind, ErrorCode
 from spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
 
 POLL_S = 0.03
@@ -204,19 +205,48 @@ class Cluster:
 
     def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> list[TopicPartition]:
         """The topic exists, each partition has its leader and all assigned replicas in its ISR."""
-        connections = Connections()
-        try:
-            client = Client(self.addresses, connections=connections, node="harness")
+        with self._client(f"topic {topic} was not created") as client:
             error, message = client.create_topic(topic, assignment=assignment)
-        except ClusterUnreachableError as unreachable:
-            raise ClusterError(f"topic {topic} was not created: {unreachable}") from unreachable
-        finally:
-            connections.close()
         if error is not None:
             raise ClusterError(f"topic {topic} was refused: {error} {message}".rstrip())
         created = [TopicPartition(topic, number) for number in range(len(assignment))]
         self.await_state(lambda: self.is_healthy(created), START_DEADLINE_S, f"leaders of {topic}")
         return created
+
+    def reassign(self, replicas: Mapping[TopicPartition, Sequence[int]]) -> None:
+        """Moves are asked for; raises `ClusterError` when one of them is refused."""
+        with self._client("the moves were not asked for") as client:
+            errors = client.alter_partition_reassignments(replicas)
+        self._require_granted("the move of", replicas, errors)
+
+    def elect_preferred(self, partitions: Sequence[TopicPartition]) -> None:
+        """The preferred replicas are to lead; raises `ClusterError` when one may not."""
+        with self._client("the elections were not asked for") as client:
+            errors = client.elect_leaders(ElectionKind.PREFERRED, partitions)
+        not_needed = {key for key in errors if errors[key] == ErrorCode.ELECTION_NOT_NEEDED}
+        self._require_granted("the election of", set(partitions) - not_needed, errors)
+
+    def _require_granted(
+        self,
+        what: str,
+        partitions: Iterable[TopicPartition],
+        errors: Mapping[TopicPartition, str | None],
+    ) -> None:
+        for key in sorted(partitions):
+            error = errors.get(key, "no answer")
+            if error is not None:
+                raise ClusterError(f"{what} {key} was refused: {error}")
+
+    @contextmanager
+    def _client(self, otherwise: str) -> Iterator[Client]:
+        """A client that is not traced; `ClusterError` when no broker answers it."""
+        connections = Connections()
+        try:
+            yield Client(self.addresses, connections=connections, node="harness")
+        except ClusterUnreachableError as unreachable:
+            raise ClusterError(f"{otherwise}: {unreachable}") from unreachable
+        finally:
+            connections.close()
 
     def is_healthy(self, partitions: Sequence[TopicPartition]) -> bool:
         """All brokers live, a controller, and every partition led with all its replicas in sync."""

@@ -2,7 +2,13 @@
 
 from conformance.adapter import UsageError
 from conformance.scenario import Scenario
-from conformance.scenarios import broker_faults, rpc_faults, stale_command, truncation_loss
+from conformance.scenarios import (
+    broker_faults,
+    reassignment,
+    rpc_faults,
+    stale_command,
+    truncation_loss,
+)
 
 SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
@@ -10,6 +16,7 @@ SCENARIOS: dict[str, Scenario] = {
         *broker_faults.SCENARIOS,
         rpc_faults.SCENARIO,
         stale_command.SCENARIO,
+        reassignment.SCENARIO,
         truncation_loss.SCENARIO,
         broker_faults.RANDOM,
     )

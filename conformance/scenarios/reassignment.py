@@ -1,0 +1,68 @@
+"""Partitions move to other brokers under load; the controller that moves them dies meanwhile.
+
+Its successor has to find the moves in ZooKeeper and end them. Afterwards everything moves back, and
+the preferred replicas lead again.
+"""
+
+from collections.abc import Mapping
+
+from conformance.scenario import Scenario, Stage
+from fault_injection.faults import CONTROLLER, KillBroker
+from spec.znodes import TopicPartition
+
+STEP_S = 25.0
+TARGETS = ((3, 2), (1, 3), (2, 1))
+"""Each partition gets another preferred replica and loses its old one, which leads it."""
+
+Replicas = Mapping[TopicPartition, tuple[int, ...]]
+
+
+def _play(stage: Stage) -> None:
+    before = {key: stage.cluster.assignment(key.topic)[key.partition] for key in stage.partitions}
+    _move(stage, dict(zip(stage.partitions, TARGETS, strict=True)), controller_dies=True)
+    _move(stage, before, controller_dies=False)
+    _lead_as_preferred(stage)
+
+
+def _move(stage: Stage, targets: Replicas, *, controller_dies: bool) -> None:
+    """Every partition is where it was to go."""
+    cluster = stage.cluster
+    cluster.reassign(targets)
+    if controller_dies:
+        restart_after_ms = 2 * cluster.session_timeout_ms
+        kill = KillBroker(target=CONTROLLER, restart_after_ms=restart_after_ms)
+        killed = stage.engine.inject("kill-controller", kill)
+        stage.engine.await_active(killed)
+        cluster.await_state(
+            lambda: cluster.controller() is not None, STEP_S, "a new controller", may_end=True
+        )
+        stage.engine.heal(killed)
+    cluster.await_state(
+        lambda: all(cluster.assignment(k.topic).get(k.partition) == targets[k] for k in targets),
+        STEP_S,
+        "the end of the moves",
+    )
+
+
+def _lead_as_preferred(stage: Stage) -> None:
+    cluster = stage.cluster
+    cluster.await_state(
+        lambda: cluster.is_healthy(stage.partitions), STEP_S, "full ISRs after the moves"
+    )
+    cluster.elect_preferred(stage.partitions)
+    cluster.await_state(
+        lambda: all(
+            cluster.leader_of(key) == cluster.assignment(key.topic)[key.partition][0]
+            for key in stage.partitions
+        ),
+        STEP_S,
+        "the preferred leaders",
+    )
+
+
+SCENARIO = Scenario(
+    name="reassignment",
+    sentence="Partitions move under load, and the controller that moves them dies meanwhile.",
+    requirements=("CTL-010", "REAS-001", "REAS-002", "REAS-003"),
+    play=_play,
+)
