@@ -91,6 +91,7 @@ class Answer:
     """A name of `ErrorCode`, or of a gRPC status when there was no answer."""
     broker_id: int | None = None
     leader_epoch: int | None = None
+    partition_incarnation: int | None = None
     offset: int | None = None
     """Of a produce: of its first record."""
     high_watermark: int | None = None
@@ -318,6 +319,7 @@ class Client:
             "error_code": answer.error_code,
             "broker_id": answer.broker_id,
             "leader_epoch": answer.leader_epoch,
+            "partition_incarnation": answer.partition_incarnation,
             "high_watermark": answer.high_watermark,
         }
         if method == "Produce":
@@ -375,6 +377,7 @@ def _answer(method: str, reply: _Reply, broker_id: int) -> Answer:
         error_code=error,
         broker_id=response.broker_id,
         leader_epoch=_known(response.leader_epoch),
+        partition_incarnation=response.partition_incarnation or None,
         offset=_known(response.base_offset) if method == "Produce" else None,
         high_watermark=_known(response.high_watermark),
         log_end_offset=None if method == "Produce" else _known(response.log_end_offset),

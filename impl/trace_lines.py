@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from impl.core.effects import ActionTaken, Effect, ReadZnodes, WriteZnodes
 from impl.core.events import Event, ZnodesRead, ZnodesWritten
+from impl.core.replica import RecoveredLog
 from impl.core.zookeeper import (
     Create,
     Rejected,
@@ -20,7 +21,7 @@ from impl.core.zookeeper import (
     Znode,
 )
 from spec.trace import Kind
-from spec.vocabulary import BrokerId, Offset, Outcome, SessionId
+from spec.vocabulary import BrokerId, Outcome, SessionId
 from spec.znodes import TopicPartition, partition_of
 
 Line = dict[str, object]
@@ -58,17 +59,16 @@ def node_started(broker_id: BrokerId) -> Line:
     return {"kind": Kind.RUN, "action": "NodeStarted", "broker_id": broker_id}
 
 
-def log_recovered(
-    broker_id: BrokerId, partition: TopicPartition, log_end_offset: Offset, high_watermark: Offset
-) -> Line:
+def log_recovered(broker_id: BrokerId, partition: TopicPartition, log: RecoveredLog) -> Line:
     """A starting broker found this log; records above its end were lost with the crash."""
     return {
         "kind": Kind.RUN,
         "action": "LogRecovered",
         "broker_id": broker_id,
         **_partition(partition),
-        "log_end_offset": log_end_offset,
-        "high_watermark": high_watermark,
+        "partition_incarnation": log.partition_incarnation or None,
+        "log_end_offset": log.log_end_offset,
+        "high_watermark": log.high_watermark,
     }
 
 
@@ -91,6 +91,8 @@ def action_taken(effect: ActionTaken, broker_id: BrokerId) -> Line:
     if effect.topic_partition:
         line |= _partition(effect.topic_partition)
     line |= {name: getattr(effect, name) for name in _PLAIN if getattr(effect, name) is not None}
+    if not effect.partition_incarnation:
+        line.pop("partition_incarnation", None)  # not known
     line |= {
         name: sorted(getattr(effect, name)) for name in _SETS if getattr(effect, name) is not None
     }

@@ -213,6 +213,8 @@ def _heir(tenures: Sequence[Tenure], fault: Occurrence, until_ns: int | None) ->
     if not before or before[-1].leader != fault.broker_id or not after:
         return None
     heir = after[0]
+    if heir.partition_incarnation != before[-1].partition_incarnation:
+        return None  # the first of a partition that was created again succeeds nobody
     is_ours = until_ns is None or (_known(heir) or 0) < until_ns
     is_change = heir.leader not in {None, -1, fault.broker_id}
     return heir if is_ours and is_change else None
@@ -245,6 +247,10 @@ def _known(tenure: Tenure) -> int | None:
     return tenure.published_ns if tenure.published_ns is not None else tenure.leading_ns
 
 
+def _term(tenure: Tenure) -> tuple[int, int]:
+    return tenure.partition_incarnation, tenure.leader_epoch
+
+
 def _failover(
     fault: Occurrence,
     new: Tenure,
@@ -252,7 +258,7 @@ def _failover(
     shared: Sequence[SharedRow],
     waited_ms: float | None,
 ) -> Failover:
-    later = [t.first_acknowledged_ns for t in tenures if t.leader_epoch >= new.leader_epoch]
+    later = [t.first_acknowledged_ns for t in tenures if _term(t) >= _term(new)]
     acknowledged = [stamp for stamp in later if stamp is not None]
     stamps = [
         fault.start_ns,

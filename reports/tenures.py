@@ -1,13 +1,16 @@
 """A run's leadership in small rows: tenures, faults, and acknowledged writes per pixel.
 
-A tenure is one leader epoch of one partition. All events of a partition are in one bucket, so each
-Spark task gathers the rows of its own; they are bounded by the number of elections, faults and
-pixels, never by the number of records.
+A tenure is one leader epoch of one incarnation of a partition. All events of a partition are in
+one bucket, so each Spark task gathers the rows of its own; they are bounded by the number of
+elections, faults and pixels, never by the number of records.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from conformance.checks.incarnations import split_by_incarnation
+from conformance.checks.ordering import split_by_partition
 from spec.trace import Kind, TraceEvent
 from spec.vocabulary import Action, Outcome
 
@@ -22,6 +25,8 @@ class Tenure:
     folder: int
     topic: str
     partition: int
+    partition_incarnation: int = 0
+    """0: the only one."""
     leader_epoch: int
     leader: int | None
     decided_ns: int | None
@@ -94,8 +99,9 @@ def together(parts: Iterable[Leadership]) -> Leadership:
     )
 
 
-def _tenure_order(tenure: Tenure) -> tuple[int, str, int, int]:
-    return tenure.folder, tenure.topic, tenure.partition, tenure.leader_epoch
+def _tenure_order(tenure: Tenure) -> tuple[int, str, int, int, int]:
+    place = (tenure.folder, tenure.topic, tenure.partition)
+    return (*place, tenure.partition_incarnation, tenure.leader_epoch)
 
 
 def _shared_order(row: SharedRow) -> tuple[int, int, str, str, str, str]:
@@ -131,25 +137,30 @@ class _Steps:
             self.last_acknowledged_ns = max(event.mono_ns, self.last_acknowledged_ns or 0)
 
 
+class _Term(NamedTuple):
+    topic: str
+    partition: int
+    partition_incarnation: int
+    leader_epoch: int
+
+
 def tenures_of(folder: int, events: Iterable[TraceEvent]) -> tuple[Tenure, ...]:
     """The tenures of the partitions whose events these are, each with its first stamps."""
-    found: dict[tuple[str, int, int], _Steps] = {}
-    for event in events:
-        step = _step(event)
-        if step is None or event.topic is None or event.partition is None:
-            continue
-        if event.leader_epoch is not None:
-            key = (event.topic, event.partition, event.leader_epoch)
-            found.setdefault(key, _Steps()).see(event, step)
-    return tuple(_tenure(folder, key, steps) for key, steps in sorted(found.items()))
+    found: dict[_Term, _Steps] = {}
+    for key, lines in split_by_partition(event for event in events if _step(event)).items():
+        for incarnation, part in split_by_incarnation(lines):
+            for event in part:
+                step = _step(event)
+                if step is not None and event.leader_epoch is not None:
+                    term = _Term(key.topic, key.partition, incarnation, event.leader_epoch)
+                    found.setdefault(term, _Steps()).see(event, step)
+    return tuple(_tenure(folder, term, steps) for term, steps in sorted(found.items()))
 
 
-def _tenure(folder: int, key: tuple[str, int, int], steps: _Steps) -> Tenure:
+def _tenure(folder: int, term: _Term, steps: _Steps) -> Tenure:
     return Tenure(
         folder=folder,
-        topic=key[0],
-        partition=key[1],
-        leader_epoch=key[2],
+        **term._asdict(),
         leader=steps.leader,
         decided_ns=steps.stamps.get("decided"),
         published_ns=steps.stamps.get("published"),

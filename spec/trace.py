@@ -102,6 +102,8 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error_code: str | None = None
     acks: int | None = None
     """-1 all, 1 leader only, 0 none."""
+    producer_id: int | None = None
+    """On a `Produce`: of an idempotent producer, whose request may be sent more than once."""
     offset: int | None = None
     """First offset of `values`; of a truncation, the new log end offset; of a fetch, its start."""
     values: list[str] | None = None

@@ -4,13 +4,15 @@ Every such record is in the complete final read at its offset, and no fetch invo
 acknowledgement shows another value there. Without a complete final read of the partition the
 check is inconclusive, as it is for records between the final high watermark and the log end of
 the leader that answered: the leader holds something there, and does not yet show it.
-Records that an election outside the ISR may have lost, and said so, bind no later generation.
+Records that an election outside the ISR may have lost, and said so, bind no later generation; those
+of an incarnation of the partition that was deleted are gone with it.
 """
 
 from collections.abc import Sequence
 
 from conformance.checks.evidence import Evidence
 from conformance.checks.generations import Generations, generations
+from conformance.checks.incarnations import is_over, split_history
 from conformance.checks.log_history import (
     FinalRead,
     Record,
@@ -28,20 +30,24 @@ from spec.vocabulary import Invariant, Outcome
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge the events of one partition; the premise counts acknowledged records."""
     evidence = Evidence(invariant=Invariant.ACKNOWLEDGED_DURABLE)
-    history = read_history(events)
-    acknowledged = [r for r in history.records if r.standing is Standing.ACKNOWLEDGED]
-    logs = generations(events)
-    lasting = [r for r in acknowledged if logs.of(r.event.leader_epoch) == logs.last]
-    evidence.premise_count = len(lasting)
-    final = final_read(history.answers)
+    for incarnation, life in split_history(read_history(events)):
+        acknowledged = [r for r in life.records if r.standing is Standing.ACKNOWLEDGED]
+        logs = generations(events, incarnation)
+        if not is_over(incarnation, events):
+            lasting = [r for r in acknowledged if logs.of(r.event.leader_epoch) == logs.last]
+            _check_lasting(lasting, final_read(life.answers), evidence)
+        _check_later_reads(acknowledged, life.answers, logs, evidence)
+    return evidence.result()
+
+
+def _check_lasting(lasting: Sequence[Record], final: FinalRead | None, evidence: Evidence) -> None:
+    evidence.premise_count += len(lasting)
     for record in lasting:
         if final is not None:
             _check_final(record, final, evidence)
     if lasting and final is None:
         event = lasting[0].event
         evidence.doubt(f"There is no complete final read of {event.topic}/{event.partition}.")
-    _check_later_reads(acknowledged, history.answers, logs, evidence)
-    return evidence.result()
 
 
 def _check_final(record: Record, final: FinalRead, evidence: Evidence) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from conformance.checks.assignment_history import transactions
 from conformance.checks.evidence import Evidence
+from conformance.checks.incarnations import UNNAMED, incarnation_of
 from conformance.checks.ordering import order, partition_of_event
 from conformance.verdict import CheckResult
 from spec.trace import Kind, TraceEvent
@@ -62,6 +63,8 @@ def _check_stop(
 ) -> None:
     """The broker has obeyed nothing newer than the stop."""
     if last is None or stop.leader_epoch is None or stop.leader_epoch < 0:
+        return
+    if incarnation_of(last) not in (UNNAMED, incarnation_of(stop)):
         return
     if (last.leader_epoch or 0) > stop.leader_epoch:
         message = f"Broker {stop.broker_id} obeyed a stop of {key} under leader epoch"

@@ -36,7 +36,15 @@ def is_flagged(event: TraceEvent) -> bool:
     return event.kind is Kind.ACTION and event.action == Action.ELECT_LEADER and event.is_unclean
 
 
-def generations(events: Iterable[TraceEvent]) -> Generations:
-    """The generations of the partition that `events` are about."""
-    flagged = {event.leader_epoch for event in events if is_flagged(event)}
+def generations(events: Iterable[TraceEvent], incarnation: int = 0) -> Generations:
+    """The generations of the partition that `events` are about, or of one incarnation of it.
+
+    An election that names no incarnation counts for each.
+    """
+    flagged = {
+        event.leader_epoch
+        for event in events
+        if is_flagged(event)
+        and (not incarnation or event.partition_incarnation in (None, 0, incarnation))
+    }
     return Generations(tuple(sorted(epoch for epoch in flagged if epoch is not None)))

@@ -1,13 +1,15 @@
 """`HighWatermarkMonotonic`: it never moves back on one leader, and never passes the log's end.
 
-Per broker, incarnation and leader epoch, in the broker's own order (REPL-002); one read back at a
-start is at most the log end that was recovered (START-003). A follower takes its leader's word,
-which may lag after an election (REPL-003): only the log's end binds it.
+Per broker, start, incarnation of the partition and leader epoch, in the broker's own order
+(REPL-002); one read back at a start is at most the log end that was recovered (START-003). A
+follower takes its leader's word, which may lag after an election (REPL-003): only the log's end
+binds it.
 """
 
 from collections.abc import Sequence
 
 from conformance.checks.evidence import Evidence
+from conformance.checks.incarnations import incarnation_of
 from conformance.checks.ordering import order
 from conformance.checks.replica_log import is_replica_event
 from conformance.verdict import CheckResult
@@ -20,10 +22,10 @@ LEADER_ACTIONS = frozenset({Action.LEADER_APPEND, Action.ADVANCE_HIGH_WATERMARK}
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge one partition; the premise counts pairs of neighbouring high watermarks."""
     evidence = Evidence(invariant=Invariant.HIGH_WATERMARK_MONOTONIC)
-    latest: dict[tuple[int | None, int, int | None], TraceEvent] = {}
+    latest: dict[tuple[int | None, int, int, int | None], TraceEvent] = {}
     for event in order(e for e in events if is_replica_event(e) and e.high_watermark is not None):
         _check_bound(event, evidence)
-        key = event.broker_id, event.incarnation, event.leader_epoch
+        key = event.broker_id, event.incarnation, incarnation_of(event), event.leader_epoch
         before = latest.get(key)
         if before is not None and event.action in LEADER_ACTIONS:
             evidence.premise_count += 1

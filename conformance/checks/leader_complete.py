@@ -4,7 +4,7 @@ A record is committed in epoch e when the leader of e moves its high watermark a
 (`AdvanceHighWatermark`). Whoever becomes leader in a later epoch must hold the same entry at the
 same offset, whenever in real time the two happened: an old leader may commit late only what its
 successor had already fetched. An election outside the ISR that says so begins a new generation:
-what was committed before it may be lost (FAIL-002).
+what was committed before it may be lost (FAIL-002). So does another incarnation of the partition.
 
 `CommittedDurable`, the invariant of the specs, has no check of its own. It asks at every instant
 whether each member of the ISR holds what is committed, and a trace knows no instant across brokers.
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from conformance.checks.evidence import Evidence
 from conformance.checks.generations import Generations, generations
+from conformance.checks.incarnations import split_by_incarnation
 from conformance.checks.replica_log import Entry, ReplicaLog, replay
 from conformance.verdict import CheckResult
 from spec.trace import TraceEvent
@@ -31,6 +32,12 @@ _Leaders = list[tuple[TraceEvent, list[Entry | None]]]
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge one partition; the premise counts leaders that came after a committed record."""
     evidence = Evidence(invariant=Invariant.LEADER_COMPLETE)
+    for _, part in split_by_incarnation(events):
+        _check_incarnation(part, evidence)
+    return evidence.result()
+
+
+def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None:
     commits: _Commits = {}
     leaders: _Leaders = []
     logs = generations(events)
@@ -43,7 +50,6 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     for event, entries in leaders:
         own = [commit for commit in in_order if commit[0][0] == logs.of(event.leader_epoch)]
         _check_leader(event, entries, own, evidence)
-    return evidence.result()
 
 
 def _commit(event: TraceEvent, log: ReplicaLog, logs: Generations, commits: _Commits) -> None:

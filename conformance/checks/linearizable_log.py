@@ -20,7 +20,8 @@ of that epoch must not fall below it, so the allowance ends where the new leader
 
 An election outside the ISR that says so may lose committed records (FAIL-002): it begins another
 log. The answers of each generation are judged as one log, in which records that another generation
-acknowledged may be or not.
+acknowledged may be or not. So are those of each incarnation of the partition, but there nothing may
+be of what another incarnation took.
 """
 
 from bisect import bisect_right
@@ -30,6 +31,7 @@ from typing import NamedTuple
 
 from conformance.checks.evidence import Evidence, milliseconds
 from conformance.checks.generations import Generations, generations
+from conformance.checks.incarnations import split_history
 from conformance.checks.log_history import (
     LogHistory,
     Record,
@@ -60,9 +62,10 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     evidence.premise_count = len(history.answers)
     for answer in history.answers:
         _check_shape(answer, evidence)
-    logs = generations(events)
-    for generation in range(logs.last + 1):
-        _check_log(_of_generation(history, logs, generation), evidence)
+    for incarnation, life in split_history(history):
+        logs = generations(events, incarnation)
+        for generation in range(logs.last + 1):
+            _check_log(_of_generation(life, logs, generation), evidence)
     return evidence.result()
 
 
@@ -161,6 +164,10 @@ def _place_fetched(
             return
         if source.standing is Standing.REFUSED:
             message = f"Record {value} at offset {offset} was read though its produce was refused."
+            evidence.violated(message, source.event, answer)
+            return
+        if source.standing is Standing.ELSEWHERE:
+            message = f"Record {value} at offset {offset} was written to another incarnation."
             evidence.violated(message, source.event, answer)
             return
         if not _place_value(value, offset, answer, contents, evidence):

@@ -25,6 +25,8 @@ class Standing(Enum):
     """Indefinite, never answered, or `ok` with fewer acks, which promises nothing."""
     REFUSED = "refused"
     """A definite error: never in the log."""
+    ELSEWHERE = "elsewhere"
+    """In the log of another incarnation of the partition: never in this one."""
 
 
 class Record(NamedTuple):

@@ -5,6 +5,7 @@ What any replica ever held below its own high watermark is committed. The check 
 violation. The condition does not depend on the order of events of different brokers.
 An election outside the ISR that says so begins a new generation (FAIL-002): what a replica appends
 under it is compared with nothing older, and all that is below it with what the others have.
+Each incarnation of the partition has a log of its own.
 """
 
 from collections import defaultdict
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 
 from conformance.checks.evidence import Evidence
 from conformance.checks.generations import generations
+from conformance.checks.incarnations import split_by_incarnation
 from conformance.checks.replica_log import Entry, ReplicaLog, replay
 from conformance.verdict import CheckResult
 from spec.trace import TraceEvent
@@ -33,6 +35,12 @@ _HELD_AS_TOLD = frozenset(
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge the events of one partition; the premise counts entries that two replicas committed."""
     evidence = Evidence(invariant=Invariant.LOG_MATCHING)
+    for _, part in split_by_incarnation(events):
+        _check_incarnation(part, evidence)
+    return evidence.result()
+
+
+def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None:
     logs = generations(events)
     committed: dict[int, _Committed] = defaultdict(dict)
     held: dict[int, int] = {}
@@ -48,7 +56,6 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         _compare(event, log, range(start, end), committed[generation], evidence)
         compared[log.broker_id] = max(start, end)
         log.shortest = len(log.entries)
-    return evidence.result()
 
 
 def _compare(

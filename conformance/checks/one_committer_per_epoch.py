@@ -4,7 +4,7 @@ Within a leader epoch, high watermarks advance on one broker only, and acknowled
 acks=all come from that broker. No epoch commits at or above the offset at which a later epoch's
 leader began (the log end offset of its `BecomeLeader`): there a zombie would have committed what
 its successor does not have. A leader from outside the ISR that was elected as such owes nothing to
-the epochs before it (FAIL-002).
+the epochs before it (FAIL-002). Each incarnation of the partition counts its epochs from the start.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from conformance.checks.evidence import Evidence
 from conformance.checks.generations import Generations, generations
+from conformance.checks.incarnations import split_by_incarnation
 from conformance.checks.log_history import known
 from conformance.checks.ordering import order
 from conformance.verdict import CheckResult
@@ -30,13 +31,18 @@ class _Commit(NamedTuple):
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge one partition; the premise counts commits."""
     evidence = Evidence(invariant=Invariant.ONE_COMMITTER_PER_EPOCH)
+    for _, part in split_by_incarnation(events):
+        _check_incarnation(part, evidence)
+    return evidence.result()
+
+
+def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None:
     in_order = order(events)
     commits = [commit for event in in_order if (commit := _commit(event)) is not None]
-    evidence.premise_count = len(commits)
+    evidence.premise_count += len(commits)
     _check_one_broker(commits, evidence)
     starts = [e for e in in_order if e.kind is Kind.ACTION and e.action == Action.BECOME_LEADER]
     _check_starts(commits, starts, generations(events), evidence)
-    return evidence.result()
 
 
 def _commit(event: TraceEvent) -> _Commit | None:

@@ -2,12 +2,14 @@
 
 Two brokers that become leader in one epoch violate it, and so do two LeaderAndISR documents in
 ZooKeeper that name different leaders under one epoch: brokers refuse the second command, so the
-document may be the only trace of it. A document without a leader names none.
+document may be the only trace of it. A document without a leader names none. Another incarnation of
+the partition counts its epochs from the start.
 """
 
 from collections.abc import Sequence
 
 from conformance.checks.evidence import Evidence
+from conformance.checks.incarnations import split_by_incarnation
 from conformance.checks.ordering import by_zxid, order
 from conformance.checks.znode_history import document_of
 from conformance.verdict import CheckResult
@@ -18,6 +20,12 @@ from spec.vocabulary import NO_BROKER, Action, Invariant
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge one partition; the premise counts leaders that took office."""
     evidence = Evidence(invariant=Invariant.ONE_LEADER_PER_EPOCH)
+    for _, part in split_by_incarnation(events):
+        _check_incarnation(part, evidence)
+    return evidence.result()
+
+
+def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None:
     leaders: dict[int, tuple[int, TraceEvent]] = {}
     for event in by_zxid(events):
         document = document_of(event)
@@ -28,7 +36,6 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
             evidence.premise_count += 1
             epoch = -1 if event.leader_epoch is None else event.leader_epoch
             _claim(epoch, event.broker_id, event, leaders, evidence)
-    return evidence.result()
 
 
 def _claim(

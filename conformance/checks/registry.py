@@ -77,7 +77,7 @@ _ALL = (
         invariant=Invariant.ACKNOWLEDGED_DURABLE,
         run=acknowledged_durable.check,
         per_partition=True,
-        reads=_CLIENT,
+        reads=_CLIENT | {"Create", "Delete"},
     ),
     Check(
         invariant=Invariant.LOG_MATCHING,

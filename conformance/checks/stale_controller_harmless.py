@@ -2,8 +2,8 @@
 
 - A broker, until it restarts, never obeys a command of a smaller controller epoch than one that
   it has obeyed or read in ZooKeeper, over all its partitions.
-- For each partition `(leader_epoch, znode_version)` of the commands that it obeys rises strictly,
-  until it has given up that incarnation of the partition.
+- For each partition `(incarnation, leader_epoch, znode_version)` of the commands that it obeys
+  rises strictly, until it has given up that incarnation of the partition.
 - Once ZooKeeper holds controller epoch n + 1, no leadership decision of an epoch up to n is
   written: neither one signed so, nor one by a session whose own epoch has passed. ISR changes of
   a leader that used to be controller are no decisions.
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from conformance.checks.evidence import Evidence
+from conformance.checks.incarnations import incarnation_of
 from conformance.checks.ordering import by_zxid, order
 from conformance.checks.znode_history import LeaderAndIsrWrite, epoch_of, leader_and_isr_writes
 from conformance.verdict import CheckResult
@@ -24,11 +25,14 @@ _TEACH_EPOCHS = _COMMANDS | {Action.LEARN_CONTROLLER}
 
 
 class _Version(NamedTuple):
+    partition_incarnation: int
     leader_epoch: int
     znode_version: int
 
     def __str__(self) -> str:
-        return f"leader epoch {self.leader_epoch} (znode version {self.znode_version})"
+        version = f"leader epoch {self.leader_epoch} (znode version {self.znode_version})"
+        number = self.partition_incarnation
+        return f"{version} of incarnation {number}" if number else version
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
@@ -75,7 +79,8 @@ def _check_versions(actions: Iterable[TraceEvent], evidence: Evidence) -> None:
 
 def _version(event: TraceEvent) -> _Version:
     epoch = -1 if event.leader_epoch is None else event.leader_epoch
-    return _Version(epoch, -1 if event.znode_version is None else event.znode_version)
+    version = -1 if event.znode_version is None else event.znode_version
+    return _Version(incarnation_of(event), epoch, version)
 
 
 def _check_decisions(events: Sequence[TraceEvent], evidence: Evidence) -> None:

@@ -240,6 +240,7 @@ class Commands:
             ActionTaken(
                 action=Action.SEND_LEADER_AND_ISR,
                 topic_partition=command.key,
+                partition_incarnation=command.partition_incarnation,
                 peer=broker_id,
                 leader=command.leader,
                 leader_epoch=command.leader_epoch,

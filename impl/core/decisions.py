@@ -245,6 +245,7 @@ class Decisions:
             ActionTaken(
                 action=action,
                 topic_partition=key,
+                partition_incarnation=self.context.incarnation(key),
                 leader=state.leader,
                 leader_epoch=state.leader_epoch,
                 isr=state.isr,
@@ -333,6 +334,7 @@ class Decisions:
             ActionTaken(
                 action=Action.PUBLISH_DECISION,
                 topic_partition=key,
+                partition_incarnation=self.context.incarnation(key),
                 leader=state.leader,
                 leader_epoch=state.leader_epoch,
                 isr=state.isr,

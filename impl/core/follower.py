@@ -76,6 +76,7 @@ class Follower:
             ActionTaken(
                 action=Action.TRUNCATE_LOG,
                 topic_partition=key,
+                partition_incarnation=after.partition_incarnation,
                 leader_epoch=after.leader_epoch,
                 offset=offset,
                 high_watermark=after.high_watermark,

@@ -193,6 +193,7 @@ class IsrWriter:
             ActionTaken(
                 action=action,
                 topic_partition=replica.topic_partition,
+                partition_incarnation=replica.partition_incarnation,
                 leader_epoch=replica.leader_epoch,
                 isr=replica.wanted_isr if is_wish else replica.isr,
                 maximal_isr=replica.maximal_isr,

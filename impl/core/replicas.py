@@ -112,6 +112,7 @@ class Replicas:
             ActionTaken(
                 action=Action.ADVANCE_HIGH_WATERMARK,
                 topic_partition=key,
+                partition_incarnation=after.partition_incarnation,
                 leader_epoch=after.leader_epoch,
                 isr=after.isr,
                 maximal_isr=after.maximal_isr,
@@ -138,6 +139,7 @@ class Replicas:
             ActionTaken(
                 action=action,
                 topic_partition=replica.topic_partition,
+                partition_incarnation=replica.partition_incarnation,
                 leader=replica.leader,
                 leader_epoch=replica.leader_epoch,
                 isr=replica.isr,
@@ -158,6 +160,7 @@ class Replicas:
             ActionTaken(
                 action=action,
                 topic_partition=replica.topic_partition,
+                partition_incarnation=replica.partition_incarnation,
                 leader_epoch=replica.leader_epoch,
                 offset=offset,
                 records=records or None,

@@ -122,8 +122,7 @@ class BrokerProcess:
             self._say(notice)
         logs = recovered_logs(found)
         for partition, log in logs.items():
-            end, high_watermark = log.log_end_offset, log.high_watermark
-            self._tracer.write(log_recovered(broker_id, partition, end, high_watermark))
+            self._tracer.write(log_recovered(broker_id, partition, log))
         return logs
 
     async def _serve(self) -> str | None:

@@ -165,6 +165,8 @@ class Producer(Client):
             base_sequence=self._sequences.get(key, 0),
         )
         line: Line = {"action": "Produce", "topic": key.topic, "partition": key.partition}
+        if self._is_idempotent:
+            line["producer_id"] = self._producer_id
         operation = self.begin({**line, "acks": request.acks, "values": list(request.values)})
         self._send(Try(operation, request, RETRIES if self._is_idempotent else 0))
 
@@ -215,7 +217,11 @@ def _told(response: Response | None) -> tuple[Outcome, Line]:
     """How one try ended, and what the trace says of it."""
     if not isinstance(response, ProduceResponse):
         return Outcome.INDEFINITE, {"error_code": ErrorCode.REQUEST_TIMED_OUT.value}
-    fields: Line = {"broker_id": response.broker_id, "leader_epoch": response.leader_epoch}
+    fields: Line = {
+        "broker_id": response.broker_id,
+        "leader_epoch": response.leader_epoch,
+        "partition_incarnation": response.partition_incarnation or None,
+    }
     if response.error_code is ErrorCode.NONE:
         fields |= {"offset": response.base_offset, "high_watermark": response.high_watermark}
         return Outcome.OK, fields
@@ -271,6 +277,7 @@ class Consumer(Client):
         fields: Line = {
             "broker_id": response.broker_id,
             "leader_epoch": response.leader_epoch,
+            "partition_incarnation": response.partition_incarnation or None,
             "high_watermark": response.high_watermark,
             "log_end_offset": response.log_end_offset,
         }

@@ -86,9 +86,7 @@ class Process:
         trace.write(node_started(config.broker_id))
         recovered = disk.recover()
         for key, log in recovered.items():
-            trace.write(
-                log_recovered(config.broker_id, key, log.log_end_offset, log.high_watermark)
-            )
+            trace.write(log_recovered(config.broker_id, key, log))
         self.node = Node(config, recovered)
         self.zookeeper = ZkClient(
             scheduler=cluster.scheduler,

@@ -1,8 +1,10 @@
 """A failover is measured from the fault to the first write that the new leader acknowledged."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import convert
 
 from conformance.verdict import Verdict
 from reports.aggregates import FolderReport
@@ -10,7 +12,8 @@ from reports.analyse import failover_report
 from reports.budgets import PHASES, Budgets, load_budgets
 from reports.errors import ReportError
 from reports.metrics import failovers, percentile
-from reports.tenures import Leadership, SharedRow, Tenure
+from reports.tenures import Leadership, SharedRow, Tenure, tenures_of
+from spec.trace import TraceEvent
 
 MS = 1_000_000
 
@@ -112,6 +115,43 @@ def test_a_broker_that_is_back_before_a_controller_chose_is_a_failover_all_the_s
 
     assert len(failovers(leadership(FIRST, chosen, shared_rows=back))) == 1
     assert len(failovers(leadership(FIRST, SECOND, shared_rows=seen_early))) == 1
+
+
+def test_a_partition_that_is_created_again_is_no_failover() -> None:
+    again = replace(SECOND, partition_incarnation=9, leader_epoch=0)
+
+    assert failovers(leadership(FIRST, again)) == ()
+
+
+def test_a_tenure_is_of_one_incarnation() -> None:
+    told = {"run_id": "r", "kind": "action", "topic": "orders", "partition": 0, "leader_epoch": 0}
+    steps = [
+        ("PublishDecision", 1, 20, 5),
+        ("BecomeLeader", 1, 30, 5),
+        ("PublishDecision", 2, 50, 9),
+        ("BecomeLeader", 2, 60, 9),
+    ]
+    events = [
+        convert(
+            {
+                **told,
+                "node": "broker-1",
+                "seq": seq,
+                "action": action,
+                "leader": leader,
+                "mono_ns": at_ns,
+                "partition_incarnation": incarnation,
+            },
+            TraceEvent,
+        )
+        for seq, (action, leader, at_ns, incarnation) in enumerate(steps)
+    ]
+
+    found = tenures_of(0, events)
+    assert [(t.partition_incarnation, t.leader, t.leading_ns) for t in found] == [
+        (5, 1, 30),
+        (9, 2, 60),
+    ]
 
 
 def test_a_write_acknowledged_in_a_later_epoch_still_counts() -> None:

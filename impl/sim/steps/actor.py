@@ -114,8 +114,7 @@ class Actor:
         self.trace.write(node_started(self.config.broker_id))
         recovered = self.disk.recover()
         for key, log in recovered.items():
-            line = log_recovered(self.config.broker_id, key, log.log_end_offset, log.high_watermark)
-            self.trace.write(line)
+            self.trace.write(log_recovered(self.config.broker_id, key, log))
         self.node = Node(self.config, recovered)
         self.pace: Pace = paced(self.node, self.config)
         self._znodes = ZnodeTrace(self.config.broker_id)

@@ -272,6 +272,7 @@ class World:
             "outcome": Outcome.OK,
             "broker_id": response.broker_id,
             "leader_epoch": response.leader_epoch,
+            "partition_incarnation": response.partition_incarnation or None,
             "offset": response.base_offset,
             "high_watermark": response.high_watermark,
         }

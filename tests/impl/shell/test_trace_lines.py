@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from impl.core.effects import ActionTaken, ListChildren, ReadZnodes, WriteZnodes
 from impl.core.events import Tick, ZnodesRead, ZnodesWritten
 from impl.core.messages import Record
+from impl.core.replica import RecoveredLog
 from impl.core.zookeeper import (
     Check,
     Create,
@@ -212,7 +213,8 @@ def test_a_trace_file_has_dense_numbers_and_rising_clocks(tmp_path: Path) -> Non
     tracer = Tracer(tmp_path, "run", BROKER)
     tracer.write(node_started(BROKER))
     tracer.clock.observe(40)
-    tracer.write(log_recovered(BROKER, PARTITION, Offset(5), Offset(3)))
+    log = RecoveredLog(log_end_offset=Offset(5), high_watermark=Offset(3))
+    tracer.write(log_recovered(BROKER, PARTITION, log))
     tracer.write(action_taken(ActionTaken(action=Action.FENCE_LEADER), BROKER), mono_ns=12)
     tracer.close()
 
