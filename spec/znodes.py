@@ -1,7 +1,6 @@
 """Paths of znodes and the JSON documents in them (ZK-001; V3 "Paths", EL section 2)."""
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -119,8 +118,7 @@ class LeaderAndIsrDocument(msgspec.Struct, frozen=True, kw_only=True):
     topic_id: str | msgspec.UnsetType = msgspec.UNSET
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderAndIsr:
+class LeaderAndIsr(msgspec.Struct, frozen=True, kw_only=True):
     """The decision about one partition; with the version it has in ZooKeeper it is a state."""
 
     leader: BrokerId

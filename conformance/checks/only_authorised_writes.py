@@ -14,7 +14,9 @@ Judged in the order of ZooKeeper's transactions. The author is the broker whose 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from conformance.checks.evidence import Evidence
 from conformance.checks.generations import is_flagged

@@ -6,8 +6,9 @@ from there (REAS-003). A partition that must wait holds up no other (REAS-004).
 """
 
 from collections.abc import Generator
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from impl.core.agent_step import Seen, Step, assignment_in, leaving_in, with_steps
 from impl.core.agent_view import TopicView, read_topic_view

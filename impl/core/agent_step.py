@@ -1,9 +1,9 @@
 """One step of the controller's agent about one partition, and its operations in ZooKeeper."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from impl.core.reassignment import Assignment
 from impl.core.zookeeper import Delete, SetData, WriteOp
@@ -11,8 +11,7 @@ from spec.vocabulary import Action, BrokerId, PartitionIncarnation, ZnodeVersion
 from spec.znodes import LeaderAndIsr, TopicDocument, TopicPartition, leader_and_isr_path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Struct, frozen=True, kw_only=True):
     """A partition's state as the agent has read it."""
 
     state: LeaderAndIsr
@@ -20,8 +19,7 @@ class Seen:
     incarnation: PartitionIncarnation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """What changes for one partition, all in one multi."""
 
     key: TopicPartition

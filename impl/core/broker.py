@@ -5,7 +5,7 @@ Guards and routing only: what a replica becomes is decided by the pure actions i
 the ISR in `isr_writer.py`.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from impl.core.alarms import earliest
 from impl.core.appender import Appender

@@ -5,7 +5,9 @@ sorts out whose write was refused. What is decided are the pure functions of `le
 """
 
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from impl.core.config import Config
 from impl.core.controller_context import ControllerContext

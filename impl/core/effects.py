@@ -4,7 +4,7 @@ A shell performs effects completely and in list order. A crash between two of th
 the simulator injects.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from impl.core.messages import FetchResponse, PeerRequest, Record, Response
 from impl.core.zookeeper import WriteOp
@@ -21,8 +21,7 @@ from spec.vocabulary import (
 from spec.znodes import TopicPartition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Send:
+class Send(Struct, frozen=True, kw_only=True):
     """Deliver `request` to another broker, or lose it.
 
     Ends in `ResponseReceived` or, at the latest after `timeout_ms`, in `RequestFailed`.
@@ -34,16 +33,14 @@ class Send:
     timeout_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """Answer the request that came with `token`."""
 
     token: int
     response: Response
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyRecords:
+class ReplyRecords(Struct, frozen=True, kw_only=True):
     """Answer a fetch with the records `[start, end)` of the local log put into `response`."""
 
     token: int
@@ -53,8 +50,7 @@ class ReplyRecords:
     end: Offset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppendRecords:
+class AppendRecords(Struct, frozen=True, kw_only=True):
     """Write records at `base_offset`, which is the log end offset; the files are created if new."""
 
     topic_partition: TopicPartition
@@ -62,39 +58,34 @@ class AppendRecords:
     records: tuple[Record, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TruncateRecords:
+class TruncateRecords(Struct, frozen=True, kw_only=True):
     """Drop the records from `offset` on."""
 
     topic_partition: TopicPartition
     offset: Offset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartLog:
+class StartLog(Struct, frozen=True, kw_only=True):
     """Create the partition's directory, with its incarnation in it, if there is none (CMD-006)."""
 
     topic_partition: TopicPartition
     partition_incarnation: PartitionIncarnation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteLog:
+class DeleteLog(Struct, frozen=True, kw_only=True):
     """Remove the partition's directory as a whole: a crash leaves all of it, or nothing."""
 
     topic_partition: TopicPartition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointHighWatermark:
+class CheckpointHighWatermark(Struct, frozen=True, kw_only=True):
     """Store the high watermark for the next start of this broker."""
 
     topic_partition: TopicPartition
     high_watermark: Offset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadZnodes:
+class ReadZnodes(Struct, frozen=True, kw_only=True):
     """Read data of several znodes, pipelined in order.
 
     `watch` sets a one-shot watch on each, also on one that does not exist: it then fires when the
@@ -106,8 +97,7 @@ class ReadZnodes:
     watch: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListChildren:
+class ListChildren(Struct, frozen=True, kw_only=True):
     """Read the children of several znodes, pipelined in order; `watch` as in `ReadZnodes`."""
 
     op_id: int
@@ -115,32 +105,28 @@ class ListChildren:
     watch: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteZnodes:
+class WriteZnodes(Struct, frozen=True, kw_only=True):
     """One multi: all of `ops` or none. The shell does not repeat it."""
 
     op_id: int
     ops: tuple[WriteOp, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportMalformed:
+class ReportMalformed(Struct, frozen=True, kw_only=True):
     """Tell the operator of a znode that is not what its path promises; it is skipped (ZK-002)."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportWaiting:
+class ReportWaiting(Struct, frozen=True, kw_only=True):
     """Tell the operator that this broker's znode belongs to another session (START-005)."""
 
     path: str
     session_id: SessionId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActionTaken:
+class ActionTaken(Struct, frozen=True, kw_only=True):
     """An action changed the state: one line of the trace.
 
     Fields have the names and meaning of `spec.trace.TraceEvent`; None is left out.

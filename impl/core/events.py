@@ -4,7 +4,7 @@ Shells make these; callbacks only enqueue them. Each carries what its handler ne
 `now_ms` is the second argument of `step`.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from impl.core.messages import PeerRequest, Request, Response
 from impl.core.zookeeper import Children, WriteResult, Znode
@@ -12,16 +12,14 @@ from spec.vocabulary import NO_INCARNATION, BrokerId, PartitionIncarnation, Sess
 from spec.znodes import TopicPartition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestReceived:
+class RequestReceived(Struct, frozen=True, kw_only=True):
     """A peer or client asks; the answer is a `Reply` with the same token."""
 
     token: int
     request: Request
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseReceived:
+class ResponseReceived(Struct, frozen=True, kw_only=True):
     """A peer answered the request that `Send` with `request_id` delivered."""
 
     request_id: int
@@ -30,8 +28,7 @@ class ResponseReceived:
     response: Response
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestFailed:
+class RequestFailed(Struct, frozen=True, kw_only=True):
     """No answer came: the peer may or may not have obeyed, and may still."""
 
     request_id: int
@@ -39,72 +36,62 @@ class RequestFailed:
     request: PeerRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ZnodesRead:
+class ZnodesRead(Struct, frozen=True, kw_only=True):
     """The answer to `ReadZnodes`; None when the connection was lost or the session expired."""
 
     op_id: int
     znodes: tuple[Znode, ...] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChildrenListed:
+class ChildrenListed(Struct, frozen=True, kw_only=True):
     """The answer to `ListChildren`; None when the connection was lost or the session expired."""
 
     op_id: int
     children: tuple[Children, ...] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ZnodesWritten:
+class ZnodesWritten(Struct, frozen=True, kw_only=True):
     """The answer to `WriteZnodes`."""
 
     op_id: int
     result: WriteResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchFired:
+class WatchFired(Struct, frozen=True, kw_only=True):
     """A one-shot watch: the data or existence of `path` changed, or (`children`) its children."""
 
     path: str
     children: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionEstablished:
+class SessionEstablished(Struct, frozen=True, kw_only=True):
     """A new session: it has no watches and owns no ephemeral znode."""
 
     session_id: SessionId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionReconnected:
+class SessionReconnected(Struct, frozen=True, kw_only=True):
     """The same session on a new connection; watches still stand."""
 
     session_id: SessionId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionSuspended:
+class SessionSuspended(Struct, frozen=True, kw_only=True):
     """The connection is lost; the session may be alive or not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionLost:
+class SessionLost(Struct, frozen=True, kw_only=True):
     """The session is over, by ZooKeeper's word or by this node's own deadline.
 
     Ephemerals are gone or will be; every operation in flight was answered before this event.
     """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tick:
+class Tick(Struct, frozen=True, kw_only=True):
     """Time has passed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogFailed:
+class LogFailed(Struct, frozen=True, kw_only=True):
     """The log of a partition cannot be written or read, until the broker starts again.
 
     Nothing is done any more to what the disk holds of it. What the node asked in the same step of

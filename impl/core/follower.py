@@ -4,7 +4,9 @@ One request per partition is out at a time; an answer to any other is ignored, s
 change of role nothing of the old leader can be appended (CMD-003, CMD-004).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from impl.core.config import Config
 from impl.core.effects import ActionTaken, AppendRecords, Send, TruncateRecords

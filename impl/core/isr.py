@@ -4,7 +4,7 @@ Actions of `spec/tla/LeaderAndIsr.tla`. At most one change of a partition is in 
 decided, commits need the old members and the new ones (ISR-003).
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from impl.core.replica import Replica
 from spec.vocabulary import BrokerId, ZnodeVersion

@@ -1,7 +1,8 @@
 """A leader's conditional writes of the ISR, and how each is settled (V3 G; ISR-003, ISR-004)."""
 
 from collections.abc import Generator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from impl.core.alarms import earliest
 from impl.core.config import Config

@@ -1,7 +1,8 @@
 """Which replica leads next: the controller's decisions as pure functions (V3 A.3.2, B)."""
 
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from spec.vocabulary import NO_BROKER, BrokerId, ControllerEpoch, LeaderEpoch
 from spec.znodes import LeaderAndIsr

@@ -3,7 +3,7 @@
 The wire form lives in `impl/shell/codec.py`, which is generic because the names are equal.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from impl.core.reports import (
     LogsFailedRequest,
@@ -36,8 +36,7 @@ ACKS_LEADER = 1
 ACKS_NONE = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One log entry; `leader_epoch` is the epoch of the leader that appended it."""
 
     leader_epoch: LeaderEpoch
@@ -51,8 +50,7 @@ class Record:
     """How many records of the same batch follow; replicas hold batches whole."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionState:
+class PartitionState(Struct, frozen=True, kw_only=True):
     """What ZooKeeper holds about one partition, as a command carries it."""
 
     topic: str
@@ -72,8 +70,7 @@ class PartitionState:
         return TopicPartition(self.topic, self.partition)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderAndIsrRequest:
+class LeaderAndIsrRequest(Struct, frozen=True, kw_only=True):
     """The controller tells a broker who leads, under which epoch, and with which ISR."""
 
     controller_id: BrokerId
@@ -87,8 +84,7 @@ class LeaderAndIsrRequest:
     kept: tuple[PartitionId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionError:
+class PartitionError(Struct, frozen=True, kw_only=True):
     """How one partition of a request ended."""
 
     topic: str
@@ -96,16 +92,14 @@ class PartitionError:
     error_code: ErrorCode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderAndIsrResponse:
+class LeaderAndIsrResponse(Struct, frozen=True, kw_only=True):
     """The answer to the controller: of the whole request, then per partition (CMD-009)."""
 
     error_code: ErrorCode = ErrorCode.NONE
     partitions: tuple[PartitionError, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionStop:
+class PartitionStop(Struct, frozen=True, kw_only=True):
     """One partition that a broker is to give up, with its data when `delete` is set (CMD-008)."""
 
     topic: str
@@ -122,8 +116,7 @@ class PartitionStop:
         return TopicPartition(self.topic, self.partition)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopReplicaRequest:
+class StopReplicaRequest(Struct, frozen=True, kw_only=True):
     """The controller tells a broker what it holds no replica of any more."""
 
     controller_id: BrokerId
@@ -131,16 +124,14 @@ class StopReplicaRequest:
     partitions: tuple[PartitionStop, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopReplicaResponse:
+class StopReplicaResponse(Struct, frozen=True, kw_only=True):
     """The answer to the controller: of the whole request, then per partition (CMD-009)."""
 
     error_code: ErrorCode = ErrorCode.NONE
     partitions: tuple[PartitionError, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchRequest:
+class FetchRequest(Struct, frozen=True, kw_only=True):
     """Ask for records; a follower's `fetch_offset` doubles as its log end offset (REPL-001).
 
     A follower names its incarnation, a consumer takes any (0).
@@ -156,8 +147,7 @@ class FetchRequest:
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchResponse:
+class FetchResponse(Struct, frozen=True, kw_only=True):
     """Records from `fetch_offset` on, and the leader's high watermark."""
 
     error_code: ErrorCode = ErrorCode.NONE
@@ -170,8 +160,7 @@ class FetchResponse:
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetForLeaderEpochRequest:
+class OffsetForLeaderEpochRequest(Struct, frozen=True, kw_only=True):
     """A follower asks where its last epoch ended in the leader's log (KIP-101, KIP-279)."""
 
     topic: str
@@ -182,8 +171,7 @@ class OffsetForLeaderEpochRequest:
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetForLeaderEpochResponse:
+class OffsetForLeaderEpochResponse(Struct, frozen=True, kw_only=True):
     """The largest epoch not above the asked one that the leader's log has, and its end."""
 
     error_code: ErrorCode = ErrorCode.NONE
@@ -193,8 +181,7 @@ class OffsetForLeaderEpochResponse:
     current_leader_epoch: LeaderEpoch = NO_EPOCH
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProduceRequest:
+class ProduceRequest(Struct, frozen=True, kw_only=True):
     """A client asks the leader to append values, in this order."""
 
     topic: str
@@ -208,8 +195,7 @@ class ProduceRequest:
     """Of the first value; the same in every retry (KIP-98)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProduceResponse:
+class ProduceResponse(Struct, frozen=True, kw_only=True):
     """Where the values were put, or why not."""
 
     error_code: ErrorCode = ErrorCode.NONE
@@ -220,16 +206,14 @@ class ProduceResponse:
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListOffsetsRequest:
+class ListOffsetsRequest(Struct, frozen=True, kw_only=True):
     """A client asks how far a partition goes."""
 
     topic: str
     partition: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListOffsetsResponse:
+class ListOffsetsResponse(Struct, frozen=True, kw_only=True):
     """The leader's high watermark and log end offset."""
 
     error_code: ErrorCode = ErrorCode.NONE
@@ -240,15 +224,13 @@ class ListOffsetsResponse:
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaList:
+class ReplicaList(Struct, frozen=True, kw_only=True):
     """The ordered replicas of one partition."""
 
     replicas: tuple[BrokerId, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopicRequest:
+class CreateTopicRequest(Struct, frozen=True, kw_only=True):
     """Any broker takes it below level 5; it writes the topic znode (V3 Paths 3)."""
 
     topic: str
@@ -257,36 +239,31 @@ class CreateTopicRequest:
     assignment: tuple[ReplicaList, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTopicResponse:
+class CreateTopicResponse(Struct, frozen=True, kw_only=True):
     """`NONE` when the topic znode is written; leaders follow."""
 
     error_code: ErrorCode = ErrorCode.NONE
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTopicRequest:
+class DeleteTopicRequest(Struct, frozen=True, kw_only=True):
     """Any broker takes it below level 5; it deletes the topic's znodes (TOP-002)."""
 
     topic: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteTopicResponse:
+class DeleteTopicResponse(Struct, frozen=True, kw_only=True):
     """`NONE` when the topic's znode is deleted, or says so; its replicas go next."""
 
     error_code: ErrorCode = ErrorCode.NONE
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataRequest:
+class MetadataRequest(Struct, frozen=True, kw_only=True):
     """A client asks for the routing view."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerEndpoint:
+class BrokerEndpoint(Struct, frozen=True, kw_only=True):
     """Where a broker listens."""
 
     broker_id: BrokerId
@@ -294,8 +271,7 @@ class BrokerEndpoint:
     port: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataResponse:
+class MetadataResponse(Struct, frozen=True, kw_only=True):
     """The published state as the answering broker reads it in ZooKeeper (V3 Discussion 6)."""
 
     error_code: ErrorCode = ErrorCode.NONE
@@ -306,13 +282,11 @@ class MetadataResponse:
     partitions: tuple[PartitionState, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InitProducerIdRequest:
+class InitProducerIdRequest(Struct, frozen=True, kw_only=True):
     """A producer asks for an id that nobody else has, to be idempotent under it (KIP-98)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InitProducerIdResponse:
+class InitProducerIdResponse(Struct, frozen=True, kw_only=True):
     """A new id; its first producer epoch is 0, and later ones are the producer's own affair."""
 
     error_code: ErrorCode = ErrorCode.NONE
@@ -320,8 +294,7 @@ class InitProducerIdResponse:
     producer_epoch: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionResult:
+class PartitionResult(Struct, frozen=True, kw_only=True):
     """How the request for one partition ended; the change itself follows."""
 
     topic: str
@@ -330,16 +303,14 @@ class PartitionResult:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElectLeadersRequest:
+class ElectLeadersRequest(Struct, frozen=True, kw_only=True):
     """Other leaders are asked for; any broker takes it."""
 
     kind: ElectionKind
     partitions: tuple[PartitionId, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElectLeadersResponse:
+class ElectLeadersResponse(Struct, frozen=True, kw_only=True):
     """`NONE` per partition when the request stands in ZooKeeper; the leader follows."""
 
     error_code: ErrorCode = ErrorCode.NONE
@@ -347,8 +318,7 @@ class ElectLeadersResponse:
     partitions: tuple[PartitionResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreatePartitionsRequest:
+class CreatePartitionsRequest(Struct, frozen=True, kw_only=True):
     """The topic is to have `partition_count` partitions, those that exist included."""
 
     topic: str
@@ -357,32 +327,28 @@ class CreatePartitionsRequest:
     """Of the new ones; none: brokers are chosen in turn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreatePartitionsResponse:
+class CreatePartitionsResponse(Struct, frozen=True, kw_only=True):
     """`NONE` when the requests stand in ZooKeeper; the partitions follow."""
 
     error_code: ErrorCode = ErrorCode.NONE
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovePartitionsRequest:
+class RemovePartitionsRequest(Struct, frozen=True, kw_only=True):
     """Partitions of a topic are to go, with their records."""
 
     topic: str
     partitions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovePartitionsResponse:
+class RemovePartitionsResponse(Struct, frozen=True, kw_only=True):
     """`NONE` when the requests stand in ZooKeeper; the partitions go."""
 
     error_code: ErrorCode = ErrorCode.NONE
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reassignment:
+class Reassignment(Struct, frozen=True, kw_only=True):
     """Where a partition is to be; without replicas, the move under way is cancelled (REAS-004)."""
 
     topic: str
@@ -395,15 +361,13 @@ class Reassignment:
         return TopicPartition(self.topic, self.partition)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterPartitionReassignmentsRequest:
+class AlterPartitionReassignmentsRequest(Struct, frozen=True, kw_only=True):
     """Partitions are to move, or not to; any broker takes it."""
 
     reassignments: tuple[Reassignment, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterPartitionReassignmentsResponse:
+class AlterPartitionReassignmentsResponse(Struct, frozen=True, kw_only=True):
     """`NONE` per partition when the request stands in ZooKeeper; the move follows."""
 
     error_code: ErrorCode = ErrorCode.NONE
@@ -411,13 +375,11 @@ class AlterPartitionReassignmentsResponse:
     partitions: tuple[PartitionResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListPartitionReassignmentsRequest:
+class ListPartitionReassignmentsRequest(Struct, frozen=True, kw_only=True):
     """What moves is asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OngoingReassignment:
+class OngoingReassignment(Struct, frozen=True, kw_only=True):
     """How far a partition has moved, as ZooKeeper holds it."""
 
     topic: str
@@ -429,8 +391,7 @@ class OngoingReassignment:
     removing: tuple[BrokerId, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListPartitionReassignmentsResponse:
+class ListPartitionReassignmentsResponse(Struct, frozen=True, kw_only=True):
     """All partitions that move."""
 
     error_code: ErrorCode = ErrorCode.NONE

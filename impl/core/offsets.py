@@ -1,6 +1,6 @@
 """What a leader tells of its log: how far it goes, and where an epoch ended in it."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from impl.core.messages import (
     ListOffsetsResponse,

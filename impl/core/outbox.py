@@ -6,7 +6,9 @@ the node goes on: a script that has waited must look at the state again before i
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from impl.core.effects import ActionTaken, Effect, ListChildren, ReadZnodes, WriteZnodes
 from impl.core.events import ChildrenListed, ZnodesRead, ZnodesWritten

@@ -6,7 +6,9 @@ of one batch are in a log all or not at all: else a retry would be half a duplic
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from impl.core.messages import ProduceRequest, Record
 from spec.vocabulary import NO_PRODUCER, ErrorCode, LeaderEpoch, Offset, ProducerId
@@ -16,8 +18,7 @@ BATCHES_KEPT = 5
 NO_PRODUCER_EPOCH = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class Batch(Struct, frozen=True, kw_only=True):
     """The records of one produce: offsets and sequences are dense from their base on."""
 
     producer_epoch: int
@@ -36,8 +37,7 @@ class Batch:
         return Offset(self.base_offset + self.count)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProducerState:
+class ProducerState(Struct, frozen=True, kw_only=True):
     """The last batches of one producer in one log, in order of offset."""
 
     batches: tuple[Batch, ...] = ()

@@ -6,7 +6,9 @@ that takes over needs to remember nothing (REAS-003).
 """
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from spec.vocabulary import BrokerId, LeaderEpoch
 from spec.znodes import LeaderAndIsr
@@ -14,8 +16,7 @@ from spec.znodes import LeaderAndIsr
 Replicas = tuple[BrokerId, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
+class Assignment(Struct, frozen=True, kw_only=True):
     """What the topic znode says of one partition."""
 
     assigned: Replicas
@@ -35,8 +36,7 @@ class Assignment:
         return self.settled if target is None else target
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advance:
+class Advance(Struct, frozen=True, kw_only=True):
     """One step: assignment and state change in one multi."""
 
     assignment: Assignment

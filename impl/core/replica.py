@@ -7,8 +7,10 @@ The records themselves live with the shell: a step costs the same at 10 and at 1
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from impl.core.messages import PartitionState
 from impl.core.producers import ProducerState
@@ -48,8 +50,7 @@ class Role(StrEnum):
     """Its log failed: it serves nobody and obeys no command until the broker starts again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecoveredLog:
+class RecoveredLog(Struct, frozen=True, kw_only=True):
     """What storage found of a partition when the broker started."""
 
     log_end_offset: Offset
@@ -60,8 +61,7 @@ class RecoveredLog:
     """Whose records these are, as the directory says."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FollowerProgress:
+class FollowerProgress(Struct, frozen=True, kw_only=True):
     """What a leader knows of a follower, by its fetches in this leader epoch only (H18)."""
 
     log_end_offset: Offset
@@ -73,8 +73,7 @@ class FollowerProgress:
     high_watermark_sent: Offset = NO_OFFSET
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replica:
+class Replica(Struct, frozen=True, kw_only=True):
     """The record `replica_state[broker_id]` of the specs."""
 
     broker_id: BrokerId

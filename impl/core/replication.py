@@ -4,7 +4,7 @@ Actions of `spec/tla/Replication.tla`, as in `replica.py`: values in, values out
 `high_watermark` is the first offset that is not committed (REPL-002).
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from impl.core.messages import Record
 from impl.core.replica import FollowerProgress, Replica, Role

@@ -1,6 +1,6 @@
 """What a broker reports to the controller, as values like those of `messages.py`."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from spec.vocabulary import (
     NO_CONTROLLER_EPOCH,
@@ -12,8 +12,7 @@ from spec.vocabulary import (
 from spec.znodes import TopicPartition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionId:
+class PartitionId(Struct, frozen=True, kw_only=True):
     """A partition by its name."""
 
     topic: str
@@ -25,8 +24,7 @@ class PartitionId:
         return TopicPartition(self.topic, self.partition)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogsFailedRequest:
+class LogsFailedRequest(Struct, frozen=True, kw_only=True):
     """A broker tells the controller which of its replicas are offline (KIP-589)."""
 
     broker_id: BrokerId
@@ -35,8 +33,7 @@ class LogsFailedRequest:
     partitions: tuple[PartitionId, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogsFailedResponse:
+class LogsFailedResponse(Struct, frozen=True, kw_only=True):
     """`NONE` when the controller of this epoch has taken it in."""
 
     error_code: ErrorCode = ErrorCode.NONE

@@ -5,7 +5,9 @@ command which its stop has overtaken starts nothing again (H10c).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from impl.core.config import Config
 from impl.core.effects import ActionTaken, DeleteLog
@@ -29,8 +31,7 @@ from spec.znodes import TopicPartition
 Settle = Callable[[TopicPartition], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stopped:
+class Stopped(Struct, frozen=True, kw_only=True):
     """A replica of this incarnation was given up; -1 stands for every epoch of it."""
 
     partition_incarnation: PartitionIncarnation

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from impl.core.messages import FetchRequest
 from spec.vocabulary import LeaderEpoch, Offset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingProduce:
+class PendingProduce(Struct, frozen=True, kw_only=True):
     """A produce with acks=all whose records `[base_offset, end_offset)` are not yet committed."""
 
     token: int
@@ -17,8 +18,7 @@ class PendingProduce:
     deadline_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParkedFetch:
+class ParkedFetch(Struct, frozen=True, kw_only=True):
     """A fetch that the leader holds until it has news, or until the deadline."""
 
     token: int

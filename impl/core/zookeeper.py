@@ -5,14 +5,14 @@ time; both pass the same tests. An operation belongs to the session under which 
 a shell never repeats one under another session (ZK-006).
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from spec.vocabulary import SessionId, ZnodeVersion
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Create:
+class Create(Struct, frozen=True, kw_only=True):
     """Create a znode; `ephemeral` ones go with the session."""
 
     path: str
@@ -20,8 +20,7 @@ class Create:
     ephemeral: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetData:
+class SetData(Struct, frozen=True, kw_only=True):
     """Replace the data of a znode whose version is `expected_version` (-1: any)."""
 
     path: str
@@ -29,16 +28,14 @@ class SetData:
     expected_version: ZnodeVersion
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delete:
+class Delete(Struct, frozen=True, kw_only=True):
     """Delete a childless znode whose version is `expected_version` (-1: any)."""
 
     path: str
     expected_version: ZnodeVersion
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """Fail the multi unless the znode exists with `expected_version` (-1: any)."""
 
     path: str
@@ -60,8 +57,7 @@ class ZkError(StrEnum):
     """This operation was fine; another one of its multi was not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stat:
+class Stat(Struct, frozen=True, kw_only=True):
     """What ZooKeeper knows about a znode besides its data."""
 
     version: ZnodeVersion
@@ -71,8 +67,7 @@ class Stat:
     """0 when the znode is not ephemeral."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Znode:
+class Znode(Struct, frozen=True, kw_only=True):
     """The answer to a read of data; `stat` is None when there is no such znode."""
 
     path: str
@@ -80,16 +75,14 @@ class Znode:
     stat: Stat | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Children:
+class Children(Struct, frozen=True, kw_only=True):
     """The answer to a read of children, ascending; None when there is no such znode."""
 
     path: str
     names: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(Struct, frozen=True, kw_only=True):
     """All operations of the write took effect, in one transaction `zxid`."""
 
     zxid: int
@@ -97,8 +90,7 @@ class Written:
     """Per operation the version after it; -1 where it has none (Delete, Check)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
+class Rejected(Struct, frozen=True, kw_only=True):
     """Nothing took effect; `errors` has one entry per operation, or one for the session."""
 
     errors: tuple[ZkError, ...]
@@ -109,8 +101,7 @@ class Rejected:
         return next((e for e in self.errors if e is not ZkError.ROLLED_BACK), self.errors[0])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unknown:
+class Unknown(Struct, frozen=True, kw_only=True):
     """The connection was lost before the answer: the write may have taken effect (ZK-006)."""
 
 

@@ -5,12 +5,13 @@ Enums travel by name. Per type the conversion is built once, so that a message c
 
 import types
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from google.protobuf.message import DecodeError, Message
+from msgspec import Struct
+from msgspec.structs import fields
 
 from spec.wire import replication_pb2
 
@@ -69,8 +70,7 @@ def _from_wire(kind: Kind) -> Convert:
     return convert
 
 
-def _fields(kind: type) -> list[tuple[str, Any]]:
-    assert is_dataclass(kind), kind
+def _fields(kind: type[Struct]) -> list[tuple[str, Any]]:
     hints = get_type_hints(kind)
     return [(field.name, _plain(hints[field.name])) for field in fields(kind)]
 
@@ -113,7 +113,7 @@ def _element(hint: Hint) -> Hint:
 
 
 def _is_message(hint: Hint) -> bool:
-    return is_dataclass(hint)
+    return isinstance(hint, type) and issubclass(hint, Struct)
 
 
 def _same(value: object) -> object:

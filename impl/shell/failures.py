@@ -5,7 +5,8 @@ effect that failed must not get out: a follower would claim records that it has 
 """
 
 from collections.abc import Collection, Container
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from impl.core.effects import (
     ActionTaken,

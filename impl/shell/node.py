@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from msgspec import structs
+
 from impl.core.effects import (
     ActionTaken,
     AppendRecords,
@@ -232,7 +234,7 @@ class BrokerProcess:
                 self._storage.append(partition, offset, records)
             case ReplyRecords(token=token, response=response, start=start, end=end):
                 found = tuple(self._storage.start(partition).read(start, end))
-                self._server.reply(token, replace(response, records=found))
+                self._server.reply(token, structs.replace(response, records=found))
             case TruncateRecords(offset=offset):
                 self._storage.start(partition).truncate(offset)
             case CheckpointHighWatermark(high_watermark=offset):

@@ -5,10 +5,12 @@ and started again on its disk.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from impl.core.config import Config
 from impl.core.effects import (

@@ -5,7 +5,9 @@ the caller's: the server answers at once, and tells watches through `on_watch`.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from impl.core.effects import ListChildren, ReadZnodes, WriteZnodes
 from impl.core.events import ChildrenListed, WatchFired, ZnodesRead, ZnodesWritten

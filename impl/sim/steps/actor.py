@@ -1,8 +1,10 @@
 """One broker of a stepped cluster: a node of the core whose every effect is held until released."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from impl.core.config import Config
 from impl.core.effects import (

@@ -6,9 +6,11 @@ The node's questions to ZooKeeper are answered in order and at once, unless a te
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from impl.core.config import Config
 from impl.core.effects import (

@@ -1,6 +1,6 @@
 """A node that is the controller of brokers 1 to 4, and what its administrators ask."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from impl.core.config import Config
 from impl.core.messages import (

@@ -1,6 +1,6 @@
 """A log that fails takes its replica offline, alone, and the controller lets others lead."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from impl.core.effects import DeleteLog, Send, StartLog
 from impl.core.events import LogFailed

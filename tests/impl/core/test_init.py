@@ -1,8 +1,7 @@
 """INIT: the first request of a controller to a broker names all that the broker has (CMD-007)."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from impl.core.commands import INIT_WAIT_MS
 from impl.core.config import Config

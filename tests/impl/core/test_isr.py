@@ -1,9 +1,9 @@
 """The ISR: who is asked out, who is let in, and when nothing may be asked."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from impl.core.isr import adopt_isr, expand_isr, fence_leader, shrink_isr
 from impl.core.replica import Replica, Role

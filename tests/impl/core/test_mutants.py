@@ -3,10 +3,10 @@
 import ast
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import impl.core
 from impl.__main__ import main

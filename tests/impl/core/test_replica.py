@@ -1,9 +1,8 @@
 """Replicas: which commands are obeyed, and where logs are cut."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings, strategies as st
+from msgspec.structs import replace
 
 from impl.core.replica import (
     EpochStarts,

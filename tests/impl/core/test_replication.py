@@ -1,8 +1,7 @@
 """Records and high watermarks, on leaders and followers."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from impl.core.replica import Replica, Role
 from impl.core.replication import (

@@ -1,10 +1,10 @@
 """Every message survives the wire; what is no message is told from one."""
 
-from dataclasses import fields
 from typing import get_args
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import fields
 
 from impl.core import messages
 from impl.core.messages import FetchResponse, ProduceRequest, ProduceResponse, Request, Response

@@ -1,12 +1,12 @@
 """A log on disk does what a list does, restarts, kills and losses of power included."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from impl.core.messages import Record
 from impl.core.producers import ProducerTable

@@ -114,7 +114,7 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
     line = action_taken(effect, BROKER)
 
     assert line.keys() <= set(TraceEvent.__struct_fields__)
-    given = set(ActionTaken.__slots__) - {"topic_partition", "records"}
+    given = set(ActionTaken.__struct_fields__) - {"topic_partition", "records"}
     assert line.keys() == given | {
         *("kind", "broker_id", "topic", "partition", "values", "record_epochs")
     }

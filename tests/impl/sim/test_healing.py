@@ -1,9 +1,9 @@
 """What a cluster is said to owe, one hurt at a time."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from impl.core.replica import Role
 from impl.sim.cluster import Cluster
