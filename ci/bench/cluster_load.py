@@ -1,12 +1,15 @@
 """Many topics for a bench: created through brokers or planted in ZooKeeper, and waited for."""
 
+import os
 import threading
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
-from conformance.client import Client, ClusterUnreachableError, Connections
+import msgspec
+
 from conformance.cluster import Cluster
 from fault_injection.zookeeper_client import ZooKeeperClient
 from spec import znodes
@@ -15,8 +18,9 @@ from spec.znodes import TopicDocument, TopicPartition, document_bytes
 
 Assignment = Sequence[Sequence[int]]
 """Per partition its replicas, the preferred one first."""
-CALLERS = 16
+PATIENCE_MS = 120_000
 POLL_S = 0.1
+LOOK_S = 0.5
 PLANTED_TOPICS = 100
 PLANTED_TOGETHER = 200
 ABSENT = (91, 92, 93)
@@ -48,41 +52,75 @@ def assignment_of(number: int, partitions: int, broker_ids: Sequence[int]) -> As
     ]
 
 
-def create_topics(cluster: Cluster, topics: Mapping[str, Assignment], deadline_s: float) -> None:
-    """The topics exist and each partition has a leader, its whole assignment in the ISR."""
-    addresses = cluster.addresses()
-    connections = Connections()
-    local = threading.local()
+def administrator(cluster: Cluster) -> Any:  # noqa: ANN401  this room knows `impl` by name alone
+    """The reference's blocking client, which waits long enough for many topics."""
+    client = import_module("impl.client")
+    options = client.ClientOptions(api_timeout_ms=PATIENCE_MS, request_timeout_ms=PATIENCE_MS)
+    return client.Admin(cluster.addresses(), options=options)
 
-    def create(item: tuple[str, Assignment]) -> None:
-        if not hasattr(local, "client"):
-            local.client = Client(lambda: addresses, connections=connections, node="bench")
-            local.client.refresh()
-        error, message = local.client.create_topic(item[0], assignment=item[1])
+
+def create_topics(cluster: Cluster, topics: Mapping[str, Assignment]) -> None:
+    """The topics exist, asked for in one request; leaders follow."""
+    new_topic = import_module("impl.client").NewTopic
+    wanted = [new_topic(topic=name, assignment=listed) for name, listed in topics.items()]
+    with administrator(cluster) as admin:
+        require_all("created", admin.create_topics(wanted))
+
+
+def delete_topics(cluster: Cluster, topics: Sequence[str]) -> None:
+    """The topics are gone, asked for in one request; their replicas follow."""
+    with administrator(cluster) as admin:
+        require_all("deleted", admin.delete_topics(topics))
+
+
+def require_all(what: str, results: Mapping[str, Exception | None]) -> None:
+    """Raises `SystemExit` for the first error."""
+    for error in results.values():
         if error is not None:
-            raise SystemExit(f"topic {item[0]} was refused: {error} {message}")
-
-    try:
-        with ThreadPoolExecutor(CALLERS) as pool:
-            for _ in pool.map(create, topics.items()):
-                pass
-    except ClusterUnreachableError as error:
-        raise SystemExit(f"topics were not created: {error}") from error
-    finally:
-        connections.close()
-    await_leaders(cluster, {name: len(a) for name, a in topics.items()}, None, deadline_s)
+            raise SystemExit(f"a topic was not {what}: {error}")
 
 
-def await_leaders(
-    cluster: Cluster, topics: Mapping[str, int], without: int | None, deadline_s: float
-) -> None:
-    """Every partition has a leader, and it is not `without`."""
-    pace = Pace(deadline_s, "leaders of all partitions")
-    for topic, count in topics.items():
-        for number in range(count):
-            partition = TopicPartition(topic, number)
-            while cluster.leader_of(partition) in (None, without):
-                pace.wait()
+class Step(msgspec.Struct, frozen=True):
+    """What is looked at of a trace line."""
+
+    mono_ns: int
+    action: str = ""
+    kind: str = ""
+    node: str = ""
+
+
+class Traces:
+    """The lines that the brokers have written so far; each is read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[Path, int] = {}
+        self._decoder = msgspec.json.Decoder(Step)
+
+    def more(self) -> list[Step]:
+        """The lines since the last call, in order of time."""
+        found = []
+        for path in sorted(self._folder.glob("trace-broker-*.ndjson")):
+            with path.open("rb") as file:
+                file.seek(self._read.get(path, 0))
+                text = file.read()
+            whole = text[: text.rfind(b"\n") + 1]
+            self._read[path] = self._read.get(path, 0) + len(whole)
+            found += [self._decoder.decode(line) for line in whole.splitlines()]
+        return sorted(found, key=lambda step: step.mono_ns)
+
+    def until(self, actions: Collection[str], count: int, deadline_s: float) -> list[Step]:
+        """All lines since the last call up to the one with the last of so many such actions."""
+        pace = Pace(deadline_s, f"{count} of {', '.join(sorted(actions))}", poll_s=LOOK_S)
+        steps: list[Step] = []
+        seen = 0
+        while True:
+            more = self.more()
+            steps += more
+            seen += sum(step.action in actions for step in more)
+            if seen >= count:
+                return steps
+            pace.wait()
 
 
 def plant_partitions(address: str, count: int) -> None:
@@ -115,3 +153,13 @@ def resident_megabytes(cluster: Cluster, broker_id: int) -> float:
     status = Path(f"/proc/{cluster.process(broker_id).pid}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
     return int(line.split()[1]) / 1024
+
+
+def cpu_seconds(cluster: Cluster) -> float:
+    """The processor time that all brokers which run have used."""
+    seconds = 0.0
+    for broker_id in {*cluster.settings.broker_ids} - {*cluster.ended()}:
+        text = Path(f"/proc/{cluster.process(broker_id).pid}/stat").read_text()
+        user, system = text.rpartition(")")[2].split()[11:13]
+        seconds += (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    return seconds

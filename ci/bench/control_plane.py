@@ -1,9 +1,11 @@
 """How long the control plane takes: `make bench`, or `python -m ci.bench.control_plane [NAME ...]`.
 
-Real broker processes and a real ZooKeeper. Times are read where the protocol leaves them: in the
-brokers' traces, which share one monotonic clock, and in ZooKeeper. README.md has the figures.
+`NAME=COUNT` measures a row at another size: `third=3000`, `topics=500`, `controller=10000`. Real
+broker processes and a real ZooKeeper. Times are read where the protocol leaves them: in the
+brokers' traces, which share one monotonic clock. README.md has the figures.
 """
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -12,12 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, monotonic_ns
 
-import msgspec
-
 from ci.bench.cluster_load import (
     Pace,
+    Step,
+    Traces,
     assignment_of,
+    cpu_seconds,
     create_topics,
+    delete_topics,
     plant_partitions,
     resident_megabytes,
 )
@@ -58,15 +62,6 @@ class Measured:
         return self.figure / self.target
 
 
-class Step(msgspec.Struct, frozen=True):
-    """What is looked at of a trace line."""
-
-    mono_ns: int
-    action: str
-    kind: str = ""
-    node: str = ""
-
-
 def nothing(_address: str) -> None:
     """There is nothing to prepare."""
 
@@ -88,19 +83,6 @@ def bench_cluster(brokers: int, before: Callable[[str], None] = nothing) -> Iter
                 settings, folder=folder, run_id=RUN_ID, supervisor=supervisor, zookeeper=address
             ) as cluster:
                 yield cluster
-
-
-def steps_since(folder: Path, since_ns: int, nodes: set[str]) -> list[Step]:
-    """The trace lines of the nodes from then on, in order of time."""
-    decoder = msgspec.json.Decoder(Step)
-    found = []
-    for path in sorted(folder.glob("*.ndjson")):
-        for line in path.read_bytes().splitlines():
-            if line.endswith(b"}"):
-                step = decoder.decode(line)
-                if step.mono_ns >= since_ns and step.node in nodes:
-                    found.append(step)
-    return sorted(found, key=lambda step: step.mono_ns)
 
 
 def last_of(steps: list[Step], action: Action, since_ns: int) -> float:
@@ -136,20 +118,32 @@ def failover(partition_count: int, *, leads_all: bool) -> Iterator[Measured]:
         if leads_all:
             orders = orders[:1]
         assignment = [orders[n % len(orders)] for n in range(partition_count)]
-        nodes = {f"broker-{b}" for b in cluster.settings.broker_ids}
-        begun_ns = monotonic_ns()
-        create_topics(cluster, {"bench": assignment}, DEADLINE_S)
-        await_count(cluster.folder, begun_ns, nodes, ROLES, 3 * partition_count)
+        traces = Traces(cluster.folder)
+        begun_ns, begun_cpu = monotonic_ns(), cpu_seconds(cluster)
+        create_topics(cluster, {"bench": assignment})
+        steps = traces.until(ROLES, 3 * partition_count, DEADLINE_S)
+        size = f"{partition_count:,} partitions, 3 brokers"
+        what = "all" if leads_all else "a third"
+        yield Measured(
+            what=f"begin all replicas, {what} led by one",
+            size=size,
+            figure=last_role(steps, begun_ns),
+            target=60.0,
+            parts=f"processor {cpu_seconds(cluster) - begun_cpu:.1f}",
+        )
         led = sum(replicas[0] == victim for replicas in assignment)
         megabytes = resident_megabytes(cluster, rest[0])
+        traces.more()
         gone_ns = kill(cluster, victim)
-        steps = await_count(cluster.folder, gone_ns, nodes, LEADERS, led)
+        begun_cpu = cpu_seconds(cluster)
+        steps = traces.until(LEADERS, led, DEADLINE_S)
+        processor = cpu_seconds(cluster) - begun_cpu
         yield Measured(
-            what=f"failover of a broker that leads {'all' if leads_all else 'a third'}",
-            size=f"{partition_count:,} partitions, 3 brokers, {led:,} led",
+            what=f"failover of a broker that leads {what}",
+            size=f"{size}, {led:,} led",
             figure=last_of(steps, Action.BECOME_LEADER, gone_ns),
             target=2.0,
-            parts=breakdown(steps, gone_ns),
+            parts=f"{breakdown(steps, gone_ns)}; processor {processor:.1f}",
         )
         if not leads_all:
             yield Measured(
@@ -163,48 +157,63 @@ def failover(partition_count: int, *, leads_all: bool) -> Iterator[Measured]:
 
 LEADERS = frozenset({Action.BECOME_LEADER.value})
 ROLES = LEADERS | {Action.BECOME_FOLLOWER.value}
+STOPS = frozenset({Action.STOP_REPLICA.value})
 
 
-def await_count(
-    folder: Path, since_ns: int, nodes: set[str], actions: frozenset[str], count: int
-) -> list[Step]:
-    """The steps, once so many of the actions were taken."""
-    pace = Pace(DEADLINE_S, f"{count} of {', '.join(sorted(actions))}", poll_s=1.0)
-    while True:
-        steps = steps_since(folder, since_ns, nodes)
-        if sum(step.action in actions for step in steps) >= count:
-            return steps
-        pace.wait()
+def last_role(steps: list[Step], since_ns: int) -> float:
+    """Seconds until the last replica had its role."""
+    return (max(step.mono_ns for step in steps if step.action in ROLES) - since_ns) / NS_PER_S
 
 
 def kill(cluster: Cluster, broker_id: int) -> int:
-    """The process is killed and its session over; the monotonic time of the latter, in ns."""
+    """The process is killed and its session over; the monotonic time of the latter, in ns.
+
+    It is a look too early rather than too late.
+    """
     cluster.process(broker_id).kill()
     pace = Pace(DEADLINE_S, f"the end of broker {broker_id}'s session", poll_s=0.005)
+    looked_ns = monotonic_ns()
     while broker_id in cluster.live_brokers():
+        looked_ns = monotonic_ns()
         pace.wait()
-    return monotonic_ns()
+    return looked_ns
 
 
 def topics(topic_count: int, brokers: int) -> Iterator[Measured]:
-    """Topics of four partitions and three replicas are created, all of them at once."""
+    """Topics of four partitions and three replicas: all are created, then all are deleted."""
     with bench_cluster(brokers) as cluster:
         wanted = {
             f"topic-{number:05d}": assignment_of(number, 4, cluster.settings.broker_ids)
             for number in range(topic_count)
         }
-        begun_ns = monotonic_ns()
-        create_topics(cluster, wanted, DEADLINE_S)
-        nodes = {f"broker-{b}" for b in cluster.settings.broker_ids}
-        steps = await_count(cluster.folder, begun_ns, nodes, LEADERS, 4 * topic_count)
+        traces = Traces(cluster.folder)
+        size = f"{topic_count:,} topics x 4 partitions x RF 3, {brokers} brokers"
+        begun_ns, begun_cpu = monotonic_ns(), cpu_seconds(cluster)
+        create_topics(cluster, wanted)
+        steps = traces.until(ROLES, 12 * topic_count, DEADLINE_S)
         created = last_of(steps, Action.CREATE_TOPIC, begun_ns)
         written = last_of(steps, Action.PUBLISH_DECISION, begun_ns)
+        processor = cpu_seconds(cluster) - begun_cpu
         yield Measured(
             what="create topics",
-            size=f"{topic_count:,} topics x 4 partitions x RF 3, {brokers} brokers",
-            figure=last_of(steps, Action.BECOME_LEADER, begun_ns),
+            size=size,
+            figure=last_role(steps, begun_ns),
             target=10.0,
-            parts=f"last topic znode {created:.2f}, last leader written {written:.2f}",
+            parts=f"last topic znode {created:.2f}, last leader written {written:.2f}, "
+            f"last leader {last_of(steps, Action.BECOME_LEADER, begun_ns):.2f}; "
+            f"processor {processor:.1f}",
+        )
+        traces.more()
+        begun_ns, begun_cpu = monotonic_ns(), cpu_seconds(cluster)
+        delete_topics(cluster, list(wanted))
+        steps = traces.until(STOPS, 12 * topic_count, DEADLINE_S)
+        gone = last_of(steps, Action.DELETE_TOPIC, begun_ns)
+        yield Measured(
+            what="delete topics",
+            size=size,
+            figure=last_of(steps, Action.STOP_REPLICA, begun_ns),
+            target=10.0,
+            parts=f"last topic znode {gone:.2f}; processor {cpu_seconds(cluster) - begun_cpu:.1f}",
         )
 
 
@@ -217,40 +226,48 @@ def controller_failover(partition_count: int) -> Iterator[Measured]:
         controller = cluster.controller()
         assert controller is not None
         successor = next(b for b in cluster.settings.broker_ids if b != controller)
-        gone_ns = kill(cluster, controller)
-        pace = Pace(DEADLINE_S, "all states read")
-        states: list[Step] = []
-        while len(states) < partition_count:
-            pace.wait()
-            steps = steps_since(cluster.folder, gone_ns, {f"broker-{successor}"})
-            states = [s for s in steps if s.kind == "complete" and s.action == "ReadLeaderAndIsr"]
+        traces = Traces(cluster.folder)
+        traces.more()
+        gone_ns, begun_cpu = kill(cluster, controller), cpu_seconds(cluster)
+        # Each state is a question and an answer in the trace.
+        read = traces.until({"ReadLeaderAndIsr"}, 2 * partition_count, DEADLINE_S)
+        states = [step for step in read if step.action == "ReadLeaderAndIsr"]
+        assert {step.node for step in states} == {f"broker-{successor}"}
         yield Measured(
             what="controller failover",
             size=f"{partition_count:,} partitions",
             figure=(states[-1].mono_ns - gone_ns) / NS_PER_S,
             target=10.0,
-            parts=f"first state {(states[0].mono_ns - gone_ns) / NS_PER_S:.2f}",
+            parts=f"first state {(states[0].mono_ns - gone_ns) / NS_PER_S:.2f}; "
+            f"processor {cpu_seconds(cluster) - begun_cpu:.1f}",
         )
 
 
-BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {
-    "third": lambda: failover(10_000, leads_all=False),
-    "all": lambda: failover(10_000, leads_all=True),
-    "topics": lambda: topics(5000, 9),
-    "controller": lambda: controller_failover(100_000),
-    "small": lambda: failover(1000, leads_all=False),
-    "few_topics": lambda: topics(200, 3),
-    "small_controller": lambda: controller_failover(10_000),
+BENCHES: dict[str, tuple[Callable[[int], Iterator[Measured]], int]] = {
+    "third": (lambda count: failover(count, leads_all=False), 10_000),
+    "all": (lambda count: failover(count, leads_all=True), 10_000),
+    "topics": (lambda count: topics(count, 9), 5000),
+    "controller": (controller_failover, 100_000),
+    "small": (lambda count: failover(count, leads_all=False), 1000),
+    "few_topics": (lambda count: topics(count, 3), 200),
 }
+"""Name -> how it is measured, and at which size."""
 DEFAULT = ("third", "all", "topics", "controller")
+
+
+def measured(wanted: str) -> Iterator[Measured]:
+    """The lines of `NAME` or `NAME=COUNT`; raises `SystemExit` when there is no such."""
+    name, _, count = wanted.partition("=")
+    if name not in BENCHES or (count and not count.isdecimal()):
+        raise SystemExit(f"there is no bench {wanted}; known are {', '.join(BENCHES)}")
+    bench, usual = BENCHES[name]
+    return bench(int(count or usual))
 
 
 def main(names: list[str]) -> None:
     """Measure what is named, or all."""
-    if unknown := [name for name in names if name not in BENCHES]:
-        raise SystemExit(f"there is no bench {unknown[0]}; known are {', '.join(BENCHES)}")
-    began = monotonic()
-    lines = [one for name in names or DEFAULT for one in BENCHES[name]()]
+    began, load = monotonic(), os.getloadavg()[0]
+    lines = [one for rows in [measured(name) for name in names or DEFAULT] for one in rows]
     show_table(
         "control plane",
         ("what", "size", "figure", "target", "ratio"),
@@ -262,6 +279,10 @@ def main(names: list[str]) -> None:
     for one in lines:
         if one.parts:
             say(f"{one.what}: {one.parts}")
+    say(
+        "processor is the time that all brokers used, in seconds; ZooKeeper and the bench need more"
+    )
+    say(f"load of the machine {load:.1f} before and {os.getloadavg()[0]:.1f} after")
     say(f"a ratio below 1 is within its target; measured in {monotonic() - began:.0f} s")
 
 

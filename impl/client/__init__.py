@@ -5,7 +5,7 @@ run them for callers without a loop. Every failure is a `DefiniteError`, surely 
 an `IndefiniteError`, perhaps with effect (CLI-005).
 """
 
-from impl.client.admin import AsyncAdmin
+from impl.client.admin import AsyncAdmin, NewTopic
 from impl.client.blocking import Admin, Consumer, Producer
 from impl.client.consumer import AsyncConsumer, ConsumerRecord
 from impl.client.errors import (
@@ -31,6 +31,7 @@ __all__ = [
     "DefiniteError",
     "IndefiniteError",
     "Metadata",
+    "NewTopic",
     "NoBrokerError",
     "OffsetOutOfRangeError",
     "OngoingReassignment",

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from time import monotonic
 
 from impl.client.cluster import Cluster, Message
@@ -16,6 +17,27 @@ from spec.znodes import TopicPartition
 POLL_S = 0.05
 Results = dict[TopicPartition, ClientError | None]
 """What became of each partition of a request."""
+TopicResults = dict[str, ClientError | None]
+"""What became of each topic of a request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTopic:
+    """A topic that is to be; `assignment` is as in `AsyncAdmin.create_topic`."""
+
+    topic: str
+    partitions: int = 1
+    replication_factor: int = 1
+    assignment: Sequence[Sequence[int]] = ()
+
+    def request(self) -> wire.CreateTopicRequest:
+        """As it travels."""
+        return wire.CreateTopicRequest(
+            topic=self.topic,
+            partition_count=self.partitions,
+            replication_factor=self.replication_factor,
+            assignment=[wire.ReplicaList(replicas=replicas) for replicas in self.assignment],
+        )
 
 
 class AsyncAdmin:
@@ -50,13 +72,13 @@ class AsyncAdmin:
         `assignment` gives the replicas of each partition, preferred first; else brokers take turns.
         Raises `DefiniteError` with the reason, or `IndefiniteError` when it may exist (TOP-004).
         """
-        request = wire.CreateTopicRequest(
+        wanted = NewTopic(
             topic=topic,
-            partition_count=partitions,
+            partitions=partitions,
             replication_factor=replication_factor,
-            assignment=[wire.ReplicaList(replicas=replicas) for replicas in assignment],
+            assignment=assignment,
         )
-        await self._change("CreateTopic", request)
+        await self._change("CreateTopic", wanted.request())
         await self._until_led(topic, len(assignment) or partitions)
 
     async def delete_topic(self, topic: str) -> None:
@@ -66,6 +88,19 @@ class AsyncAdmin:
             lambda metadata: topic not in metadata.topics(),
             f"topic {topic} was to go, but is still published",
         )
+
+    async def create_topics(self, topics: Iterable[NewTopic]) -> TopicResults:
+        """The topics are asked for in one request; the leaders of those that exist now follow.
+
+        Each is judged alone; raises only when no broker answers.
+        """
+        request = wire.CreateTopicsRequest(topics=[one.request() for one in topics])
+        return _topic_results(await self._change("CreateTopics", request))
+
+    async def delete_topics(self, topics: Iterable[str]) -> TopicResults:
+        """The topics are deleted in one request, as above (TOP-002)."""
+        request = wire.DeleteTopicsRequest(topics=list(topics))
+        return _topic_results(await self._change("DeleteTopics", request))
 
     async def list_topics(self) -> dict[str, list[int]]:
         """The partitions of each topic, both ascending."""
@@ -190,15 +225,22 @@ class AsyncAdmin:
 
 
 def _results(response: Message) -> Results:
-    return {TopicPartition(one.topic, one.partition): _error_of(one) for one in response.partitions}
+    return {
+        TopicPartition(one.topic, one.partition): _error_of(one, f"{one.topic}/{one.partition}")
+        for one in response.partitions
+    }
 
 
-def _error_of(result: wire.PartitionResult) -> ClientError | None:
+def _topic_results(response: Message) -> TopicResults:
+    return {one.topic: _error_of(one, one.topic) for one in response.topics}
+
+
+def _error_of(result: wire.PartitionResult | wire.TopicResult, what: str) -> ClientError | None:
     if result.error_code == ErrorCode.NONE:
         return None
     error = TryFailedError(result.error_code)
     kind = IndefiniteError if error.is_indefinite else DefiniteError
-    text = f"{result.topic}/{result.partition}: {result.error_code} {result.message}"
+    text = f"{what}: {result.error_code} {result.message}"
     return kind(text.rstrip(), result.error_code)
 
 

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, Protocol, Self, TypeVar
 
-from impl.client.admin import AsyncAdmin, Results
+from impl.client.admin import AsyncAdmin, NewTopic, Results, TopicResults
 from impl.client.consumer import POLL_RECORDS_MAX, POLL_WAIT_MS, AsyncConsumer, ConsumerRecord
 from impl.client.options import ClientOptions
 from impl.client.producer import ACKS_ALL, AsyncProducer, RecordMetadata
@@ -129,6 +129,14 @@ class Admin(_Blocking[AsyncAdmin]):
     def delete_topic(self, topic: str) -> None:
         """As `AsyncAdmin.delete_topic`."""
         self._runner.run(self._core.delete_topic(topic))
+
+    def create_topics(self, topics: Iterable[NewTopic]) -> TopicResults:
+        """As `AsyncAdmin.create_topics`."""
+        return self._runner.run(self._core.create_topics(topics))
+
+    def delete_topics(self, topics: Iterable[str]) -> TopicResults:
+        """As `AsyncAdmin.delete_topics`."""
+        return self._runner.run(self._core.delete_topics(topics))
 
     def list_topics(self) -> dict[str, list[int]]:
         """As `AsyncAdmin.list_topics`."""

@@ -15,7 +15,7 @@ from impl.core.messages import (
     PartitionState,
 )
 from impl.core.outbox import Outbox, Script, list_children, read, write
-from impl.core.zookeeper import Create, Rejected, Written, ZkError, Znode
+from impl.core.zookeeper import Children, Create, Rejected, WriteResult, Written, ZkError, Znode
 from spec.vocabulary import (
     Action,
     BrokerId,
@@ -69,37 +69,34 @@ class Admin:
     def _create_topic(self, token: int, request: CreateTopicRequest) -> Script:
         listed = yield from list_children(BROKER_IDS)
         if listed is None:
-            self._refuse(token, ErrorCode.BROKER_NOT_AVAILABLE, "no connection to ZooKeeper")
+            self._answer(token, ErrorCode.BROKER_NOT_AVAILABLE, "no connection to ZooKeeper")
             return
-        live = sorted(BrokerId(int(name)) for name in listed[0].names or () if name.isdecimal())
-        error, reason = _validate(request, live)
+        live = live_brokers(listed[0])
+        error, reason = validate(request, live)
         if error is not ErrorCode.NONE:
-            self._refuse(token, error, reason)
+            self._answer(token, error, reason)
             return
+        result = yield from write(*self.creation(request, live))
+        error, reason = creation_error(request.topic, result)
+        if error is ErrorCode.NONE:
+            self.create_topic(request.topic)
+        self._answer(token, error, reason)
+
+    def creation(self, request: CreateTopicRequest, live: list[BrokerId]) -> tuple[Create, ...]:
+        """What creates an incarnation of the topic, which nothing but its id tells from others."""
         topic_id = f"{self._session_id():x}-{self._outbox.new_id():x}"
         document = TopicDocument(partitions=_assign(request, live), topic_id=topic_id)
-        result = yield from write(
+        return (
             Create(path=topic_path(request.topic), data=document_bytes(document)),
             Create(path=topic_ids_path(request.topic), data=b""),
             Create(path=topic_id_path(request.topic, topic_id), data=b""),
         )
-        match result:
-            case Written():
-                self.create_topic(token, request.topic)
-            case Rejected(errors=(ZkError.NODE_EXISTS, *_)):
-                reason = f"topic {request.topic} exists"
-                self._refuse(token, ErrorCode.TOPIC_ALREADY_EXISTS, reason)
-            case Rejected():
-                self._refuse(token, ErrorCode.BROKER_NOT_AVAILABLE, str(result.error))
-            case _:
-                self._refuse(token, ErrorCode.REQUEST_TIMED_OUT, "the reply of ZooKeeper was lost")
 
-    def create_topic(self, token: int, topic: str) -> None:
+    def create_topic(self, topic: str) -> None:
         """The topic exists; the controller gives its partitions leaders."""
         self._outbox.took(ActionTaken(action=Action.CREATE_TOPIC, topic=topic))
-        self._outbox.emit(Reply(token=token, response=CreateTopicResponse()))
 
-    def _refuse(self, token: int, error_code: ErrorCode, message: str) -> None:
+    def _answer(self, token: int, error_code: ErrorCode, message: str) -> None:
         response = CreateTopicResponse(error_code=error_code, message=message)
         self._outbox.emit(Reply(token=token, response=response))
 
@@ -146,7 +143,26 @@ class Admin:
         self._outbox.emit(Reply(token=token, response=response))
 
 
-def _validate(request: CreateTopicRequest, live: list[BrokerId]) -> tuple[ErrorCode, str]:
+def live_brokers(listed: Children) -> list[BrokerId]:
+    """The brokers that are registered, ascending."""
+    return sorted(BrokerId(int(name)) for name in listed.names or () if name.isdecimal())
+
+
+def creation_error(topic: str, result: WriteResult) -> tuple[ErrorCode, str]:
+    """What the end of `Admin.creation` means to whoever asked for it, and why."""
+    match result:
+        case Written():
+            return ErrorCode.NONE, ""
+        case Rejected(errors=(ZkError.NODE_EXISTS, *_)):
+            return ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic} exists"
+        case Rejected():
+            return ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)
+        case _:
+            return ErrorCode.REQUEST_TIMED_OUT, "the reply of ZooKeeper was lost"
+
+
+def validate(request: CreateTopicRequest, live: list[BrokerId]) -> tuple[ErrorCode, str]:
+    """Whether the topic may be created; if not, why."""
     if not TOPIC_NAME.fullmatch(request.topic) or request.topic in {".", ".."}:
         reason = f"{request.topic!r} is no topic name: 1 to 249 of letters, digits, '.', '_', '-'"
         return ErrorCode.INVALID_TOPIC, reason

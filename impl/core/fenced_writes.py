@@ -9,11 +9,19 @@ counts as written of a multi that was refused (H7d). Answers `DecisionBatch`.
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from impl.core.office import Office
 from impl.core.outbox import Answer, Ask, Outbox, Script, write
-from impl.core.zookeeper import Create, Rejected, SetData, WriteOp, WriteResult, Written, ZkError
+from impl.core.zookeeper import (
+    Check,
+    Create,
+    Rejected,
+    SetData,
+    WriteOp,
+    WriteResult,
+    Written,
+    ZkError,
+)
 
 OPS_MAX = 250
 """Per multi, the fence not counted; a single larger write goes alone."""
@@ -22,6 +30,25 @@ BYTES_MAX = 256 * 1024
 OP_BYTES = 64
 """What an operation costs beside its path and data."""
 IN_FLIGHT_MAX = 16
+
+
+class Fence(Protocol):
+    """On whose authority is written: a controller's, or everybody's."""
+
+    term: int
+
+    def fence(self) -> tuple[Check, ...]:
+        """What must hold for a write to take effect."""
+
+
+class NoFence:
+    """What any broker may write, at any time."""
+
+    term = 0
+
+    def fence(self) -> tuple[Check, ...]:
+        """Nothing."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +80,7 @@ class _Batch(Generic[W]):
 class FencedWrites:
     """The writes of the term: whoever submits some hears of them until the term ends."""
 
-    def __init__(self, outbox: Outbox, office: Office, resign: Callable[[], None]) -> None:
+    def __init__(self, outbox: Outbox, office: Fence, resign: Callable[[], None]) -> None:
         """`resign` is called when a fence shows that the office is lost (CTL-008)."""
         self._outbox = outbox
         self._office = office

@@ -259,6 +259,42 @@ class DeleteTopicResponse(Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
+class CreateTopicsRequest(Struct, frozen=True, kw_only=True):
+    """Many topics at once, each judged as if it had been asked for alone."""
+
+    topics: tuple[CreateTopicRequest, ...]
+
+
+class DeleteTopicsRequest(Struct, frozen=True, kw_only=True):
+    """As above."""
+
+    topics: tuple[str, ...]
+
+
+class TopicResult(Struct, frozen=True, kw_only=True):
+    """What became of one topic of a request for many."""
+
+    topic: str
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+
+
+class CreateTopicsResponse(Struct, frozen=True, kw_only=True):
+    """One result per topic, in the order of the request."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+    topics: tuple[TopicResult, ...] = ()
+
+
+class DeleteTopicsResponse(Struct, frozen=True, kw_only=True):
+    """As above."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+    topics: tuple[TopicResult, ...] = ()
+
+
 class MetadataRequest(Struct, frozen=True, kw_only=True):
     """A client asks for the routing view."""
 
@@ -401,6 +437,8 @@ class ListPartitionReassignmentsResponse(Struct, frozen=True, kw_only=True):
 AdminRequest = (
     CreateTopicRequest
     | DeleteTopicRequest
+    | CreateTopicsRequest
+    | DeleteTopicsRequest
     | MetadataRequest
     | InitProducerIdRequest
     | ElectLeadersRequest
@@ -430,6 +468,8 @@ Response = (
     | ListOffsetsResponse
     | CreateTopicResponse
     | DeleteTopicResponse
+    | CreateTopicsResponse
+    | DeleteTopicsResponse
     | MetadataResponse
     | InitProducerIdResponse
     | ElectLeadersResponse

@@ -34,7 +34,9 @@ from impl.core.messages import (
     AdminRequest,
     CommandRequest,
     CreateTopicRequest,
+    CreateTopicsRequest,
     DeleteTopicRequest,
+    DeleteTopicsRequest,
     FetchRequest,
     FetchResponse,
     InitProducerIdRequest,
@@ -55,6 +57,7 @@ from impl.core.producers import ProducerTable
 from impl.core.replica import RecoveredLog, Replica
 from impl.core.replicas import Replicas
 from impl.core.reports import LogsFailedRequest, LogsFailedResponse
+from impl.core.topic_batches import TopicBatches
 from impl.core.topic_deletion import TopicDeletion
 from spec.vocabulary import ProtocolLevel
 from spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
@@ -74,6 +77,7 @@ class Node:
         self.partition_admin = PartitionAdmin(self._outbox)
         self.admin = Admin(config, self._outbox, lambda: self.membership.session_id)
         self.deletion = TopicDeletion(config, self._outbox)
+        self.topic_batches = TopicBatches(self._outbox, self.admin, self.deletion)
         self.producer_ids = ProducerIds(config, self._outbox)
 
     def step(self, event: Event, now_ms: int) -> list[Effect]:
@@ -139,6 +143,10 @@ class Node:
                 self.admin.on_create_topic(token, request)
             case DeleteTopicRequest():
                 self.deletion.on_delete_topic(token, request)
+            case CreateTopicsRequest():
+                self.topic_batches.on_create_topics(token, request)
+            case DeleteTopicsRequest():
+                self.topic_batches.on_delete_topics(token, request)
             case MetadataRequest():
                 self.admin.on_metadata(token)
             case InitProducerIdRequest():

@@ -5,7 +5,7 @@ about this incarnation fails. A large deletion leaves a znode of another name in
 whoever goes on with it writes about this incarnation too; the controller does, after any crash.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
 from impl.core.config import Config
@@ -39,6 +39,8 @@ from spec.znodes import (
 
 OPS_MAX = 500
 """Deletions in one multi."""
+NO_CONNECTION = (ErrorCode.BROKER_NOT_AVAILABLE, "no connection to ZooKeeper")
+REPLY_LOST = (ErrorCode.REQUEST_TIMED_OUT, "the reply of ZooKeeper was lost")
 LOOKS_MAX = 8
 """How often somebody else may change the topic before a deletion is given up."""
 
@@ -64,43 +66,47 @@ class TopicDeletion:
         self._outbox.run(self._delete_topic(token, request.topic))
 
     def _delete_topic(self, token: int, topic: str) -> Script:
-        """Who deletes is answered about the incarnation that the first look found, no other."""
+        error, message = yield from self.delete(topic)
+        response = DeleteTopicResponse(error_code=error, message=message)
+        self._outbox.emit(Reply(token=token, response=response))
+
+    def delete(
+        self, topic: str, first: int | None = None
+    ) -> Generator[Ask, Answer, tuple[ErrorCode, str]]:
+        """What becomes of the topic, and why.
+
+        Who deletes is answered about the incarnation that the first look found, no other; `first`
+        is its czxid if that look was before.
+        """
         path = topic_path(topic)
-        first: int | None = None
         for _ in range(LOOKS_MAX):
             znodes = yield from read(path)
             tree = (yield from read_tree(topic)) if znodes is not None else None
             if znodes is None or tree is None:
-                self._refuse(token, ErrorCode.BROKER_NOT_AVAILABLE, "no connection to ZooKeeper")
-                return
+                return NO_CONNECTION
             stat = znodes[0].stat
             if stat is None or first not in (None, stat.czxid):
-                reason = f"topic {topic} does not exist"
-                self._refuse(token, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, reason)
-                return
+                return no_topic(topic)
             first = stat.czxid
             result = yield from write(*_deletion(topic, znodes[0], tree))
             if isinstance(result, Written):
-                self.delete_topic(token, topic, result.zxid)
-                return
+                self.delete_topic(topic, result.zxid)
+                return ErrorCode.NONE, ""
             if not isinstance(result, Rejected):
-                reason = "the reply of ZooKeeper was lost"
-                self._refuse(token, ErrorCode.REQUEST_TIMED_OUT, reason)
-                return
+                return REPLY_LOST
             if result.error is ZkError.SESSION_EXPIRED:
-                self._refuse(token, ErrorCode.BROKER_NOT_AVAILABLE, str(result.error))
-                return
+                return ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)
         reason = f"topic {topic} changed {LOOKS_MAX} times meanwhile"
-        self._refuse(token, ErrorCode.BROKER_NOT_AVAILABLE, reason)
+        return ErrorCode.BROKER_NOT_AVAILABLE, reason
 
-    def delete_topic(self, token: int, topic: str, zxid: int) -> None:
+    def delete_topic(self, topic: str, zxid: int) -> None:
         """The topic is gone; the controller has its replicas stopped."""
         self._outbox.took(ActionTaken(action=Action.DELETE_TOPIC, topic=topic, zxid=zxid))
-        self._outbox.emit(Reply(token=token, response=DeleteTopicResponse()))
 
-    def _refuse(self, token: int, error_code: ErrorCode, message: str) -> None:
-        response = DeleteTopicResponse(error_code=error_code, message=message)
-        self._outbox.emit(Reply(token=token, response=response))
+
+def no_topic(topic: str) -> tuple[ErrorCode, str]:
+    """There is nothing to delete."""
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic} does not exist"
 
 
 def read_tree(topic: str) -> Generator[Ask, Answer, Tree | None]:
@@ -160,6 +166,13 @@ def _deletion(topic: str, znode: Znode, tree: Tree) -> tuple[WriteOp, ...]:
 
 def _begun_path(topic: str, topic_id: str) -> str:
     return topic_id_path(topic, f"{topic_id}-deleted")
+
+
+def whole_deletion(topic: str, topic_id: str, states: Iterable[Znode]) -> tuple[WriteOp, ...]:
+    """What removes a topic whose partitions are all of `states`; refused if it is another."""
+    ids = (_delete(topic_id_path(topic, topic_id)), _delete(topic_ids_path(topic)))
+    below = (op for state in states for op in _partition_deletion(state))
+    return (*ids, *below, _delete(topic_path(topic)))
 
 
 def _partition_deletion(state: Znode) -> tuple[Delete, ...]:

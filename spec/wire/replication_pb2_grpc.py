@@ -79,6 +79,16 @@ class ReplicationStub:
                 request_serializer=spec_dot_wire_dot_replication__pb2.DeleteTopicRequest.SerializeToString,
                 response_deserializer=spec_dot_wire_dot_replication__pb2.DeleteTopicResponse.FromString,
                 _registered_method=True)
+        self.CreateTopics = channel.unary_unary(
+                '/fencepost.Replication/CreateTopics',
+                request_serializer=spec_dot_wire_dot_replication__pb2.CreateTopicsRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_replication__pb2.CreateTopicsResponse.FromString,
+                _registered_method=True)
+        self.DeleteTopics = channel.unary_unary(
+                '/fencepost.Replication/DeleteTopics',
+                request_serializer=spec_dot_wire_dot_replication__pb2.DeleteTopicsRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_replication__pb2.DeleteTopicsResponse.FromString,
+                _registered_method=True)
         self.Metadata = channel.unary_unary(
                 '/fencepost.Replication/Metadata',
                 request_serializer=spec_dot_wire_dot_replication__pb2.MetadataRequest.SerializeToString,
@@ -173,6 +183,18 @@ class ReplicationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteTopic(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateTopics(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteTopics(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -275,6 +297,16 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.DeleteTopic,
                     request_deserializer=spec_dot_wire_dot_replication__pb2.DeleteTopicRequest.FromString,
                     response_serializer=spec_dot_wire_dot_replication__pb2.DeleteTopicResponse.SerializeToString,
+            ),
+            'CreateTopics': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateTopics,
+                    request_deserializer=spec_dot_wire_dot_replication__pb2.CreateTopicsRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_replication__pb2.CreateTopicsResponse.SerializeToString,
+            ),
+            'DeleteTopics': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteTopics,
+                    request_deserializer=spec_dot_wire_dot_replication__pb2.DeleteTopicsRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_replication__pb2.DeleteTopicsResponse.SerializeToString,
             ),
             'Metadata': grpc.unary_unary_rpc_method_handler(
                     servicer.Metadata,
@@ -560,6 +592,60 @@ class Replication:
             '/fencepost.Replication/DeleteTopic',
             spec_dot_wire_dot_replication__pb2.DeleteTopicRequest.SerializeToString,
             spec_dot_wire_dot_replication__pb2.DeleteTopicResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateTopics(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/CreateTopics',
+            spec_dot_wire_dot_replication__pb2.CreateTopicsRequest.SerializeToString,
+            spec_dot_wire_dot_replication__pb2.CreateTopicsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteTopics(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/DeleteTopics',
+            spec_dot_wire_dot_replication__pb2.DeleteTopicsRequest.SerializeToString,
+            spec_dot_wire_dot_replication__pb2.DeleteTopicsResponse.FromString,
             options,
             channel_credentials,
             insecure,
