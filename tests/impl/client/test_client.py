@@ -13,6 +13,7 @@ from impl.client import (
     ClientOptions,
     Consumer,
     DefiniteError,
+    NewTopic,
     Producer,
 )
 from spec.vocabulary import ElectionKind
@@ -57,6 +58,20 @@ def test_topics_that_cannot_be_are_refused(cluster: Running) -> None:
         with pytest.raises(DefiniteError, match="distinct live brokers"):
             admin.create_topic("twice", assignment=[[1, 1]])
         assert {"wide", "twice"} & admin.list_topics().keys() == set()
+
+
+def test_many_topics_are_created_and_deleted_in_one_request(cluster: Running) -> None:
+    wanted = [NewTopic(topic=f"lot-{n}", partitions=2, replication_factor=3) for n in range(100)]
+    names = [one.topic for one in wanted]
+    with Admin(cluster.servers) as admin:
+        created = admin.create_topics([*wanted, NewTopic(topic="no/name")])
+        deleted = admin.delete_topics([*names, "lot-none"])
+        left = admin.list_topics().keys()
+
+    assert [name for name, error in created.items() if error is not None] == ["no/name"]
+    assert str(created["no/name"]).startswith("no/name: INVALID_TOPIC 'no/name' is no topic name")
+    assert [name for name, error in deleted.items() if error is not None] == ["lot-none"]
+    assert not {*names} & left
 
 
 def test_records_of_one_partition_keep_their_order(cluster: Running) -> None:
