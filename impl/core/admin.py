@@ -9,12 +9,14 @@ from impl.core.config import Config
 from impl.core.effects import ActionTaken, Reply
 from impl.core.messages import (
     BrokerEndpoint,
-    CreateTopicRequest,
-    CreateTopicResponse,
     MetadataResponse,
     PartitionState,
 )
 from impl.core.outbox import Outbox, Script, list_children, read, write
+from impl.core.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicResponse,
+)
 from impl.core.zookeeper import Children, Create, Rejected, WriteResult, Written, ZkError, Znode
 from spec.vocabulary import (
     Action,

@@ -33,10 +33,6 @@ from impl.core.membership import Membership
 from impl.core.messages import (
     AdminRequest,
     CommandRequest,
-    CreateTopicRequest,
-    CreateTopicsRequest,
-    DeleteTopicRequest,
-    DeleteTopicsRequest,
     FetchRequest,
     FetchResponse,
     InitProducerIdRequest,
@@ -59,6 +55,12 @@ from impl.core.replicas import Replicas
 from impl.core.reports import LogsFailedRequest, LogsFailedResponse
 from impl.core.topic_batches import TopicBatches
 from impl.core.topic_deletion import TopicDeletion
+from impl.core.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicsRequest,
+    DeleteTopicRequest,
+    DeleteTopicsRequest,
+)
 from spec.vocabulary import ProtocolLevel
 from spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
 

@@ -10,14 +10,6 @@ from dataclasses import dataclass, field
 from impl.core.admin import Admin, creation_error, live_brokers, validate
 from impl.core.effects import Reply
 from impl.core.fenced_writes import OPS_MAX, Ended, FencedWrite, FencedWrites, NoFence
-from impl.core.messages import (
-    CreateTopicRequest,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
-    TopicResult,
-)
 from impl.core.outbox import Outbox, Script, list_children, read
 from impl.core.topic_deletion import (
     NO_CONNECTION,
@@ -25,6 +17,14 @@ from impl.core.topic_deletion import (
     TopicDeletion,
     no_topic,
     whole_deletion,
+)
+from impl.core.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    TopicResult,
 )
 from impl.core.zookeeper import Rejected, Written, ZkError, Znode
 from spec.vocabulary import ErrorCode

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from impl.core.config import Config
 from impl.core.effects import ActionTaken, Reply
 from impl.core.fenced_writes import FencedWrites
-from impl.core.messages import DeleteTopicRequest, DeleteTopicResponse
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
+from impl.core.topic_messages import (
+    DeleteTopicRequest,
+    DeleteTopicResponse,
+)
 from impl.core.zookeeper import (
     Check,
     Create,

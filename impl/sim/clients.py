@@ -11,8 +11,6 @@ from random import Random
 from impl.core.messages import (
     ACKS_ALL,
     ACKS_LEADER,
-    CreateTopicRequest,
-    CreateTopicResponse,
     FetchRequest,
     FetchResponse,
     InitProducerIdRequest,
@@ -21,6 +19,10 @@ from impl.core.messages import (
     ProduceResponse,
     Request,
     Response,
+)
+from impl.core.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicResponse,
 )
 from impl.sim.cluster import CLIENT, Cluster
 from impl.sim.options import BATCH_RECORDS_MAX

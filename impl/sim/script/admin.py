@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from impl.core.messages import (
     AlterPartitionReassignmentsRequest,
     CreatePartitionsRequest,
-    DeleteTopicRequest,
     Reassignment,
     Request,
     Response,
+)
+from impl.core.topic_messages import (
+    DeleteTopicRequest,
 )
 from impl.sim.clients import TIMEOUT_MS
 from impl.sim.script.language import Command

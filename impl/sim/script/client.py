@@ -4,15 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from impl.core.messages import (
-    CreateTopicRequest,
-    CreateTopicResponse,
     FetchRequest,
     FetchResponse,
     ProduceRequest,
     ProduceResponse,
-    ReplicaList,
     Request,
     Response,
+)
+from impl.core.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicResponse,
+    ReplicaList,
 )
 from impl.sim.clients import FETCH_RECORDS, PRODUCE_TIMEOUT_MS, Client, Operation
 from impl.sim.cluster import Cluster

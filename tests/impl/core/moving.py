@@ -19,11 +19,13 @@ from impl.core.messages import (
     Reassignment,
     RemovePartitionsRequest,
     RemovePartitionsResponse,
-    ReplicaList,
     StopReplicaRequest,
     StopReplicaResponse,
 )
 from impl.core.reports import PartitionId
+from impl.core.topic_messages import (
+    ReplicaList,
+)
 from spec.vocabulary import BrokerId, ElectionKind, ErrorCode
 from spec.znodes import TopicDocument, TopicPartition, parse_topic_document, topic_path
 from tests.impl.core.build import ME, T0

@@ -5,10 +5,12 @@ import pytest
 from impl.core.admin import PARTITIONS_MAX
 from impl.core.messages import (
     BrokerEndpoint,
-    CreateTopicRequest,
-    CreateTopicResponse,
     MetadataRequest,
     MetadataResponse,
+)
+from impl.core.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicResponse,
     ReplicaList,
 )
 from impl.core.zookeeper import Create

@@ -5,12 +5,14 @@ import pytest
 from impl.core.admin import PARTITIONS_MAX
 from impl.core.config import Config
 from impl.core.messages import (
-    CreateTopicRequest,
-    CreateTopicResponse,
     ProduceResponse,
-    ReplicaList,
 )
 from impl.core.replica import Role
+from impl.core.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicResponse,
+    ReplicaList,
+)
 from impl.core.zookeeper import Create, SetData, Znode
 from spec.vocabulary import ANY_VERSION, Action, BrokerId, ErrorCode, SessionId
 from spec.znodes import (

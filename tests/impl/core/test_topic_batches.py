@@ -3,7 +3,7 @@
 import pytest
 
 from impl.core.config import Config
-from impl.core.messages import (
+from impl.core.topic_messages import (
     CreateTopicRequest,
     CreateTopicsRequest,
     CreateTopicsResponse,

@@ -7,19 +7,21 @@ import pytest
 
 from impl.core.config import Config
 from impl.core.messages import (
-    CreateTopicRequest,
-    CreateTopicResponse,
-    DeleteTopicRequest,
-    DeleteTopicResponse,
     FetchRequest,
     FetchResponse,
     LeaderAndIsrRequest,
     PartitionState,
     PartitionStop,
-    ReplicaList,
     StopReplicaRequest,
 )
 from impl.core.topic_deletion import OPS_MAX
+from impl.core.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicResponse,
+    DeleteTopicRequest,
+    DeleteTopicResponse,
+    ReplicaList,
+)
 from impl.core.zookeeper import Check, Create, Delete
 from spec.vocabulary import (
     ANY_VERSION,

@@ -21,15 +21,17 @@ from impl.core import messages
 from impl.core.effects import Effect
 from impl.core.events import Event
 from impl.core.messages import (
-    CreateTopicRequest,
-    CreateTopicResponse,
     FetchRequest,
     FetchResponse,
     ProduceRequest,
     ProduceResponse,
-    ReplicaList,
     Request,
     Response,
+)
+from impl.core.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicResponse,
+    ReplicaList,
 )
 from impl.shell import node
 from impl.shell.codec import decode, encode

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 
 from impl.core.messages import (
+    Request,
+    Response,
+)
+from impl.core.topic_messages import (
     CreateTopicRequest,
     CreateTopicResponse,
     DeleteTopicRequest,
     DeleteTopicResponse,
-    Request,
-    Response,
 )
 from impl.core.zookeeper import Rejected, WriteOp, Written
 from impl.sim.clients import Client

@@ -13,8 +13,10 @@ from impl.core.messages import (
     CreatePartitionsRequest,
     Reassignment,
     RemovePartitionsRequest,
-    ReplicaList,
     Request,
+)
+from impl.core.topic_messages import (
+    ReplicaList,
 )
 from impl.sim.clients import Client
 from impl.sim.cluster import Cluster
