@@ -84,6 +84,20 @@ class StaleCheckpoint(BrokerFault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FillDisk(BrokerFault):
+    """The disk takes no more writes; the broker starts again when there is room."""
+
+    kind: ClassVar[str] = "disk.enospc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakDisk(BrokerFault):
+    """Nothing can be read from the disk or written; the broker starts again on a copy of it."""
+
+    kind: ClassVar[str] = "disk.eio"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DriftClock(BrokerFault):
     """The broker's clock runs too fast or too slow, and keeps what it gained or lost."""
 
@@ -232,6 +246,8 @@ SimulatedFault = (
     | CrashAt
     | LosePower
     | StaleCheckpoint
+    | FillDisk
+    | BreakDisk
     | DriftClock
     | JumpClock
     | IsolateBroker

@@ -299,7 +299,7 @@ class Broker:
             topic_partition=key,
             partition_incarnation=event.partition_incarnation,
         )
-        if replica.role is Role.OFFLINE:
+        if replica.role is Role.OFFLINE or self.config.mutant is Mutant.GO_ON_WITHOUT_LOG:
             return
         self.follower.stop_fetching(key)
         self.replicas.put(go_offline(replica))

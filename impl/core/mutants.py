@@ -57,6 +57,7 @@ class Mutant(StrEnum):
     COMPARE_BROKER_IDS_ONLY = "compare_broker_ids_only"
     RESIGN_ON_EXPIRY_ONLY = "resign_on_expiry_only"
     REFUSE_ABOVE_HIGH_WATERMARK = "refuse_above_high_watermark"
+    GO_ON_WITHOUT_LOG = "go_on_without_log"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -173,4 +173,17 @@ REPLICA_MUTANTS: tuple[MutantRecord, ...] = (
         caught_by=frozenset({Invariant.LINEARIZABLE_LOG}),
         seed=513,
     ),
+    MutantRecord(
+        mutant=Mutant.GO_ON_WITHOUT_LOG,
+        rule="A replica goes on when its log fails, and claims what it could not write.",
+        requirement="START-006",
+        caught_by=frozenset(
+            {
+                Invariant.ACKNOWLEDGED_DURABLE,
+                Invariant.LEADER_COMPLETE,
+                Invariant.LINEARIZABLE_LOG,
+                Invariant.ONE_COMMITTER_PER_EPOCH,
+            }
+        ),
+    ),
 )

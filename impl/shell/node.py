@@ -31,8 +31,8 @@ from impl.core.effects import (
 from impl.core.events import Event, LogFailed, SessionEstablished, Tick, ZnodesRead
 from impl.core.node import Node
 from impl.core.replica import RecoveredLog
+from impl.failed_steps import refusal, without_claims, without_failed
 from impl.shell.addresses import AddressBook
-from impl.shell.failures import refusal, without_claims, without_failed
 from impl.shell.files import StorageError
 from impl.shell.notifications import Answered, Connected, Disconnected, Expired, Triggered
 from impl.shell.options import NodeOptions

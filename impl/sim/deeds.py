@@ -15,12 +15,14 @@ from fault_injection.faults import (
     RpcFault,
 )
 from fault_injection.simulated_faults import (
+    BreakDisk,
     CrashAt,
     CutOneWay,
     CutZooKeeper,
     DelayZooKeeper,
     DriftClock,
     FailOverZooKeeper,
+    FillDisk,
     IsolateBroker,
     JumpClock,
     LosePower,
@@ -32,6 +34,7 @@ from fault_injection.simulated_faults import (
 )
 from impl.sim.clock import TRUE_RATE
 from impl.sim.cluster import CLIENT, Cluster
+from impl.sim.disk import GROWS, USES
 from impl.sim.network import Link, Rule
 from impl.sim.process import Process
 from impl.sim.scheduler import US_PER_MS
@@ -55,12 +58,12 @@ def do_to_all(fault: Fault, cluster: Cluster) -> Heal:
 def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
     """A fault on one broker, its messages or its session."""
     match fault:
-        case PauseBroker():
-            return _pause(process)
-        case StutterBroker():
-            return _stutter(fault, cluster, process)
+        case PauseBroker() | StutterBroker():
+            return _stop(fault, cluster, process)
         case KillBroker() | LosePower() | StaleCheckpoint() | CrashAt():
             return _crash(fault, cluster, process)
+        case FillDisk() | BreakDisk():
+            return _fail_disk(fault, cluster, process)
         case ExpireSession():
             return _expire(cluster, process)
         case DriftClock() | JumpClock():
@@ -76,6 +79,12 @@ def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
 
 
 # Processes
+
+
+def _stop(fault: PauseBroker | StutterBroker, cluster: Cluster, process: Process) -> Heal:
+    if isinstance(fault, StutterBroker):
+        return _stutter(fault, cluster, process)
+    return _pause(process)
 
 
 def _pause(process: Process) -> Heal:
@@ -108,6 +117,23 @@ def _crash(
             return {"matched": 0}
         cluster.restart(process)
         return {**told}
+
+    return heal
+
+
+def _fail_disk(fault: FillDisk | BreakDisk, cluster: Cluster, process: Process) -> Heal:
+    """A log that the disk refuses is offline until the broker starts again."""
+    broker_id, disk = process.broker_id, cluster.disks[process.broker_id]
+    disk.refused = GROWS if isinstance(fault, FillDisk) else USES
+
+    def heal() -> Line:
+        disk.refused = ()
+        now = cluster.processes[broker_id]
+        failed = len(now.failed_logs)
+        if now.is_alive and failed:
+            now.die()
+            cluster.restart(now)
+        return {"matched": failed}
 
     return heal
 

@@ -11,6 +11,8 @@ from impl.core.effects import (
     AppendRecords,
     CheckpointHighWatermark,
     DeleteLog,
+    Effect,
+    ReplyRecords,
     StartLog,
     TruncateRecords,
 )
@@ -24,6 +26,10 @@ CHECKPOINTS_KEPT = 4
 """How old a stale checkpoint may be."""
 
 DiskEffect = AppendRecords | TruncateRecords | StartLog | DeleteLog | CheckpointHighWatermark
+GROWS = (AppendRecords, StartLog, CheckpointHighWatermark)
+"""What a full disk refuses."""
+USES = (*GROWS, TruncateRecords, ReplyRecords)
+"""What a broken disk refuses."""
 
 
 class SimDisk:
@@ -38,6 +44,17 @@ class SimDisk:
         self._flushed: dict[TopicPartition, int] = {}
         """Of the logs that have grown since the last flush: how many records survive."""
         self._flushed_ms = 0
+        self.refused: tuple[type, ...] = ()
+        """The effects that fail now."""
+
+    def refuses(self, effect: Effect) -> bool:
+        """The effect cannot be performed: its log has failed."""
+        is_empty = isinstance(effect, ReplyRecords) and effect.start == effect.end
+        return isinstance(effect, self.refused) and not is_empty
+
+    def incarnation_of(self, key: TopicPartition) -> PartitionIncarnation:
+        """Whose records the log holds; 0 without a log."""
+        return self._incarnations.get(key, NO_INCARNATION)
 
     def perform(self, effect: DiskEffect) -> None:
         """What the core wants written is written."""
@@ -142,5 +159,5 @@ class SimDisk:
             high_watermark=min(checkpoint, end),
             epoch_starts=tuple(starts.items()),
             producers=producers.states,
-            partition_incarnation=self._incarnations.get(key, NO_INCARNATION),
+            partition_incarnation=self.incarnation_of(key),
         )

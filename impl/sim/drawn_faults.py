@@ -7,12 +7,14 @@ from fault_injection.faults import CONTROLLER, Target, broker
 from fault_injection.schedule import QUIET_TAIL, WARM_UP, Schedule, TimedFault
 from fault_injection.simulated_faults import (
     CRASH_POINTS,
+    BreakDisk,
     CrashAt,
     CutOneWay,
     CutZooKeeper,
     DelayZooKeeper,
     DriftClock,
     FailOverZooKeeper,
+    FillDisk,
     IsolateBroker,
     JumpClock,
     LosePower,
@@ -38,13 +40,15 @@ class Draw:
         self._brokers = tuple(brokers)
         self._session_timeout_ms = session_timeout_ms
 
-    def schedule(self, base: Schedule, kinds: Sequence[str], duration_ms: int) -> Schedule:
-        """`base`, and faults of the given kinds beside it; they may overlap."""
+    def schedule(
+        self, base: Schedule, kinds: Sequence[str], duration_ms: int, *, name: str
+    ) -> Schedule:
+        """`base`, and faults of the given kinds beside it, `name-1` and so on; they may overlap."""
         from_ms, to_ms = int(duration_ms * WARM_UP), int(duration_ms * (1 - QUIET_TAIL))
         count = 1 + self._random.randrange(1 + (to_ms - from_ms) // FAULT_EVERY_MS)
         added = [
             TimedFault(
-                fault_id=f"world-{number}",
+                fault_id=f"{name}-{number}",
                 at_ms=self._random.randint(from_ms, to_ms),
                 fault=self.fault(self._random.choice(kinds)),
                 must_take_effect=False,
@@ -78,6 +82,10 @@ class Draw:
                 return LosePower(target=target, for_ms=for_ms)
             case StaleCheckpoint.kind:
                 return StaleCheckpoint(target=target, for_ms=for_ms)
+            case FillDisk.kind:
+                return FillDisk(target=target, for_ms=for_ms)
+            case BreakDisk.kind:
+                return BreakDisk(target=target, for_ms=for_ms)
             case DriftClock.kind:
                 return DriftClock(target=target, for_ms=for_ms, rate=self._random.choice(RATES))
             case _:

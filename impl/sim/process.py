@@ -27,6 +27,7 @@ from impl.core.effects import (
 )
 from impl.core.events import (
     Event,
+    LogFailed,
     RequestFailed,
     RequestReceived,
     ResponseReceived,
@@ -35,13 +36,16 @@ from impl.core.events import (
 )
 from impl.core.messages import PeerRequest, Request, Response
 from impl.core.node import Node
+from impl.core.replica import RecoveredLog
+from impl.failed_steps import refusal, without_claims, without_failed
 from impl.sim.clock import NodeClock
 from impl.sim.crash import CrashPlan
-from impl.sim.disk import SimDisk
+from impl.sim.disk import DiskEffect, SimDisk
 from impl.sim.recorder import NodeTrace
 from impl.sim.zookeeper_client import ZkClient
-from impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
+from impl.trace_lines import ZnodeTrace, action_taken, log_failed, log_recovered, node_started
 from spec.vocabulary import Action, BrokerId
+from spec.znodes import TopicPartition
 
 if TYPE_CHECKING:
     from impl.sim.cluster import Cluster
@@ -81,15 +85,13 @@ class Process:
         self._on_death: list[Callable[[], object]] = []
         self.before: Callable[[Effect], None] = lambda _: None
         """Told of each effect before it is performed; it may pause or end the process."""
+        self.failed_logs: set[TopicPartition] = set()
+        """The logs that are not touched any more, until the next start."""
         self._sent: dict[int, _Sent] = {}
         self._answers: dict[int, Answer] = {}
         self._tokens = 0
         self._znodes = ZnodeTrace(config.broker_id)
-        trace.write(node_started(config.broker_id))
-        recovered = disk.recover()
-        for key, log in recovered.items():
-            trace.write(log_recovered(config.broker_id, key, log))
-        self.node = Node(config, recovered)
+        self.node = Node(config, self._recover())
         self.zookeeper = ZkClient(
             scheduler=cluster.scheduler,
             server=cluster.zookeeper,
@@ -104,6 +106,14 @@ class Process:
         """So many answers of ZooKeeper to writes will not arrive."""
         self.zookeeper.start()
         cluster.scheduler.after_us(random.randint(0, TICK_MS * 1000), self._tick)
+
+    def _recover(self) -> dict[TopicPartition, RecoveredLog]:
+        """What the disk holds, which is the first thing that the trace tells."""
+        self.trace.write(node_started(self.broker_id))
+        found = self._disk.recover()
+        for key, log in found.items():
+            self.trace.write(log_recovered(self.broker_id, key, log))
+        return found
 
     # Life
 
@@ -183,10 +193,13 @@ class Process:
 
     def step(self, event: Event) -> None:
         """Let the core take the event, and perform what it asks."""
-        self._perform_all(self.node.step(event, self.clock.now_ms))
+        self._perform_all(self.node.step(event, self.clock.now_ms), [])
 
-    def _perform_all(self, effects: Sequence[Effect]) -> None:
-        """One after the other, until the process stops; after a pause it goes on here."""
+    def _perform_all(self, effects: Sequence[Effect], failed: list[TopicPartition]) -> None:
+        """One after the other, until the process stops; after a pause it goes on here.
+
+        `failed` are the logs that failed in this step.
+        """
         for done, effect in enumerate(effects):
             if self._crashes and self._dies("before", effect):
                 return
@@ -194,11 +207,32 @@ class Process:
             if not self.is_alive:
                 return
             if self.is_paused:
-                self._deferred.append(partial(self._perform_all, effects[done:]))
+                self._deferred.append(partial(self._perform_all, effects[done:], failed))
                 return
-            self._perform(effect)
+            if self._disk.refused or self.failed_logs:
+                self._try_to_perform(effect, failed)
+            else:
+                self._perform(effect)
             if self._crashes and self._dies("after", effect):
                 return
+        for key in failed:
+            self.trace.write(log_failed(self.broker_id, key, "the disk refuses"))
+            incarnation = self._disk.incarnation_of(key)
+            self.step(LogFailed(topic_partition=key, partition_incarnation=incarnation))
+
+    def _try_to_perform(self, effect: Effect, failed: list[TopicPartition]) -> None:
+        """The effect, or what is left of it now that logs have failed; its own may fail too."""
+        allowed = without_failed(effect, self.failed_logs)
+        left = without_claims(allowed, failed) if allowed else None
+        if left is None:
+            return
+        if not isinstance(left, DiskEffect | ReplyRecords) or not self._disk.refuses(left):
+            self._perform(left)
+            return
+        self.failed_logs.add(left.topic_partition)
+        failed.append(left.topic_partition)
+        if isinstance(left, ReplyRecords):
+            self._perform(refusal(left))
 
     def _dies(self, when: str, effect: Effect) -> bool:
         if any(crash.strikes(when, effect) for crash in self._crashes):

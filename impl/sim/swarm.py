@@ -10,6 +10,7 @@ from random import Random
 from fault_injection.faults import ALL_KINDS, REAL_KINDS
 from fault_injection.recipes import deposed_controller, diverging_logs, lonely_leader
 from fault_injection.schedule import Schedule, generate
+from fault_injection.simulated_faults import BreakDisk, FillDisk
 from impl.core.mutants import Mutant
 from impl.sim.drawn_faults import Draw
 from impl.sim.network import Weather
@@ -26,7 +27,10 @@ IDEMPOTENT = 0.4
 """Share of runs with idempotent producers; followers then often fetch a batch in part."""
 WORLD = 0.5
 """Share of runs with faults that only the simulator can do."""
-WORLD_KINDS = sorted(ALL_KINDS - REAL_KINDS)
+DISK_KINDS = frozenset({FillDisk.kind, BreakDisk.kind})
+FAILING_DISKS = 0.08
+"""Share of runs in which a disk refuses to work for a while."""
+WORLD_KINDS = sorted(ALL_KINDS - REAL_KINDS - DISK_KINDS)
 MOVING = 0.12
 """Share of runs in which partitions move between brokers, come and go."""
 CROWDED = 0.15
@@ -68,7 +72,7 @@ def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> O
         return _lonely(options)
     if Random(f"{seed}/diverging").random() < DIVERGING:
         return _diverging(options)
-    return _with_world_faults(_moving(_sized(options)))
+    return _with_failing_disks(_with_world_faults(_moving(_sized(options))))
 
 
 def _sized(options: Options) -> Options:
@@ -110,7 +114,17 @@ def _with_world_faults(options: Options) -> Options:
         return options
     kinds = [kind for kind in WORLD_KINDS if random.random() < 0.3] or WORLD_KINDS
     draw = Draw(random, range(1, options.brokers + 1), options.session_timeout_ms)
-    schedule = draw.schedule(options.schedule, kinds, options.duration_ms)
+    schedule = draw.schedule(options.schedule, kinds, options.duration_ms, name="world")
+    return replace(options, schedule=schedule)
+
+
+def _with_failing_disks(options: Options) -> Options:
+    """One or two disks fail, mostly beside other faults."""
+    random = Random(f"{options.seed}/disks")
+    if random.random() >= FAILING_DISKS:
+        return options
+    draw = Draw(random, range(1, options.brokers + 1), options.session_timeout_ms)
+    schedule = draw.schedule(options.schedule, sorted(DISK_KINDS), options.duration_ms, name="disk")
     return replace(options, schedule=schedule)
 
 

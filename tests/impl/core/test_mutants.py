@@ -11,6 +11,7 @@ from msgspec.structs import replace
 import impl.core
 from impl.__main__ import main
 from impl.core.config import Config
+from impl.core.events import LogFailed
 from impl.core.messages import (
     FetchRequest,
     FetchResponse,
@@ -339,6 +340,12 @@ def serves_above_the_high_watermark(mutant: Mutant | None) -> bool:
     return driver.deliver(request, FetchResponse).error_code is ErrorCode.NONE
 
 
+def leads_without_log(mutant: Mutant | None) -> bool:
+    driver = led(mutant)
+    driver.step(LogFailed(topic_partition=T0))
+    return driver.deliver(produce("a", acks=1), ProduceResponse).error_code is ErrorCode.NONE
+
+
 @pytest.mark.parametrize(
     ("mutant", "observe", "right", "wrong"),
     [
@@ -363,6 +370,7 @@ def serves_above_the_high_watermark(mutant: Mutant | None) -> bool:
         (Mutant.COMPARE_BROKER_IDS_ONLY, epoch_after_a_bounce, 1, 0),
         (Mutant.RESIGN_ON_EXPIRY_ONLY, epoch_after_a_deletion, 2, 1),
         (Mutant.REFUSE_ABOVE_HIGH_WATERMARK, serves_above_the_high_watermark, True, False),
+        (Mutant.GO_ON_WITHOUT_LOG, leads_without_log, False, True),
     ],
 )
 def test_a_mutant_breaks_its_rule_and_nothing_else_does(

@@ -11,7 +11,7 @@ from impl.core.effects import (
     Send,
 )
 from impl.core.messages import FetchRequest, FetchResponse, ProduceResponse, Record
-from impl.shell.failures import without_claims, without_failed
+from impl.failed_steps import without_claims, without_failed
 from spec.vocabulary import Action, BrokerId, ErrorCode, LeaderEpoch, Offset
 from spec.znodes import TopicPartition
 
