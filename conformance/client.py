@@ -51,6 +51,7 @@ _RESPONSES: dict[str, Any] = {
     "Fetch": wire.FetchResponse,
     "ListOffsets": wire.ListOffsetsResponse,
     "CreateTopic": wire.CreateTopicResponse,
+    "DeleteTopic": wire.DeleteTopicResponse,
     "Metadata": wire.MetadataResponse,
     "AlterPartitionReassignments": wire.AlterPartitionReassignmentsResponse,
     "ElectLeaders": wire.ElectLeadersResponse,
@@ -235,6 +236,11 @@ class Client:
             assignment=[wire.ReplicaList(replicas=replicas) for replicas in assignment],
         )
         response = self._ask_any("CreateTopic", request)
+        return _error_of(response), response.message
+
+    def delete_topic(self, topic: str) -> tuple[str | None, str]:
+        """Ask any broker to delete a topic, begun at once and done later; as `create_topic`."""
+        response = self._ask_any("DeleteTopic", wire.DeleteTopicRequest(topic=topic))
         return _error_of(response), response.message
 
     def alter_partition_reassignments(

@@ -203,15 +203,36 @@ class Cluster:
             assigned_replicas={p: self.assignment(p.topic)[p.partition] for p in partitions},
         )
 
-    def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> list[TopicPartition]:
-        """The topic exists, each partition has its leader and all assigned replicas in its ISR."""
+    def create_topic(
+        self, topic: str, assignment: Sequence[Sequence[int]], *, may_end: bool = False
+    ) -> list[TopicPartition]:
+        """The topic exists, each partition has its leader and all assigned replicas in its ISR.
+
+        With `may_end`, brokers may be down that have no replica of it.
+        """
         with self._client(f"topic {topic} was not created") as client:
             error, message = client.create_topic(topic, assignment=assignment)
         if error is not None:
             raise ClusterError(f"topic {topic} was refused: {error} {message}".rstrip())
         created = [TopicPartition(topic, number) for number in range(len(assignment))]
-        self.await_state(lambda: self.is_healthy(created), START_DEADLINE_S, f"leaders of {topic}")
+        self.await_state(
+            lambda: all(self._is_in_sync(key) for key in created),
+            START_DEADLINE_S,
+            f"leaders of {topic}",
+            may_end=may_end,
+        )
         return created
+
+    def delete_topic(self, topic: str) -> None:
+        """The topic is published no more (TOP-002); raises `ClusterError`."""
+        with self._client(f"topic {topic} was not deleted") as client:
+            error, message = client.delete_topic(topic)
+        if error is not None:
+            raise ClusterError(f"the deletion of {topic} was refused: {error} {message}".rstrip())
+        path = znodes.topic_path(topic)
+        self.await_state(
+            lambda: self._read(path) is None, START_DEADLINE_S, f"end of {topic}", may_end=True
+        )
 
     def reassign(self, replicas: Mapping[TopicPartition, Sequence[int]]) -> None:
         """Moves are asked for; raises `ClusterError` when one of them is refused."""

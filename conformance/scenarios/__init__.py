@@ -7,6 +7,7 @@ from conformance.scenarios import (
     reassignment,
     rpc_faults,
     stale_command,
+    topic_recreated,
     truncation_loss,
 )
 
@@ -17,6 +18,7 @@ SCENARIOS: dict[str, Scenario] = {
         rpc_faults.SCENARIO,
         stale_command.SCENARIO,
         reassignment.SCENARIO,
+        topic_recreated.SCENARIO,
         truncation_loss.SCENARIO,
         broker_faults.RANDOM,
     )

@@ -1,0 +1,53 @@
+"""A topic is deleted and created again under the same name while one of its replicas is down.
+
+The broker comes back with a log of the topic that is no more. It has to drop it, and gets an empty
+one when replicas are moved to it; a topic of the same name is another topic.
+"""
+
+from conformance.scenario import ASSIGNMENT, TOPIC, Scenario, Stage
+from fault_injection.faults import KillBroker, broker
+
+STEP_S = 25.0
+WHOLE_RUN_MS = 120_000
+"""The fault ends with the scenario, not by time."""
+RECORDS = 20
+"""Acknowledged after each step, so that each topic has some."""
+
+
+def _play(stage: Stage) -> None:
+    cluster = stage.cluster
+    victim = stage.others(cluster.controller())[-1]
+    kill = KillBroker(target=broker(victim), restart_after_ms=WHOLE_RUN_MS)
+    killed = stage.engine.inject("kill-replica", kill)
+    stage.engine.await_active(killed)
+    cluster.delete_topic(TOPIC)
+    first, second = stage.others(victim)
+    without = [(first, second), (second, first), (first, second)]
+    cluster.create_topic(TOPIC, without, may_end=True)
+    _work(stage)
+    stage.engine.heal(killed)
+    cluster.reassign(dict(zip(stage.partitions, ASSIGNMENT, strict=True)))
+    cluster.await_state(
+        lambda: cluster.is_healthy(stage.partitions) and _is_everywhere(stage),
+        STEP_S,
+        "the new topic on all brokers",
+    )
+
+
+def _is_everywhere(stage: Stage) -> bool:
+    found = stage.cluster.assignment(TOPIC)
+    return [found.get(number) for number in range(len(ASSIGNMENT))] == list(ASSIGNMENT)
+
+
+def _work(stage: Stage) -> None:
+    """The clients, who know nothing of all this, get records into the new topic."""
+    assert stage.workload is not None
+    stage.workload.await_acknowledged(stage.workload.acknowledged + RECORDS, STEP_S)
+
+
+SCENARIO = Scenario(
+    name="topic_recreated",
+    sentence="A topic is deleted and created again while a replica is down; its log is dropped.",
+    requirements=("START-004", "TOP-002", "TOP-003"),
+    play=_play,
+)
