@@ -178,6 +178,7 @@ class Liveness(StrEnum):
     EVENTUALLY_TRUNCATED = "EventuallyTruncated"
     EVENTUALLY_ACKED_OR_FAILED = "EventuallyAckedOrFailed"
     EVENTUALLY_CONVERGED = "EventuallyConverged"
+    DELETION_COMPLETES = "DeletionCompletes"
     REASSIGNMENT_COMPLETES = "ReassignmentCompletes"
     ADDITION_COMPLETES = "AdditionCompletes"
     REMOVAL_COMPLETES = "RemovalCompletes"

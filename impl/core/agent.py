@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from impl.core.agent_step import Seen, Step, assignment_in, leaving_in, with_steps
 from impl.core.agent_view import TopicView, read_topic_view
 from impl.core.effects import ActionTaken
-from impl.core.leadership import elect_leader, elect_preferred, is_unclean
+from impl.core.leadership import elect_leader, elect_preferred, init_leader, is_unclean
 from impl.core.messages import PartitionStop
 from impl.core.mutants import Mutant
 from impl.core.outbox import Answer, Ask, Script
 from impl.core.partition_requests import PartitionRequest, Requests, read_requests
 from impl.core.partitions import add_partitions, remove_partitions
 from impl.core.reassignment import Assignment, advance_reassignment, complete_reassignment
-from impl.core.zookeeper import SetData, WriteOp, Written
+from impl.core.zookeeper import Create, Rejected, SetData, WriteOp, Written, ZkError
 from spec.vocabulary import (
     NO_BROKER,
     Action,
@@ -69,6 +69,8 @@ class Agent:
         """What brokers were told to give up."""
         self._unsure: set[TopicPartition] = set()
         """Partitions of which it is not known whether our write is there."""
+        self._first: dict[TopicPartition, PartitionRequest] = {}
+        """A mutant's map: the requests that it saw first."""
 
     # Waking
 
@@ -84,6 +86,8 @@ class Agent:
 
     def tick(self) -> None:
         """The timer: it also finds what no watch tells of."""
+        if self._config.mutant is Mutant.AGENT_WITHOUT_TIMER:
+            return
         if self._next_ms <= self._outbox.now_ms:
             self.wake()
 
@@ -113,7 +117,9 @@ class Agent:
         if requests is None:
             self._must_retry = True
             return
-        topics = {key.topic for key in requests} | self._controller.context.moving
+        by_request_only = self._config.mutant is Mutant.MOVE_BY_REQUEST_ONLY
+        begun = frozenset() if by_request_only else self._controller.context.moving
+        topics = {key.topic for key in requests} | begun
         for topic in sorted(topics):
             mine = {key: asked for key, asked in requests.items() if key.topic == topic}
             yield from self._walk_topic(topic, mine)
@@ -191,10 +197,7 @@ class Agent:
                     return None
             return remove_partitions(key, request, named, leaving, seen, is_stopped=stopped)
         if PARTITIONS_ADD in asked:
-            step = add_partitions(key, asked[PARTITIONS_ADD], named, seen)
-            if step is None:
-                self._controller.decisions.decide([key])
-            return step
+            return self._add(key, asked[PARTITIONS_ADD], named, seen)
         if named is None:
             return _ends(key, asked)
         if seen is None or not self._is_at_rest(key, seen):
@@ -205,6 +208,25 @@ class Agent:
                 return step
         election = asked.get(LEADER_ELECTION)
         return self._elect(view, key, named, election, seen) if election is not None else None
+
+    def _add(
+        self,
+        key: TopicPartition,
+        request: PartitionRequest,
+        named: Assignment | None,
+        seen: Seen | None,
+    ) -> Step | None:
+        step = add_partitions(key, request, named, seen)
+        if step is None:
+            self._controller.decisions.decide([key])
+        is_replayed = self._config.mutant is Mutant.REPLAY_TRIGGER
+        if step is None or named is None or seen is None or not is_replayed:
+            return step
+        epoch = self._controller.controller_epoch
+        state = init_leader(named.assigned, self._controller.context.live_for(key), epoch)
+        if state is None or seen.state.controller_epoch == epoch:
+            return step
+        return replace(step, seen=seen, state=replace(state, topic_id=seen.state.topic_id))
 
     def _is_at_rest(self, key: TopicPartition, seen: Seen) -> bool:
         """No decision of the controller is due: those go first."""
@@ -217,6 +239,8 @@ class Agent:
     def _reassign(
         self, key: TopicPartition, named: Assignment, request: PartitionRequest | None, seen: Seen
     ) -> Step | None:
+        if request is not None and self._config.mutant is Mutant.IGNORE_CHANGED_TARGET:
+            request = self._first.setdefault(key, request)
         target = request.replicas if request is not None else None
         checks = (request.check(),) if request is not None else ()
         advance = advance_reassignment(
@@ -225,7 +249,12 @@ class Agent:
             target,
             self._controller.context.live_for(key),
             leader_stays=self._config.mutant is Mutant.LEADER_STAYS_OUTSIDE,
+            whole_isr=self._config.mutant is Mutant.WAIT_FOR_WHOLE_ISR,
         )
+        stops_first = self._config.mutant is Mutant.DELETE_BEFORE_ASSIGNMENT
+        leaving = advance.assignment if advance is not None and stops_first else None
+        if leaving and not self._are_stopped(key, leaving, seen.incarnation, seen):
+            return None
         if advance is not None:
             state = replace(advance.state, controller_epoch=self._controller.controller_epoch)
             return Step(
@@ -322,6 +351,10 @@ class Agent:
         result = yield from self._controller.writes.write(*ops)
         if self._controller.term != term:
             return False
+        is_gone = isinstance(result, Rejected) and result.error is ZkError.NO_NODE
+        if is_gone and document and self._config.mutant is Mutant.WRITE_ASSIGNMENT_CREATES:
+            creation = Create(path=topic_path(view.topic), data=document_bytes(document))
+            yield from self._controller.writes.write(creation)
         self._controller.decisions.release(keys)
         if not isinstance(result, Written):
             self._steps_max = 1

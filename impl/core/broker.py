@@ -209,8 +209,7 @@ class Broker:
         replica = self.replicas.get(key)
         if replica is not None and are_different(replica.partition_incarnation, incarnation):
             self._quit(key)
-            self.stopping.delete(key)
-            replica = None
+            replica = self.stopping.make_way(key, incarnation)
         if replica is not None:
             return replica
         return Replica(
@@ -366,18 +365,20 @@ class Broker:
     def _fetch_error(self, replica: Replica | None, request: FetchRequest) -> ErrorCode:
         if replica is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if not replica.is_leader:
+        is_consumer = request.replica_id == NO_BROKER
+        answers_all = self.config.mutant is Mutant.FOLLOWERS_SERVE_CONSUMERS
+        if not replica.is_leader and not (is_consumer and answers_all):
             return not_leading(replica)
         if are_different(request.partition_incarnation, replica.partition_incarnation):
             return ErrorCode.UNKNOWN_TOPIC_ID
-        if request.replica_id != NO_BROKER and self._fences_fetches:
+        if not is_consumer and self._fences_fetches:
             if request.leader_epoch < replica.leader_epoch:
                 return ErrorCode.FENCED_LEADER_EPOCH
             if request.leader_epoch > replica.leader_epoch:
                 return ErrorCode.UNKNOWN_LEADER_EPOCH
         end = replica.log_end_offset
         if self.config.mutant is Mutant.REFUSE_ABOVE_HIGH_WATERMARK:
-            end = replica.high_watermark if request.replica_id == NO_BROKER else end
+            end = replica.high_watermark if is_consumer else end
         if not 0 <= request.fetch_offset <= end:
             return ErrorCode.OFFSET_OUT_OF_RANGE
         return ErrorCode.NONE
@@ -416,7 +417,7 @@ class Broker:
 
     def _fetch_answer(self, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:
         replica = self.replicas.get(TopicPartition(request.topic, request.partition))
-        if replica is None or not replica.is_leader:
+        if replica is None or (error_code is not ErrorCode.NONE and not replica.is_leader):
             return FetchResponse(
                 error_code=error_code,
                 broker_id=self.config.broker_id,

@@ -58,6 +58,22 @@ class Mutant(StrEnum):
     RESIGN_ON_EXPIRY_ONLY = "resign_on_expiry_only"
     REFUSE_ABOVE_HIGH_WATERMARK = "refuse_above_high_watermark"
     GO_ON_WITHOUT_LOG = "go_on_without_log"
+    DELETE_WHAT_ASSIGNMENT_OMITS = "delete_what_assignment_omits"
+    WAIT_FOR_WHOLE_ISR = "wait_for_whole_isr"
+    DELETE_BEFORE_ASSIGNMENT = "delete_before_assignment"
+    IGNORE_CHANGED_TARGET = "ignore_changed_target"
+    MOVE_BY_REQUEST_ONLY = "move_by_request_only"
+    AGENT_WITHOUT_TIMER = "agent_without_timer"
+    STOP_REPLICA_WITHOUT_EPOCH = "stop_replica_without_epoch"
+    REPLAY_TRIGGER = "replay_trigger"
+    WRITE_ASSIGNMENT_CREATES = "write_assignment_creates"
+    STOP_REPLICA_WITHOUT_INCARNATION = "stop_replica_without_incarnation"
+    DIRECTORY_WITHOUT_INCARNATION = "directory_without_incarnation"
+    FORGET_STOPPED_INCARNATION = "forget_stopped_incarnation"
+    COMPARE_TOPIC_NAMES_ONLY = "compare_topic_names_only"
+    TRUST_VERSION_ACROSS_INCARNATIONS = "trust_version_across_incarnations"
+    ASSIGN_TO_ANY_BROKER = "assign_to_any_broker"
+    FOLLOWERS_SERVE_CONSUMERS = "followers_serve_consumers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -113,24 +113,6 @@ CONTROL_MUTANTS: tuple[MutantRecord, ...] = (
         shows="UncleanOnlyIfIsrDead",
     ),
     MutantRecord(
-        mutant=Mutant.LEADER_STAYS_OUTSIDE,
-        rule="The switch of a reassignment keeps the leader, though it is not in the new ISR.",
-        requirement="REAS-002",
-        caught_by=frozenset({Invariant.LEADER_IN_ISR}),
-    ),
-    MutantRecord(
-        mutant=Mutant.LEADER_IGNORES_NEW_REPLICAS,
-        rule="A leader admits only whom it was first told to be assigned.",
-        requirement="REAS-001",
-        caught_by=frozenset({Liveness.REASSIGNMENT_COMPLETES, Liveness.EVENTUALLY_ISR_FULL}),
-    ),
-    MutantRecord(
-        mutant=Mutant.STOP_BEFORE_UNASSIGN,
-        rule="The brokers of a partition that is removed are stopped before the topic drops it.",
-        requirement="PART-002",
-        caught_by=frozenset({Invariant.DELETE_ONLY_IF_UNASSIGNED}),
-    ),
-    MutantRecord(
         mutant=Mutant.COMPARE_BROKER_IDS_ONLY,
         rule="The controller looks at the ids of live brokers, not at their registrations.",
         requirement="BEP-006",

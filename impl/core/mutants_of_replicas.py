@@ -161,12 +161,6 @@ REPLICA_MUTANTS: tuple[MutantRecord, ...] = (
         shows="FollowersMatchLeader",
     ),
     MutantRecord(
-        mutant=Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE,
-        rule="A new leader forgets what its log holds of producers, and appends retries again.",
-        requirement="CLI-005",
-        caught_by=frozenset({Invariant.LINEARIZABLE_LOG}),
-    ),
-    MutantRecord(
         mutant=Mutant.REFUSE_ABOVE_HIGH_WATERMARK,
         rule="A leader whose high watermark lags refuses offsets that a reader has reached.",
         requirement="CLI-002",

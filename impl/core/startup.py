@@ -7,6 +7,7 @@ server answers from before that, and what changes afterwards is told to it by th
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
+from impl.core.agent_step import assignment_in
 from impl.core.broker import Broker
 from impl.core.config import Config
 from impl.core.effects import ActionTaken, ReportMalformed
@@ -23,6 +24,7 @@ from spec.znodes import (
     leader_and_isr_path,
     parse_leader_and_isr,
     parse_topic,
+    parse_topic_document,
     topic_path,
 )
 
@@ -87,9 +89,14 @@ class Startup:
         return Assignment(own=frozenset(own), topics=czxids, unreadable=frozenset(unreadable))
 
     def _own(self, topic: str, znode: Znode) -> set[TopicPartition]:
+        named = parse_topic(znode.path, znode.data)
+        if self._config.mutant is Mutant.DELETE_WHAT_ASSIGNMENT_OMITS:
+            document = parse_topic_document(znode.path, znode.data)
+            found = {partition: assignment_in(document, partition) for partition in named}
+            named = {partition: one.settled for partition, one in found.items() if one}
         return {
             TopicPartition(topic, partition)
-            for partition, replicas in parse_topic(znode.path, znode.data).items()
+            for partition, replicas in named.items()
             if self._config.broker_id in replicas
         }
 
@@ -137,6 +144,8 @@ class Startup:
             return is_own and not replica.partition_incarnation
         if are_different(replica.partition_incarnation, PartitionIncarnation(znode.stat.czxid)):
             return False
+        if self._config.mutant is Mutant.DELETE_WHAT_ASSIGNMENT_OMITS:
+            return is_own
         return is_own or state is None or replica.broker_id in {*state.isr, state.leader}
 
     def _set_floor(self, key: TopicPartition, znode: Znode, state: LeaderAndIsr | None) -> None:

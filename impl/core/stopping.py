@@ -13,6 +13,7 @@ from impl.core.config import Config
 from impl.core.effects import ActionTaken, DeleteLog
 from impl.core.follower import Follower
 from impl.core.messages import LeaderAndIsrRequest, PartitionState, PartitionStop
+from impl.core.mutants import Mutant
 from impl.core.outbox import Outbox
 from impl.core.replica import Replica, Role
 from impl.core.replicas import Replicas
@@ -63,6 +64,8 @@ class Stopping:
 
     def is_overtaken(self, command: PartitionState) -> bool:
         """True when what the command names was stopped after it was decided (TOP-003)."""
+        if self._config.mutant is Mutant.FORGET_STOPPED_INCARNATION:
+            return False
         stopped = self._stopped.get(command.key)
         if stopped is not None and stopped.covers(command):
             return True
@@ -125,6 +128,21 @@ class Stopping:
         )
         return ErrorCode.NONE
 
+    def make_way(self, key: TopicPartition, incarnation: PartitionIncarnation) -> Replica | None:
+        """Nothing is left of another incarnation (H10b); what a mutant's replica begins with."""
+        old = self._replicas[key]
+        if self._config.mutant is Mutant.DIRECTORY_WITHOUT_INCARNATION:
+            self._follower.stop_fetching(key)
+            return Replica(
+                broker_id=old.broker_id,
+                topic_partition=key,
+                partition_incarnation=incarnation,
+                log_end_offset=old.log_end_offset,
+                epoch_starts=old.epoch_starts,
+            )
+        self.delete(key)
+        return None
+
     def delete(self, key: TopicPartition) -> None:
         """Neither a replica nor a log of the partition is left; nobody may wait on it."""
         self._follower.stop_fetching(key)
@@ -133,7 +151,11 @@ class Stopping:
 
     def _is_newer(self, replica: Replica, stop: PartitionStop) -> bool:
         if replica.partition_incarnation != stop.partition_incarnation:
+            if self._config.mutant is Mutant.STOP_REPLICA_WITHOUT_INCARNATION:
+                return False
             return replica.partition_incarnation > stop.partition_incarnation
+        if self._config.mutant is Mutant.STOP_REPLICA_WITHOUT_EPOCH:
+            return False
         return stop.leader_epoch != NO_EPOCH and stop.leader_epoch < replica.leader_epoch
 
     def _remember(self, stop: PartitionStop, controller_epoch: ControllerEpoch) -> None:

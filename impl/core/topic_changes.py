@@ -13,6 +13,7 @@ from impl.core.decisions import Decisions
 from impl.core.effects import ActionTaken
 from impl.core.fenced_writes import FencedWrites
 from impl.core.messages import PartitionStop
+from impl.core.mutants import Mutant
 from impl.core.office import Office
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read
 from impl.core.topic_deletion import finish_deletion
@@ -140,6 +141,8 @@ class TopicChanges:
         known = context.topics.get(topic)
         czxid = znode.stat.czxid if znode.stat is not None else None
         is_same = known is not None and known.czxid == czxid and not self._is_begun(znode)
+        if self._config.mutant is Mutant.COMPARE_TOPIC_NAMES_ONLY and known and czxid is not None:
+            return []
         if known is not None and not is_same:
             gone = context.partitions_of_topic(topic)
             self._stop(gone)

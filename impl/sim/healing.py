@@ -3,7 +3,7 @@
 Each is judged on one state; the bound within which it must hold is the caller's.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from impl.core.replica import Replica, Role
@@ -46,6 +46,7 @@ def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
         yield Liveness.CONTROLLER_EVENTUALLY_EXISTS
     yield from _of_moves(cluster)
     assigned = cluster.assignments()
+    yield from _of_deletions(cluster, assigned)
     if not assigned:
         yield Liveness.EVENTUALLY_LEADER
     for key, brokers in assigned.items():
@@ -68,6 +69,18 @@ def _of_moves(cluster: "Cluster") -> Iterator[Liveness]:
         document = parse_topic_document(topic, zookeeper.peek(topic_path(topic)).data)
         if document.adding or document.removing:
             yield Liveness.REASSIGNMENT_COMPLETES
+
+
+def _of_deletions(
+    cluster: "Cluster", assigned: Mapping[TopicPartition, Collection[BrokerId]]
+) -> Iterator[Liveness]:
+    """No live broker has a replica of what is not, or not any more, assigned to it."""
+    for broker_id, process in cluster.processes.items():
+        if not process.is_alive or process.is_paused:
+            continue
+        kept = process.node.broker.replicas.partitions()
+        if any(broker_id not in assigned.get(key, ()) for key in kept):
+            yield Liveness.DELETION_COMPLETES
 
 
 def _has_controller(cluster: "Cluster") -> bool:

@@ -5,10 +5,14 @@ from collections.abc import Iterator
 from impl.core.messages import (
     AlterPartitionReassignmentsRequest,
     CreatePartitionsRequest,
+    ElectLeadersRequest,
+    PartitionResult,
     Reassignment,
+    RemovePartitionsRequest,
     Request,
     Response,
 )
+from impl.core.reports import PartitionId
 from impl.core.topic_messages import (
     DeleteTopicRequest,
 )
@@ -16,7 +20,7 @@ from impl.sim.clients import TIMEOUT_MS
 from impl.sim.script.language import Command
 from impl.sim.script.look import is_registered
 from impl.sim.script.stage import Stage, key_of, number
-from spec.vocabulary import BrokerId, ErrorCode
+from spec.vocabulary import BrokerId, ElectionKind, ErrorCode
 
 Lines = list[str]
 ANSWER_MS = TIMEOUT_MS + 1
@@ -40,6 +44,26 @@ def add_partitions(stage: Stage, command: Command) -> Lines:
     """The topic is to have `count=` partitions, the new ones wherever the broker puts them."""
     count = number(command, "count", 0)
     request = CreatePartitionsRequest(topic=command.words[0], partition_count=count)
+    return _ask(stage, command, request)
+
+
+def remove_partitions(stage: Stage, command: Command) -> Lines:
+    """The partitions `numbers=` of the topic are to go."""
+    words = command.options.get("numbers", "").split(",")
+    if not all(word.isdecimal() for word in words):
+        raise command.error("write the partitions that go as in numbers=1,2")
+    request = RemovePartitionsRequest(topic=command.words[0], partitions=tuple(map(int, words)))
+    return _ask(stage, command, request)
+
+
+def elect(stage: Stage, command: Command) -> Lines:
+    """The preferred replica is to lead, or with `kind=unclean` anybody."""
+    key = key_of(command, command.words[0])
+    kind = command.options.get("kind", ElectionKind.PREFERRED)
+    if kind not in {*ElectionKind}:
+        raise command.error(f"kind={kind} is none; write {' or '.join(ElectionKind)}")
+    one = PartitionId(topic=key.topic, partition=key.partition)
+    request = ElectLeadersRequest(kind=ElectionKind(kind), partitions=(one,))
     return _ask(stage, command, request)
 
 
@@ -80,4 +104,8 @@ def _told(response: Response | None) -> str:
     error: ErrorCode | None = getattr(response, "error_code", None)
     if error is None:
         return "no answer"
-    return "ok" if error is ErrorCode.NONE else error.value
+    results: tuple[PartitionResult, ...] = getattr(response, "partitions", ())
+    errors = [
+        code for code in (error, *(r.error_code for r in results)) if code is not ErrorCode.NONE
+    ]
+    return errors[0].value if errors else "ok"

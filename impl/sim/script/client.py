@@ -19,8 +19,10 @@ from impl.core.topic_messages import (
 from impl.sim.clients import FETCH_RECORDS, PRODUCE_TIMEOUT_MS, Client, Operation
 from impl.sim.cluster import Cluster
 from impl.trace_lines import Line
-from spec.vocabulary import BrokerId, ErrorCode, Offset, Outcome
+from spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Offset, Outcome, ProducerId
 from spec.znodes import TopicPartition
+
+NO_ANSWER = "no answer"
 
 
 @dataclass(slots=True)
@@ -37,6 +39,18 @@ class Pending:
         return bool(self.outcome)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbered:
+    """How an idempotent producer names its records; without an id it is none."""
+
+    producer_id: ProducerId = NO_PRODUCER
+    producer_epoch: int = 0
+    base_sequence: int = 0
+
+
+NOT_NUMBERED = Numbered()
+
+
 class ScriptClient(Client):
     """Sends what it is told to whom it is told, and remembers what is still open."""
 
@@ -44,6 +58,8 @@ class ScriptClient(Client):
         super().__init__(cluster, "client-script")
         self.pending: list[Pending] = []
         """Begun with `async`, in order; `results` tells of them."""
+        self._tried: dict[TopicPartition, tuple[Operation, ProduceRequest]] = {}
+        """Of numbered producers, the last operation on each partition while it is open."""
 
     def create_topic(
         self, topic: str, assignment: tuple[tuple[BrokerId, ...], ...], to: BrokerId
@@ -58,16 +74,23 @@ class ScriptClient(Client):
 
         def told(response: Response | None) -> str:
             if not isinstance(response, CreateTopicResponse):
-                return "no answer"
+                return NO_ANSWER
             return "ok" if response.error_code is ErrorCode.NONE else response.error_code.value
 
         return self.ask_for(f"create-topic {topic}", to, request, told)
 
     def produce(
-        self, key: TopicPartition, values: tuple[str, ...], acks: int, to: BrokerId
+        self,
+        key: TopicPartition,
+        values: tuple[str, ...],
+        acks: int,
+        to: BrokerId,
+        numbered: Numbered = NOT_NUMBERED,
     ) -> Pending:
-        """Append the values in one request."""
+        """Append the values in one request; a numbered one that has no answer stays open."""
         line: Line = {"action": "Produce", "topic": key.topic, "partition": key.partition}
+        if numbered.producer_id != NO_PRODUCER:
+            line["producer_id"] = numbered.producer_id
         operation = self.begin({**line, "acks": acks, "values": list(values)})
         request = ProduceRequest(
             topic=key.topic,
@@ -75,9 +98,33 @@ class ScriptClient(Client):
             acks=acks,
             values=values,
             timeout_ms=PRODUCE_TIMEOUT_MS,
+            producer_id=numbered.producer_id,
+            producer_epoch=numbered.producer_epoch,
+            base_sequence=numbered.base_sequence,
         )
         what = f"produce {key} {' '.join(values)}"
-        return self.ask_for(what, to, request, lambda response: _produced(operation, response))
+        if numbered.producer_id == NO_PRODUCER:
+            return self.ask_for(what, to, request, lambda answer: _produced(operation, answer))
+        self._tried[key] = operation, request
+        return self._try(what, key, to)
+
+    def retry(self, key: TopicPartition, to: BrokerId) -> Pending | None:
+        """Send the open produce to the partition again, as it was; None when there is none."""
+        return self._try(f"retry {key}", key, to) if key in self._tried else None
+
+    def _try(self, what: str, key: TopicPartition, to: BrokerId) -> Pending:
+        operation, request = self._tried[key]
+
+        def told(response: Response | None) -> str:
+            if not isinstance(response, ProduceResponse):
+                return NO_ANSWER
+            is_open = self._tried.get(key) == (operation, request)
+            if response.error_code is not ErrorCode.NONE or not is_open:
+                return response.error_code.value
+            del self._tried[key]
+            return _produced(operation, response)
+
+        return self.ask_for(what, to, request, told)
 
     def consume(self, key: TopicPartition, offset: Offset, to: BrokerId) -> Pending:
         """Read committed records from `offset` on."""
@@ -108,8 +155,12 @@ class ScriptClient(Client):
 def _produced(operation: Operation, response: Response | None) -> str:
     if not isinstance(response, ProduceResponse):
         operation.end(Outcome.INDEFINITE, {"error_code": ErrorCode.REQUEST_TIMED_OUT.value})
-        return "no answer"
-    fields: Line = {"broker_id": response.broker_id, "leader_epoch": response.leader_epoch}
+        return NO_ANSWER
+    fields: Line = {
+        "broker_id": response.broker_id,
+        "leader_epoch": response.leader_epoch,
+        "partition_incarnation": response.partition_incarnation or None,
+    }
     if response.error_code is ErrorCode.NONE:
         fields |= {"offset": response.base_offset, "high_watermark": response.high_watermark}
         operation.end(Outcome.OK, fields)
@@ -124,10 +175,11 @@ def _fetched(operation: Operation, response: Response | None) -> str:
     if not isinstance(response, FetchResponse):
         error = ErrorCode.REQUEST_TIMED_OUT.value
         operation.end(Outcome.DEFINITE_ERROR, {"error_code": error})
-        return "no answer"
+        return NO_ANSWER
     fields: Line = {
         "broker_id": response.broker_id,
         "leader_epoch": response.leader_epoch,
+        "partition_incarnation": response.partition_incarnation or None,
         "high_watermark": response.high_watermark,
         "log_end_offset": response.log_end_offset,
     }

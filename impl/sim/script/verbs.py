@@ -13,14 +13,14 @@ from impl.sim.clients import FinalReader
 from impl.sim.healing import unhealed
 from impl.sim.run import FINAL_READ_MS, break_connections, create_topic, heal, start_clients
 from impl.sim.script import acts, admin
-from impl.sim.script.client import Pending
+from impl.sim.script.client import Numbered, Pending
 from impl.sim.script.language import Command, milliseconds
 from impl.sim.script.look import is_registered, observe, show_log, show_results, show_state
 from impl.sim.script.settings import SETTINGS, read_options
 from impl.sim.script.stage import Stage, holder, key_of, number
 from impl.sim.steps.schedule import SCHEDULES, read_schedule
 from impl.sim.steps.stepper import replay
-from spec.vocabulary import BrokerId, Offset
+from spec.vocabulary import NO_PRODUCER, BrokerId, Offset, ProducerId
 from spec.znodes import TOPIC_NAME, TopicPartition
 
 Lines = list[str]
@@ -152,7 +152,23 @@ def _produce(stage: Stage, command: Command) -> Lines:
     acks = _ACKS.get(command.options.get("acks", "all"))
     if acks is None:
         raise command.error(f"acks={command.options['acks']} is none; write all, 1 or 0")
-    pending = stage.client.produce(key, command.words[1:], acks, _asked(stage, command, key))
+    numbered = Numbered(
+        producer_id=ProducerId(number(command, "producer", NO_PRODUCER)),
+        producer_epoch=number(command, "epoch", 0),
+        base_sequence=number(command, "sequence", 0),
+    )
+    to = _asked(stage, command, key)
+    return _wait_for(
+        stage, command, stage.client.produce(key, command.words[1:], acks, to, numbered)
+    )
+
+
+def _retry(stage: Stage, command: Command) -> Lines:
+    """The last produce of a numbered producer to the partition is sent again, as it was."""
+    key = key_of(command, command.words[0])
+    pending = stage.client.retry(key, _asked(stage, command, key))
+    if pending is None:
+        raise command.error(f"no produce to {key} is open; give one a producer= first")
     return _wait_for(stage, command, pending)
 
 
@@ -293,8 +309,14 @@ VERBS: dict[str, Verb] = {
     "produce": Verb(
         perform=_produce,
         words=Words(2, _MANY),
-        usage="write produce <t>/<p> <value> ... acks=all broker= wait=no",
-        options=frozenset({"acks", "broker", "wait"}),
+        usage="write produce <t>/<p> <value> ... acks=all broker= wait=no producer=1 sequence=0",
+        options=frozenset({"acks", "broker", "wait", "producer", "sequence", "epoch"}),
+    ),
+    "retry": Verb(
+        perform=_retry,
+        words=Words(1, 1),
+        usage="write retry <t>/<p> broker= wait=no",
+        options=frozenset({"broker", "wait"}),
     ),
     "consume": Verb(
         perform=_consume,
@@ -310,6 +332,18 @@ VERBS: dict[str, Verb] = {
         words=Words(1, 1),
         usage="write add-partitions <topic> count=3",
         options=_ASKED | {"count"},
+    ),
+    "remove-partitions": Verb(
+        perform=admin.remove_partitions,
+        words=Words(1, 1),
+        usage="write remove-partitions <topic> numbers=1,2",
+        options=_ASKED | {"numbers"},
+    ),
+    "elect": Verb(
+        perform=admin.elect,
+        words=Words(1, 1),
+        usage="write elect <t>/<p> kind=preferred",
+        options=_ASKED | {"kind"},
     ),
     "reassign": Verb(
         perform=admin.reassign,

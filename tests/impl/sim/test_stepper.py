@@ -43,8 +43,19 @@ SEEN_BY_CHECKS = {
 }
 """Schedules whose property is a check of traces too, and whose trace that check fails."""
 
-NOT_STEPPED = {"refuse_above_high_watermark", "leader_stays_outside", "stop_before_unassign"}
-"""Modelled in `ClientHistory` and `Reassignment`, which have no logs of brokers to step."""
+NOT_STEPPED = {
+    "refuse_above_high_watermark",
+    "leader_stays_outside",
+    "stop_before_unassign",
+    "delete_what_assignment_omits",
+    "delete_before_assignment",
+    "stop_replica_without_epoch",
+    "replay_trigger",
+    "stop_replica_without_incarnation",
+    "directory_without_incarnation",
+    "trust_version_across_incarnations",
+}
+"""Modelled in `ClientHistory`, `Reassignment`, `Partitions` and `TopicLifecycle`: not stepped."""
 
 FAULTLESS = {Action.CREATE_TOPIC, Action.INIT_LEADER, Action.EXPAND_ISR}
 
