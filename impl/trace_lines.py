@@ -90,12 +90,16 @@ def action_taken(effect: ActionTaken, broker_id: BrokerId) -> Line:
         line["topic"] = effect.topic
     if effect.topic_partition:
         line |= _partition(effect.topic_partition)
-    line |= {name: getattr(effect, name) for name in _PLAIN if getattr(effect, name) is not None}
+    for name in _PLAIN:
+        value = getattr(effect, name)
+        if value is not None:
+            line[name] = value
     if not effect.partition_incarnation:
         line.pop("partition_incarnation", None)  # not known
-    line |= {
-        name: sorted(getattr(effect, name)) for name in _SETS if getattr(effect, name) is not None
-    }
+    for name in _SETS:
+        members = getattr(effect, name)
+        if members is not None:
+            line[name] = sorted(members)
     if effect.assigned_replicas is not None:
         line["assigned_replicas"] = list(effect.assigned_replicas)
     if effect.peer is not None:

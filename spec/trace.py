@@ -46,7 +46,7 @@ class Phase(StrEnum):
     FAILED = "failed"
 
 
-class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One line. A field that says nothing about the event is `None` and is left out of the line.
 
     Which fields an event carries is told in `spec/README.md`; every field's name is the one of the

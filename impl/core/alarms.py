@@ -10,7 +10,7 @@ from spec.znodes import TopicPartition
 
 def earliest(*times_ms: int | None) -> int | None:
     """The first of the times that are known."""
-    return min((one for one in times_ms if one is not None), default=None)
+    return min([one for one in times_ms if one is not None], default=None)
 
 
 class Alarms:
@@ -33,8 +33,11 @@ class Alarms:
     def set(self, key: TopicPartition, due_ms: int | None) -> None:
         """The partition has been looked at; it is looked at again at `due_ms` at the latest."""
         self._changed.discard(key)
-        if due_ms is None:
-            return
+        if due_ms is not None:
+            self.expect(key, due_ms)
+
+    def expect(self, key: TopicPartition, due_ms: int) -> None:
+        """The partition is looked at at `due_ms` at the latest."""
         known = self._due.get(key)
         if known is None or due_ms < known:
             self._due[key] = due_ms

@@ -135,6 +135,7 @@ class Appender:
             self.reply(replica.topic_partition, produce, ErrorCode.NONE)
         else:
             self._replicas.waiting(replica.topic_partition).produces.append(produce)
+            self._replicas.expect(replica.topic_partition, produce.deadline_ms)
 
     def _answers_at_once(self, request: ProduceRequest) -> bool:
         if self._config.mutant is Mutant.ACKNOWLEDGE_BEFORE_REPLICATION:

@@ -402,6 +402,7 @@ class Broker:
                 deadline_ms = self.outbox.now_ms + request.max_wait_ms
                 parked = ParkedFetch(token=token, request=request, deadline_ms=deadline_ms)
                 self.replicas.waiting(key).fetches.append(parked)
+                self.replicas.expect(key, deadline_ms)
                 return
         if not is_consumer:
             self.replicas.put(note_high_watermark_sent(replica, request.replica_id))

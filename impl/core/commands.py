@@ -45,6 +45,12 @@ class Channel:
     is_init_sent: bool = False
     next_ms: int = 0
 
+    def is_ready(self, now_ms: int) -> bool:
+        """True when there may be something to tell, and nothing is in its way."""
+        if self.request_id is not None or self.next_ms > now_ms:
+            return False
+        return bool(self.queued or self.stops or self.is_init_due)
+
 
 class Commands:
     """One channel per live broker."""
@@ -96,11 +102,9 @@ class Commands:
 
     def flush(self, controller_epoch: ControllerEpoch) -> None:
         """Every idle channel with something to tell has sent it."""
-        for broker_id in sorted(self._channels):
+        ready = [b for b, c in self._channels.items() if c.is_ready(self._outbox.now_ms)]
+        for broker_id in sorted(ready):
             channel = self._channels[broker_id]
-            is_due = channel.next_ms <= self._outbox.now_ms
-            if channel.request_id is not None or not is_due:
-                continue
             is_told = channel.queued or channel.stops or channel.init_ms <= self._outbox.now_ms
             whole = self._whole(broker_id) if channel.is_init_due and is_told else None
             if whole is not None:

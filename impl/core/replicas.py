@@ -43,6 +43,10 @@ class Replicas:
         """The next tick looks at the partition."""
         self._alarms.touch(key)
 
+    def expect(self, key: TopicPartition, due_ms: int) -> None:
+        """Something that waits on the partition expires at that time."""
+        self._alarms.expect(key, due_ms)
+
     def take_due(self) -> list[TopicPartition]:
         """The partitions that a tick must look at now, ascending."""
         return self._alarms.take(self._outbox.now_ms)
@@ -68,11 +72,14 @@ class Replicas:
         """The replica is what it is now."""
         is_in_log = 0 <= replica.high_watermark <= replica.log_end_offset
         assert is_in_log or self._config.mutant is Mutant.UNBOUNDED_HIGH_WATERMARK, replica
-        if replica.topic_partition not in self._replicas:
+        key = replica.topic_partition
+        before = self._replicas.get(key)
+        if before is None:
             self._keys = None
-        self._replicas[replica.topic_partition] = replica
-        self._unsaved.add(replica.topic_partition)
-        self._alarms.touch(replica.topic_partition)
+        if before is None or _standing(before) != _standing(replica):
+            self._alarms.touch(key)
+        self._replicas[key] = replica
+        self._unsaved.add(key)
 
     def remove(self, key: TopicPartition) -> None:
         """This broker has no replica of the partition, and nothing waits on it."""
@@ -86,13 +93,18 @@ class Replicas:
         self._alarms.drop(key)
 
     def waiting(self, key: TopicPartition) -> Waiting:
-        """What waits on the partition; who asks may change it."""
-        self._alarms.touch(key)
-        return self._waiting.setdefault(key, Waiting())
+        """What waits on the partition; who adds to it says when it expires."""
+        waiting = self._waiting.get(key)
+        if waiting is None:
+            waiting = self._waiting[key] = Waiting()
+        return waiting
 
     def producers(self, key: TopicPartition) -> ProducerTable:
         """What the partition's log says of idempotent producers."""
-        return self._producers.setdefault(key, ProducerTable())
+        producers = self._producers.get(key)
+        if producers is None:
+            producers = self._producers[key] = ProducerTable()
+        return producers
 
     def advance(self, key: TopicPartition, *, on_fetch: bool = False) -> bool:
         """The high watermark is as high as it may be; true when it moved."""
@@ -168,3 +180,15 @@ class Replicas:
                 log_end_offset=replica.log_end_offset,
             )
         )
+
+
+def _standing(replica: Replica) -> tuple[object, ...]:
+    """What a tick's duties come from; records and fetches only put them off."""
+    return (
+        replica.role,
+        replica.leader,
+        replica.leader_epoch,
+        replica.isr,
+        replica.wanted_isr,
+        replica.is_fenced,
+    )

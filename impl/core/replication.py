@@ -95,7 +95,10 @@ def advance_high_watermark(
     followers = frozenset() if from_leader_alone else isr - {replica.broker_id}
     if recomputed:
         return _recomputed(replica, followers)
-    if not followers <= replica.followers.keys():
+    if (
+        replica.high_watermark == replica.log_end_offset
+        or not followers <= replica.followers.keys()
+    ):
         return replica
     ends = [replica.followers[follower].log_end_offset for follower in followers]
     committed = min([replica.log_end_offset, *ends])

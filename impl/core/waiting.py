@@ -41,17 +41,23 @@ class Waiting:
     @property
     def due_ms(self) -> int | None:
         """When the first of it expires."""
+        if self.is_empty:
+            return None
         times_ms = [one.deadline_ms for one in self.produces]
         return min(times_ms + [one.deadline_ms for one in self.fetches], default=None)
 
     def committed(self, high_watermark: Offset) -> list[PendingProduce]:
         """Take the produces that are committed now."""
+        if not self.produces:
+            return []
         done = [p for p in self.produces if p.end_offset <= high_watermark]
         self.produces = [p for p in self.produces if p.end_offset > high_watermark]
         return done
 
     def expired_produces(self, now_ms: int) -> list[PendingProduce]:
         """Take the produces whose time is over."""
+        if not self.produces:
+            return []
         late = [p for p in self.produces if p.deadline_ms <= now_ms]
         self.produces = [p for p in self.produces if p.deadline_ms > now_ms]
         return late
@@ -68,6 +74,8 @@ class Waiting:
 
     def expired_fetches(self, now_ms: int) -> list[ParkedFetch]:
         """Take the fetches whose time is over."""
+        if not self.fetches:
+            return []
         late = [f for f in self.fetches if f.deadline_ms <= now_ms]
         self.fetches = [f for f in self.fetches if f.deadline_ms > now_ms]
         return late

@@ -44,7 +44,6 @@ def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
         yield Liveness.BROKER_EVENTUALLY_LEARNS_ROLE
     if not _has_controller(cluster):
         yield Liveness.CONTROLLER_EVENTUALLY_EXISTS
-    yield from _of_moves(cluster)
     assigned = cluster.assignments()
     yield from _of_deletions(cluster, assigned)
     if not assigned:
@@ -57,6 +56,7 @@ def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
         replicas = {b: _replica(cluster, b, key) for b in brokers if b in present}
         yield from _of_roles(known[0], replicas)
         yield from _of_logs([replica for replica in replicas.values() if replica])
+    yield from _of_moves(cluster)
 
 
 def _of_moves(cluster: "Cluster") -> Iterator[Liveness]:

@@ -80,7 +80,10 @@ class Network:
 
     def rule_for(self, sender: int, receiver: int, request: Request) -> Rule | None:
         """The first rule that applies, or None."""
-        return next((r for r in self.rules if r.matches(sender, receiver, request)), None)
+        for rule in self.rules:
+            if rule.matches(sender, receiver, request):
+                return rule
+        return None
 
     def passes(self, sender: int, receiver: int) -> int | None:
         """How long the message is under way, in microseconds; None when it is lost."""
@@ -102,7 +105,8 @@ class Network:
         """How long a message is under way when nothing is wrong with its link."""
         if self._random.random() < self.weather.slow:
             return self._random.randint(self.weather.delay_us[1], self.weather.slow_us)
-        return self._random.randint(*self.weather.delay_us)
+        least_us, most_us = self.weather.delay_us
+        return self._random.randrange(least_us, most_us + 1)
 
     def loses(self) -> bool:
         """True when this message never arrives."""

@@ -83,7 +83,7 @@ class Process:
         self._deferred: list[Callable[[], None]] = []
         self._crashes: list[CrashPlan] = []
         self._on_death: list[Callable[[], object]] = []
-        self.before: Callable[[Effect], None] = lambda _: None
+        self.before: Callable[[Effect], None] | None = None
         """Told of each effect before it is performed; it may pause or end the process."""
         self.failed_logs: set[TopicPartition] = set()
         """The logs that are not touched any more, until the next start."""
@@ -203,10 +203,11 @@ class Process:
         for done, effect in enumerate(effects):
             if self._crashes and self._dies("before", effect):
                 return
-            self.before(effect)
+            if self.before is not None:
+                self.before(effect)
             if not self.is_alive:
                 return
-            if self.is_paused:
+            if self._pauses:
                 self._deferred.append(partial(self._perform_all, effects[done:], failed))
                 return
             if self._disk.refused or self.failed_logs:

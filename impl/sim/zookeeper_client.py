@@ -234,4 +234,5 @@ class ZkClient:
         return max(last_us + 1, self._scheduler.now_us + self._draw(DELAY_US) + late_us)
 
     def _draw(self, bounds: tuple[int, int]) -> int:
-        return self._random.randint(*bounds)
+        least, most = bounds
+        return self._random.randrange(least, most + 1)

@@ -43,7 +43,7 @@ def _stop(stage: Stage, command: Command, stop: Callable[[Process], None]) -> Li
         if is_there(effect):
             left[0] -= 1
             if left[0] == 0:
-                process.before = lambda _: None
+                process.before = None
                 stop(process)
 
     process.before = before

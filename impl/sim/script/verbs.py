@@ -222,7 +222,7 @@ def _settle(stage: Stage, command: Command) -> Lines:
     stopped = stage.cluster.processes.keys() - stage.injector.victims
     for broker_id in sorted(stopped):
         process = stage.cluster.processes[broker_id]
-        process.before = lambda _: None
+        process.before = None
         if process.is_paused:
             process.resume()
         process.zookeeper.is_cut = False
