@@ -49,3 +49,10 @@ def test_a_seed_gives_the_same_bytes_in_every_process(
 
 def test_another_seed_gives_another_run() -> None:
     assert trace_here(11, 2, None) != trace_here(12, 2, None)
+
+
+def test_the_bench_compares_whole_traces_of_two_processes() -> None:
+    command = [sys.executable, "-m", "ci.bench.determinism", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+
+    assert "3 of 3 runs gave the same bytes twice" in done.stdout

@@ -1,0 +1,59 @@
+"""Whether a seed gives the same bytes again: `python -m ci.bench.determinism [SEEDS]`.
+
+Every seed is played in two processes, in which sets and dicts of strings have different orders.
+Levels take turns. The exit code is 1 when a trace differs.
+"""
+
+import os
+import subprocess
+import sys
+from contextlib import closing
+from hashlib import sha256
+
+from ci.console import counted, progress, say
+
+SEEDS = 10_000
+HASH_SEEDS = ("1", "4000000007")
+PLAY = "from ci.bench.determinism import tell_digests; tell_digests({seeds})"
+
+
+def main() -> None:
+    """Compare the traces of both processes, seed by seed."""
+    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else SEEDS
+    one, other = (_player(hash_seed, seeds) for hash_seed in HASH_SEEDS)
+    different: list[int] = []
+    with one, other, progress("determinism") as advance:
+        assert one.stdout is not None
+        assert other.stdout is not None
+        with closing(one.stdout), closing(other.stdout):
+            for seed, digests in enumerate(zip(one.stdout, other.stdout, strict=False)):
+                if len(set(digests)) > 1:
+                    different.append(seed)
+                advance(seed + 1, seeds, f"seed {seed}")
+    if one.returncode or other.returncode:
+        raise SystemExit("a process ended early; see above")
+    say(f"{seeds - len(different)} of {counted(seeds, 'run')} gave the same bytes twice")
+    if different:
+        raise SystemExit(f"these seeds did not: {different}")
+
+
+def tell_digests(seeds: int) -> None:
+    """One line per seed: the digest of its trace."""
+    from conformance.adapter import LEVELS
+    from conformance.simulate import REFERENCE_TARGET, Subject
+    from spec.trace import encode_all
+
+    for seed in range(seeds):
+        subject = Subject(target=REFERENCE_TARGET, level=LEVELS[seed % len(LEVELS)])
+        trace = b"".join(encode_all(subject.simulate(seed)))
+        print(sha256(trace).hexdigest(), flush=True)
+
+
+def _player(hash_seed: str, seeds: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", PLAY.format(seeds=seeds)]
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+if __name__ == "__main__":
+    main()
