@@ -65,8 +65,8 @@ class Agent:
         """True when something could not be decided now, and nothing will tell when it can."""
         self._next_ms = 0
         self._steps_max = STEPS_MAX
-        self._told: dict[tuple[TopicPartition, BrokerId], PartitionStop] = {}
-        """What brokers were told to give up."""
+        self._told: dict[TopicPartition, frozenset[BrokerId]] = {}
+        """Which of those who leave a partition were told to give it up."""
         self._unsure: set[TopicPartition] = set()
         """Partitions of which it is not known whether our write is there."""
         self._first: dict[TopicPartition, PartitionRequest] = {}
@@ -93,7 +93,7 @@ class Agent:
 
     def on_broker_change(self, changed: frozenset[BrokerId]) -> None:
         """What a broker was told before it came or went is void."""
-        self._told = {told: stop for told, stop in self._told.items() if told[1] not in changed}
+        self._told = {key: told - changed for key, told in self._told.items()}
         self.wake()
 
     def _walk(self) -> Script:
@@ -132,7 +132,7 @@ class Agent:
             view = yield from read_topic_view(topic, requests, self._controller.decisions.report)
             if self._controller.term != term:
                 return
-            if view is None:
+            if view is None or not self._is_known(view):
                 self._must_retry = True
                 return
             self._learn(view)
@@ -148,6 +148,11 @@ class Agent:
             requests = _left(requests, steps)
         self._must_walk_again = True
 
+    def _is_known(self, view: TopicView) -> bool:
+        """False of another incarnation than the controller knows: the topic's watch will tell."""
+        known = self._controller.context.topics.get(view.topic)
+        return view.document is None or (known is not None and known.czxid == view.czxid)
+
     def _learn(self, view: TopicView) -> None:
         """The controller knows the assignment as read: a write of ours may have come unheard."""
         context = self._controller.context
@@ -155,6 +160,7 @@ class Agent:
         if view.document is None:
             return
         for key in view.keys:
+            self._forget_told(key, leaving_in(view.document, key.partition).removing)
             assignment = assignment_in(view.document, key.partition)
             if assignment is None:
                 context.forget(key)
@@ -306,6 +312,13 @@ class Agent:
 
     # Stopping
 
+    def _forget_told(self, key: TopicPartition, leaving: frozenset[BrokerId]) -> None:
+        """Who does not leave now is told again when it leaves the next time."""
+        if self._config.mutant is Mutant.STOP_BEFORE_UNASSIGN:
+            return
+        if key in self._told:
+            self._told[key] &= leaving
+
     def _are_stopped(
         self,
         key: TopicPartition,
@@ -317,7 +330,8 @@ class Agent:
         commands = self._controller.commands
         is_stopped = True
         for broker_id in sorted(leaving.removing & self._controller.context.live.keys()):
-            if (key, broker_id) not in self._told:
+            told = self._told.get(key, frozenset())
+            if broker_id not in told:
                 stop = PartitionStop(
                     topic=key.topic,
                     partition=key.partition,
@@ -325,7 +339,7 @@ class Agent:
                 )
                 if seen is not None:
                     stop = replace(stop, leader_epoch=seen.state.leader_epoch)
-                self._told[key, broker_id] = stop
+                self._told[key] = told | {broker_id}
                 commands.stop(broker_id, stop)
             is_stopped &= not commands.is_stopping(broker_id, key)
         return is_stopped

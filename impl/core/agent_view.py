@@ -35,6 +35,7 @@ class TopicView:
     topic: str
     document: TopicDocument | None
     """None when there is no such topic."""
+    czxid: int = 0
     version: ZnodeVersion = ANY_VERSION
     last_zxid: int = 0
     """Of the topic znode: larger than any of an incarnation that it had named before."""
@@ -81,6 +82,7 @@ def read_topic_view(
     return TopicView(
         topic=topic,
         document=document,
+        czxid=znode.stat.czxid,
         version=znode.stat.version,
         last_zxid=znode.stat.mzxid,
         keys=keys,

@@ -120,9 +120,9 @@ class Decisions:
             self.report(self.context.learn_state(key, znode))
         return True
 
-    def forget_folders(self, keys: Iterable[TopicPartition]) -> None:
-        """The partitions are gone, and what is below their topics with them."""
-        self._with_folder.difference_update(keys)
+    def forget_folders(self, topic: str) -> None:
+        """The topic is gone, and what was below it, also of partitions that went before."""
+        self._with_folder = {key for key in self._with_folder if key.topic != topic}
 
     def report(self, error: MalformedZnodeError | None) -> None:
         """The operator hears of a malformed znode (ZK-002)."""

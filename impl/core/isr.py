@@ -40,15 +40,24 @@ def lags_at_ms(
 
 
 def expand_isr(
-    replica: Replica, *, laggards: bool = False, below_epoch_start: bool = False
+    replica: Replica,
+    now_ms: int,
+    replica_lag_time_ms: int,
+    *,
+    laggards: bool = False,
+    below_epoch_start: bool = False,
 ) -> Replica:
     """The leader wants those in that reached the high watermark and its epoch's start (ISR-002).
+
+    Nobody who would be asked out at once, such as a follower that had all when it fell silent: two
+    writes would follow each other for as long as others fetch. The specs know no lag time.
 
     The flags are mutants' wrong rules: V3's test, which admits whoever is behind all members (H35);
     the high watermark alone, which may lag behind what was committed before (H36).
     """
     if not _may_change_isr(replica):
         return replica
+    oldest_ms = now_ms - replica_lag_time_ms
     needed = max(replica.high_watermark, replica.epoch_start_offset)
     if below_epoch_start:
         needed = replica.high_watermark
@@ -56,7 +65,11 @@ def expand_isr(
         follower
         for follower, progress in replica.followers.items()
         if follower in replica.assigned_replicas
-        and (_lags(replica, follower) if laggards else progress.log_end_offset >= needed)
+        and (
+            _is_behind_all(replica, follower)
+            if laggards
+            else progress.log_end_offset >= needed and progress.caught_up_ms >= oldest_ms
+        )
     )
     return replace(replica, wanted_isr=replica.isr | ready) if ready - replica.isr else replica
 
@@ -80,7 +93,7 @@ def _caught_up_ms(replica: Replica, member: BrokerId) -> int:
     return progress.caught_up_ms if progress else replica.leading_since_ms
 
 
-def _lags(replica: Replica, follower: BrokerId) -> bool:
+def _is_behind_all(replica: Replica, follower: BrokerId) -> bool:
     members = replica.isr & replica.followers.keys() - {replica.broker_id}
     ends = [replica.followers[member].log_end_offset for member in members]
     smallest = min([replica.log_end_offset, *ends])

@@ -67,6 +67,8 @@ class IsrWriter:
         before = self._changeable(self._replicas[key])
         wanted = expand_isr(
             before,
+            self._outbox.now_ms,
+            self._config.replica_lag_time_ms,
             laggards=self._config.mutant is Mutant.EXPAND_LAGGARDS,
             below_epoch_start=self._config.mutant is Mutant.EXPAND_BELOW_EPOCH_START,
         )

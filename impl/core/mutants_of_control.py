@@ -69,7 +69,7 @@ CONTROL_MUTANTS: tuple[MutantRecord, ...] = (
         rule="Who won without hearing of it takes its own `/controller` for another's.",
         requirement="ZK-006",
         caught_by=frozenset({Liveness.CONTROLLER_EVENTUALLY_EXISTS}),
-        seed=18,
+        seed=17,
     ),
     MutantRecord(
         mutant=Mutant.RESTART_IGNORES_ZNODE,

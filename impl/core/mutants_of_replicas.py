@@ -165,7 +165,7 @@ REPLICA_MUTANTS: tuple[MutantRecord, ...] = (
         rule="A leader whose high watermark lags refuses offsets that a reader has reached.",
         requirement="CLI-002",
         caught_by=frozenset({Invariant.LINEARIZABLE_LOG}),
-        seed=513,
+        seed=279,
     ),
     MutantRecord(
         mutant=Mutant.GO_ON_WITHOUT_LOG,

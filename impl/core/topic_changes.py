@@ -146,7 +146,7 @@ class TopicChanges:
         if known is not None and not is_same:
             gone = context.partitions_of_topic(topic)
             self._stop(gone)
-            self._decisions.forget_folders(gone)
+            self._decisions.forget_folders(topic)
             context.forget_topic(topic)
         if self._is_begun(znode):
             self._unfinished.add(topic)

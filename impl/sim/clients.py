@@ -28,7 +28,15 @@ from impl.sim.cluster import CLIENT, Cluster
 from impl.sim.options import BATCH_RECORDS_MAX
 from impl.trace_lines import Line
 from spec.trace import Kind
-from spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Offset, Outcome
+from spec.vocabulary import (
+    NO_INCARNATION,
+    NO_PRODUCER,
+    BrokerId,
+    ErrorCode,
+    Offset,
+    Outcome,
+    PartitionIncarnation,
+)
 from spec.znodes import TopicPartition
 
 TIMEOUT_MS = 1_500
@@ -210,7 +218,9 @@ class Producer(Client):
         else:
             self._producer_epoch += 1
             self._sequences.clear()
-            outcome = Outcome.INDEFINITE if tried.is_indefinite else outcome
+            # What the network has doubled may still come, though the first one was refused.
+            is_indefinite = tried.is_indefinite or self.cluster.network.may_double(tried.request)
+            outcome = Outcome.INDEFINITE if is_indefinite else outcome
         tried.operation.end(outcome, fields)
         self.later(self.produce)
 
@@ -239,6 +249,8 @@ class Consumer(Client):
         super().__init__(cluster, name)
         self._keys = keys
         self._offsets: dict[TopicPartition, Offset] = {}
+        self._incarnations: dict[TopicPartition, PartitionIncarnation] = {}
+        self._created_again: set[TopicPartition] = set()
 
     def consume(self) -> None:
         """Fetch once; go on after the answer."""
@@ -252,7 +264,18 @@ class Consumer(Client):
     def _went(self, key: TopicPartition, answer: FetchResponse | None) -> None:
         if answer is not None:
             self._offsets[key] = Offset(answer.fetch_offset + len(answer.records))
+        if key in self._created_again:
+            self._created_again.discard(key)
+            self._offsets[key] = Offset(0)
         self.later(self.consume)
+
+    def _note_incarnation(self, key: TopicPartition, incarnation: PartitionIncarnation) -> None:
+        """A partition that was created again is read from its start."""
+        if incarnation == NO_INCARNATION:
+            return
+        if self._incarnations.setdefault(key, incarnation) != incarnation:
+            self._created_again.add(key)
+            self._incarnations[key] = incarnation
 
     def fetch(
         self, key: TopicPartition, offset: Offset, then: Callable[[FetchResponse | None], None]
@@ -276,6 +299,7 @@ class Consumer(Client):
             error = ErrorCode.REQUEST_TIMED_OUT.value
             operation.end(Outcome.DEFINITE_ERROR, {"error_code": error})
             return None
+        self._note_incarnation(key, response.partition_incarnation)
         fields: Line = {
             "broker_id": response.broker_id,
             "leader_epoch": response.leader_epoch,
@@ -314,18 +338,24 @@ class FinalReader(Consumer):
         key = self._left[0]
 
         def then(answer: FetchResponse | None) -> None:
-            if answer is None:
+            if answer is None and key in self.cluster.assignments():
                 self.cluster.scheduler.after_ms(RETRY_PAUSE_MS[0], lambda: self._read(offset))
+                return
+            if answer is None:  # a late request has removed it
+                self._next()
                 return
             end = Offset(answer.fetch_offset + len(answer.records))
             if end < answer.high_watermark:
                 self._read(end)
                 return
-            self._left.pop(0)
-            if self._left:
-                self._read(Offset(0))
+            self._next()
 
         self.fetch(key, offset, then)
+
+    def _next(self) -> None:
+        self._left.pop(0)
+        if self._left:
+            self._read(Offset(0))
 
 
 class TopicCreator(Client):

@@ -47,7 +47,9 @@ class Cluster:
         self.scheduler = Scheduler()
         self.recorder = Recorder(run_id, self.scheduler)
         self.malformed: list[str] = []
-        self.network = Network(self.random("network"), options.weather)
+        self.network = Network(
+            self.random("network"), options.weather, self.random("network of clients")
+        )
         self._zookeeper_trace = self.recorder.node("zookeeper")
         self.zookeeper = SimZooKeeper(
             now_ms=lambda: self.scheduler.now_ms,
@@ -175,7 +177,9 @@ class Cluster:
             rule.held.append(deliver)
             return
         doubled = rule is not None and rule.verb == "duplicate"
-        if sender != CLIENT:  # a produce that comes twice is appended twice: nothing forbids it
+        if sender == CLIENT:
+            doubled = doubled or self.network.doubles(request)
+        else:
             doubled = doubled or self.network.duplicates()
         for _ in range(2 if doubled else 1):
             delay_us = self.network.passes(sender, receiver)

@@ -7,8 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from impl.core.messages import LeaderAndIsrRequest, Request, StopReplicaRequest
+from impl.core.messages import (
+    LeaderAndIsrRequest,
+    ProduceRequest,
+    Request,
+    StopReplicaRequest,
+)
 from impl.core.reports import LogsFailedRequest
+from spec.vocabulary import NO_PRODUCER
 
 REQUEST_SUFFIX = "Request"
 
@@ -72,9 +78,12 @@ class Link:
 class Network:
     """Draws what happens to each message."""
 
-    def __init__(self, random: Random, weather: Weather) -> None:
+    def __init__(self, random: Random, weather: Weather, clients: Random) -> None:
+        """`clients` is the chance of what clients send, so that one does not disturb the other."""
         self._random = random
         self.weather = weather
+        self._doubles = weather.duplication > 0
+        self._clients = clients
         self.rules: list[Rule] = []
         self.links: list[Link] = []
 
@@ -115,6 +124,16 @@ class Network:
     def duplicates(self) -> bool:
         """True when this message arrives twice."""
         return self._random.random() < self.weather.duplication
+
+    def doubles(self, request: Request) -> bool:
+        """True when this request of a client arrives twice."""
+        may_now = self.weather.duplication > 0 and self.may_double(request)
+        return may_now and self._clients.random() < self.weather.duplication
+
+    def may_double(self, request: Request) -> bool:
+        """True when it may have come twice: one that would be appended twice never does."""
+        is_plain = isinstance(request, ProduceRequest) and request.producer_id == NO_PRODUCER
+        return self._doubles and not is_plain
 
     def loses_reply(self) -> bool:
         """True when ZooKeeper's answer to this write never arrives."""

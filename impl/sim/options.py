@@ -50,6 +50,8 @@ class Options:
     """Share of the records that are produced with acks=1."""
     moves: bool = False
     """An administrator moves, adds and removes partitions while the clients work."""
+    founds: bool = False
+    """An administrator deletes and creates the topic, and resizes it, while the clients work."""
     connection_breaks: float = 0.0
     """Per broker and second: how often its connection to ZooKeeper breaks."""
     weather: Weather = CALM

@@ -5,6 +5,7 @@ from functools import partial
 
 from impl.sim.clients import Client, Consumer, FinalReader, Producer, TopicCreator
 from impl.sim.cluster import Cluster
+from impl.sim.founders import Founder
 from impl.sim.healing import unhealed
 from impl.sim.injector import Injector
 from impl.sim.movers import Mover
@@ -71,6 +72,10 @@ def create_topic(cluster: Cluster, topic: str, partitions: int) -> None:
 def start_clients(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:
     """All clients of the options work until they are stopped."""
     options = cluster.options
+    founders = [Founder(cluster)] if options.founds else []
+    for founder in founders:
+        keys.extend(key for key in founder.keys if key not in keys)
+        founder.begin_founding()
     producers = [Producer(cluster, f"client-{n}", keys) for n in range(1, options.producers + 1)]
     first = options.producers + 1
     consumers = [
@@ -84,7 +89,7 @@ def start_clients(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:
     movers = [Mover(cluster, keys)] if options.moves else []
     for mover in movers:
         mover.begin_moving()
-    return [*producers, *consumers, *creators, *movers]
+    return [*producers, *consumers, *creators, *movers, *founders]
 
 
 def _late_creators(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:

@@ -33,6 +33,10 @@ FAILING_DISKS = 0.08
 WORLD_KINDS = sorted(ALL_KINDS - REAL_KINDS - DISK_KINDS)
 MOVING = 0.12
 """Share of runs in which partitions move between brokers, come and go."""
+FOUNDING = 0.08
+"""Share of runs in which the topic is deleted and created again, and resized."""
+UNCLEAN = 0.02
+"""Share of runs in which a leader outside the ISR is better than none (FAIL-002)."""
 CROWDED = 0.15
 """Share of runs with more than three brokers."""
 MANY = 0.02
@@ -72,7 +76,7 @@ def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> O
         return _lonely(options)
     if Random(f"{seed}/diverging").random() < DIVERGING:
         return _diverging(options)
-    return _with_failing_disks(_with_world_faults(_moving(_sized(options))))
+    return _with_failing_disks(_with_world_faults(_founding(_moving(_sized(options)))))
 
 
 def _sized(options: Options) -> Options:
@@ -106,6 +110,15 @@ def _moving(options: Options) -> Options:
         brokers=max(4, options.brokers),
         replication_factor=random.choice((2, 3)),
     )
+
+
+def _founding(options: Options) -> Options:
+    """What there is comes and goes; or what is lost, is lost."""
+    random = Random(f"{options.seed}/life")
+    draw = random.random()
+    if draw < FOUNDING and options.partitions != MANY_PARTITIONS:
+        return replace(options, founds=True)
+    return replace(options, unclean_leader_election=FOUNDING <= draw < FOUNDING + UNCLEAN)
 
 
 def _with_world_faults(options: Options) -> Options:

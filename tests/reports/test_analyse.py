@@ -26,7 +26,7 @@ from tests.reports.stories import failover_story, truncation_story
 pytestmark = pytest.mark.spark
 
 TENURES = """
-SELECT folder, topic, partition, leader_epoch,
+SELECT folder, topic, partition, 0 AS partition_incarnation, leader_epoch,
        min_by(leader, mono_ns) FILTER (WHERE leader IS NOT NULL) AS leader,
        min(mono_ns) FILTER (WHERE action IN ('ElectLeader', 'InitLeader')) AS decided_ns,
        min(mono_ns) FILTER (WHERE action = 'PublishDecision') AS published_ns,

@@ -84,33 +84,60 @@ def test_a_follower_joins_at_high_watermark_and_epoch_start(
         leader(isr=broker_ids(1), end=9, high=high), epoch_start_offset=Offset(epoch_start)
     )
 
-    after = expand_isr(fetch(before, 2, offset, 200))
+    after = expand_isr(fetch(before, 2, offset, 200), 200, LAG_MS)
 
     assert after.wanted_isr == (broker_ids(1, 2) if joins else None)
+
+
+def test_a_follower_that_fell_silent_does_not_come_back_because_another_fetches() -> None:
+    """It had all there is when it fell silent, and is asked out for its silence alone."""
+    silent = fetch(leader(), 2, 5, 200)
+    shrunk = shrink_isr(fetch(silent, 3, 5, 1_500), 1_500, LAG_MS)
+    assert shrunk.wanted_isr == broker_ids(1, 3)
+    alone = adopt_isr(shrunk, broker_ids(1, 3), ZnodeVersion(8))
+
+    after = fetch(alone, 3, 5, 1_510)
+    assert expand_isr(after, 1_510, LAG_MS) is after
+    back = fetch(after, 2, 5, 1_520)
+    assert expand_isr(back, 1_520, LAG_MS).wanted_isr == broker_ids(1, 2, 3)
+
+
+@pytest.mark.parametrize("now_ms", range(200, 3_000, 100))
+def test_nobody_is_asked_in_who_would_be_asked_out_at_once(now_ms: int) -> None:
+    before = fetch(fetch(leader(isr=broker_ids(1)), 2, 5, 200), 3, 5, 700)
+
+    after = expand_isr(before, now_ms, LAG_MS)
+
+    if after.wanted_isr is not None:
+        adopted = adopt_isr(after, after.wanted_isr, ZnodeVersion(8))
+        assert shrink_isr(adopted, now_ms, LAG_MS) is adopted
 
 
 def test_several_join_at_once() -> None:
     both = fetch(fetch(leader(isr=broker_ids(1)), 2, 5, 200), 3, 5, 200)
 
-    assert expand_isr(both).wanted_isr == broker_ids(1, 2, 3)
+    assert expand_isr(both, 200, LAG_MS).wanted_isr == broker_ids(1, 2, 3)
 
 
 def test_a_broker_that_is_not_assigned_never_joins() -> None:
     stranger = fetch(leader(isr=broker_ids(1)), 9, 5, 200)
 
-    assert expand_isr(stranger) is stranger
+    assert expand_isr(stranger, 200, LAG_MS) is stranger
 
 
 def test_members_have_no_need_to_join() -> None:
     member = fetch(leader(), 2, 5, 200)
 
-    assert expand_isr(member) is member
+    assert expand_isr(member, 200, LAG_MS) is member
 
 
 # One change at a time, and only by a leader that is not fenced
 
 
-@pytest.mark.parametrize("change", [lambda r: shrink_isr(r, 10**6, LAG_MS), expand_isr])
+@pytest.mark.parametrize(
+    "change",
+    [lambda r: shrink_isr(r, 10**6, LAG_MS), lambda r: expand_isr(r, 200, LAG_MS)],
+)
 def test_nothing_is_asked_while_a_change_is_in_flight_or_the_leader_is_none(
     change: Callable[[Replica], Replica],
 ) -> None:

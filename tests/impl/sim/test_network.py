@@ -54,7 +54,7 @@ def test_a_rule_with_a_count_is_used_up() -> None:
 
 
 def test_the_first_rule_that_applies_takes_the_request() -> None:
-    network = Network(Random(1), Weather())
+    network = Network(Random(1), Weather(), Random(2))
     other, first, second = rule(sender=9), rule(count=1), rule()
     network.rules = [other, first, second]
 
@@ -79,7 +79,7 @@ def test_requests_are_known_by_method_and_topic(
 
 
 def test_calm_weather_loses_and_doubles_nothing() -> None:
-    network = Network(Random(1), Weather(loss=1.0, duplication=1.0, slow=1.0))
+    network = Network(Random(1), Weather(loss=1.0, duplication=1.0, slow=1.0), Random(2))
     assert network.loses()
     assert network.duplicates()
     assert network.delay_us() >= Weather().delay_us[1]
