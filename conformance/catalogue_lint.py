@@ -176,7 +176,7 @@ def coverage(requirements: Sequence[Requirement]) -> Iterator[str]:
         of_area = [requirement for requirement in requirements if requirement.area == area]
         lacking = {requirement.id: missing(requirement) for requirement in of_area}
         whole = sum(not parts for parts in lacking.values())
-        yield f"{area}: {whole} of {len(of_area)} have {', '.join(PARTS.values())}"
+        yield f"{area}: {whole} of {len(of_area)} have {', '.join(PARTS.values())}, or say why not"
         told = {id_: ", no ".join(parts) for id_, parts in lacking.items() if parts}
         yield from (f"  {id_} has no {parts}" for id_, parts in told.items())
         for requirement in of_area:

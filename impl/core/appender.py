@@ -54,6 +54,9 @@ class Appender:
 
     def reply(self, key: TopicPartition, produce: PendingProduce, error_code: ErrorCode) -> None:
         """The client of a produce that is in the log hears how it went."""
+        is_over = error_code is ErrorCode.NOT_LEADER_AFTER_APPEND
+        if self._config.mutant is Mutant.ACKNOWLEDGE_ON_STEP_DOWN and is_over:
+            error_code = ErrorCode.NONE
         response = ProduceResponse(
             error_code=error_code,
             broker_id=self._config.broker_id,

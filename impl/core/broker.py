@@ -26,8 +26,6 @@ from impl.core.messages import (
     FetchResponse,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
-    ListOffsetsRequest,
-    OffsetForLeaderEpochRequest,
     PartitionError,
     PartitionState,
     ProduceRequest,
@@ -35,7 +33,8 @@ from impl.core.messages import (
     StopReplicaResponse,
 )
 from impl.core.mutants import Mutant
-from impl.core.offsets import list_offsets, offset_for_leader_epoch
+from impl.core.obedience import Obedience
+from impl.core.offsets import Offsets
 from impl.core.outbox import Outbox
 from impl.core.replica import (
     LOG_START,
@@ -94,7 +93,9 @@ class Broker:
         self.replicas, self.isr_writer, self.follower = replicas, isr_writer, follower
         self.appender = Appender(self.config, self.outbox, replicas)
         self.stopping = Stopping(self.config, self.outbox, replicas, follower)
+        self.obedience = Obedience(self.config, replicas)
         self.failed_logs = FailedLogs(self.config, self.outbox, replicas)
+        self.offsets = Offsets(self.config, self.outbox, replicas)
 
     # Commands of the controller (V3 C)
 
@@ -108,7 +109,7 @@ class Broker:
             error = ErrorCode.STALE_CONTROLLER_EPOCH
             self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(error_code=error)))
             return
-        self.follow_controller(request.controller_epoch)
+        self._adopt(request.controller_epoch)
         if request.is_init and not self.is_ready:
             error = ErrorCode.BROKER_NOT_AVAILABLE
             self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(error_code=error)))
@@ -149,6 +150,11 @@ class Broker:
             self.controller_epoch = controller_epoch
             self.stopping.forget(controller_epoch)
 
+    def _adopt(self, controller_epoch: ControllerEpoch) -> None:
+        if self.config.mutant is Mutant.ADOPT_EPOCH_FROM_ZOOKEEPER_ONLY:
+            return
+        self.follow_controller(controller_epoch)
+
     def _is_stale(self, controller_epoch: ControllerEpoch) -> bool:
         if self.config.level < ProtocolLevel.CONTROLLER_EPOCH:
             return False
@@ -163,7 +169,7 @@ class Broker:
         said = (request.controller_epoch, request.broker_epoch)
         if not request.is_init or request.broker_epoch != self.broker_epoch:
             return
-        if said != self._obeyed:
+        if said != self._obeyed or self.config.mutant is Mutant.INIT_DELETES_BY_OMISSION:
             self._obeyed = said
             self.stopping.obey_init(request, self._quit)
 
@@ -171,12 +177,12 @@ class Broker:
         if not self.is_ready:
             return ErrorCode.BROKER_NOT_AVAILABLE
         key = command.key
-        if self._is_over(command):
+        if self._is_over(command) or self.obedience.refuses_anyhow(command, request):
             return ErrorCode.UNKNOWN_TOPIC_ID
         replica = self._replica_for(command)
         if replica.role is Role.OFFLINE:
             return ErrorCode.STORAGE_ERROR
-        if self._is_obeyed_anyhow(replica, command):
+        if self.obedience.obeys_anyhow(replica, command):
             replica = replica.with_floor(NO_EPOCH, replica.znode_version)
         if not is_newer(replica, command):
             is_lost = replica.role is Role.WAITING and (
@@ -207,7 +213,10 @@ class Broker:
         """The replica of the command's incarnation; the log of an older one is dropped (H10b)."""
         key, incarnation = command.key, command.partition_incarnation
         replica = self.replicas.get(key)
-        if replica is not None and are_different(replica.partition_incarnation, incarnation):
+        is_other = replica and are_different(replica.partition_incarnation, incarnation)
+        if self.config.mutant is Mutant.KEEP_LOG_OF_OLD_INCARNATION and replica and is_other:
+            return replica.with_floor(NO_EPOCH, replica.znode_version)
+        if is_other:
             self._quit(key)
             replica = self.stopping.make_way(key, incarnation)
         if replica is not None:
@@ -215,19 +224,6 @@ class Broker:
         return Replica(
             broker_id=self.config.broker_id, topic_partition=key, partition_incarnation=incarnation
         )
-
-    def _is_obeyed_anyhow(self, replica: Replica, command: PartitionState) -> bool:
-        """Mutants' wrong rules of obedience; the protocol's is `is_newer`."""
-        if self.config.mutant is Mutant.ACCEPT_OLDER_LEADER_EPOCH:
-            return True
-        if self.config.mutant is Mutant.COMMANDS_WITHOUT_EPOCHS:
-            return True
-        if self.config.mutant is Mutant.REFRESH_WITHOUT_VERSION:
-            is_other_version = command.znode_version != replica.znode_version
-            return command.leader_epoch == replica.leader_epoch and is_other_version
-        if self.config.mutant is Mutant.LEADER_EPOCH_NOT_RAISED:
-            return command.znode_version > replica.znode_version
-        return False
 
     def _become_leader(
         self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
@@ -447,18 +443,6 @@ class Broker:
             self.outbox.emit(Reply(token=parked.token, response=response))
             return
         self._answer_fetch(parked.token, request, may_park=False)
-
-    def on_list_offsets(self, token: int, request: ListOffsetsRequest) -> None:
-        """A leader tells how far its log goes and how far it is committed."""
-        replica = self.replicas.get(TopicPartition(request.topic, request.partition))
-        response = list_offsets(self.config.broker_id, replica)
-        self.outbox.emit(Reply(token=token, response=response))
-
-    def on_offset_for_leader_epoch(self, token: int, request: OffsetForLeaderEpochRequest) -> None:
-        """A follower of this very epoch learns where its last epoch ended here (KIP-101, 320)."""
-        replica = self.replicas.get(TopicPartition(request.topic, request.partition))
-        response = offset_for_leader_epoch(self.config.broker_id, replica, request)
-        self.outbox.emit(Reply(token=token, response=response))
 
     # Time
 

@@ -34,7 +34,7 @@ class Controller:
         self.outbox = outbox
         self.office = Office(config)
         self.commands = Commands(config, outbox, self._whole)
-        self.writes = FencedWrites(outbox, self.office, self.resign_controller)
+        self.writes = FencedWrites(config, outbox, self.office, self.resign_controller)
         self.unclean = UncleanElections(outbox, self._read_live_brokers, self._elect_outside)
         self.decisions = Decisions(
             config, outbox, self.office, self.writes, self._tell, self.unclean.confirm
@@ -110,7 +110,8 @@ class Controller:
     def _fail_over(self) -> Script:
         """V3 D: read all state, send it on, then treat broker changes and new partitions."""
         term = self.term
-        if (yield from self._read_live_brokers()) is None:
+        is_blind = self.config.mutant is Mutant.FAIL_OVER_WITHOUT_WATCHES
+        if (yield from self._read_live_brokers(watch=not is_blind)) is None:
             return
         self._took_broker_change()
         if (yield from self.topics.read()) is None:
@@ -127,7 +128,10 @@ class Controller:
         self.is_loaded = True
         for broker_id in self.context.live:
             self.commands.begin_init(broker_id)
-        self.decisions.decide_or_tell(keys)
+        if self.config.mutant is Mutant.SUCCESSOR_TELLS_NOTHING:
+            self.decisions.decide(keys)
+        else:
+            self.decisions.decide_or_tell(keys)
         self.agent.wake()
         self.topics.finish_deletions()
         if self.topics.is_due:
@@ -171,10 +175,12 @@ class Controller:
         if changed:
             self.decisions.reread(self.context.partitions_of(changed))
 
-    def _read_live_brokers(self) -> Generator[Ask, Answer, frozenset[BrokerId] | None]:
+    def _read_live_brokers(
+        self, *, watch: bool = True
+    ) -> Generator[Ask, Answer, frozenset[BrokerId] | None]:
         """The live brokers are read; returns who changed, or None when term or reading ended."""
         term = self.term
-        listed = yield from list_children(BROKER_IDS, watch=True)
+        listed = yield from list_children(BROKER_IDS, watch=watch)
         if self.term != term:
             return None
         znodes = None

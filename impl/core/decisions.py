@@ -212,6 +212,8 @@ class Decisions:
         if elected is None:
             self.context.bounced.pop(key, None)
             return
+        if self._config.mutant is Mutant.LEAVE_ISR_TO_LEADER and elected.leader == state.leader:
+            return
         after = replace(elected, controller_epoch=self._office.controller_epoch)
         outside = is_unclean(state, after)
         on_old_list = self._config.mutant is Mutant.UNCLEAN_ON_OLD_LIVE_LIST

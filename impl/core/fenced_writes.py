@@ -11,6 +11,8 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from impl.core.config import Config
+from impl.core.mutants import Mutant
 from impl.core.outbox import Answer, Ask, Outbox, Script, write
 from impl.core.zookeeper import (
     Check,
@@ -22,6 +24,7 @@ from impl.core.zookeeper import (
     Written,
     ZkError,
 )
+from spec.vocabulary import ZnodeVersion
 
 OPS_MAX = 250
 """Per multi, the fence not counted; a single larger write goes alone."""
@@ -80,8 +83,11 @@ class _Batch(Generic[W]):
 class FencedWrites:
     """The writes of the term: whoever submits some hears of them until the term ends."""
 
-    def __init__(self, outbox: Outbox, office: Fence, resign: Callable[[], None]) -> None:
+    def __init__(
+        self, config: Config, outbox: Outbox, office: Fence, resign: Callable[[], None]
+    ) -> None:
         """`resign` is called when a fence shows that the office is lost (CTL-008)."""
+        self._config = config
         self._outbox = outbox
         self._office = office
         self._resign = resign
@@ -99,7 +105,10 @@ class FencedWrites:
         `Unknown` means that the write may have taken effect, `Rejected` that it has not. After the
         office is lost nothing is told.
         """
-        for batch in _batches(writes):
+        batches = _batches(writes)
+        if self._config.mutant is Mutant.UNBOUNDED_BATCH and batches:
+            batches = [[one for batch in batches for one in batch]]
+        for batch in batches:
             self._queue.append(_Batch(batch, done))  # type: ignore[arg-type]  # done takes its own
         self._start()
 
@@ -130,6 +139,8 @@ class FencedWrites:
             return
         self._in_flight -= 1
         ended, again = _settle(batch.writes, result, len(ops))
+        if self._config.mutant is Mutant.TELL_PARTIAL_BATCH:
+            ended, again = [*ended, *_as_if_written(again)], []
         self._queue.extendleft(_Batch(half, batch.done) for half in reversed(_halves(again)))
         self._start()
         batch.done(ended)
@@ -172,6 +183,15 @@ def _without_refused(
             ended.append((one, Rejected(errors=errors)))
     assert ended, f"refused for no reason: {result}"
     return ended, again
+
+
+def _as_if_written(writes: list[FencedWrite]) -> Ended[FencedWrite]:
+    """A mutant's wrong reading of a refused multi: what has no error of its own was done (H7d)."""
+    sets = ((one, [op for op in one.ops if isinstance(op, SetData)]) for one in writes)
+    return [
+        (one, Written(zxid=0, versions=tuple(ZnodeVersion(op.expected_version + 1) for op in ops)))
+        for one, ops in sets
+    ]
 
 
 def _halves(writes: list[FencedWrite]) -> list[list[FencedWrite]]:

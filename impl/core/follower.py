@@ -156,6 +156,8 @@ class Follower:
     def _append(self, replica: Replica, response: FetchResponse) -> None:
         records = whole_batches(response.records)
         after = follower_append(replica, records, response.high_watermark)
+        if self._config.mutant is Mutant.FOLLOWER_IGNORES_HIGH_WATERMARK:
+            after = replace(after, high_watermark=replica.high_watermark)
         if self._config.mutant is Mutant.UNBOUNDED_HIGH_WATERMARK:
             after = replace(after, high_watermark=response.high_watermark)
         if after == replica:

@@ -44,6 +44,14 @@ class IsrWriter:
         if due_ms is not None and due_ms <= self._outbox.now_ms:
             del self._unsettled[key]
             self._outbox.run(self._resume(key, replica.leader_epoch))
+        if self._config.mutant is Mutant.SHRINK_ON_FETCH_ONLY:
+            return
+        self._shrink(key)
+
+    def _shrink(self, key: TopicPartition) -> None:
+        if self._config.mutant is Mutant.SHRINK_NOBODY:
+            return
+        replica = self._replicas[key]
         before = self._changeable(replica)
         wanted = shrink_isr(
             before,
@@ -73,6 +81,8 @@ class IsrWriter:
             below_epoch_start=self._config.mutant is Mutant.EXPAND_BELOW_EPOCH_START,
         )
         self._change(Action.EXPAND_ISR, before, wanted)
+        if self._config.mutant is Mutant.SHRINK_ON_FETCH_ONLY:
+            self._shrink(key)
 
     def _changeable(self, replica: Replica) -> Replica:
         """What a change starts from; a mutant forgets the one in flight (H37)."""

@@ -14,7 +14,7 @@ from impl.core.mutants import Mutant
 from impl.core.office import FIRST_VERSION
 from impl.core.outbox import Answer, Ask, Outbox, Script, read, write
 from impl.core.startup import Startup
-from impl.core.zookeeper import Check, Create, SetData, WriteOp, Written, Znode
+from impl.core.zookeeper import Check, Create, Rejected, SetData, WriteOp, Written, Znode
 from spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
@@ -131,7 +131,8 @@ class Membership:
     def _register(self, session_id: SessionId) -> Generator[Ask, Answer, bool]:
         """The registration is this session's; an older one is waited out (START-005)."""
         path = broker_path(self._config.broker_id)
-        znodes = yield from read(path, watch=True)
+        is_blind = self._config.mutant is Mutant.REGISTRATION_NOT_WATCHED
+        znodes = yield from read(path, watch=not is_blind)
         if self.session_id != session_id:
             return False
         if znodes is None:
@@ -177,7 +178,8 @@ class Membership:
     def _stand_for_election(self) -> Script:
         """Whoever holds `/controller` is known and watched; if nobody does, this node tries."""
         session_id = self.session_id
-        znodes = yield from read(CONTROLLER, CONTROLLER_EPOCH, watch=True)
+        is_blind = self._config.mutant is Mutant.CONTROLLER_NOT_WATCHED
+        znodes = yield from read(CONTROLLER, CONTROLLER_EPOCH, watch=not is_blind)
         if self.session_id != session_id:
             return
         self._is_standing = False
@@ -199,6 +201,10 @@ class Membership:
             return
         self._controller.resign_controller()
         brokerid = self._parse_holder(holder)
+        is_new_here = self.active_controller_id == NO_BROKER
+        if self._config.mutant is Mutant.STAND_AFTER_ANOTHER_ONLY and is_new_here:
+            self.learn_controller(brokerid, self._parse_epoch(epoch))
+            return
         self.learn_controller(brokerid, self._parse_epoch(epoch))
         if brokerid == NO_BROKER:
             yield from self._try_to_win(session_id, epoch)
@@ -233,7 +239,8 @@ class Membership:
         document = ControllerDocument(
             brokerid=self._config.broker_id, timestamp=str(self._outbox.now_ms)
         )
-        office = Create(path=CONTROLLER, data=document_bytes(document), ephemeral=True)
+        lasts = self._config.mutant is Mutant.PERSISTENT_CONTROLLER_ZNODE
+        office = Create(path=CONTROLLER, data=document_bytes(document), ephemeral=not lasts)
         yield from self._win(session_id, epoch, office)
 
     def _win(self, session_id: SessionId, epoch: Znode, office: Create | Check) -> Script:
@@ -253,6 +260,9 @@ class Membership:
                 self.elect_controller(NO_CONTROLLER_EPOCH, FIRST_VERSION, result.zxid)
             else:
                 self.elect_controller(controller_epoch, result.versions[-1], result.zxid)
+            return
+        if self._config.mutant is Mutant.LOSER_TAKES_OFFICE and isinstance(result, Rejected):
+            self.elect_controller(controller_epoch, FIRST_VERSION, zxid=0)
             return
         self._again()
 

@@ -46,6 +46,7 @@ from impl.core.messages import (
     StopReplicaRequest,
     StopReplicaResponse,
 )
+from impl.core.mutants import Mutant
 from impl.core.outbox import Outbox
 from impl.core.partition_admin import PartitionAdmin
 from impl.core.producer_ids import ProducerIds
@@ -79,7 +80,7 @@ class Node:
         self.partition_admin = PartitionAdmin(self._outbox)
         self.admin = Admin(config, self._outbox, lambda: self.membership.session_id)
         self.deletion = TopicDeletion(config, self._outbox)
-        self.topic_batches = TopicBatches(self._outbox, self.admin, self.deletion)
+        self.topic_batches = TopicBatches(config, self._outbox, self.admin, self.deletion)
         self.producer_ids = ProducerIds(config, self._outbox)
 
     def step(self, event: Event, now_ms: int) -> list[Effect]:
@@ -131,11 +132,11 @@ class Node:
             case FetchRequest():
                 self.broker.on_fetch(token, request)
             case OffsetForLeaderEpochRequest():
-                self.broker.on_offset_for_leader_epoch(token, request)
+                self.broker.offsets.on_offset_for_leader_epoch(token, request)
             case ProduceRequest():
                 self.broker.on_produce(token, request)
             case ListOffsetsRequest():
-                self.broker.on_list_offsets(token, request)
+                self.broker.offsets.on_list_offsets(token, request)
             case _:
                 self._on_admin_request(token, request)
 
@@ -217,11 +218,14 @@ class Node:
 
 
 def _restore(config: Config, recovered: Mapping[TopicPartition, RecoveredLog]) -> list[Replica]:
+    is_bold = config.mutant is Mutant.RECOVER_ABOVE_CHECKPOINT
     return [
         Replica(
             broker_id=config.broker_id,
             topic_partition=key,
-            high_watermark=min(log.high_watermark, log.log_end_offset),
+            high_watermark=log.log_end_offset
+            if is_bold
+            else min(log.high_watermark, log.log_end_offset),
             log_end_offset=log.log_end_offset,
             epoch_starts=log.epoch_starts,
             partition_incarnation=log.partition_incarnation,

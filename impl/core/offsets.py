@@ -2,13 +2,40 @@
 
 from msgspec.structs import replace
 
+from impl.core.config import Config
+from impl.core.effects import Reply
 from impl.core.messages import (
+    ListOffsetsRequest,
     ListOffsetsResponse,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
+from impl.core.outbox import Outbox
 from impl.core.replica import Replica, are_different, end_offset_for_epoch, not_leading
+from impl.core.replicas import Replicas
 from spec.vocabulary import BrokerId, ErrorCode
+from spec.znodes import TopicPartition
+
+
+class Offsets:
+    """Answers questions about the logs of a broker."""
+
+    def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
+        self._config = config
+        self._outbox = outbox
+        self._replicas = replicas
+
+    def on_list_offsets(self, token: int, request: ListOffsetsRequest) -> None:
+        """A leader tells how far its log goes and how far it is committed."""
+        replica = self._replicas.get(TopicPartition(request.topic, request.partition))
+        response = list_offsets(self._config.broker_id, replica)
+        self._outbox.emit(Reply(token=token, response=response))
+
+    def on_offset_for_leader_epoch(self, token: int, request: OffsetForLeaderEpochRequest) -> None:
+        """A follower of this very epoch learns where its last epoch ended here (KIP-101, 320)."""
+        replica = self._replicas.get(TopicPartition(request.topic, request.partition))
+        response = offset_for_leader_epoch(self._config.broker_id, replica, request)
+        self._outbox.emit(Reply(token=token, response=response))
 
 
 def list_offsets(broker_id: BrokerId, replica: Replica | None) -> ListOffsetsResponse:

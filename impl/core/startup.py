@@ -142,7 +142,12 @@ class Startup:
         """
         if znode.stat is None:
             return is_own and not replica.partition_incarnation
-        if are_different(replica.partition_incarnation, PartitionIncarnation(znode.stat.czxid)):
+        is_other = are_different(
+            replica.partition_incarnation, PartitionIncarnation(znode.stat.czxid)
+        )
+        if self._config.mutant is Mutant.KEEP_LOG_OF_OLD_INCARNATION and is_other:
+            return is_own
+        if is_other:
             return False
         if self._config.mutant is Mutant.DELETE_WHAT_ASSIGNMENT_OMITS:
             return is_own

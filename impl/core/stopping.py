@@ -82,7 +82,7 @@ class Stopping:
         named = {one.key for one in request.partitions} | {one.key for one in request.kept}
         for key in [key for key in self._replicas.partitions() if key not in named]:
             replica = self._replicas[key]
-            if not NO_INCARNATION < replica.partition_incarnation <= request.zxid:
+            if not self._is_omitted(replica, request):
                 continue
             settle(key)
             self.delete(key)
@@ -95,6 +95,14 @@ class Stopping:
                     zxid=request.zxid,
                 )
             )
+
+    def _is_omitted(self, replica: Replica, request: LeaderAndIsrRequest) -> bool:
+        """What is newer than the reading that the request rests on, it cannot speak of."""
+        if self._config.mutant is Mutant.INIT_DELETES_BY_OMISSION:
+            return True
+        if self._config.mutant is Mutant.INIT_OMITS_NEWER_TOPICS:
+            return True
+        return NO_INCARNATION < replica.partition_incarnation <= request.zxid
 
     def forget(self, controller_epoch: ControllerEpoch) -> None:
         """A newer controller speaks: it knows nothing of what its predecessors had stopped."""

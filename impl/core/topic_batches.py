@@ -8,6 +8,7 @@ was read is deleted alone.
 from dataclasses import dataclass, field
 
 from impl.core.admin import Admin, creation_error, live_brokers, validate
+from impl.core.config import Config
 from impl.core.effects import Reply
 from impl.core.fenced_writes import OPS_MAX, Ended, FencedWrite, FencedWrites, NoFence
 from impl.core.outbox import Outbox, Script, list_children, read
@@ -84,11 +85,13 @@ class TopicWrite(FencedWrite):
 class TopicBatches:
     """What any broker does for an administrator who has many topics."""
 
-    def __init__(self, outbox: Outbox, admin: Admin, deletion: TopicDeletion) -> None:
+    def __init__(
+        self, config: Config, outbox: Outbox, admin: Admin, deletion: TopicDeletion
+    ) -> None:
         self._outbox = outbox
         self._admin = admin
         self._deletion = deletion
-        self._writes = FencedWrites(outbox, NoFence(), lambda: None)
+        self._writes = FencedWrites(config, outbox, NoFence(), lambda: None)
 
     # Creation
 

@@ -133,6 +133,9 @@ class TopicChanges:
             self.detect_topic_change(topic, Znode(path=topic_path(topic)))
         for topic, znode in zip(wanted, znodes, strict=True):
             added += self.detect_topic_change(topic, znode)
+            is_bad = topic in context.unreadable
+            if self._config.mutant is Mutant.MALFORMED_TOPIC_ENDS_READING and is_bad:
+                break
         return sorted(added)
 
     def detect_topic_change(self, topic: str, znode: Znode) -> list[TopicPartition]:

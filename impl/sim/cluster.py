@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
 
 from fault_injection.faults import ClusterView
@@ -23,11 +24,14 @@ from spec.znodes import (
     PERSISTENT_PATHS,
     TOPICS,
     LeaderAndIsr,
+    MalformedZnodeError,
+    TopicDocument,
     TopicPartition,
+    assignment_of,
     leader_and_isr_path,
     parse_controller,
     parse_leader_and_isr,
-    parse_topic,
+    parse_topic_document,
     topic_path,
 )
 
@@ -57,6 +61,7 @@ class Cluster:
             on_session_end=self._on_session_end,
             on_transaction=self._on_transaction,
         )
+        self.zookeeper.request_bytes_max = options.request_bytes_max
         self.zookeeper.ensure(PERSISTENT_PATHS)
         self.disks = {BrokerId(i + 1): SimDisk() for i in range(options.brokers)}
         self.processes: dict[BrokerId, Process] = {}
@@ -202,14 +207,21 @@ class Cluster:
         )
 
     def assignments(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-        """Every partition's replicas."""
+        """The replicas of every partition of the topics that can be read."""
         return {
             TopicPartition(topic, partition): replicas
-            for topic in self.zookeeper.children(TOPICS)
-            for partition, replicas in parse_topic(
-                topic, self.zookeeper.peek(topic_path(topic)).data
-            ).items()
+            for topic, document in self.topics().items()
+            for partition, replicas in assignment_of(document).items()
         }
+
+    def topics(self) -> dict[str, TopicDocument]:
+        """What the znodes of topics say, but for malformed ones, which are no topics."""
+        found = {}
+        for topic in self.zookeeper.children(TOPICS):
+            with suppress(MalformedZnodeError):
+                data = self.zookeeper.peek(topic_path(topic)).data
+                found[topic] = parse_topic_document(topic, data)
+        return found
 
     def state(self, key: TopicPartition) -> tuple[LeaderAndIsr, int] | None:
         """What ZooKeeper holds about a partition, and its version."""

@@ -14,12 +14,9 @@ from spec.znodes import (
     PARTITIONS_ADD,
     PARTITIONS_REASSIGNED,
     PARTITIONS_REMOVE,
-    TOPICS,
     LeaderAndIsr,
     TopicPartition,
     broker_path,
-    parse_topic_document,
-    topic_path,
 )
 
 if TYPE_CHECKING:
@@ -65,8 +62,7 @@ def _of_moves(cluster: "Cluster") -> Iterator[Liveness]:
     for kind, promise in _PROMISES.items():
         if any(zookeeper.children(f"{kind}/{topic}") for topic in zookeeper.children(kind)):
             yield promise
-    for topic in zookeeper.children(TOPICS):
-        document = parse_topic_document(topic, zookeeper.peek(topic_path(topic)).data)
+    for document in cluster.topics().values():
         if document.adding or document.removing:
             yield Liveness.REASSIGNMENT_COMPLETES
 

@@ -52,6 +52,8 @@ class Options:
     """An administrator moves, adds and removes partitions while the clients work."""
     founds: bool = False
     """An administrator deletes and creates the topic, and resizes it, while the clients work."""
+    request_bytes_max: int = 1 << 20
+    """ZooKeeper hangs up on a multi with more paths and data (`jute.maxbuffer`)."""
     connection_breaks: float = 0.0
     """Per broker and second: how often its connection to ZooKeeper breaks."""
     weather: Weather = CALM

@@ -29,6 +29,8 @@ from spec.vocabulary import ANY_VERSION, SessionId, ZnodeVersion
 
 FIRST_SESSION = 0x1000
 NO_OWNER = SessionId(0)
+REQUEST_BYTES_MAX = 1 << 20
+"""`jute.maxbuffer`, as ZooKeeper has it by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,8 @@ class SimZooKeeper:
         self._names: dict[str, set[str]] = {}
         """Path -> names of its children."""
         self._sessions: dict[SessionId, _Session] = {}
+        self.request_bytes_max = REQUEST_BYTES_MAX
+        """It hangs up on a client whose multi has more paths and data."""
         self.is_serving = True
         """False while the servers elect a leader: nobody is answered, and no session ends."""
 

@@ -22,7 +22,7 @@ from impl.core.events import (
     ZooKeeperEvent,
 )
 from impl.core.outbox import Answer, Ask, unknown
-from impl.core.zookeeper import Children, Znode
+from impl.core.zookeeper import Children, Create, SetData, Znode
 from impl.sim.scheduler import US_PER_MS, Scheduler
 from impl.sim.zookeeper import SimZooKeeper
 from spec.vocabulary import SessionId
@@ -133,6 +133,9 @@ class ZkClient:
             return
         if not self._server.is_serving or not self._server.touch(link.session_id):
             return
+        if isinstance(ask, WriteZnodes) and _size(ask) > self._server.request_bytes_max:
+            self._send_back(self._disconnect)
+            return
         answer = self._perform(ask, path, found, link.session_id)
         if answer is None or is_late:
             return
@@ -236,3 +239,10 @@ class ZkClient:
     def _draw(self, bounds: tuple[int, int]) -> int:
         least, most = bounds
         return self._random.randrange(least, most + 1)
+
+
+def _size(ask: WriteZnodes) -> int:
+    """Bytes of paths and data."""
+    return sum(
+        len(op.path) + (len(op.data) if isinstance(op, Create | SetData) else 0) for op in ask.ops
+    )

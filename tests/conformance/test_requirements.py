@@ -151,9 +151,9 @@ def test_what_the_chain_of_a_requirement_lacks_is_told() -> None:
 
     told = list(coverage([SOUND, bare]))
 
-    assert told[0] == "ZK: 1 of 2 have TLA+ name, check or case, scenario, mutant"
+    assert told[0] == "ZK: 1 of 2 have TLA+ name, check or case, scenario, mutant, or say why not"
     assert told[1] == "  ZK-002 has no TLA+ name, no scenario, no mutant"
-    assert told[2] == "CTL: 0 of 0 have TLA+ name, check or case, scenario, mutant"
+    assert told[2] == "CTL: 0 of 0 have TLA+ name, check or case, scenario, mutant, or say why not"
     assert missing(SOUND) == ()
 
 

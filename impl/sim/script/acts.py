@@ -6,7 +6,7 @@ from functools import partial
 from fault_injection.faults import FaultError, fault_from_json
 from fault_injection.schedule import TimedFault
 from impl.core.effects import Effect, WriteZnodes
-from impl.core.zookeeper import Delete, SetData
+from impl.core.zookeeper import Create, Delete, Rejected, SetData
 from impl.sim.network import Rule
 from impl.sim.process import Process
 from impl.sim.script.language import Command, milliseconds
@@ -153,14 +153,22 @@ def set_znode(stage: Stage, command: Command) -> Lines:
     return _write(stage, command, op)
 
 
-def _write(stage: Stage, command: Command, op: Delete | SetData) -> Lines:
+def create_znode(stage: Stage, command: Command) -> Lines:
+    """Somebody creates a znode by hand."""
+    data = " ".join(command.words[1:]).encode()
+    return _write(stage, command, Create(path=command.words[0], data=data))
+
+
+def _write(stage: Stage, command: Command, op: Create | Delete | SetData) -> Lines:
     """By hand: by a session that is nobody's."""
     zookeeper = stage.cluster.zookeeper
-    if zookeeper.peek(op.path).stat is None:
+    if isinstance(op, Delete | SetData) and zookeeper.peek(op.path).stat is None:
         raise command.error(f"there is no znode {op.path}")
     session_id: SessionId = zookeeper.open_session(HARNESS_SESSION_MS)
-    zookeeper.write(session_id, (op,))
+    result = zookeeper.write(session_id, (op,))
     zookeeper.end_session(session_id)
+    if isinstance(result, Rejected):
+        raise command.error(f"ZooKeeper refuses to {command.verb} {op.path}: {result.error}")
     return []
 
 

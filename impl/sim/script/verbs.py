@@ -384,6 +384,9 @@ VERBS: dict[str, Verb] = {
     "delete-znode": Verb(
         perform=acts.delete_znode, words=Words(1, 1), usage="write delete-znode <path>"
     ),
+    "create-znode": Verb(
+        perform=acts.create_znode, words=Words(1, _MANY), usage="write create-znode <path> <data>"
+    ),
     "set-znode": Verb(
         perform=acts.set_znode, words=Words(2, _MANY), usage="write set-znode <path> <data>"
     ),

@@ -39,7 +39,7 @@ class Bench:
         self.office.begin(ControllerEpoch(1), ZnodeVersion(1))
         self.ended: list[tuple[FencedWrite, WriteResult]] = []
         self.batches = 0
-        self.writes = FencedWrites(self.outbox, self.office, self._resign)
+        self.writes = FencedWrites(Config(broker_id=ME), self.outbox, self.office, self._resign)
 
     def _resign(self) -> None:
         self.office.end()

@@ -124,7 +124,7 @@ def is_comparison(node: ast.Compare) -> bool:
     left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
     is_identity = len(node.ops) == 1 and isinstance(node.ops[0], ast.Is)
     named = right.removeprefix("Mutant.") in Mutant.__members__
-    return is_identity and named and left in ("self._config.mutant", "self.config.mutant")
+    return is_identity and named and re.fullmatch(r"(self\._?)?config\.mutant", left) is not None
 
 
 def says_mutant(node: ast.AST) -> bool:
