@@ -56,15 +56,25 @@ class Sender:
                 await self._stream.write(Bundle(parcels=parcels[begin : begin + BUNDLE_MAX]))
 
 
+Done = Callable[[Parcel | None], None]
+"""Is told the answer to one request, or None when none will come."""
+
+
 class Courier:
-    """The asking end of a stream; when it is lost, whoever asks next opens another one."""
+    """The asking end of a stream; when it is lost, whoever asks next opens another one.
+
+    A request costs an entry in a table, no task and no timer: one timer stands for all of them.
+    """
 
     def __init__(self, stream: Stream, close: Callable[[], object]) -> None:
         self._stream = stream
         self._close = close
         self._sender = Sender(stream)
-        self._answers: dict[int, asyncio.Future[Parcel]] = {}
+        self._open: dict[int, tuple[Done, float]] = {}
+        """Parcel id -> who is told, and until when that must be, on the loop's clock."""
         self._last_id = 0
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
         self.is_lost = False
         self._tasks = [
             asyncio.create_task(self._sender.run()),
@@ -73,19 +83,32 @@ class Courier:
         for task in self._tasks:
             task.add_done_callback(self._lose)
 
-    async def ask(self, method: str, body: bytes, lamport: int) -> Parcel:
-        """The answer to one request; raises `StreamLostError`."""
+    def begin(self, method: str, body: bytes, lamport: int, timeout_s: float, done: Done) -> None:
+        """Ask; `done` is called exactly once, later. Raises `StreamLostError`."""
         if self.is_lost:
             raise StreamLostError("the stream is lost")
         self._last_id += 1
         parcel_id = self._last_id
-        answer = self._answers[parcel_id] = asyncio.get_running_loop().create_future()
+        deadline = self._loop.time() + timeout_s
+        self._open[parcel_id] = done, deadline
+        if self._timer is None or deadline < self._timer.when():
+            self._look_at(deadline)
         self._sender.put(Parcel(parcel_id=parcel_id, method=method, body=body, lamport=lamport))
-        try:
-            parcel: Parcel = await answer
-        finally:
-            self._answers.pop(parcel_id, None)
-        return parcel
+
+    async def ask(self, method: str, body: bytes, lamport: int, timeout_s: float) -> Parcel:
+        """The answer to one request; raises `StreamLostError` when none comes in time."""
+        answer: asyncio.Future[Parcel] = self._loop.create_future()
+
+        def done(parcel: Parcel | None) -> None:
+            if answer.done():
+                return
+            if parcel is None:
+                answer.set_exception(StreamLostError("no answer will come"))
+            else:
+                answer.set_result(parcel)
+
+        self.begin(method, body, lamport, timeout_s, done)
+        return await answer
 
     def close(self) -> None:
         """The stream is over."""
@@ -96,18 +119,39 @@ class Courier:
     async def _receive(self) -> None:
         while isinstance(bundle := await self._stream.read(), Bundle):
             for parcel in bundle.parcels:
-                answer = self._answers.get(parcel.parcel_id)
-                if answer is not None and not answer.done():
-                    answer.set_result(parcel)
+                self._end(parcel.parcel_id, parcel)
+
+    def _end(self, parcel_id: int, parcel: Parcel | None) -> None:
+        """Who asked is told, unless that was before."""
+        found = self._open.pop(parcel_id, None)
+        if found is not None:
+            found[0](parcel)
+
+    def _look_at(self, deadline: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(deadline, self._end_late)
+
+    def _end_late(self) -> None:
+        """Those whose time is over are told; the timer stands for the next of the others."""
+        self._timer = None
+        now = self._loop.time()
+        late = [parcel_id for parcel_id, (_, deadline) in self._open.items() if deadline <= now]
+        for parcel_id in late:
+            self._end(parcel_id, None)
+        if self._open and not self.is_lost:
+            self._look_at(min(deadline for _, deadline in self._open.values()))
 
     def _lose(self, task: asyncio.Task[None]) -> None:
         if self.is_lost:
             return
         self.is_lost = True
-        error = None if task.cancelled() else task.exception()
-        for answer in self._answers.values():
-            if not answer.done():
-                answer.set_exception(StreamLostError(str(error or "the stream has ended")))
+        if not task.cancelled():
+            task.exception()  # it is told as a request without an answer
+        if self._timer is not None:
+            self._timer.cancel()
+        for parcel_id in list(self._open):
+            self._end(parcel_id, None)
         self.close()
 
 
@@ -124,8 +168,13 @@ class Line:
         self._opening: asyncio.Task[Courier | None] | None = None
         self._waiting = 0
 
-    async def ask(self, method: str, body: bytes, lamport: int) -> Parcel:
-        """The answer to one request, whenever it comes; raises `StreamLostError`."""
+    @property
+    def courier(self) -> Courier | None:
+        """The open stream, if there is one now."""
+        return None if self._courier is None or self._courier.is_lost else self._courier
+
+    async def ask(self, method: str, body: bytes, lamport: int, timeout_s: float) -> Parcel:
+        """The answer to one request over an open stream; raises `StreamLostError`."""
         self._waiting += 1
         try:
             courier = await self._open_one()
@@ -133,7 +182,7 @@ class Line:
             self._waiting -= 1
         if courier is None:
             raise StreamLostError("nobody waited for the stream")
-        return await courier.ask(method, body, lamport)
+        return await courier.ask(method, body, lamport, timeout_s)
 
     def close(self) -> None:
         """There is no stream, and none is opened."""
@@ -143,8 +192,8 @@ class Line:
             self._courier.close()
 
     async def _open_one(self) -> Courier | None:
-        if self._courier is not None and not self._courier.is_lost:
-            return self._courier
+        if self.courier is not None:
+            return self.courier
         if self._opening is None or self._opening.done():
             self._opening = asyncio.create_task(self._open())
         return await asyncio.shield(self._opening)

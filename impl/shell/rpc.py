@@ -227,6 +227,8 @@ class RpcClient:
 
     def send(self, send: Send) -> None:
         """Deliver the request, or lose it; the event follows at the latest after its timeout."""
+        if self.rules.is_empty and type(send.request) in BUNDLED and self._begin(send):
+            return
         metadata = (
             (LAMPORT, str(self._clock.tick())),
             (NODE, self._node),
@@ -247,15 +249,40 @@ class RpcClient:
             line.close()
         await asyncio.gather(*(channel.close() for channel in self._channels.values()))
 
-    async def _exchange(self, send: Send, metadata: Metadata) -> None:
-        call = partial(self._call, send, metadata)
+    def _begin(self, send: Send) -> bool:
+        """The request leaves by a stream that is open already; false when there is none."""
+        line = self._lines.get(send.to)
+        courier = line.courier if line is not None else None
+        if courier is None:
+            return False
+        method, timeout_s = method_of(send.request), send.timeout_ms / 1000
+        body, lamport = encode(send.request), self._clock.tick()
+        courier.begin(method, body, lamport, timeout_s, partial(self._end, send))
+        return True
+
+    def _end(self, send: Send, parcel: Parcel | None) -> None:
         try:
-            async with asyncio.timeout(send.timeout_ms / 1000):
-                response = await self.rules.exchange(send, call)
-        except (TimeoutError, CallError):
-            failed = RequestFailed(request_id=send.request_id, to=send.to, request=send.request)
-            self._put(failed)
-            return
+            response = self._response_in(send, parcel)
+        except CallError:
+            self._fail(send)
+        else:
+            self._take(send, response)
+
+    def _response_in(self, send: Send, parcel: Parcel | None) -> Response:
+        """What the parcel answers; raises `CallError`."""
+        if parcel is None or parcel.error:
+            raise CallError(parcel.error if parcel is not None else "no answer came")
+        try:
+            response = decode(RESPONSE_TYPES[method_of(send.request)], parcel.body)
+        except CodecError as error:
+            raise CallError(str(error)) from error
+        self._clock.observe(parcel.lamport)
+        return response
+
+    def _fail(self, send: Send) -> None:
+        self._put(RequestFailed(request_id=send.request_id, to=send.to, request=send.request))
+
+    def _take(self, send: Send, response: Response) -> None:
         self._put(
             ResponseReceived(
                 request_id=send.request_id,
@@ -264,6 +291,16 @@ class RpcClient:
                 response=response,
             )
         )
+
+    async def _exchange(self, send: Send, metadata: Metadata) -> None:
+        call = partial(self._call, send, metadata)
+        try:
+            async with asyncio.timeout(send.timeout_ms / 1000):
+                response = await self.rules.exchange(send, call)
+        except (TimeoutError, CallError):
+            self._fail(send)
+        else:
+            self._take(send, response)
 
     async def _call(self, send: Send, metadata: Metadata) -> Response:
         """One delivery with a fresh deadline; raises `CallError`."""
@@ -292,21 +329,16 @@ class RpcClient:
         line = self._lines.get(send.to)
         if line is None:
             line = self._lines[send.to] = Line(partial(self._open_courier, send.to))
-        method = method_of(send.request)
+        method, timeout_s = method_of(send.request), send.timeout_ms / 1000
         try:
-            async with asyncio.timeout(send.timeout_ms / 1000):
-                parcel = await line.ask(method, encode(send.request), self._clock.tick())
-            if parcel.error:
-                raise CallError(parcel.error)
-            response = decode(RESPONSE_TYPES[method], parcel.body)
-        except CodecError as error:
-            raise CallError(str(error)) from error
+            async with asyncio.timeout(timeout_s):
+                body = encode(send.request)
+                parcel = await line.ask(method, body, self._clock.tick(), timeout_s)
         except StreamLostError as error:
             raise CallError(str(error)) from error
         except TimeoutError as error:
             raise CallError("no answer in time") from error
-        self._clock.observe(parcel.lamport)
-        return response
+        return self._response_in(send, parcel)
 
     async def _open_courier(self, broker_id: BrokerId) -> Courier:
         """A stream that the broker has accepted; raises `StreamLostError`."""

@@ -74,6 +74,11 @@ class FaultRules:
     def __init__(self) -> None:
         self._rules: dict[str, ActiveRule] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """True when no rule was ever put in force."""
+        return not self._rules
+
     def add(self, rule: RpcRule) -> RuleStatus:
         """Put a rule in force; the status has an error instead when it cannot be."""
         if rule.verb not in list(Verb):

@@ -9,6 +9,7 @@ from impl.shell import bundles
 from impl.shell.bundles import Courier, Line, StreamLostError, serve
 from spec.wire.replication_pb2 import Bundle, Parcel
 
+LONG_S = 60.0
 Answer = Callable[[Parcel], None]
 
 
@@ -52,7 +53,7 @@ def test_what_gathers_meanwhile_travels_together_and_each_has_its_answer() -> No
         serving = asyncio.create_task(serve(far, echo))
 
         bodies = [str(number).encode() for number in range(2 * bundles.BUNDLE_MAX)]
-        found = await asyncio.gather(*(courier.ask("Fetch", body, 6) for body in bodies))
+        found = await asyncio.gather(*(courier.ask("Fetch", body, 6, LONG_S) for body in bodies))
 
         assert [(parcel.body, parcel.lamport) for parcel in found] == [(b, 7) for b in bodies]
         assert near.sizes == [bundles.BUNDLE_MAX] * 2
@@ -75,7 +76,9 @@ def test_answers_come_in_any_order() -> None:
                     echo(one, reply)
 
         serving = asyncio.create_task(serve(far, keep))
-        first, second = await asyncio.gather(courier.ask("F", b"1", 0), courier.ask("F", b"2", 0))
+        first, second = await asyncio.gather(
+            courier.ask("F", b"1", 0, LONG_S), courier.ask("F", b"2", 0, LONG_S)
+        )
 
         assert (first.body, second.body) == (b"1", b"2")
         courier.close()
@@ -91,7 +94,7 @@ def test_a_lost_stream_answers_nobody_and_takes_no_more(is_refused: bool) -> Non
         courier = Courier(near, near.close)
         if is_refused:
             near.error = OSError("connection refused")
-        asked = asyncio.create_task(courier.ask("F", b"1", 0))
+        asked = asyncio.create_task(courier.ask("F", b"1", 0, LONG_S))
         if not is_refused:
             await far.read()
             far.close()
@@ -101,7 +104,7 @@ def test_a_lost_stream_answers_nobody_and_takes_no_more(is_refused: bool) -> Non
 
         assert courier.is_lost
         with pytest.raises(StreamLostError):
-            await courier.ask("F", b"2", 0)
+            await courier.ask("F", b"2", 0, LONG_S)
 
     asyncio.run(scenario())
 
@@ -111,12 +114,42 @@ def test_an_answer_that_nobody_waits_for_is_dropped() -> None:
         near, far = pipes()
         courier = Courier(near, near.close)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(courier.ask("F", b"late", 0), 0)
+            await asyncio.wait_for(courier.ask("F", b"late", 0, LONG_S), 0)
         serving = asyncio.create_task(serve(far, echo))
 
-        assert (await courier.ask("F", b"next", 0)).body == b"next"
+        assert (await courier.ask("F", b"next", 0, LONG_S)).body == b"next"
         courier.close()
         await serving
+
+    asyncio.run(scenario())
+
+
+def test_who_asks_is_told_once_when_no_answer_comes_in_time() -> None:
+    async def scenario() -> None:
+        near, far = pipes()
+        courier = Courier(near, near.close)
+        told: list[tuple[str, Parcel | None]] = []
+        late = asyncio.Event()
+
+        def note(name: str) -> Callable[[Parcel | None], None]:
+            def done(parcel: Parcel | None) -> None:
+                told.append((name, parcel))
+                late.set()
+
+            return done
+
+        courier.begin("F", b"1", 0, LONG_S, note("long"))
+        courier.begin("F", b"2", 0, 0.0, note("short"))
+        await late.wait()
+        assert told == [("short", None)]
+
+        bundle = await far.read()
+        assert isinstance(bundle, Bundle)
+        await far.write(Bundle(parcels=[Parcel(parcel_id=one.parcel_id) for one in bundle.parcels]))
+        late.clear()
+        await late.wait()
+        assert [name for name, _ in told] == ["short", "long"]
+        courier.close()
 
     asyncio.run(scenario())
 
@@ -135,7 +168,7 @@ def test_many_that_wait_for_a_broker_are_one_attempt_to_reach_it() -> None:
         line = Line(connect)
         serving = asyncio.create_task(serve(far, echo))
 
-        found = await asyncio.gather(*(line.ask("F", b"1", 0) for _ in range(50)))
+        found = await asyncio.gather(*(line.ask("F", b"1", 0, LONG_S) for _ in range(50)))
 
         assert [parcel.body for parcel in found] == [b"1"] * 50
         assert attempts == [False, True]
@@ -156,7 +189,7 @@ def test_a_broker_that_nobody_asks_is_not_tried_again() -> None:
             raise StreamLostError("connection refused")
 
         line = Line(connect)
-        asked = asyncio.create_task(line.ask("F", b"1", 0))
+        asked = asyncio.create_task(line.ask("F", b"1", 0, LONG_S))
         await failed.wait()
         asked.cancel()
         opening = line._opening
@@ -176,9 +209,9 @@ def test_too_many_that_wait_are_refused_unread(monkeypatch: pytest.MonkeyPatch) 
         courier = Courier(near, near.close)
         taken: list[Parcel] = []
         serving = asyncio.create_task(serve(far, lambda parcel, _answer: taken.append(parcel)))
-        waits = asyncio.create_task(courier.ask("F", b"1", 0))
+        waits = asyncio.create_task(courier.ask("F", b"1", 0, LONG_S))
 
-        refused = await asyncio.create_task(courier.ask("F", b"2", 0))
+        refused = await asyncio.create_task(courier.ask("F", b"2", 0, LONG_S))
 
         assert refused.error
         assert [parcel.body for parcel in taken] == [b"1"]
