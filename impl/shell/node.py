@@ -1,6 +1,7 @@
 """A broker as a process: one thread, one queue, effects performed in list order."""
 
 import asyncio
+import gc
 import signal
 import sys
 import time
@@ -54,6 +55,9 @@ from spec.znodes import TopicPartition, broker_path
 
 DiskEffect = AppendRecords | TruncateRecords | StartLog | DeleteLog | CheckpointHighWatermark
 TICK_S = 0.02
+GARBAGE = (50_000, 20, 100)
+"""When the collector looks for cycles: seldom, as values that live as long as a partition have none
+and are many."""
 EXIT_OK = 0
 EXIT_STOPPED = 3
 """The node met something that it must not go on from."""
@@ -303,6 +307,7 @@ def _is_action(effect: Effect) -> bool:
 def run(options: NodeOptions) -> int:
     """Run one broker until it is stopped; the exit code; a failure is one line on stderr."""
     name = node_name(options.config.broker_id)
+    gc.set_threshold(*GARBAGE)
     try:
         reason = asyncio.run(_run(options))
     except (StorageError, TraceError, CannotListenError, ZooKeeperError) as error:
