@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
@@ -87,6 +87,7 @@ class Step(msgspec.Struct, frozen=True):
     action: str = ""
     kind: str = ""
     node: str = ""
+    partition: int | None = None
 
 
 class Traces:
@@ -109,13 +110,19 @@ class Traces:
             found += [self._decoder.decode(line) for line in whole.splitlines()]
         return sorted(found, key=lambda step: step.mono_ns)
 
-    def until(self, actions: Collection[str], count: int, deadline_s: float) -> list[Step]:
-        """All lines since the last call up to the one with the last of so many such actions."""
+    def until(
+        self,
+        actions: Collection[str],
+        count: int,
+        deadline_s: float,
+        only: Callable[[Step], bool] = lambda _: True,
+    ) -> list[Step]:
+        """All lines that are looked at, from the last call to one that has so many such actions."""
         pace = Pace(deadline_s, f"{count} of {', '.join(sorted(actions))}", poll_s=LOOK_S)
         steps: list[Step] = []
         seen = 0
         while True:
-            more = self.more()
+            more = [step for step in self.more() if only(step)]
             steps += more
             seen += sum(step.action in actions for step in more)
             if seen >= count:

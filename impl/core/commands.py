@@ -6,6 +6,7 @@ with what is newest then: commands are idempotent by epoch.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 
 from impl.core.config import Config
 from impl.core.controller_context import Whole
@@ -24,6 +25,8 @@ from impl.core.reports import PartitionId
 from spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode
 from spec.znodes import TopicPartition
 
+COMMANDS_MAX = 1000
+"""Partitions in one request, an INIT's apart: who obeys it has other things to do in between."""
 INIT_WAIT_MS = 10_000
 """How long an INIT waits for something to tell: what it deletes is nobody's hurry."""
 
@@ -131,7 +134,7 @@ class Commands:
         request = LeaderAndIsrRequest(
             controller_id=self._config.broker_id,
             controller_epoch=epoch,
-            partitions=self._take_queued(broker_id, channel, epoch),
+            partitions=self._take_queued(broker_id, channel, list(channel.queued), epoch),
             is_init=True,
             broker_epoch=whole.broker_epoch,
             zxid=whole.zxid,
@@ -142,18 +145,23 @@ class Commands:
     def send_leader_and_isr(
         self, broker_id: BrokerId, channel: Channel, epoch: ControllerEpoch
     ) -> None:
-        """All that is queued for the broker is on its way in one request."""
+        """What is queued for the broker is on its way in one request, the oldest if it is much."""
+        oldest = list(islice(channel.queued, COMMANDS_MAX))
         request = LeaderAndIsrRequest(
             controller_id=self._config.broker_id,
             controller_epoch=epoch,
-            partitions=self._take_queued(broker_id, channel, epoch),
+            partitions=self._take_queued(broker_id, channel, oldest, epoch),
         )
         self._send(broker_id, channel, request)
 
     def _take_queued(
-        self, broker_id: BrokerId, channel: Channel, epoch: ControllerEpoch
+        self,
+        broker_id: BrokerId,
+        channel: Channel,
+        keys: list[TopicPartition],
+        epoch: ControllerEpoch,
     ) -> tuple[PartitionState, ...]:
-        channel.sent = tuple(channel.queued[key] for key in sorted(channel.queued))
+        channel.sent = tuple(channel.queued[key] for key in sorted(keys))
         for command in channel.sent:
             self._took(broker_id, command, epoch)
         return channel.sent

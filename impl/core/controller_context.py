@@ -179,6 +179,11 @@ class ControllerContext:
         failed = self.offline_in(key)
         return self.live.keys() - failed if failed else self.live.keys()
 
+    def has_live_leader(self, key: TopicPartition) -> bool:
+        """The partition is led by a live broker, as far as is known."""
+        known = self.states.get(key)
+        return known is not None and known[0].leader in self.live
+
     def offline_in(self, key: TopicPartition) -> AbstractSet[BrokerId]:
         """Whose log of the partition has failed."""
         return {broker_id for broker_id, keys in self.offline.items() if key in keys}

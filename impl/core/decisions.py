@@ -32,6 +32,8 @@ from spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition, leade
 
 READS_MAX = 1000
 """States that are asked for at once: the node has other things to do in between."""
+FIRST_READS_MAX = 4000
+"""The same at the begin of a term, when there is little else to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +87,14 @@ class Decisions:
     # Reading
 
     def reread(self, keys: Iterable[TopicPartition]) -> None:
-        """ZooKeeper's state will be read anew, sent on (H4), and decided upon (V3 A.3.1)."""
-        self._outbox.run(self._reread([key for key in keys if key not in self._busy]))
+        """ZooKeeper's state will be read anew, sent on (H4), and decided upon (V3 A.3.1).
+
+        Of more than one reading, partitions that nobody can write to come first.
+        """
+        wanted = [key for key in keys if key not in self._busy]
+        if len(wanted) > READS_MAX:
+            wanted.sort(key=self.context.has_live_leader)
+        self._outbox.run(self._reread(wanted))
 
     def _reread(self, keys: list[TopicPartition]) -> Script:
         term = self._office.term
@@ -105,8 +113,8 @@ class Decisions:
 
     def read_all(self, keys: list[TopicPartition]) -> Generator[Ask, Answer, bool]:
         """The context has the states of all; false when the connection failed or the term ended."""
-        for start in range(0, len(keys), READS_MAX):
-            if not (yield from self._read(keys[start : start + READS_MAX])):
+        for start in range(0, len(keys), FIRST_READS_MAX):
+            if not (yield from self._read(keys[start : start + FIRST_READS_MAX])):
                 return False
         return True
 

@@ -1,12 +1,13 @@
 """Commands leave per broker, one request at a time, stops before starts, newest first."""
 
-from impl.core.commands import Commands
+from impl.core.commands import COMMANDS_MAX, Commands
 from impl.core.config import Config
 from impl.core.effects import Send
 from impl.core.messages import (
     CommandRequest,
     CommandResponse,
     LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
     PartitionError,
     PartitionStop,
     StopReplicaRequest,
@@ -102,3 +103,17 @@ def test_a_broker_that_is_not_ready_is_told_again() -> None:
     queue.outbox.now_ms = Config(broker_id=ME).retry_ms
     _, request = queue.sent()
     assert request.partitions == (stop(OLD),)
+
+
+def test_much_is_told_in_parts_the_oldest_first() -> None:
+    queue = Queue()
+    told = [command(1, 0, key=TopicPartition("t", n)) for n in reversed(range(COMMANDS_MAX + 2))]
+    for one in told:
+        queue.commands.put(OTHER, one)
+
+    send, request = queue.sent()
+    assert request.partitions == tuple(reversed(told[:COMMANDS_MAX]))
+
+    queue.answer(send, LeaderAndIsrResponse())
+    _, request = queue.sent()
+    assert request.partitions == tuple(reversed(told[COMMANDS_MAX:]))
