@@ -32,6 +32,8 @@ from spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition, leade
 
 READS_MAX = 1000
 """States that are asked for at once: the node has other things to do in between."""
+LATER_MS = 2000
+"""How long the others wait when many partitions have lost their leader."""
 FIRST_READS_MAX = 4000
 """The same at the begin of a term, when there is little else to do."""
 
@@ -71,7 +73,7 @@ class Decisions:
         self._busy: set[TopicPartition] = set()
         """Partitions with a write or a re-read under way."""
         self._unread: set[TopicPartition] = set()
-        """Partitions whose re-read failed with the connection."""
+        """Partitions that are to be read later, as when the connection failed."""
         self._retry_ms = 0
         self._with_folder: set[TopicPartition] = set()
         """Partitions whose folder is there although they have no LeaderAndISR."""
@@ -89,11 +91,16 @@ class Decisions:
     def reread(self, keys: Iterable[TopicPartition]) -> None:
         """ZooKeeper's state will be read anew, sent on (H4), and decided upon (V3 A.3.1).
 
-        Of more than one reading, partitions that nobody can write to come first.
+        Of more than one reading, partitions that nobody can write to come first, and the others
+        when those have had time to be led.
         """
         wanted = [key for key in keys if key not in self._busy]
         if len(wanted) > READS_MAX:
-            wanted.sort(key=self.context.has_live_leader)
+            led = {key for key in wanted if self.context.has_live_leader(key)}
+            if 0 < len(led) < len(wanted):
+                wanted = [key for key in wanted if key not in led]
+                self._unread |= led
+                self._retry_ms = self._outbox.now_ms + LATER_MS
         self._outbox.run(self._reread(wanted))
 
     def _reread(self, keys: list[TopicPartition]) -> Script:

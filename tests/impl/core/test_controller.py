@@ -63,19 +63,6 @@ def told(driver: Driver, broker_id: int, key: TopicPartition = T0) -> list[tuple
     ]
 
 
-def test_of_many_partitions_those_without_a_leader_are_decided_first(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("impl.core.decisions.READS_MAX", 1)
-    elected(driver)
-    driver.create_topic("t", (3, 2, 1), (2, 3, 1))
-    driver.acknowledge_commands()
-
-    driver.unregister(2)
-
-    assert [one.topic_partition for one in driver.took(Action.ELECT_LEADER)] == [T1, T0]
-
-
 # New topics
 
 

@@ -1,0 +1,25 @@
+"""In which order the controller decides when there is much to decide."""
+
+import pytest
+
+from impl.core.decisions import LATER_MS
+from spec.vocabulary import Action
+from tests.impl.core.build import T0, T1
+from tests.impl.core.driver import Driver
+
+
+def test_of_many_partitions_those_without_a_leader_are_decided_first(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("impl.core.decisions.READS_MAX", 1)
+    driver.register(2)
+    driver.register(3)
+    driver.start()
+    driver.create_topic("t", (3, 2, 1), (2, 3, 1))
+    driver.acknowledge_commands()
+
+    driver.unregister(2)
+    assert [one.topic_partition for one in driver.took(Action.ELECT_LEADER)] == [T1]
+
+    driver.tick(LATER_MS)
+    assert [one.topic_partition for one in driver.took(Action.ELECT_LEADER)] == [T1, T0]
