@@ -72,6 +72,8 @@ class Decisions:
         self.context = ControllerContext()
         self._busy: set[TopicPartition] = set()
         """Partitions with a write or a re-read under way."""
+        self._held: set[TopicPartition] = set()
+        """Those of them that the agent writes: it tells nobody who came meanwhile."""
         self._unread: set[TopicPartition] = set()
         """Partitions that are to be read later, as when the connection failed."""
         self._retry_ms = 0
@@ -94,6 +96,8 @@ class Decisions:
         Of more than one reading, partitions that nobody can write to come first, and the others
         when those have had time to be led.
         """
+        keys = list(keys)
+        self._unread |= self._held.intersection(keys)
         wanted = [key for key in keys if key not in self._busy]
         if len(wanted) > READS_MAX:
             led = {key for key in wanted if self.context.has_live_leader(key)}
@@ -287,10 +291,12 @@ class Decisions:
     def hold(self, keys: Iterable[TopicPartition]) -> None:
         """Another writes their states; nothing is decided about them before `release`."""
         self._busy.update(keys)
+        self._held.update(keys)
 
     def release(self, keys: Iterable[TopicPartition]) -> None:
         """The other's write is over."""
         self._busy.difference_update(keys)
+        self._held.difference_update(keys)
 
     def decide(self, keys: Iterable[TopicPartition]) -> None:
         """What changed while the partitions were held is decided upon."""
