@@ -316,6 +316,8 @@ class Agent:
         """Who does not leave now is told again when it leaves the next time."""
         if self._config.mutant is Mutant.STOP_BEFORE_UNASSIGN:
             return
+        if self._config.mutant is Mutant.DELETE_BEFORE_ASSIGNMENT:
+            return
         if key in self._told:
             self._told[key] &= leaving
 

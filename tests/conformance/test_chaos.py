@@ -41,6 +41,8 @@ def test_issue_scenarios_are_there_and_described() -> None:
         "controller_pause",
         "rpc_faults",
         "stale_command",
+        "reassignment",
+        "topic_recreated",
         "truncation_loss",
         "random",
     ]
