@@ -93,6 +93,12 @@ class Commands:
             del channel.queued[stop.key]
         channel.stops[stop.key] = stop
 
+    @property
+    def is_idle(self) -> bool:
+        """True when every broker has answered what it was told of leaders."""
+        channels = self._channels.values()
+        return all(one.request_id is None and not one.queued for one in channels)
+
     def is_stopping(self, broker_id: BrokerId, key: TopicPartition) -> bool:
         """True until the broker has answered that it gave the partition up."""
         channel = self._channels.get(broker_id)

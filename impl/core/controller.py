@@ -281,7 +281,7 @@ class Controller:
             self._begin_again()
         if self.is_loaded:
             self.topics.tick()
-        self.decisions.tick()
+        self.decisions.tick(all_told=self.commands.is_idle)
         self.agent.tick()
         self.commands.flush(self.controller_epoch)
 

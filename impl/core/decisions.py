@@ -32,8 +32,8 @@ from spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition, leade
 
 READS_MAX = 1000
 """States that are asked for at once: the node has other things to do in between."""
-LATER_MS = 2000
-"""How long the others wait when many partitions have lost their leader."""
+LATER_MS = 10_000
+"""How long the others wait at most when many partitions have lost their leader."""
 FIRST_READS_MAX = 4000
 """The same at the begin of a term, when there is little else to do."""
 
@@ -75,15 +75,22 @@ class Decisions:
         self._held: set[TopicPartition] = set()
         """Those of them that the agent writes: it tells nobody who came meanwhile."""
         self._unread: set[TopicPartition] = set()
-        """Partitions that are to be read later, as when the connection failed."""
+        """Partitions whose re-read failed with the connection."""
         self._retry_ms = 0
+        self._later: set[TopicPartition] = set()
+        """Partitions that wait for those without a leader."""
+        self._later_ms = 0
         self._with_folder: set[TopicPartition] = set()
         """Partitions whose folder is there although they have no LeaderAndISR."""
         self._made: list[Decision] = []
         """Decided in this step, and not yet submitted."""
 
-    def tick(self) -> None:
-        """What could not be read is read again."""
+    def tick(self, *, all_told: bool) -> None:
+        """What could not be read is read again; what waited for others no longer does."""
+        is_free = all_told and not self._busy
+        if self._later and (is_free or self._later_ms <= self._outbox.now_ms):
+            later, self._later = sorted(self._later), set()
+            self.reread(later)
         if self._unread and self._retry_ms <= self._outbox.now_ms:
             unread, self._unread = sorted(self._unread), set()
             self.reread(unread)
@@ -94,7 +101,7 @@ class Decisions:
         """ZooKeeper's state will be read anew, sent on (H4), and decided upon (V3 A.3.1).
 
         Of more than one reading, partitions that nobody can write to come first, and the others
-        when those have had time to be led.
+        when the brokers have answered about those.
         """
         keys = list(keys)
         self._unread |= self._held.intersection(keys)
@@ -103,8 +110,8 @@ class Decisions:
             led = {key for key in wanted if self.context.has_live_leader(key)}
             if 0 < len(led) < len(wanted):
                 wanted = [key for key in wanted if key not in led]
-                self._unread |= led
-                self._retry_ms = self._outbox.now_ms + LATER_MS
+                self._later |= led
+                self._later_ms = self._outbox.now_ms + LATER_MS
         self._outbox.run(self._reread(wanted))
 
     def _reread(self, keys: list[TopicPartition]) -> Script:

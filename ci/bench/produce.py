@@ -1,0 +1,128 @@
+"""How fast records are produced: `python -m ci.bench.produce [RECORDS_PER_BATCH ...]`.
+
+Three brokers, acks=all, replication factor 3, records of 1 KiB, the reference's own idempotent
+client, which shares the machine with the brokers. Full load: each partition always has one batch
+under way. Half load: batches are due at even intervals, and each counts from when it was due.
+"""
+
+import asyncio
+import os
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from ci.bench.cluster_load import Traces, assignment_of, cpu_seconds, create_topics
+from ci.bench.control_plane import DEADLINE_S, ROLES, bench_cluster
+from ci.console import say, show_table
+from conformance.cluster import Cluster
+
+TOPIC = "bench"
+PARTITIONS = 6
+RECORD = "x" * 1024
+BATCHES = (1, 10, 100)
+SECONDS = 6.0
+"""Of full load, and of half load, with each batch size."""
+P99_TARGET_MS = 50.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One line of the table."""
+
+    batch: int
+    full: float
+    """Records per second."""
+    processor: float
+    """Of the brokers at full load, as cores."""
+    latencies_ms: list[float]
+    """Of the batches at half load, ascending."""
+
+    def quantile(self, share: float) -> float:
+        """The latency that this share of the batches did not exceed, in ms."""
+        return self.latencies_ms[
+            min(int(share * len(self.latencies_ms)), len(self.latencies_ms) - 1)
+        ]
+
+
+async def full_load(producer: Any, values: list[str]) -> float:  # noqa: ANN401  known by name alone
+    """Records per second."""
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    sent = 0
+
+    async def fill(partition: int) -> None:
+        nonlocal sent
+        while loop.time() < begun + SECONDS:
+            await producer.send(TOPIC, values, partition=partition)
+            sent += len(values)
+
+    await asyncio.gather(*map(fill, range(PARTITIONS)))
+    return sent / (loop.time() - begun)
+
+
+async def paced_load(
+    producer: Any,  # noqa: ANN401  as above
+    values: list[str],
+    rate: float,
+) -> list[float]:
+    """The latency of each batch in ms, at so many records per second."""
+    loop = asyncio.get_running_loop()
+    begun, pause_s = loop.time(), len(values) / rate
+    latencies_ms: list[float] = []
+
+    async def send(due: float, partition: int) -> None:
+        await producer.send(TOPIC, values, partition=partition)
+        latencies_ms.append((loop.time() - due) * 1000)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(int(SECONDS / pause_s)):
+            due = begun + number * pause_s
+            await asyncio.sleep(max(0.0, due - loop.time()))
+            group.create_task(send(due, number % PARTITIONS))
+    return sorted(latencies_ms)
+
+
+async def measure(cluster: Cluster, batch: int) -> Measured:
+    """Full load is found, then half of it is offered."""
+    values = [RECORD] * batch
+    async with import_module("impl.client").AsyncProducer(cluster.addresses()) as producer:
+        for partition in range(PARTITIONS):  # connections and producer ids
+            await producer.send(TOPIC, RECORD, partition=partition)
+        begun_cpu = cpu_seconds(cluster)
+        full = await full_load(producer, values)
+        processor = (cpu_seconds(cluster) - begun_cpu) / SECONDS
+        latencies_ms = await paced_load(producer, values, full / 2)
+    return Measured(batch=batch, full=full, processor=processor, latencies_ms=latencies_ms)
+
+
+def main(arguments: list[str]) -> None:
+    """Measure each batch size."""
+    if wrong := [text for text in arguments if not text.isdecimal() or not int(text)]:
+        raise SystemExit(f"{wrong[0]} is no number of records")
+    load = os.getloadavg()[0]
+    with bench_cluster(3) as cluster:
+        traces = Traces(cluster.folder)
+        create_topics(cluster, {TOPIC: assignment_of(0, PARTITIONS, cluster.settings.broker_ids)})
+        traces.until(ROLES, 3 * PARTITIONS, DEADLINE_S)
+        lines = [asyncio.run(measure(cluster, int(b))) for b in arguments or BATCHES]
+    show_table(
+        "produce",
+        ("records per batch", "full load", "brokers' cores", "half load: p50", "p99", "target"),
+        [
+            [
+                f"{one.batch}",
+                f"{one.full:,.0f} records/s",
+                f"{one.processor:.2f}",
+                f"{one.quantile(0.5):.1f} ms",
+                f"{one.quantile(0.99):.1f} ms",
+                f"{P99_TARGET_MS:g} ms",
+            ]
+            for one in lines
+        ],
+    )
+    say(f"load of the machine {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
