@@ -35,7 +35,17 @@ from impl.core.partition_rules import (
     refuse_reassignment,
     refuse_removal,
 )
-from impl.core.zookeeper import Create, Delete, Rejected, SetData, WriteResult, Written, ZkError
+from impl.core.zookeeper import (
+    Create,
+    Delete,
+    Rejected,
+    SetData,
+    Unknown,
+    WriteResult,
+    Written,
+    ZkError,
+    Znode,
+)
 from spec.vocabulary import ANY_VERSION, Action, BrokerId, ErrorCode
 from spec.znodes import (
     BROKER_IDS,
@@ -58,6 +68,8 @@ from spec.znodes import (
 
 NO_CONNECTION = Refusal(ErrorCode.BROKER_NOT_AVAILABLE, "no connection to ZooKeeper")
 Asked = Generator[Ask, Answer, Refusal | None]
+CANCELS_MAX = 8
+"""Tries to take a request back, against others who write the topic's znode at the same time."""
 
 
 class PartitionAdmin:
@@ -121,8 +133,15 @@ class PartitionAdmin:
         self._took(Action.START_REASSIGNMENT, key, target)
 
     def _cancel(self, key: TopicPartition) -> Asked:
-        path = request_path(PARTITIONS_REASSIGNED, key)
-        result = yield from write(Delete(path=path, expected_version=ANY_VERSION))
+        end = Delete(path=request_path(PARTITIONS_REASSIGNED, key), expected_version=ANY_VERSION)
+        result: WriteResult = Unknown()
+        for _ in range(CANCELS_MAX):
+            znodes = yield from read(topic_path(key.topic))
+            if znodes is None:
+                return NO_CONNECTION
+            result = yield from write(end, *_as_it_is(znodes[0]))
+            if not isinstance(result, Rejected) or result.error is not ZkError.BAD_VERSION:
+                break
         if isinstance(result, Rejected) and result.error is ZkError.NO_NODE:
             return Refusal(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, f"{key} does not move")
         refusal = _refusal(result)
@@ -220,6 +239,13 @@ class PartitionAdmin:
 
     def _reply(self, token: int, response: Response) -> None:
         self._outbox.emit(Reply(token=token, response=response))
+
+
+def _as_it_is(topic: Znode) -> tuple[SetData, ...]:
+    """A write that makes every step fail that was decided on the request that goes (H33c)."""
+    if topic.stat is None:
+        return ()
+    return (SetData(path=topic.path, data=topic.data, expected_version=topic.stat.version),)
 
 
 def _refusal(result: WriteResult) -> Refusal | None:

@@ -31,10 +31,16 @@ StartReassignment ==
 
 (* The administrator takes the request back (REAS-004). What is assigned     *)
 (* without it stands: the old replicas before the switch, the new ones after.*)
+(* The topic znode is written with it, as it is: the next request will have  *)
+(* the version of this one again, and a step that was decided on this one    *)
+(* must not be taken for the next.                                           *)
 CancelReassignment ==
+    LET same == SetDataOp(TopicPath, Topic, AnyVersion)
+        touch == IF Has("cancel_beside_assignment") THEN <<>> ELSE <<same>>
+    IN
     /\ IsRequested
     /\ Spend("cancellations")
-    /\ znodes' = Apply(<<DeleteOp(ReassignmentPath, AnyVersion)>>).tree
+    /\ znodes' = Apply(<<DeleteOp(ReassignmentPath, AnyVersion)>> \o touch).tree
     /\ requested' = Topic.assigned \ Topic.adding
     /\ UNCHANGED <<controllers, replicas, messages, breaches>>
 
@@ -220,10 +226,10 @@ SendStopReplica(c) ==
 
 (* The request goes when all is done and the stops are sent. A broker that   *)
 (* is down deletes when it comes back. Only the request that was fulfilled   *)
-(* is deleted: a changed one has another version.                            *)
+(* is deleted: a changed one has another version, and one after another, on  *)
+(* a topic znode that has another version.                                   *)
 CompleteReassignment(c) ==
-    LET clear == IF Topic.removing = {} THEN <<>> ELSE <<WithTopic(Topic.assigned, {})>>
-        cleared == [i \in DOMAIN clear |-> [clear[i] EXCEPT !.data.removing = {}]]
+    LET cleared == <<[WithTopic(Topic.assigned, {}) EXCEPT !.data.removing = {}]>>
         version == IF Has("ignore_changed_target") THEN AnyVersion
                    ELSE znodes[ReassignmentPath].version
         done == IF IsRequested THEN <<DeleteOp(ReassignmentPath, version)>> ELSE <<>>
@@ -231,7 +237,7 @@ CompleteReassignment(c) ==
        /\ Topic.assigned = Target(c)
        /\ Topic.adding = {}
        /\ Topic.removing = {} \/ controllers[c].is_stop_sent
-       /\ cleared \o done # <<>>
+       /\ IsRequested \/ Topic.removing # {}
        /\ controllers' = [controllers EXCEPT ![c].decision = cleared \o done,
                                              ![c].remembered = <<>>]
        /\ UNCHANGED <<znodes, replicas, messages, requested, budget, breaches>>

@@ -25,7 +25,8 @@ vars == <<znodes, controllers, replicas, messages, requested, budget, breaches>>
 ReassignmentMutants ==
     {"stop_replica_without_epoch", "delete_what_assignment_omits", "new_replicas_not_persisted",
      "leader_stays_outside", "wait_for_whole_isr", "delete_before_assignment",
-     "unconditional_assignment_write", "ignore_changed_target", "leader_ignores_new_replicas"}
+     "unconditional_assignment_write", "ignore_changed_target", "leader_ignores_new_replicas",
+     "cancel_beside_assignment"}
 
 Has(mutant) == mutant \in mutants
 

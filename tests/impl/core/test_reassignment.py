@@ -1,11 +1,14 @@
-"""The steps of a move as pure functions: where each leads, and that none leads astray."""
+"""The steps of a move as pure functions, and as a node takes them: none leads astray."""
 
 from hypothesis import given, settings, strategies as st
 
+from impl.core.config import Config
 from impl.core.reassignment import Assignment, advance_reassignment, complete_reassignment
-from spec.vocabulary import BrokerId
-from tests.impl.core.build import state
-from tests.impl.core.driver import broker_ids
+from spec.vocabulary import Action, BrokerId, ErrorCode
+from spec.znodes import PARTITIONS_REASSIGNED, request_path
+from tests.impl.core.build import ME, T0, state
+from tests.impl.core.driver import Driver, broker_ids
+from tests.impl.core.moving import acknowledge, exists, governed, join_isr, reassign, topic
 
 LIVE = broker_ids(1, 2, 3, 4)
 BROKERS = st.permutations(sorted(LIVE)).flatmap(
@@ -101,3 +104,27 @@ def test_a_walk_with_changing_targets_keeps_leader_in_isr_in_assignment_and_ends
     done = complete_reassignment(assignment, targets[-1], is_stopped=True)
     assert done is not None
     assert set(done.assigned) == set(targets[-1] or done.assigned)
+
+
+# On a node
+
+
+def test_a_request_that_is_made_again_is_not_taken_for_the_first(driver: Driver) -> None:
+    """H33c: both have version 0, and the end of the first is on its way."""
+    move = request_path(PARTITIONS_REASSIGNED, T0)
+    governed(driver, (2, 3))
+    reassign(driver, 2, 3, 4)
+
+    def another() -> None:
+        assert reassign(driver) is ErrorCode.NONE
+        assert reassign(driver, 3, 2) is ErrorCode.NONE
+
+    driver.plan_write(move, None)  # the switch
+    driver.plan_write(move, None, first=another)
+    join_isr(driver, T0, 2, 3, 4)
+    driver.tick(Config(broker_id=ME).retry_ms)
+    acknowledge(driver)
+
+    assert topic(driver).partitions["0"] == [3, 2]
+    assert len(driver.took(Action.COMPLETE_REASSIGNMENT)) == 2
+    assert not exists(driver, move)

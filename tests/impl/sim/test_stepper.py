@@ -54,8 +54,10 @@ NOT_STEPPED = {
     "stop_replica_without_incarnation",
     "directory_without_incarnation",
     "trust_version_across_incarnations",
+    "forget_producers_on_leader_change",
 }
-"""Modelled in `ClientHistory`, `Reassignment`, `Partitions` and `TopicLifecycle`: not stepped."""
+"""Modelled in `ClientHistory`, `IdempotentProducers`, `Reassignment`, `Partitions` and
+`TopicLifecycle`, which are not stepped."""
 
 FAULTLESS = {Action.CREATE_TOPIC, Action.INIT_LEADER, Action.EXPAND_ISR}
 

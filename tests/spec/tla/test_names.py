@@ -109,7 +109,6 @@ def test_variables_and_fields_are_in_snake_case() -> None:
 
 
 NOT_MODELLED = {
-    Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE.value,
     Mutant.MOVE_BY_REQUEST_ONLY.value,
     Mutant.AGENT_WITHOUT_TIMER.value,
     Mutant.ASSIGN_TO_ANY_BROKER.value,
@@ -123,9 +122,9 @@ NOT_MODELLED = {
     *(Mutant.ACKNOWLEDGE_ON_STEP_DOWN, Mutant.REFUSE_UNKNOWN_PARTITION, Mutant.REFUSE_TOGETHER),
     *(Mutant.FOLLOWER_IGNORES_HIGH_WATERMARK, Mutant.SHRINK_NOBODY, Mutant.SHRINK_ON_FETCH_ONLY),
 }
-"""The specs' clients have no sequences and ask leaders only; their controllers take each step that
-is due, without being told; their topics are assigned to brokers that there are; disks work; a
-command is about one partition; a watch, a fetch or a start happens when its action is taken."""
+"""The specs' clients ask leaders only; their controllers take each step that is due, without being
+told; their topics are assigned to brokers that there are; disks work; a command is about one
+partition; a watch, a fetch or a start happens when its action is taken."""
 
 
 def test_every_mutant_of_the_core_is_a_mutant_of_the_specs() -> None:

@@ -1,0 +1,10 @@
+----------------------- MODULE MCIdempotentProducers ------------------------
+(* Bounds for TLC, as numbers that a cfg can set. *)
+EXTENDS IdempotentProducers
+
+CONSTANTS MaxValues, MaxElections, MaxEpochs
+
+ASSUME mutants \subseteq IdempotentProducersMutants
+
+Bounds == [values |-> MaxValues, elections |-> MaxElections, epochs |-> MaxEpochs]
+=============================================================================
