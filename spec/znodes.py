@@ -177,6 +177,11 @@ def leader_and_isr_path(partition: TopicPartition) -> str:
     return f"{TOPICS}/{partition.topic}/{partition.partition}/leaderAndISR"
 
 
+def partition_path(partition: TopicPartition) -> str:
+    """`/brokers/topics/<t>/<p>`: its version counts the removals of the partition (ZK-003)."""
+    return f"{TOPICS}/{partition.topic}/{partition.partition}"
+
+
 def request_path(kind: str, partition: TopicPartition) -> str:
     """The znode that asks for a change of `partition`; `kind` is one of `REQUEST_PATHS`."""
     return f"{kind}/{partition.topic}/{partition.partition}"

@@ -7,8 +7,14 @@ from msgspec import Struct
 
 from impl.core.reassignment import Assignment
 from impl.core.zookeeper import Delete, SetData, WriteOp
-from spec.vocabulary import Action, BrokerId, PartitionIncarnation, ZnodeVersion
-from spec.znodes import LeaderAndIsr, TopicDocument, TopicPartition, leader_and_isr_path
+from spec.vocabulary import ANY_VERSION, Action, BrokerId, PartitionIncarnation, ZnodeVersion
+from spec.znodes import (
+    LeaderAndIsr,
+    TopicDocument,
+    TopicPartition,
+    leader_and_isr_path,
+    partition_path,
+)
 
 
 class Seen(Struct, frozen=True, kw_only=True):
@@ -51,7 +57,9 @@ class Step(Struct, frozen=True, kw_only=True):
         if self.seen is None:
             return ()
         if self.is_removal:
-            return (Delete(path=path, expected_version=self.seen.version),)
+            # The next incarnation begins again at version 0: its folder tells the two apart.
+            again = SetData(path=partition_path(self.key), data=b"", expected_version=ANY_VERSION)
+            return (Delete(path=path, expected_version=self.seen.version), again)
         if self.state is None:
             return ()
         data = self.state.document()

@@ -9,17 +9,26 @@ from impl.core.config import Config
 from impl.core.effects import ActionTaken
 from impl.core.isr import adopt_isr, expand_isr, fence_leader, lags_at_ms, shrink_isr
 from impl.core.mutants import Mutant
+from impl.core.office import FIRST_VERSION
 from impl.core.outbox import Answer, Ask, Outbox, Script, read, write
-from impl.core.replica import Replica
+from impl.core.replica import Replica, are_different
 from impl.core.replicas import Replicas
 from impl.core.zookeeper import Check, SetData, Written
-from spec.vocabulary import ANY_VERSION, Action, LeaderEpoch
+from spec.vocabulary import (
+    ANY_VERSION,
+    NO_INCARNATION,
+    Action,
+    LeaderEpoch,
+    PartitionIncarnation,
+    ZnodeVersion,
+)
 from spec.znodes import (
     LeaderAndIsr,
     MalformedZnodeError,
     TopicPartition,
     leader_and_isr_path,
     parse_leader_and_isr,
+    partition_path,
     topic_id_path,
 )
 
@@ -33,6 +42,8 @@ class IsrWriter:
         self._replicas = replicas
         self._unsettled: dict[TopicPartition, int] = {}
         """Partition whose change is undecided -> when to look again, in ms."""
+        self._removals: dict[TopicPartition, tuple[PartitionIncarnation, ZnodeVersion]] = {}
+        """Incarnation -> version of its folder, where that was not the first one."""
 
     def tick(self, key: TopicPartition) -> None:
         """Laggards are asked out; an undecided change is looked after."""
@@ -106,6 +117,7 @@ class IsrWriter:
             unchecked = self._config.mutant is Mutant.NO_ZNODE_VERSION_CHECK
             result = yield from write(
                 *self._id_check(replica),
+                *self._removal_check(replica),
                 SetData(
                     path=leader_and_isr_path(key),
                     data=state.document(),
@@ -129,6 +141,20 @@ class IsrWriter:
         path = topic_id_path(replica.topic_partition.topic, replica.topic_id)
         return (Check(path=path, expected_version=ANY_VERSION),)
 
+    def _removal_check(self, replica: Replica) -> tuple[Check, ...]:
+        """A partition that was removed and added has the id of its topic, and the same versions.
+
+        Its folder stays, and counts the removals; until a refusal made this leader look, it takes
+        its partition for the first one there.
+        """
+        key = replica.topic_partition
+        if replica.partition_incarnation == NO_INCARNATION:
+            return ()
+        incarnation, version = self._removals.get(key, (NO_INCARNATION, FIRST_VERSION))
+        if incarnation != replica.partition_incarnation:
+            version = FIRST_VERSION
+        return (Check(path=partition_path(key), expected_version=version),)
+
     def _resume(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> Script:
         if (yield from self._settle(key, leader_epoch)):
             yield from self._write(key, leader_epoch)
@@ -142,19 +168,25 @@ class IsrWriter:
         may still come. Only one of the two can succeed.
         """
         path = leader_and_isr_path(key)
-        znodes = yield from read(path)
+        znodes = yield from read(partition_path(key), path)  # the folder first: see below
         if not self._is_waiting(key, leader_epoch):
             return False
         if znodes is None:
             self._unsettled[key] = self._outbox.now_ms + self._config.retry_ms
             self._replicas.touch(key)
             return False
-        (znode,) = znodes
+        folder, znode = znodes
         replica = self._replicas[key]
         found = self._parse(path, znode.data) if znode.stat is not None else None
         if found is None or znode.stat is None or not self._is_mine(replica, found):
             self._fence(replica)
             return False
+        incarnation = PartitionIncarnation(znode.stat.czxid)
+        if are_different(incarnation, replica.partition_incarnation):
+            self._fence(replica)
+            return False
+        if folder.stat is not None:  # read when this incarnation was there: a removal comes later
+            self._removals[key] = (incarnation, folder.stat.version)
         if znode.stat.version == replica.znode_version:
             return True
         self._decide(Action.ADOPT_ISR, adopt_isr(replica, found.isr, znode.stat.version))

@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from impl.core.config import Config
-from impl.core.topic_messages import DeleteTopicRequest, DeleteTopicResponse
 from impl.core.zookeeper import Create, Delete, SetData
 from spec.vocabulary import ANY_VERSION, NO_BROKER, Action, ElectionKind, ErrorCode
 from spec.znodes import (
@@ -18,6 +17,7 @@ from spec.znodes import (
     TopicPartition,
     document_bytes,
     leader_and_isr_path,
+    partition_path,
     request_path,
     topic_path,
 )
@@ -42,6 +42,7 @@ from tests.impl.core.test_controller import told
 Drive = Callable[[Config], Driver]
 MOVE = request_path(PARTITIONS_REASSIGNED, T0)
 RETRY_MS = 100
+LAG_MS = 2001
 
 
 def rewrite(driver: Driver, data: bytes) -> None:
@@ -386,7 +387,8 @@ def test_a_partition_is_removed_from_topic_and_state_then_from_its_brokers(drive
     assert not exists(driver, leader_and_isr_path(T1))
     assert exists(driver, request_path(PARTITIONS_REMOVE, T1)), "its brokers are still told"
     (ops,) = [w.ops for w in driver.writes if any(isinstance(op, Delete) for op in w.ops)]
-    assert [op.path for op in ops[3:]] == [topic_path("t"), leader_and_isr_path(T1)]
+    state_path = leader_and_isr_path(T1)
+    assert [op.path for op in ops[3:]] == [topic_path("t"), state_path, partition_path(T1)]
     acknowledge(driver)
     assert len(stops(driver, 3)) == len(stops(driver, 4)) == 1
     assert not exists(driver, request_path(PARTITIONS_REMOVE, T1))
@@ -401,65 +403,6 @@ def test_a_partition_may_come_again(driver: Driver) -> None:
     grow(driver, 2, (4, 2))
 
     assert driver.state(T1) == state(4, 0, (2, 4))
-
-
-def test_a_partition_that_comes_again_is_stopped_again_when_it_goes_again(driver: Driver) -> None:
-    governed(driver, (2, 3), (3, 4))
-    shrink(driver, 1)
-    acknowledge(driver)
-    grow(driver, 2, (3, 4))
-    acknowledge(driver)
-
-    shrink(driver, 1)
-    acknowledge(driver)
-
-    first, second = stops(driver, 3)
-    assert len(stops(driver, 4)) == 2
-    assert second.partition_incarnation > first.partition_incarnation
-    assert not exists(driver, request_path(PARTITIONS_REMOVE, T1))
-
-
-def test_a_broker_that_leaves_a_partition_twice_is_told_twice(driver: Driver) -> None:
-    governed(driver, (2, 3))
-    for target in ((2,), (2, 3), (2,)):
-        reassign(driver, *target)
-        acknowledge(driver)
-        join_isr(driver, T0, *target)
-        acknowledge(driver)
-
-    first, second = stops(driver, 3)
-    assert second.leader_epoch > first.leader_epoch
-    assert topic(driver).partitions["0"] == [2]
-
-
-def test_a_view_of_a_deleted_topic_teaches_nothing_of_the_next_one(driver: Driver) -> None:
-    """Its states are still being read when the topic goes; the next one has the same partitions."""
-    governed(driver, (2, 3))
-    reassign(driver, 4)
-    driver.plan_read(leader_and_isr_path(T0), Fate.HOLD)
-    driver.write(Delete(path=MOVE, expected_version=ANY_VERSION))
-    driver.deliver(DeleteTopicRequest(topic="t"), DeleteTopicResponse)
-    driver.release()
-    assert T0 not in driver.node.controller.context.assignments
-
-    driver.create_topic("t", (3, 2))
-
-    assert driver.state(T0) == state(3, 0, (2, 3))
-
-
-def test_a_folder_that_went_with_its_topic_is_made_anew(driver: Driver) -> None:
-    """A partition that comes again finds its folder; one of the next topic does not."""
-    governed(driver, (2, 3), (3, 4))
-    shrink(driver, 1)
-    acknowledge(driver)
-    grow(driver, 2, (3, 4))
-    shrink(driver, 1)
-    acknowledge(driver)
-    driver.deliver(DeleteTopicRequest(topic="t"), DeleteTopicResponse)
-
-    driver.create_topic("t", (2, 3), (3, 4))
-
-    assert driver.state(T1) == state(3, 0, (3, 4))
 
 
 @pytest.mark.parametrize("partitions", [(), (0, 1), (7,)])
