@@ -7,20 +7,22 @@ Judged in the order of ZooKeeper's transactions. The author is the broker whose 
 - A leader that is not the controller changes the ISR and nothing else, and stays in it; it signs
   with the epoch of the controller that it obeys, which never falls.
 - A decision of the controller raises the leader epoch by exactly 1 and carries its controller
-  epoch; only the controller creates the znode.
+  epoch; only the controller creates the znode, and it names the first replica that is in the ISR,
+  in the order of an assignment that the topic has had (ZK-008).
 - The leader that it names is from the ISR before, and so is the whole new ISR: an election outside
   it may lose records. One that is decided as such (`is_unclean`) makes its leader the whole ISR; no
   member of the ISR before has been registered since that was written (FAIL-002).
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from conformance.checks.evidence import Evidence
 from conformance.checks.generations import is_flagged
-from conformance.checks.ordering import partition_of_event
+from conformance.checks.ordering import by_zxid, partition_of_event
 from conformance.checks.znode_history import (
     LeaderAndIsrWrite,
     brokers_by_session,
@@ -30,7 +32,13 @@ from conformance.checks.znode_history import (
 from conformance.verdict import CheckResult
 from spec.trace import Kind, TraceEvent
 from spec.vocabulary import NO_BROKER, Invariant, Outcome
-from spec.znodes import LeaderAndIsr, TopicPartition
+from spec.znodes import (
+    TOPICS,
+    LeaderAndIsr,
+    MalformedZnodeError,
+    TopicPartition,
+    parse_topic,
+)
 
 _Decision = tuple[TopicPartition | None, int | None, int | None, int | None]
 """Partition, controller epoch, leader epoch and leader."""
@@ -44,6 +52,8 @@ class _World:
     unclean: frozenset[_Decision]
     registered: Mapping[int, Sequence[tuple[int, int]]]
     """Broker -> the first and the last zxid of each of its registrations."""
+    assigned: Mapping[TopicPartition, Sequence[tuple[int, Sequence[int]]]]
+    """Partition -> since which zxid, to which replicas, the preferred one first."""
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
@@ -53,6 +63,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         sessions=brokers_by_session(events),
         unclean=frozenset(_decision(event) for event in events if is_flagged(event)),
         registered=registrations(events),
+        assigned=_assignments(events),
     )
     writes = leader_and_isr_writes(events)
     evidence.premise_count = len(writes)
@@ -95,6 +106,32 @@ def _fault(write: LeaderAndIsrWrite, world: _World) -> str | None:
     return f"broker {author} was neither the controller nor the leader"
 
 
+def _assignments(
+    events: Sequence[TraceEvent],
+) -> dict[TopicPartition, list[tuple[int, Sequence[int]]]]:
+    assigned: dict[TopicPartition, list[tuple[int, Sequence[int]]]] = {}
+    for event in by_zxid(events):
+        parent, _, topic = (event.path or "").rpartition("/")
+        if parent != TOPICS or event.action == "Delete":
+            continue
+        with suppress(MalformedZnodeError):
+            document = parse_topic(event.path or "", (event.data or "").encode())
+            for partition, replicas in document.items():
+                key = TopicPartition(topic, partition)
+                assigned.setdefault(key, []).append((event.zxid or 0, replicas))
+    return assigned
+
+
+def _first_leader_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World) -> str | None:
+    """The controller may have read any assignment up to its write."""
+    until = write.event.zxid or 0
+    known = [r for since, r in world.assigned.get(write.partition, ()) if since <= until]
+    firsts = {next((b for b in replicas if b in after.isr), NO_BROKER) for replicas in known}
+    if not firsts or after.leader in firsts:
+        return None
+    return f"{after.leader} leads first, and {sorted(firsts)} comes first of those assigned"
+
+
 def _is_leaders_change(before: LeaderAndIsr | None, after: LeaderAndIsr, author: int) -> bool:
     """True when the leader that `before` names changed its ISR and nothing else."""
     if before is None or before.leader != author:
@@ -111,7 +148,9 @@ def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World
     if before is not None and after.leader_epoch != before.leader_epoch + 1:
         change = f"{before.leader_epoch} to {after.leader_epoch}"
         return f"a decision took the leader epoch from {change} instead of one up"
-    if before is None or after.isr <= before.isr:
+    if before is None:
+        return _first_leader_fault(write, after, world)
+    if after.isr <= before.isr:
         return None
     decision = (write.partition, after.controller_epoch, after.leader_epoch, after.leader)
     if decision not in world.unclean or after.isr != {after.leader}:

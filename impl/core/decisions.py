@@ -187,9 +187,11 @@ class Decisions:
 
     def init_leader(self, key: TopicPartition) -> None:
         """A partition without a LeaderAndISR znode gets its first leader, by creation only (H9)."""
-        state = init_leader(
-            self.context.assignments[key], self.context.live_for(key), self._office.controller_epoch
-        )
+        replicas = self.context.assignments[key]
+        if self._config.mutant is Mutant.LAST_REPLICA_IS_PREFERRED:
+            replicas = replicas[::-1]
+        live = self.context.live_for(key)
+        state = init_leader(replicas, live, self._office.controller_epoch)
         if state is None:
             return
         state = replace(state, topic_id=self.context.topic_id(key.topic))

@@ -94,6 +94,7 @@ class Mutant(StrEnum):
     REFUSE_UNKNOWN_PARTITION = "refuse_unknown_partition"
     REFUSE_TOGETHER = "refuse_together"
     FOLLOWER_IGNORES_HIGH_WATERMARK = "follower_ignores_high_watermark"
+    LAST_REPLICA_IS_PREFERRED = "last_replica_is_preferred"
     SHRINK_NOBODY = "shrink_nobody"
     SHRINK_ON_FETCH_ONLY = "shrink_on_fetch_only"
 

@@ -224,4 +224,11 @@ CONTROL_MUTANTS: tuple[MutantRecord, ...] = (
         caught_by=frozenset({Invariant.LOG_MATCHING}),
         shows="LogMatching",
     ),
+    MutantRecord(
+        mutant=Mutant.LAST_REPLICA_IS_PREFERRED,
+        rule="The last of the assigned replicas leads first.",
+        requirement="ZK-008",
+        caught_by=frozenset({Invariant.ONLY_AUTHORISED_WRITES}),
+        shows="OnlyAuthorisedWrites",
+    ),
 )

@@ -120,6 +120,7 @@ NOT_MODELLED = {
     *(Mutant.MALFORMED_TOPIC_ENDS_READING, Mutant.REGISTRATION_NOT_WATCHED),
     *(Mutant.LEAVE_ISR_TO_LEADER, Mutant.RECOVER_ABOVE_CHECKPOINT),
     *(Mutant.ACKNOWLEDGE_ON_STEP_DOWN, Mutant.REFUSE_UNKNOWN_PARTITION, Mutant.REFUSE_TOGETHER),
+    Mutant.LAST_REPLICA_IS_PREFERRED,
     *(Mutant.FOLLOWER_IGNORES_HIGH_WATERMARK, Mutant.SHRINK_NOBODY, Mutant.SHRINK_ON_FETCH_ONLY),
 }
 """The specs' clients ask leaders only; their controllers take each step that is due, without being
