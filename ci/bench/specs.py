@@ -1,4 +1,4 @@
-"""How long the specs take on this machine: `python -m ci.bench.specs [tiers | replay]`.
+"""How long the specs take on this machine: `python -m ci.bench.specs [tiers | replay | long]`.
 
 Each line has the target for two cores. Nothing is taken from the cache.
 """
@@ -6,15 +6,25 @@ Each line has the target for two cores. Nothing is taken from the cache.
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ci.console import say, show_table
 from ci.tiers import EFFORT, Tier
+
+if TYPE_CHECKING:
+    from spec.replay.recorded_run import RecordedRun
 
 TARGET_S = {Tier.QUICK: 60, Tier.PULL_REQUEST: 300}
 REPLAY_TARGET_S = 20
 EVENTS = 50_000
 SEEDS = 30
 """Somewhat fewer events than that; the seconds are scaled."""
+
+SIMULATOR = "impl.sim.adapter"
+LONG_SEEDS = 10
+LONG_S = 120
+"""Virtual seconds of a long run."""
 
 LEVEL = 2
 
@@ -59,26 +69,50 @@ def replay() -> Iterator[Measured]:
     """Fully logged runs of the simulator; the seconds are those of as many events as targeted."""
     from conformance.simulate import load
     from spec.replay.recorded_run import as_lines, recorded_run
-    from spec.replay.replay import Replayed, replay as replay_runs
 
     simulator = load()
     runs = [
         recorded_run(f"seed {seed}", as_lines(simulator.simulate(seed, level=LEVEL, mutant=None)))
         for seed in range(SEEDS)
     ]
+    yield _replayed(f"replay of {EVENTS:,} events", runs)
+
+
+def long() -> Iterator[Measured]:
+    """The same of runs that are ten times as long."""
+    from spec.replay.recorded_run import as_lines, recorded_run
+
+    simulator = import_module(SIMULATOR)
+    runs = [
+        recorded_run(
+            f"seed {seed}, {LONG_S} s",
+            as_lines(simulator.simulate_long(seed, level=LEVEL, seconds=LONG_S)),
+        )
+        for seed in range(LONG_SEEDS)
+    ]
+    yield _replayed(f"{EVENTS:,} events of long runs", runs)
+
+
+def _replayed(what: str, runs: "list[RecordedRun]") -> Measured:
+    from spec.replay.replay import Replayed, replay as replay_runs
+
     done = replay_runs(runs)
     if wrong := [one for one in done.results if one.verdict is not Replayed.ACCEPTED]:
         raise SystemExit(f"{wrong[0].run} is not accepted: {wrong[0].why}")
     size = f"{len(runs)} runs, {done.events:,} events"
-    yield Measured(
-        what=f"replay of {EVENTS:,} events",
+    return Measured(
+        what=what,
         size=size,
         seconds=done.seconds * EVENTS / done.events,
         target_s=REPLAY_TARGET_S,
     )
 
 
-BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {"tiers": tiers, "replay": replay}
+BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {
+    "tiers": tiers,
+    "replay": replay,
+    "long": long,
+}
 
 
 def main(names: list[str]) -> None:

@@ -32,6 +32,12 @@ def simulate(seed: int, *, level: int, mutant: str | None = None) -> list[TraceE
     return run(options, name)
 
 
+def simulate_long(seed: int, *, level: int, seconds: int) -> list[TraceEvent]:
+    """The trace of a run like that of `seed`, of so many virtual seconds."""
+    options = swarm(seed, level=_level(level), duration_ms=seconds * 1000)
+    return run(options, f"sim-{seed}-level-{level}-long")
+
+
 def mutants() -> list[dict[str, object]]:
     """What can be made wrong on purpose, and which checks must see it."""
     return [

@@ -44,10 +44,20 @@ MANY = 0.02
 MANY_PARTITIONS = 50
 
 
-def swarm(seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> Options:
-    """The run that belongs to `seed`; the level and the mutant change nothing else of it."""
+def swarm(
+    seed: int,
+    *,
+    level: ProtocolLevel,
+    mutant: Mutant | None = None,
+    duration_ms: int | None = None,
+) -> Options:
+    """The run that belongs to `seed`; the level and the mutant change nothing else of it.
+
+    With a `duration_ms` it is as long as that, and has faults all the time.
+    """
     random = Random(f"{seed}/options")
-    duration_ms = random.choice((6_000, 9_000, 12_000))
+    drawn_ms = random.choice((6_000, 9_000, 12_000))
+    duration_ms = duration_ms or drawn_ms
     session_timeout_ms = random.choice((600, 1_200))
     options = Options(
         seed=seed,

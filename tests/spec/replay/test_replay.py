@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ci.cli import run as main
-from impl.sim.adapter import simulate
+from impl.sim.adapter import simulate, simulate_long
 from spec.replay.recorded_run import RecordedRun, as_lines, recorded_run
 from spec.replay.replay import ZOOKEEPER, Replay, Replayed, ReplayResult, line_text, replay
 from tests.recorded import write_run
@@ -30,6 +30,14 @@ def test_what_the_core_does_is_what_the_spec_allows(level: int) -> None:
 
     assert {result.verdict for result in found.results} == {Replayed.ACCEPTED}
     assert found.events == sum(result.events for result in found.results) > 300
+
+
+def test_a_long_run_is_one_behaviour_from_its_first_event_to_its_last() -> None:
+    events = simulate_long(2, level=2, seconds=30)
+    found = replay([recorded_run("long", as_lines(events))], partitions_max=1)
+
+    assert {result.verdict for result in found.results} == {Replayed.ACCEPTED}
+    assert found.events > 3_000
 
 
 def test_a_leader_that_commits_alone_is_told_with_line_state_and_alternatives() -> None:
