@@ -1,7 +1,7 @@
 """A simulated administrator who moves partitions, changes leaders, and adds and removes partitions.
 
-Only partitions that it has added itself are removed, which the clients have no records in. None is
-added after that: most checks take a partition of one name for one partition.
+Only partitions that it has added itself are removed, which the clients have no records in, and none
+is added after that: partitions that come again are the matter of `founders.py`.
 """
 
 from impl.core.messages import (
