@@ -29,6 +29,7 @@ def main() -> None:
             for seed, digests in enumerate(zip(one.stdout, other.stdout, strict=False)):
                 if len(set(digests)) > 1:
                     different.append(seed)
+                    say(f"seed {seed} gave other bytes")
                 advance(seed + 1, seeds, f"seed {seed}")
     if one.returncode or other.returncode:
         raise SystemExit("a process ended early; see above")
