@@ -110,7 +110,10 @@ class Broker:
             self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(error_code=error)))
             return
         self._adopt(request.controller_epoch)
-        if request.is_init and not self.is_ready:
+        # An INIT for a registration that this broker has not heard of yet comes again: obeyed
+        # now, what it omits would stay, and nobody would say it a second time (CMD-007).
+        is_early = request.is_init and request.broker_epoch > self.broker_epoch
+        if request.is_init and (is_early or not self.is_ready):
             error = ErrorCode.BROKER_NOT_AVAILABLE
             self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(error_code=error)))
             return

@@ -55,7 +55,7 @@ CONTROL_MUTANTS: tuple[MutantRecord, ...] = (
         rule="A decision that was written, and whose reply was lost, is taken for another's.",
         requirement="ZK-006",
         caught_by=frozenset({Liveness.EVENTUALLY_LEADER}),
-        seed=214,
+        seed=19,
     ),
     MutantRecord(
         mutant=Mutant.RETRY_KEEPS_LIVE_BROKERS,

@@ -345,3 +345,18 @@ def test_a_second_start_says_that_it_waits_for_the_first(driver: Driver) -> None
 
     driver.unregister(1)
     assert driver.node.membership.is_registered
+
+
+def test_an_init_for_a_registration_that_is_not_known_yet_must_come_again(driver: Driver) -> None:
+    """Its answer would tell the controller that what it omits is gone."""
+    driver.start()
+    early = replace(
+        order(epoch=2),
+        is_init=True,
+        broker_epoch=BrokerEpoch(epoch_of(driver, 1) + 1),
+        zxid=NOW,
+    )
+
+    answer = driver.deliver(early, LeaderAndIsrResponse)
+
+    assert answer.error_code is ErrorCode.BROKER_NOT_AVAILABLE
