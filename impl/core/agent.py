@@ -119,7 +119,7 @@ class Agent:
             return
         by_request_only = self._config.mutant is Mutant.MOVE_BY_REQUEST_ONLY
         begun = frozenset() if by_request_only else self._controller.context.moving
-        topics = {key.topic for key in requests} | begun
+        topics = {key.topic for key in requests} | {key.topic for key in self._unsure} | begun
         for topic in sorted(topics):
             mine = {key: asked for key, asked in requests.items() if key.topic == topic}
             yield from self._walk_topic(topic, mine)
@@ -158,6 +158,7 @@ class Agent:
         context = self._controller.context
         context.note_moving(view.topic, view.document)
         if view.document is None:
+            self._unsure = {key for key in self._unsure if key.topic != view.topic}
             return
         for key in view.keys:
             self._forget_told(key, leaving_in(view.document, key.partition).removing)
@@ -166,7 +167,7 @@ class Agent:
                 context.forget(key)
             elif context.assignments.get(key) != assignment.assigned:
                 context.assign(key, assignment.assigned)
-        unsure = [key for key in view.keys if key in self._unsure]
+        unsure = sorted(key for key in self._unsure if key.topic == view.topic)
         self._unsure.difference_update(unsure)
         self._controller.decisions.reread(unsure)
 

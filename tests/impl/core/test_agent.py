@@ -93,6 +93,20 @@ def test_a_preferred_election_that_came_too_late_is_dropped(driver: Driver) -> N
     assert not exists(driver, request_path(LEADER_ELECTION, T0))
 
 
+def test_an_election_whose_answer_was_lost_is_told_all_the_same(driver: Driver) -> None:
+    """The request went with it: nothing else leads to the partition any more."""
+    governed(driver, (2, 3))
+    driver.put_state(T0, state(3, 1, (2, 3)))
+    driver.plan_write(leader_and_isr_path(T0), Fate.LOSE_REPLY)
+
+    elect(driver, ElectionKind.PREFERRED)
+
+    assert driver.state(T0) == state(2, 2, (2, 3))
+    assert not exists(driver, request_path(LEADER_ELECTION, T0))
+    acknowledge(driver)
+    assert told(driver, 3)[-1] == (2, 2)
+
+
 def test_an_unclean_election_may_be_asked_for_once(driver: Driver) -> None:
     governed(driver, (2, 3))
     driver.put_state(T0, state(2, 1, (2,)))
