@@ -34,7 +34,8 @@ _PROMISES = {
 def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
     """What does not hold now, perhaps more than once; nothing of a cluster that is healed.
 
-    It is owed among those who are not absent: a broker that died may stay dead.
+    It is owed among those who are not absent: a broker that died may stay dead. A partition whose
+    whole ISR is absent owes nothing, since nobody else may lead it (FAIL-003).
     """
     present = cluster.disks.keys() - cluster.absent
     if any(cluster.zookeeper.peek(broker_path(b)).stat is None for b in present):
@@ -49,6 +50,8 @@ def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
         known = cluster.state(key)
         if known is None:
             yield Liveness.EVENTUALLY_LEADER
+            continue
+        if known[0].isr and known[0].isr <= cluster.absent:
             continue
         replicas = {b: _replica(cluster, b, key) for b in brokers if b in present}
         yield from _of_roles(known[0], replicas)

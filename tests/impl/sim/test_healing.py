@@ -45,6 +45,24 @@ def test_a_cluster_that_begins_owes_everything_that_comes_first() -> None:
     }
 
 
+def test_nobody_need_lead_while_the_whole_isr_stays_dead() -> None:
+    cluster = healed()
+    last = leader_of(cluster)
+    others = sorted(cluster.processes.keys() - {last})
+    for broker_id in others:
+        cluster.processes[broker_id].die()
+    run_for(cluster, 5_000)
+    cluster.processes[last].die()
+    for broker_id in others:
+        cluster.restart(cluster.processes[broker_id])
+    run_for(cluster, 5_000)
+    assert Liveness.EVENTUALLY_LEADER in set(unhealed(cluster))
+
+    cluster.absent = frozenset({last})
+
+    assert set(unhealed(cluster)) == set()
+
+
 def test_without_its_leader_a_partition_has_none_until_another_is_elected() -> None:
     cluster = healed()
     gone = leader_of(cluster)
