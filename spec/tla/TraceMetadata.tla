@@ -20,7 +20,7 @@ ZkRegister ==
        /\ registrations' = registrations \cup
             {[broker_id |-> Event.broker_id, session_id |-> Event.session_id, zxid |-> Event.zxid]}
        /\ views' = Viewed
-       /\ UNCHANGED <<controllers, replicas, messages, breaches, past, offices, departures>>
+       /\ UNCHANGED <<controllers, replicas, messages, breaches, past, offices, departures, floors>>
        /\ UNCHANGED record_vars
 
 ZkUnregister ==
@@ -30,7 +30,7 @@ ZkUnregister ==
        /\ znodes' = [znodes EXCEPT ![Metadata!BrokerPath(b)] = Metadata!Absent]
        /\ departures' = [departures EXCEPT ![b] = LatestLeaderEpoch]
        /\ views' = Viewed
-       /\ UNCHANGED <<controllers, replicas, messages, breaches, past, offices, registrations>>
+       /\ UNCHANGED <<controllers, replicas, messages, breaches, past, offices, registrations, floors>>
        /\ UNCHANGED record_vars
 
 (* Before a broker is elected again it has given up an office of which it    *)
@@ -52,7 +52,7 @@ ZkElect ==
             {[controller_id |-> c, controller_epoch |-> Event.controller_epoch,
               session_id |-> Event.session_id]}
        /\ views' = [views EXCEPT ![c] = <<Metadata!Registered>>]
-       /\ UNCHANGED <<past, registrations, departures>>
+       /\ UNCHANGED <<past, registrations, departures, floors>>
        /\ UNCHANGED record_vars
 
 ZkDismiss ==
@@ -96,7 +96,7 @@ ZkWriteState ==
     /\ Metadata!State' = StateOf(Event)
     /\ Metadata!StateVersion' = Event.znode_version
     /\ past' = Append(past, [state |-> StateOf(Event), zxid |-> Event.zxid])
-    /\ UNCHANGED <<offices, registrations, departures, views>>
+    /\ UNCHANGED <<offices, registrations, departures, floors, views>>
     /\ UNCHANGED record_vars
 
 -----------------------------------------------------------------------------
@@ -130,8 +130,9 @@ ReadState ==
        /\ replicas' = IF ~Event.is_start THEN replicas
                       ELSE [replicas EXCEPT ![b].leader_epoch = Event.leader_epoch,
                                             ![b].znode_version = Event.znode_version]
+       /\ floors' = IF Event.is_start THEN [floors EXCEPT ![b] = Event.znode_version] ELSE floors
        /\ UNCHANGED <<znodes, controllers, messages, breaches>>
-       /\ UNCHANGED history_vars
+       /\ UNCHANGED <<past, offices, registrations, departures, views>>
        /\ UNCHANGED record_vars
 
 WriteHeard ==
@@ -198,7 +199,8 @@ DetectBrokerChangeSeen ==
        /\ first \in DOMAIN views[c]
        /\ controllers' = [controllers EXCEPT ![c].live_brokers = live]
        /\ views' = [views EXCEPT ![c] = SubSeq(@, first, Len(@))]
-       /\ UNCHANGED <<znodes, replicas, messages, breaches, past, offices, registrations, departures>>
+       /\ UNCHANGED <<znodes, replicas, messages, breaches>>
+       /\ UNCHANGED <<past, offices, registrations, departures, floors>>
        /\ UNCHANGED record_vars
 
 (* A decision that was not published gives way to the next one when it can   *)
@@ -247,11 +249,11 @@ ElectLeaderSeen ==
           THEN alive = {} /\ Event.isr = state.isr /\ state.leader # Metadata!NoBroker
           ELSE /\ Event.leader \in Event.isr
                /\ Event.isr \subseteq alive
-               /\ alive \ Event.isr \subseteq WereAway(state)
+               /\ alive \ Event.isr \subseteq Bounced(c, state)
                /\ state.leader \in Event.isr => Event.leader = state.leader
                /\ Holding(\/ Event.leader # state.leader
                           \/ Event.isr # state.isr
-                          \/ Event.isr \cap WereAway(state) # {})
+                          \/ Event.isr \cap Bounced(c, state) # {})
        /\ Decide(c)
 
 (* The author hears that its write took effect; another may have replaced it *)

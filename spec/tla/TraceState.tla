@@ -14,6 +14,7 @@ VARIABLES
     offices,        \* elections that took effect: [controller_id, controller_epoch, session_id]
     registrations,  \* registrations that took effect: [broker_id, session_id, zxid]
     departures,     \* per broker the leader epoch at which its registration last went away
+    floors,         \* per broker the version of the state that it read at its last start
     views,          \* per controller the registered brokers, at each change since it last looked
     tenures,        \* per broker the leaderships that are over: [leader_epoch, records, high_watermark]
     obeyed,         \* per broker the controller epoch of the command that it obeyed last
@@ -24,7 +25,7 @@ VARIABLES
 Place == <<run, at>>
 
 network_vars == <<fetches, committed, acknowledged, budget>>
-history_vars == <<past, offices, registrations, departures, views>>
+history_vars == <<past, offices, registrations, departures, floors, views>>
 record_vars == <<logs, tenures, obeyed, requests, committed_log, agreed>>
 belief_vars == <<znodes, controllers, replicas, messages, breaches>>
 
@@ -46,6 +47,7 @@ TraceInit ==
     /\ offices = {}
     /\ registrations = {}
     /\ departures = [b \in Brokers |-> NeverLeft]
+    /\ floors = [b \in Brokers |-> Metadata!NoVersion]
     /\ views = [c \in Controllers |-> <<>>]
     /\ tenures = [b \in Brokers |-> <<>>]
     /\ obeyed = [b \in Brokers |-> 0]
@@ -70,6 +72,29 @@ LatestLeaderEpoch == IF past = <<>> THEN -1 ELSE past[Len(past)].state.leader_ep
 (* has no broker epochs; there this is a controller that looked while they   *)
 (* were away.                                                                *)
 WereAway(state) == {b \in Brokers : departures[b] >= state.leader_epoch - 1}
+
+(* A replica that waits for its first command obeys nothing that is older    *)
+(* than the state that it read, and leads in no epoch up to that one's: it   *)
+(* may have led in it before (START-002). `IsNewer` of the spec lets it, as  *)
+(* it lets whatever is safe.                                                 *)
+IsBelowFloor(b, command) ==
+    LET floor_epoch == PastState(floors[b]).leader_epoch
+    IN \/ command.leader = b /\ command.leader_epoch <= floor_epoch
+       \/ command.leader_epoch = floor_epoch /\ command.znode_version < floors[b]
+
+(* Whoever refuses such a command of its controller is treated as if it had  *)
+(* been away, even if it never was. The refusal is not in the trace.         *)
+MayHaveRefused(c, state) ==
+    {b \in Brokers :
+        /\ HasVersion(floors[b])
+        /\ PastState(floors[b]).leader_epoch >= state.leader_epoch - 1
+        /\ \E m \in messages :
+              /\ m.from = c
+              /\ m.to = b
+              /\ m.controller_epoch = controllers[c].controller_epoch
+              /\ IsBelowFloor(b, m)}
+
+Bounced(c, state) == WereAway(state) \cup MayHaveRefused(c, state)
 
 (* A controller lists the brokers and then reads each: what it finds were    *)
 (* the registered ones at the first of two moments and still, or again, at   *)
