@@ -225,6 +225,8 @@ class _Projector:
                 yield from self._action(event)
             case Kind.RUN if event.action in ("NodeStarted", "LogRecovered"):
                 yield from self._start(event)
+            case Kind.RUN if event.action == "LogFailed" and _is_about(event, self.key):
+                yield {"action": event.action, **_numbers(event, "broker_id")}
             case Kind.COMPLETE:
                 yield from self._complete(event)
             case _:

@@ -20,6 +20,8 @@ ZkRegister ==
        /\ registrations' = registrations \cup
             {[broker_id |-> Event.broker_id, session_id |-> Event.session_id, zxid |-> Event.zxid]}
        /\ views' = Viewed
+       /\ failures' = IF failures[Event.broker_id] # "before" THEN failures
+                      ELSE [failures EXCEPT ![Event.broker_id] = "none"]
        /\ UNCHANGED <<controllers, replicas, messages, breaches, past, offices, departures, floors>>
        /\ UNCHANGED record_vars
 
@@ -30,7 +32,8 @@ ZkUnregister ==
        /\ znodes' = [znodes EXCEPT ![Metadata!BrokerPath(b)] = Metadata!Absent]
        /\ departures' = [departures EXCEPT ![b] = LatestLeaderEpoch]
        /\ views' = Viewed
-       /\ UNCHANGED <<controllers, replicas, messages, breaches, past, offices, registrations, floors>>
+       /\ UNCHANGED <<controllers, replicas, messages, breaches>>
+       /\ UNCHANGED <<past, offices, registrations, floors, failures>>
        /\ UNCHANGED record_vars
 
 (* Before a broker is elected again it has given up an office of which it    *)
@@ -52,7 +55,7 @@ ZkElect ==
             {[controller_id |-> c, controller_epoch |-> Event.controller_epoch,
               session_id |-> Event.session_id]}
        /\ views' = [views EXCEPT ![c] = <<Metadata!Registered>>]
-       /\ UNCHANGED <<past, registrations, departures, floors>>
+       /\ UNCHANGED <<past, registrations, departures, floors, failures>>
        /\ UNCHANGED record_vars
 
 ZkDismiss ==
@@ -96,7 +99,7 @@ ZkWriteState ==
     /\ Metadata!State' = StateOf(Event)
     /\ Metadata!StateVersion' = Event.znode_version
     /\ past' = Append(past, [state |-> StateOf(Event), zxid |-> Event.zxid])
-    /\ UNCHANGED <<offices, registrations, departures, floors, views>>
+    /\ UNCHANGED <<offices, registrations, departures, floors, failures, views>>
     /\ UNCHANGED record_vars
 
 -----------------------------------------------------------------------------
@@ -132,7 +135,7 @@ ReadState ==
                                             ![b].znode_version = Event.znode_version]
        /\ floors' = IF Event.is_start THEN [floors EXCEPT ![b] = Event.znode_version] ELSE floors
        /\ UNCHANGED <<znodes, controllers, messages, breaches>>
-       /\ UNCHANGED <<past, offices, registrations, departures, views>>
+       /\ UNCHANGED <<past, offices, registrations, departures, failures, views>>
        /\ UNCHANGED record_vars
 
 WriteHeard ==
@@ -200,7 +203,7 @@ DetectBrokerChangeSeen ==
        /\ controllers' = [controllers EXCEPT ![c].live_brokers = live]
        /\ views' = [views EXCEPT ![c] = SubSeq(@, first, Len(@))]
        /\ UNCHANGED <<znodes, replicas, messages, breaches>>
-       /\ UNCHANGED <<past, offices, registrations, departures, floors>>
+       /\ UNCHANGED <<past, offices, registrations, departures, floors, failures>>
        /\ UNCHANGED record_vars
 
 (* A decision that was not published gives way to the next one when it can   *)
@@ -246,10 +249,12 @@ ElectLeaderSeen ==
        /\ HasVersion(Event.expected_version)
        /\ Event.leader_epoch = state.leader_epoch + 1
        /\ IF Event.leader = Metadata!NoBroker
-          THEN alive = {} /\ Event.isr = state.isr /\ state.leader # Metadata!NoBroker
+          THEN /\ alive \subseteq HaveFailed
+               /\ Event.isr = state.isr
+               /\ state.leader # Metadata!NoBroker
           ELSE /\ Event.leader \in Event.isr
                /\ Event.isr \subseteq alive
-               /\ alive \ Event.isr \subseteq Bounced(c, state)
+               /\ alive \ Event.isr \subseteq Bounced(c, state) \cup HaveFailed
                /\ state.leader \in Event.isr => Event.leader = state.leader
                /\ Holding(\/ Event.leader # state.leader
                           \/ Event.isr # state.isr

@@ -57,8 +57,18 @@ NodeStarted ==
        /\ tenures' = EndedTenures(b)
        /\ logs' = [logs EXCEPT ![b].is_truncated = FALSE, ![b].epoch_start = 0,
                                ![b].end_offsets = NoEndOffsets]
+       /\ failures' = IF failures[b] = "none" THEN failures ELSE [failures EXCEPT ![b] = "before"]
        /\ UNCHANGED <<znodes, messages, breaches, obeyed, requests, committed_log, agreed>>
-       /\ UNCHANGED history_vars
+       /\ UNCHANGED <<past, offices, registrations, departures, floors, views>>
+
+(* The replica serves nobody until it starts again; as far as others can     *)
+(* tell it is slow. What it did before may still be on its way.              *)
+LogFailed ==
+    /\ Is("LogFailed")
+    /\ failures' = [failures EXCEPT ![Event.broker_id] = "now"]
+    /\ UNCHANGED belief_vars
+    /\ UNCHANGED <<past, offices, registrations, departures, floors, views>>
+    /\ UNCHANGED record_vars
 
 -----------------------------------------------------------------------------
 (* Commands *)
@@ -321,6 +331,7 @@ RecordActions ==
 RoleStep ==
     \/ NodeStarted
     \/ LogRecovered
+    \/ LogFailed
     \/ BecomeLeaderSeen
     \/ BecomeFollowerSeen
     \/ TruncateLogSeen

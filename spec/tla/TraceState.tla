@@ -15,6 +15,7 @@ VARIABLES
     registrations,  \* registrations that took effect: [broker_id, session_id, zxid]
     departures,     \* per broker the leader epoch at which its registration last went away
     floors,         \* per broker the version of the state that it read at its last start
+    failures,       \* per broker whether its log failed: "none", "now", "before" it started again
     views,          \* per controller the registered brokers, at each change since it last looked
     tenures,        \* per broker the leaderships that are over: [leader_epoch, records, high_watermark]
     obeyed,         \* per broker the controller epoch of the command that it obeyed last
@@ -25,7 +26,7 @@ VARIABLES
 Place == <<run, at>>
 
 network_vars == <<fetches, committed, acknowledged, budget>>
-history_vars == <<past, offices, registrations, departures, floors, views>>
+history_vars == <<past, offices, registrations, departures, floors, failures, views>>
 record_vars == <<logs, tenures, obeyed, requests, committed_log, agreed>>
 belief_vars == <<znodes, controllers, replicas, messages, breaches>>
 
@@ -48,6 +49,7 @@ TraceInit ==
     /\ registrations = {}
     /\ departures = [b \in Brokers |-> NeverLeft]
     /\ floors = [b \in Brokers |-> Metadata!NoVersion]
+    /\ failures = [b \in Brokers |-> "none"]
     /\ views = [c \in Controllers |-> <<>>]
     /\ tenures = [b \in Brokers |-> <<>>]
     /\ obeyed = [b \in Brokers |-> 0]
@@ -95,6 +97,10 @@ MayHaveRefused(c, state) ==
               /\ IsBelowFloor(b, m)}
 
 Bounced(c, state) == WereAway(state) \cup MayHaveRefused(c, state)
+
+(* A controller that was told treats a broker whose log has failed as dead,  *)
+(* until a new process of it registers (START-006).                          *)
+HaveFailed == {b \in Brokers : failures[b] # "none"}
 
 (* A controller lists the brokers and then reads each: what it finds were    *)
 (* the registered ones at the first of two moments and still, or again, at   *)
