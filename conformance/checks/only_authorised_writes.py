@@ -11,10 +11,11 @@ Judged in the order of ZooKeeper's transactions. The author is the broker whose 
   in the order of an assignment that the topic has had (ZK-008).
 - The leader that it names is from the ISR before, and so is the whole new ISR: an election outside
   it may lose records. One that is decided as such (`is_unclean`) makes its leader the whole ISR; no
-  member of the ISR before has been registered since that was written (FAIL-002).
+  member of the ISR before has been registered since that was written (FAIL-002), but for those
+  whose log failed at any time: they cannot lead (START-006).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -52,6 +53,8 @@ class _World:
     unclean: frozenset[_Decision]
     registered: Mapping[int, Sequence[tuple[int, int]]]
     """Broker -> the first and the last zxid of each of its registrations."""
+    failed: AbstractSet[tuple[int | None, TopicPartition | None]]
+    """Brokers and partitions whose log failed there."""
     assigned: Mapping[TopicPartition, Sequence[tuple[int, Sequence[int]]]]
     """Partition -> since which zxid, to which replicas, the preferred one first."""
 
@@ -63,6 +66,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         sessions=brokers_by_session(events),
         unclean=frozenset(_decision(event) for event in events if is_flagged(event)),
         registered=registrations(events),
+        failed={(e.broker_id, partition_of_event(e)) for e in events if e.action == "LogFailed"},
         assigned=_assignments(events),
     )
     writes = leader_and_isr_writes(events)
@@ -165,4 +169,6 @@ def _was_there(member: int, write: LeaderAndIsrWrite, world: _World) -> bool:
     """Registered from the write before until this one: no reading in between could miss it."""
     assert write.before_event is not None
     since, until = write.before_event.zxid or 0, write.event.zxid or 0
+    if (member, write.partition) in world.failed:
+        return False
     return any(first <= since and until <= last for first, last in world.registered.get(member, ()))

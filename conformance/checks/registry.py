@@ -132,7 +132,7 @@ _ALL = (
         invariant=Invariant.ONLY_AUTHORISED_WRITES,
         run=only_authorised_writes.check,
         per_partition=False,
-        reads=_ZOOKEEPER | _BROKER_ZNODE | _AUTHORS | {Action.ELECT_LEADER},
+        reads=_ZOOKEEPER | _BROKER_ZNODE | _AUTHORS | {Action.ELECT_LEADER, "LogFailed"},
     ),
     Check(
         invariant=Invariant.STALE_CONTROLLER_HARMLESS,

@@ -55,6 +55,10 @@ class ControllerContext:
     states: dict[TopicPartition, tuple[LeaderAndIsr, ZnodeVersion]] = field(default_factory=dict)
     topics: dict[str, KnownTopic] = field(default_factory=dict)
     incarnations: dict[TopicPartition, PartitionIncarnation] = field(default_factory=dict)
+    ended: dict[TopicPartition, tuple[frozenset[BrokerId], PartitionIncarnation]] = field(
+        default_factory=dict
+    )
+    """The last ISR and incarnation of partitions whose state was found to be gone."""
     """Of each state, the czxid of its znode."""
     seen_zxid: int = 0
     """Whatever is read from now on is not older than this transaction."""
@@ -204,6 +208,7 @@ class ControllerContext:
         Who bounced since it was made is still to be considered.
         """
         self.states[key] = (decision, znode_version)
+        self.ended.pop(key, None)
         self.see(zxid or 0)
         if zxid is not None and key not in self.incarnations:
             self.incarnations[key] = PartitionIncarnation(zxid)
@@ -231,6 +236,15 @@ class ControllerContext:
     def incarnation(self, key: TopicPartition) -> PartitionIncarnation:
         """The incarnation of the partition's state; 0 when it is not known."""
         return self.incarnations.get(key, NO_INCARNATION)
+
+    def last_incarnation(
+        self, key: TopicPartition
+    ) -> tuple[frozenset[BrokerId], PartitionIncarnation] | None:
+        """Its ISR and incarnation, also when its state is gone; None when it never had one."""
+        state = self.states.get(key)
+        if state is None:
+            return self.ended.get(key)
+        return state[0].isr, self.incarnation(key)
 
     def forget_topic(self, topic: str) -> None:
         """Nothing of the topic is known, nor anything of its partitions."""
@@ -268,8 +282,9 @@ class ControllerContext:
     def learn_state(self, key: TopicPartition, znode: Znode) -> MalformedZnodeError | None:
         """The partition's state is what was read, none without a znode; returns why not."""
         if znode.stat is None:
-            self.states.pop(key, None)
-            self.incarnations.pop(key, None)
+            known, incarnation = self.states.pop(key, None), self.incarnations.pop(key, None)
+            if known is not None and incarnation is not None:
+                self.ended[key] = known[0].isr, incarnation
             return None
         try:
             state = parse_leader_and_isr(znode.path, znode.data)
@@ -278,6 +293,7 @@ class ControllerContext:
             return error
         self.states[key] = (state, znode.stat.version)
         self.incarnations[key] = PartitionIncarnation(znode.stat.czxid)
+        self.ended.pop(key, None)
         return None
 
     def note_moving(self, topic: str, document: TopicDocument | None) -> None:
@@ -294,6 +310,7 @@ class ControllerContext:
         for known in (
             self.states,
             self.incarnations,
+            self.ended,
             self.bounced,
             self.considered,
             self.undecided,

@@ -179,14 +179,13 @@ class TopicChanges:
         """To every live broker that may have a replica; the others are told at their return."""
         context = self._decisions.context
         for key in keys:
-            known = context.states.get(key)
+            known = context.last_incarnation(key)
             if known is None:
                 continue
+            isr, incarnation = known
             stop = PartitionStop(
-                topic=key.topic,
-                partition=key.partition,
-                partition_incarnation=context.incarnation(key),
+                topic=key.topic, partition=key.partition, partition_incarnation=incarnation
             )
-            for broker_id in sorted({*context.assignments[key], *known[0].isr}):
+            for broker_id in sorted({*context.assignments[key], *isr}):
                 if broker_id in context.live:
                     self._commands.stop(broker_id, stop)

@@ -65,7 +65,9 @@ def test_another_password_expires_nothing(zookeeper: ZooKeeperServer) -> None:
         with pytest.raises(SessionError, match="or the password is another's"):
             expire_session(zookeeper.address, owner.session_id, PASSWORD)
 
-        assert owner.exists("/locked") is not None
+        # The attempt may have cost the owner its connection, which it opens again by itself.
+        with ZooKeeperClient(zookeeper.address) as observer:
+            assert observer.exists("/locked") is not None
 
 
 @pytest.mark.zookeeper
@@ -103,25 +105,25 @@ def test_an_owner_that_fights_for_its_session_loses_it_all_the_same(
         owner.create("/contested", ephemeral=True)
         credentials = owner.session_id, owner.session_password
         answers: list[int | None] = []
-        refused = threading.Event()
+        fights, refused = threading.Event(), threading.Event()
 
         def reconnect_until_refused() -> None:
             deadline = time.monotonic() + 10
             while not refused.is_set():
                 with closing(_Connection(where, deadline)) as connection:
                     answers.append(connection.open_session(*credentials))
+                fights.set()
                 if answers[-1] == 0:
                     refused.set()
 
         fighter = threading.Thread(target=reconnect_until_refused)
         fighter.start()
-        evidence = expire_session(
-            zookeeper.address, *credentials, watch_path="/contested", deadline_s=10
-        )
+        assert fights.wait(10)
+        expire_session(zookeeper.address, *credentials, watch_path="/contested", deadline_s=10)
         fighter.join(10)
 
     assert refused.is_set()
-    assert credentials[0] in answers or evidence["attempts"] == 1
+    assert answers[0] == credentials[0]
 
 
 @contextmanager

@@ -185,19 +185,40 @@ def test_all_replicas_of_a_deleted_topic_are_stopped() -> None:
     assert driver.took(Action.DETECT_TOPIC_CHANGE)[-1].zxid is None
 
 
+def test_replicas_are_stopped_though_their_state_was_missed_before_their_topic() -> None:
+    """A broker comes and goes: the controller reads states that a deletion has just taken."""
+    driver = controlling()
+    create(driver)
+    driver.acknowledge_commands()
+    incarnation = driver.node.controller.context.incarnation(T0)
+    driver.plan_listing(TOPICS, Fate.HOLD)
+    driver.plan_read(leader_and_isr_path(T0), None, first=lambda: all_deleted(driver))
+    driver.unregister(3)
+    driver.release()
+    driver.acknowledge_commands()
+
+    stops = [c for c in commands(driver, 2) if isinstance(c, PartitionStop)]
+    assert [stop.partition_incarnation for stop in stops] == [incarnation]
+
+
+def all_deleted(driver: Driver) -> None:
+    """By somebody else, at once."""
+    driver.zookeeper.write(
+        driver.outsider,
+        tuple(
+            Delete(path=path, expected_version=ANY_VERSION)
+            for path in sorted(everything(driver), reverse=True)
+        ),
+    )
+
+
 def test_a_deletion_is_answered_about_the_incarnation_that_it_found() -> None:
     """Somebody else deletes and creates in between: the next topic is not deleted."""
     driver = controlling()
     create(driver)
 
     def again() -> None:
-        driver.zookeeper.write(
-            driver.outsider,
-            tuple(
-                Delete(path=path, expected_version=ANY_VERSION)
-                for path in sorted(everything(driver), reverse=True)
-            ),
-        )
+        all_deleted(driver)
         driver.create_topic("t", (2, 3))
 
     driver.plan_write(PATH, None, first=again)

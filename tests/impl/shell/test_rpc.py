@@ -252,7 +252,8 @@ async def test_a_broker_that_moved_is_looked_up_again() -> None:
         again = both.send(fetch(2))
         assert (await both.sent.hold(3))[2] == answered(again)
 
-    assert both.look_ups == 2
+    # More often when the loss of the stream was noticed first: whoever waits has it tried again.
+    assert both.look_ups >= 2
 
 
 @asynchronous

@@ -5,7 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from fault_injection.faults import CONTROLLER, Fault, KillBroker, broker, follower, leader
+from fault_injection.faults import (
+    CONTROLLER,
+    DropRequest,
+    Fault,
+    KillBroker,
+    broker,
+    follower,
+    leader,
+)
 from fault_injection.simulated_faults import (
     CRASH_POINTS,
     BreakDisk,
@@ -30,7 +38,7 @@ from impl.sim.cluster import Cluster
 from impl.sim.options import Options
 from impl.sim.run import run
 from spec.trace import Phase, TraceEvent
-from spec.vocabulary import BrokerId, Invariant
+from spec.vocabulary import Action, BrokerId, Invariant
 from tests.impl.sim.build import T0, calm, inject, phases, run_for, settled, topic, violated
 
 HEALED = [Phase.PLANNED, Phase.INJECTING, Phase.ACTIVE, Phase.HEALING, Phase.HEALED]
@@ -263,3 +271,20 @@ def test_writes_whose_answers_are_lost_are_done() -> None:
     unknown = [e for e in cluster.recorder.events if e.error_code == "CONNECTION_LOST"]
     assert evidence(cluster)["matched"] == 1
     assert unknown
+
+
+def test_a_policy_may_lead_past_an_isr_whose_only_log_failed() -> None:
+    """Its member is registered all the same: without the failure the election is a violation."""
+    faults: list[tuple[int, Fault]] = [
+        (100, DropRequest(method="Fetch", sender=follower("t", 0, n), for_ms=9_000, count=1_000))
+        for n in (0, 1)
+    ]
+    faults.append((5_000, BreakDisk(target=leader("t"), for_ms=4_000)))
+    cluster = cluster_with(options=replace(calm(*faults), unclean_leader_election=True))
+    run_for(cluster, 8_000)
+    events = cluster.recorder.events
+    healthy = [event for event in events if event.action != "LogFailed"]
+
+    assert [event.is_unclean for event in events if event.action == Action.ELECT_LEADER] == [True]
+    assert violated(events) == set()
+    assert violated(healthy) == {Invariant.ONLY_AUTHORISED_WRITES}
