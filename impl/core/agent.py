@@ -164,7 +164,7 @@ class Agent:
             self._forget_told(key, leaving_in(view.document, key.partition).removing)
             assignment = assignment_in(view.document, key.partition)
             if assignment is None:
-                context.forget(key)
+                context.end(key)
             elif context.assignments.get(key) != assignment.assigned:
                 context.assign(key, assignment.assigned)
         unsure = sorted(key for key in self._unsure if key.topic == view.topic)
@@ -395,9 +395,11 @@ class Agent:
         versions = iter(result.versions[first_state:])
         for step in steps:
             if step.is_removal:
-                context.forget(step.key)
+                context.end(step.key)
             elif step.assignment is not None and step.assignment.assigned:
                 context.assign(step.key, step.assignment.assigned)
+            elif step.assignment is not None:
+                context.forget(step.key)
             for _ in step.state_ops():
                 version = next(versions)
                 if step.state is not None:

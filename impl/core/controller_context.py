@@ -58,7 +58,7 @@ class ControllerContext:
     ended: dict[TopicPartition, tuple[frozenset[BrokerId], PartitionIncarnation]] = field(
         default_factory=dict
     )
-    """The last ISR and incarnation of partitions whose state was found to be gone."""
+    """Who may have a replica, and of which incarnation, though there is no state of it any more."""
     """Of each state, the czxid of its znode."""
     seen_zxid: int = 0
     """Whatever is read from now on is not older than this transaction."""
@@ -246,13 +246,20 @@ class ControllerContext:
             return self.ended.get(key)
         return state[0].isr, self.incarnation(key)
 
+    def end(self, key: TopicPartition) -> None:
+        """As `forget`, but its replicas are still to be stopped."""
+        known, assigned = self.last_incarnation(key), self._assignments.get(key, ())
+        self.forget(key)
+        if known is not None:
+            self.ended[key] = known[0] | frozenset(assigned), known[1]
+
     def forget_topic(self, topic: str) -> None:
         """Nothing of the topic is known, nor anything of its partitions."""
         self.topics.pop(topic, None)
         self.moving.discard(topic)
         self.unreadable.discard(topic)
-        skipped = {key for key in self.skipped if key.topic == topic}
-        for key in {*self.partitions_of_topic(topic), *skipped}:
+        others = {key for key in {*self.skipped, *self.ended} if key.topic == topic}
+        for key in {*self.partitions_of_topic(topic), *others}:
             self.forget(key)
 
     def learn_topic(

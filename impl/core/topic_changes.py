@@ -147,8 +147,8 @@ class TopicChanges:
         if self._config.mutant is Mutant.COMPARE_TOPIC_NAMES_ONLY and known and czxid is not None:
             return []
         if known is not None and not is_same:
-            gone = context.partitions_of_topic(topic)
-            self._stop(gone)
+            ended = {key for key in context.ended if key.topic == topic}
+            self._stop(sorted({*context.partitions_of_topic(topic), *ended}))
             self._decisions.forget_folders(topic)
             context.forget_topic(topic)
         if self._is_begun(znode):
@@ -186,6 +186,6 @@ class TopicChanges:
             stop = PartitionStop(
                 topic=key.topic, partition=key.partition, partition_incarnation=incarnation
             )
-            for broker_id in sorted({*context.assignments[key], *isr}):
+            for broker_id in sorted({*context.assignments.get(key, ()), *isr}):
                 if broker_id in context.live:
                     self._commands.stop(broker_id, stop)

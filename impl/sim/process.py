@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from impl.core.config import Config
 from impl.core.effects import (
     ActionTaken,
+    DeleteLog,
     Effect,
     ListChildren,
     ReadZnodes,
@@ -229,6 +230,8 @@ class Process:
             return
         if not isinstance(left, DiskEffect | ReplyRecords) or not self._disk.refuses(left):
             self._perform(left)
+            if isinstance(left, DeleteLog):
+                self.failed_logs.discard(left.topic_partition)
             return
         self.failed_logs.add(left.topic_partition)
         failed.append(left.topic_partition)

@@ -10,13 +10,14 @@ from impl.core.messages import (
 )
 from impl.core.topic_messages import DeleteTopicRequest, DeleteTopicResponse
 from impl.core.zookeeper import Create, Delete, SetData
-from spec.vocabulary import ANY_VERSION
+from spec.vocabulary import ANY_VERSION, Action
 from spec.znodes import (
     PARTITIONS_REASSIGNED,
     PARTITIONS_REMOVE,
     leader_and_isr_path,
     partition_path,
     request_path,
+    topic_path,
 )
 from tests.impl.core.build import ME, T0, T1, state
 from tests.impl.core.driver import Driver, Fate
@@ -60,6 +61,32 @@ def test_a_partition_that_comes_again_is_stopped_again_when_it_goes_again(driver
     assert len(stops(driver, 4)) == 2
     assert second.partition_incarnation > first.partition_incarnation
     assert not exists(driver, request_path(PARTITIONS_REMOVE, T1))
+
+
+def test_who_leaves_a_partition_is_told_though_its_topic_goes_first(driver: Driver) -> None:
+    """The agent has written the removal, and finds no topic when it looks for whom to stop."""
+
+    def vanish() -> None:
+        below = [*listed_below(driver, topic_path("t")), topic_path("t")]
+        driver.write(*(Delete(path=path, expected_version=ANY_VERSION) for path in below))
+
+    governed(driver, (2, 3), (3, 4))
+    driver.plan_read(topic_path("t"), None)  # the administrator's broker
+    driver.plan_read(topic_path("t"), None)  # the agent, before it writes
+    driver.plan_read(topic_path("t"), None, first=vanish)
+
+    shrink(driver, 1)
+    acknowledge(driver)
+
+    assert driver.took(Action.REMOVE_PARTITIONS)
+    for broker_id in (3, 4):
+        assert 1 in [stop.partition for stop in stops(driver, broker_id)]
+
+
+def listed_below(driver: Driver, path: str) -> list[str]:
+    """All znodes below, children before their parents."""
+    below = [f"{path}/{name}" for name in driver.zookeeper.children(path)]
+    return [deeper for one in below for deeper in (*listed_below(driver, one), one)]
 
 
 def test_a_broker_that_leaves_a_partition_twice_is_told_twice(driver: Driver) -> None:

@@ -33,7 +33,8 @@ from fault_injection.simulated_faults import (
     StaleCheckpoint,
     StutterBroker,
 )
-from impl.sim.clients import Producer
+from impl.core.topic_messages import DeleteTopicRequest
+from impl.sim.clients import Client, Producer
 from impl.sim.cluster import Cluster
 from impl.sim.options import Options
 from impl.sim.run import run
@@ -288,3 +289,16 @@ def test_a_policy_may_lead_past_an_isr_whose_only_log_failed() -> None:
     assert [event.is_unclean for event in events if event.action == Action.ELECT_LEADER] == [True]
     assert violated(events) == set()
     assert violated(healthy) == {Invariant.ONLY_AUTHORISED_WRITES}
+
+
+def test_a_log_that_is_deleted_has_not_failed_any_more() -> None:
+    """The next incarnation of the partition may be written, or fails by itself."""
+    cluster = cluster_with((100, BreakDisk(target=leader("t"), for_ms=9_000)))
+    run_for(cluster, 2_000)
+    (process,) = [p for p in cluster.processes.values() if p.failed_logs]
+    assert process.failed_logs == {T0}
+    admin = Client(cluster, "client-admin-2")
+    admin.ask(process.broker_id, DeleteTopicRequest(topic="t"), lambda _: None)
+    run_for(cluster, 2_000)
+
+    assert process.failed_logs == set()
