@@ -14,6 +14,7 @@ from impl.core.messages import (
 )
 from impl.core.mutants import Mutant
 from impl.core.outbox import Outbox, Script, list_children, read, write
+from impl.core.refusals import NO_CONNECTION, REPLY_LOST
 from impl.core.topic_messages import (
     CreateTopicRequest,
     CreateTopicResponse,
@@ -72,7 +73,7 @@ class Admin:
     def _create_topic(self, token: int, request: CreateTopicRequest) -> Script:
         listed = yield from list_children(BROKER_IDS)
         if listed is None:
-            self._answer(token, ErrorCode.BROKER_NOT_AVAILABLE, "no connection to ZooKeeper")
+            self._answer(token, *NO_CONNECTION)
             return
         live = live_brokers(listed[0])
         error, reason = validate(request, live)
@@ -163,7 +164,7 @@ def creation_error(topic: str, result: WriteResult) -> tuple[ErrorCode, str]:
         case Rejected():
             return ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)
         case _:
-            return ErrorCode.REQUEST_TIMED_OUT, "the reply of ZooKeeper was lost"
+            return REPLY_LOST
 
 
 def validate(request: CreateTopicRequest, live: list[BrokerId]) -> tuple[ErrorCode, str]:

@@ -119,10 +119,11 @@ class Agent:
             return
         by_request_only = self._config.mutant is Mutant.MOVE_BY_REQUEST_ONLY
         begun = frozenset() if by_request_only else self._controller.context.moving
-        topics = {key.topic for key in requests} | {key.topic for key in self._unsure} | begun
-        for topic in sorted(topics):
-            mine = {key: asked for key, asked in requests.items() if key.topic == topic}
-            yield from self._walk_topic(topic, mine)
+        by_topic: dict[str, dict[TopicPartition, Requests]] = {}
+        for key, asked in requests.items():
+            by_topic.setdefault(key.topic, {})[key] = asked
+        for topic in sorted(by_topic.keys() | {key.topic for key in self._unsure} | begun):
+            yield from self._walk_topic(topic, by_topic.get(topic, {}))
             if self._controller.term != term:
                 return
 

@@ -46,6 +46,10 @@ class Whole:
     keys: tuple[TopicPartition, ...]
 
 
+LastIncarnation = tuple[frozenset[BrokerId], PartitionIncarnation]
+"""Who may have a replica of a partition, and of which incarnation."""
+
+
 @dataclass(slots=True)
 class ControllerContext:
     """Live brokers, assignments and partition states, as last read or written."""
@@ -55,10 +59,6 @@ class ControllerContext:
     states: dict[TopicPartition, tuple[LeaderAndIsr, ZnodeVersion]] = field(default_factory=dict)
     topics: dict[str, KnownTopic] = field(default_factory=dict)
     incarnations: dict[TopicPartition, PartitionIncarnation] = field(default_factory=dict)
-    ended: dict[TopicPartition, tuple[frozenset[BrokerId], PartitionIncarnation]] = field(
-        default_factory=dict
-    )
-    """Who may have a replica, and of which incarnation, though there is no state of it any more."""
     """Of each state, the czxid of its znode."""
     seen_zxid: int = 0
     """Whatever is read from now on is not older than this transaction."""
@@ -81,6 +81,8 @@ class ControllerContext:
     _assignments: dict[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
     _of_broker: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     _of_topic: dict[str, set[TopicPartition]] = field(default_factory=dict)
+    _ended: dict[str, dict[TopicPartition, LastIncarnation]] = field(default_factory=dict)
+    """By topic, the partitions of which there was a state, and is none any more."""
 
     @property
     def assignments(self) -> Mapping[TopicPartition, tuple[BrokerId, ...]]:
@@ -156,6 +158,11 @@ class ControllerContext:
         """The partitions of the topic, ascending; none when it is not known."""
         return sorted(self._of_topic.get(topic, ()))
 
+    def all_of_topic(self, topic: str) -> list[TopicPartition]:
+        """As `partitions_of_topic`, with those that are skipped or have ended."""
+        skipped = (key for key in self.skipped if key.topic == topic)
+        return sorted({*self._of_topic.get(topic, ()), *self._ended.get(topic, ()), *skipped})
+
     def leave_undecided(self, key: TopicPartition, decision: LeaderAndIsr) -> None:
         """The reply was lost or a refusal: what ZooKeeper holds will tell (ZK-006)."""
         self.undecided[key] = decision
@@ -208,7 +215,7 @@ class ControllerContext:
         Who bounced since it was made is still to be considered.
         """
         self.states[key] = (decision, znode_version)
-        self.ended.pop(key, None)
+        self._resume(key)
         self.see(zxid or 0)
         if zxid is not None and key not in self.incarnations:
             self.incarnations[key] = PartitionIncarnation(zxid)
@@ -237,13 +244,11 @@ class ControllerContext:
         """The incarnation of the partition's state; 0 when it is not known."""
         return self.incarnations.get(key, NO_INCARNATION)
 
-    def last_incarnation(
-        self, key: TopicPartition
-    ) -> tuple[frozenset[BrokerId], PartitionIncarnation] | None:
+    def last_incarnation(self, key: TopicPartition) -> LastIncarnation | None:
         """Its ISR and incarnation, also when its state is gone; None when it never had one."""
         state = self.states.get(key)
         if state is None:
-            return self.ended.get(key)
+            return self._ended.get(key.topic, {}).get(key)
         return state[0].isr, self.incarnation(key)
 
     def end(self, key: TopicPartition) -> None:
@@ -251,15 +256,14 @@ class ControllerContext:
         known, assigned = self.last_incarnation(key), self._assignments.get(key, ())
         self.forget(key)
         if known is not None:
-            self.ended[key] = known[0] | frozenset(assigned), known[1]
+            self._end(key, known[0] | frozenset(assigned), known[1])
 
     def forget_topic(self, topic: str) -> None:
         """Nothing of the topic is known, nor anything of its partitions."""
         self.topics.pop(topic, None)
         self.moving.discard(topic)
         self.unreadable.discard(topic)
-        others = {key for key in {*self.skipped, *self.ended} if key.topic == topic}
-        for key in {*self.partitions_of_topic(topic), *others}:
+        for key in self.all_of_topic(topic):
             self.forget(key)
 
     def learn_topic(
@@ -291,7 +295,7 @@ class ControllerContext:
         if znode.stat is None:
             known, incarnation = self.states.pop(key, None), self.incarnations.pop(key, None)
             if known is not None and incarnation is not None:
-                self.ended[key] = known[0].isr, incarnation
+                self._end(key, known[0].isr, incarnation)
             return None
         try:
             state = parse_leader_and_isr(znode.path, znode.data)
@@ -300,7 +304,7 @@ class ControllerContext:
             return error
         self.states[key] = (state, znode.stat.version)
         self.incarnations[key] = PartitionIncarnation(znode.stat.czxid)
-        self.ended.pop(key, None)
+        self._resume(key)
         return None
 
     def note_moving(self, topic: str, document: TopicDocument | None) -> None:
@@ -314,10 +318,10 @@ class ControllerContext:
         """The topic does not name the partition any more."""
         self.unassign(key)
         self.skipped.discard(key)
+        self._resume(key)
         for known in (
             self.states,
             self.incarnations,
-            self.ended,
             self.bounced,
             self.considered,
             self.undecided,
@@ -330,3 +334,14 @@ class ControllerContext:
         self.unassign(key)
         self.states.pop(key, None)
         self.incarnations.pop(key, None)
+
+    def _end(
+        self, key: TopicPartition, brokers: frozenset[BrokerId], incarnation: PartitionIncarnation
+    ) -> None:
+        self._ended.setdefault(key.topic, {})[key] = brokers, incarnation
+
+    def _resume(self, key: TopicPartition) -> None:
+        """It has not ended, or all of it is forgotten."""
+        of_topic = self._ended.get(key.topic)
+        if of_topic is not None and of_topic.pop(key, None) is not None and not of_topic:
+            del self._ended[key.topic]

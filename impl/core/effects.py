@@ -85,6 +85,10 @@ class CheckpointHighWatermark(Struct, frozen=True, kw_only=True):
     high_watermark: Offset
 
 
+DiskEffect = AppendRecords | TruncateRecords | StartLog | DeleteLog | CheckpointHighWatermark
+"""What changes the logs of this broker."""
+
+
 class ReadZnodes(Struct, frozen=True, kw_only=True):
     """Read data of several znodes, pipelined in order.
 
@@ -162,11 +166,7 @@ Effect = (
     Send
     | Reply
     | ReplyRecords
-    | AppendRecords
-    | TruncateRecords
-    | StartLog
-    | DeleteLog
-    | CheckpointHighWatermark
+    | DiskEffect
     | ReadZnodes
     | ListChildren
     | WriteZnodes

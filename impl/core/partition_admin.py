@@ -27,7 +27,6 @@ from impl.core.messages import (
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
 from impl.core.partition_requests import read_requests
 from impl.core.partition_rules import (
-    Refusal,
     View,
     new_partitions,
     refuse_creation,
@@ -35,6 +34,7 @@ from impl.core.partition_rules import (
     refuse_reassignment,
     refuse_removal,
 )
+from impl.core.refusals import NO_CONNECTION, REPLY_LOST, Refusal
 from impl.core.zookeeper import (
     Create,
     Delete,
@@ -66,7 +66,6 @@ from spec.znodes import (
     topic_path,
 )
 
-NO_CONNECTION = Refusal(ErrorCode.BROKER_NOT_AVAILABLE, "no connection to ZooKeeper")
 Asked = Generator[Ask, Answer, Refusal | None]
 CANCELS_MAX = 8
 """Tries to take a request back, against others who write the topic's znode at the same time."""
@@ -255,7 +254,7 @@ def _refusal(result: WriteResult) -> Refusal | None:
         case Rejected():
             return Refusal(ErrorCode.BROKER_NOT_AVAILABLE, str(result.error))
         case _:
-            return Refusal(ErrorCode.REQUEST_TIMED_OUT, "the reply of ZooKeeper was lost")
+            return REPLY_LOST
 
 
 def _result(key: TopicPartition, refusal: Refusal | None) -> PartitionResult:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from impl.core.agent_step import assignment_in
 from impl.core.messages import CreatePartitionsRequest, RemovePartitionsRequest
+from impl.core.refusals import Refusal
 from spec.vocabulary import NO_BROKER, BrokerId, ElectionKind, ErrorCode
 from spec.znodes import (
     PARTITIONS_REASSIGNED,
@@ -27,14 +28,6 @@ class View:
     states: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
     requests: frozenset[str] = frozenset()
     """Paths of requests that stand."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why something is not asked for."""
-
-    error_code: ErrorCode
-    message: str
 
 
 def refuse_election(view: View, kind: ElectionKind, key: TopicPartition) -> Refusal | None:

@@ -12,13 +12,8 @@ from impl.core.config import Config
 from impl.core.effects import Reply
 from impl.core.fenced_writes import OPS_MAX, Ended, FencedWrite, FencedWrites, NoFence
 from impl.core.outbox import Outbox, Script, list_children, read
-from impl.core.topic_deletion import (
-    NO_CONNECTION,
-    REPLY_LOST,
-    TopicDeletion,
-    no_topic,
-    whole_deletion,
-)
+from impl.core.refusals import NO_CONNECTION, REPLY_LOST
+from impl.core.topic_deletion import TopicDeletion, no_topic, whole_deletion
 from impl.core.topic_messages import (
     CreateTopicRequest,
     CreateTopicsRequest,

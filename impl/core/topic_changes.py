@@ -147,8 +147,7 @@ class TopicChanges:
         if self._config.mutant is Mutant.COMPARE_TOPIC_NAMES_ONLY and known and czxid is not None:
             return []
         if known is not None and not is_same:
-            ended = {key for key in context.ended if key.topic == topic}
-            self._stop(sorted({*context.partitions_of_topic(topic), *ended}))
+            self._stop(context.all_of_topic(topic))
             self._decisions.forget_folders(topic)
             context.forget_topic(topic)
         if self._is_begun(znode):

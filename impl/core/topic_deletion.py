@@ -12,6 +12,7 @@ from impl.core.config import Config
 from impl.core.effects import ActionTaken, Reply
 from impl.core.fenced_writes import FencedWrites
 from impl.core.outbox import Answer, Ask, Outbox, Script, list_children, read, write
+from impl.core.refusals import NO_CONNECTION, REPLY_LOST
 from impl.core.topic_messages import (
     DeleteTopicRequest,
     DeleteTopicResponse,
@@ -42,8 +43,6 @@ from spec.znodes import (
 
 OPS_MAX = 500
 """Deletions in one multi."""
-NO_CONNECTION = (ErrorCode.BROKER_NOT_AVAILABLE, "no connection to ZooKeeper")
-REPLY_LOST = (ErrorCode.REQUEST_TIMED_OUT, "the reply of ZooKeeper was lost")
 LOOKS_MAX = 8
 """How often somebody else may change the topic before a deletion is given up."""
 

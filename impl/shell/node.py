@@ -17,6 +17,7 @@ from impl.core.effects import (
     AppendRecords,
     CheckpointHighWatermark,
     DeleteLog,
+    DiskEffect,
     Effect,
     ListChildren,
     ReadZnodes,
@@ -53,7 +54,6 @@ from impl.trace_lines import (
 from spec.vocabulary import BrokerId
 from spec.znodes import TopicPartition, broker_path
 
-DiskEffect = AppendRecords | TruncateRecords | StartLog | DeleteLog | CheckpointHighWatermark
 TICK_S = 0.02
 GARBAGE = (50_000, 20, 100)
 """When the collector looks for cycles: seldom, as values that live as long as a partition have none

@@ -11,6 +11,7 @@ from impl.core.effects import (
     AppendRecords,
     CheckpointHighWatermark,
     DeleteLog,
+    DiskEffect,
     Effect,
     ReplyRecords,
     StartLog,
@@ -24,8 +25,6 @@ from spec.znodes import TopicPartition
 
 CHECKPOINTS_KEPT = 4
 """How old a stale checkpoint may be."""
-
-DiskEffect = AppendRecords | TruncateRecords | StartLog | DeleteLog | CheckpointHighWatermark
 GROWS = (AppendRecords, StartLog, CheckpointHighWatermark)
 """What a full disk refuses."""
 USES = (*GROWS, TruncateRecords, ReplyRecords)

@@ -16,6 +16,7 @@ from impl.core.config import Config
 from impl.core.effects import (
     ActionTaken,
     DeleteLog,
+    DiskEffect,
     Effect,
     ListChildren,
     ReadZnodes,
@@ -41,7 +42,7 @@ from impl.core.replica import RecoveredLog
 from impl.failed_steps import refusal, without_claims, without_failed
 from impl.sim.clock import NodeClock
 from impl.sim.crash import CrashPlan
-from impl.sim.disk import DiskEffect, SimDisk
+from impl.sim.disk import SimDisk
 from impl.sim.recorder import NodeTrace
 from impl.sim.zookeeper_client import ZkClient
 from impl.trace_lines import ZnodeTrace, action_taken, log_failed, log_recovered, node_started
