@@ -1,18 +1,20 @@
-"""`--zookeeper`: a server of our own, or one that must answer before anything else is started."""
+"""`--zookeeper`: servers of our own, or some that must answer before anything else is started."""
 
 from ci.failures import as_usage
 
 EMBEDDED = "embedded"
+OWN = (EMBEDDED, "ensemble")
+"""As `conformance.zookeepers` has them, which would take long to import for a default."""
 ANSWER_DEADLINE_S = 5.0
 """A ZooKeeper that takes longer to grant a session is not one to measure failovers on."""
 
 
 def check_zookeeper(choice: str) -> None:
-    """Return when `choice` will do: embedded, or an address where a ZooKeeper answers.
+    """Return when `choice` will do: one of our own, or an address where a ZooKeeper answers.
 
     Raises `UsageError` for what is no address, `ZooKeeperError` when nobody answers there.
     """
-    if choice == EMBEDDED:
+    if choice in OWN:
         return
     from fault_injection.zookeeper_address import AddressError
     from fault_injection.zookeeper_server import check_external

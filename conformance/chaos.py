@@ -7,10 +7,10 @@ from conformance.adapter import ClusterSettings, UsageError
 from conformance.scenario import ScenarioResult
 from conformance.scenario_run import ScenarioRun
 from conformance.scenarios import SCENARIOS, find
+from conformance.zookeepers import EMBEDDED, OWN
 from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
 from fault_injection.zookeeper_client import ZooKeeperClient
 
-EMBEDDED = "embedded"
 ANSWER_S = 5.0
 """How long a ZooKeeper of somebody else may take to answer at all."""
 
@@ -24,7 +24,7 @@ def run_scenarios(
     level: int,
     seed: int,
     out: Path,
-    zookeeper: str | None = None,
+    zookeeper: str = EMBEDDED,
     on_progress: Progress | None = None,
 ) -> tuple[ScenarioResult, ...]:
     """Run the named scenarios, or all, one after the other; each in its own folder below `out`.
@@ -36,16 +36,14 @@ def run_scenarios(
     """
     scenarios = [find(name) for name in dict.fromkeys(names)] if names else list(SCENARIOS.values())
     settings = ClusterSettings(level=level)
-    external = _external(zookeeper)
-    if external is not None:
-        _require_answer(external)
+    _require_zookeeper(zookeeper)
     results: list[ScenarioResult] = []
     for done, scenario in enumerate(scenarios):
         if on_progress:
             on_progress(done, len(scenarios), scenario.name)
         folder = out / scenario.name
         run = ScenarioRun(
-            scenario=scenario, settings=settings, seed=seed, folder=folder, zookeeper=external
+            scenario=scenario, settings=settings, seed=seed, folder=folder, zookeeper=zookeeper
         )
         results.append(run.play())
     if on_progress:
@@ -59,7 +57,7 @@ def run_scenario(
     level: int,
     seed: int,
     out: Path,
-    zookeeper: str | None = None,
+    zookeeper: str = EMBEDDED,
     on_progress: Progress | None = None,
 ) -> ScenarioResult:
     """As `run_scenarios`, of one."""
@@ -69,16 +67,12 @@ def run_scenario(
     return result
 
 
-def _external(zookeeper: str | None) -> str | None:
-    if zookeeper in (None, EMBEDDED):
-        return None
+def _require_zookeeper(zookeeper: str) -> None:
+    if zookeeper in OWN:
+        return
     try:
-        return str(ZooKeeperAddress.parse(zookeeper))
+        servers = ZooKeeperAddress.parse(zookeeper).servers
     except ZooKeeperError as error:
-        raise UsageError(f"{error}, or {EMBEDDED}") from error
-
-
-def _require_answer(external: str) -> None:
-    address = ZooKeeperAddress.parse(external)
-    with ZooKeeperClient(f"{address.host}:{address.port}", deadline_s=ANSWER_S):
+        raise UsageError(f"{error}, or {' or '.join(OWN)}") from error
+    with ZooKeeperClient(servers, deadline_s=ANSWER_S):
         pass

@@ -12,14 +12,15 @@ from time import monotonic
 
 from conformance.adapter import ClusterSettings, Folders, broker_command
 from conformance.client import Client, ClusterUnreachableError, Connections
+from conformance.zookeepers import ZooKeeperInUse
 from fault_injection.faults import ClusterView
 from fault_injection.injectors import Registration
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.sessions import expire_session
 from fault_injection.supervisor import ManagedProcess, Supervisor
-from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
+from fault_injection.zookeeper_address import ZooKeeperAddress
 from fault_injection.zookeeper_client import NoZnodeError, Znode, ZooKeeperClient
-from fault_injection.zookeeper_server import ZooKeeperServer
+from fault_injection.zookeeper_ensemble import ZooKeeperEnsemble
 from spec import znodes
 from spec.vocabulary import ElectionKind, ErrorCode
 from spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
@@ -46,13 +47,21 @@ class Cluster:
         supervisor: Supervisor,
         zookeeper: str,
     ) -> None:
-        """`zookeeper` is an address with the chroot that this cluster has for itself."""
+        """`zookeeper` is an address with the chroot that this cluster has for itself.
+
+        Of several servers, each broker tries another one first.
+        """
         self.settings = settings
         self.folder = folder
         self.run_id = run_id
         self.zookeeper = zookeeper
+        self.ensemble: ZooKeeperEnsemble | None = None
+        """Whose members may be hurt; None when its ZooKeeper is none of our own."""
         self._supervisor = supervisor
-        self._znodes = ZooKeeperClient(zookeeper)
+        # As short as the brokers': a server that stands still is left as soon as they leave it.
+        self._znodes = ZooKeeperClient(
+            zookeeper, session_timeout_s=settings.session_timeout_ms / 1000
+        )
         self._wait = threading.Event()
         self._orphaned: dict[int, int] = {}
         """By broker, the zxid of a registration that a process of before has left."""
@@ -90,7 +99,7 @@ class Cluster:
         command = broker_command(
             self.settings,
             broker_id,
-            zookeeper=self.zookeeper,
+            zookeeper=str(ZooKeeperAddress.parse(self.zookeeper).beginning_at(broker_id)),
             folders=Folders(root=self.folder),
             run_id=self.run_id,
         )
@@ -327,46 +336,19 @@ class Cluster:
 
 
 @contextmanager
-def zookeeper_for(
-    run_id: str, *, supervisor: Supervisor, folder: Path, external: str | None = None
-) -> Iterator[tuple[str, Path | None]]:
-    """An address of an empty ZooKeeper, and where its transaction log is when it is our own.
-
-    An external one gets a chroot of its own for this run, which is gone afterwards.
-    Raises `ZooKeeperError`.
-    """
-    if external is None:
-        server = ZooKeeperServer(supervisor, Folders(root=folder).zookeeper)
-        server.start()
-        try:
-            yield server.address, server.data_dir
-        finally:
-            server.stop()
-        return
-    address = ZooKeeperAddress.parse(external)
-    chroot = f"{address.chroot}/{run_id}"
-    with ZooKeeperClient(f"{address.host}:{address.port}") as client:
-        client.create_path(chroot)
-        try:
-            yield f"{address.host}:{address.port}{chroot}", None
-        finally:
-            with suppress(ZooKeeperError):  # a failing clean-up must not hide what happened
-                client.delete_recursively(chroot)
-
-
-@contextmanager
 def running_cluster(
     settings: ClusterSettings,
     *,
     folder: Path,
     run_id: str,
     supervisor: Supervisor,
-    zookeeper: str,
+    zookeeper: ZooKeeperInUse,
 ) -> Iterator[Cluster]:
     """A started cluster, stopped at the end; raises `ClusterError` or `ZooKeeperError`."""
     cluster = Cluster(
-        settings, folder=folder, run_id=run_id, supervisor=supervisor, zookeeper=zookeeper
+        settings, folder=folder, run_id=run_id, supervisor=supervisor, zookeeper=zookeeper.address
     )
+    cluster.ensemble = zookeeper.ensemble
     cluster.connect()
     try:
         cluster.start()

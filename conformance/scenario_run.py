@@ -20,7 +20,7 @@ from conformance.adapter import ClusterSettings, Folders, UsageError
 from conformance.checks.completeness import trace_health
 from conformance.checks.log_history import FINAL_READER
 from conformance.checks.registry import CHECKS, run_checks
-from conformance.cluster import Cluster, ClusterError, running_cluster, zookeeper_for
+from conformance.cluster import Cluster, ClusterError, running_cluster
 from conformance.recorder import LamportClock, Recorder
 from conformance.scenario import (
     ASSIGNMENT,
@@ -34,12 +34,13 @@ from conformance.scenario import (
 )
 from conformance.verdict import CheckResult, Verdict, worst
 from conformance.workload import NotConvergedError, Session, Workload, read_everything
+from conformance.zookeepers import EMBEDDED, OWN, zookeeper_for
 from fault_injection.engine import FaultEngine
 from fault_injection.ledger import Ledger
 from fault_injection.progress import PhaseChange
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.supervisor import LEDGER_FILE, ProcessError, Supervisor
-from fault_injection.transaction_log import read_transactions, to_trace_events
+from fault_injection.transaction_log import Transaction, to_trace_events
 from fault_injection.zookeeper_address import ZooKeeperError
 from spec.trace import TRACE_VERSION, Kind, TraceEvent, encode, read_trace
 from spec.vocabulary import Invariant, Outcome
@@ -65,7 +66,8 @@ class ScenarioRun:
     settings: ClusterSettings
     seed: int
     folder: Path
-    zookeeper: str | None = None
+    zookeeper: str = EMBEDDED
+    """As `zookeeper_for` takes it."""
     run_id: str = field(init=False)
     _record: Record = field(init=False, default_factory=Record)
 
@@ -80,7 +82,9 @@ class ScenarioRun:
             f"fencepost chaos --scenario {self.scenario.name} --seed {self.seed} "
             f"--level {self.settings.level}"
         )
-        return f"{command} --zookeeper {quote(self.zookeeper)}" if self.zookeeper else command
+        if self.zookeeper == EMBEDDED:
+            return command
+        return f"{command} --zookeeper {quote(self.zookeeper)}"
 
     def play(self) -> ScenarioResult:
         """Run the scenario and judge it; its traces are in the folder.
@@ -102,19 +106,20 @@ class ScenarioRun:
         folders = Folders(root=self.folder)
         with Supervisor(folders.processes, self.run_id) as supervisor:
             around = zookeeper_for(
-                self.run_id, supervisor=supervisor, folder=self.folder, external=self.zookeeper
+                self.run_id, supervisor=supervisor, folder=self.folder, choice=self.zookeeper
             )
-            with around as (address, data_dir), self._traced() as harness:
+            with around as zookeeper, self._traced() as harness:
                 with running_cluster(
                     self.settings,
                     folder=self.folder,
                     run_id=self.run_id,
                     supervisor=supervisor,
-                    zookeeper=address,
+                    zookeeper=zookeeper,
                 ) as cluster:
                     self._play_on(cluster, harness)
-                if data_dir is not None:
-                    self._write_transactions(data_dir)
+                transactions = zookeeper.transactions()
+                if transactions is not None:
+                    self._write_transactions(transactions)
 
     @contextmanager
     def _traced(self) -> Iterator[Recorder]:
@@ -223,8 +228,8 @@ class ScenarioRun:
         except NotConvergedError as error:
             self._record.add(Verdict.FAIL, str(error))
 
-    def _write_transactions(self, data_dir: Path) -> None:
-        events = to_trace_events(read_transactions(data_dir), self.run_id)
+    def _write_transactions(self, transactions: Sequence[Transaction]) -> None:
+        events = to_trace_events(transactions, self.run_id)
         with (self.folder / "trace-zookeeper.ndjson").open("wb") as file:
             file.writelines(map(encode, events))
 
@@ -267,7 +272,7 @@ class ScenarioRun:
 
     def _unobservable(self, checks: Sequence[CheckResult]) -> list[CheckResult]:
         """What could not be decided without the transaction log of somebody else's ZooKeeper."""
-        if self.zookeeper is None:
+        if self.zookeeper in OWN:
             return []
         undecided = [check for check in checks if check.verdict is Verdict.INCONCLUSIVE]
         return [check for check in undecided if CHECKS[check.invariant].reads & ZOOKEEPER_LINES]

@@ -40,13 +40,20 @@ class _Connection:
     def __init__(self, address: ZooKeeperAddress, deadline: float) -> None:
         self._address = address
         self._deadline = deadline
-        try:
-            self._socket = socket.create_connection(address.endpoint, self._remaining_s())
-        except OSError as error:
-            raise SessionError(f"{address} does not answer: {error}") from error
+        self._socket = self._connect()
 
     def close(self) -> None:
         self._socket.close()
+
+    def _connect(self) -> socket.socket:
+        """To the first server that listens."""
+        errors: list[OSError] = []
+        for endpoint in self._address.endpoints:
+            try:
+                return socket.create_connection(endpoint, self._remaining_s())
+            except OSError as error:
+                errors.append(error)
+        raise SessionError(f"{self._address} does not answer: {errors[0]}") from errors[0]
 
     def open_session(self, session_id: int, password: bytes) -> int | None:
         """Ask for a session (0: a new one); its id, 0 if refused, None if the server hung up."""

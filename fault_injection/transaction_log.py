@@ -7,7 +7,8 @@ Adler-32, a length, a header and a record, up to a tail of zeros.
 
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -124,6 +125,26 @@ def read_transactions(data_dir: Path) -> list[Transaction]:
     folder = data_dir / "version-2"
     files = sorted(folder.glob("log.*"), key=lambda path: int(path.suffix[1:], 16))
     return [transaction for path in files for transaction in _read_file(path)]
+
+
+def read_committed(data_dirs: Sequence[Path]) -> list[Transaction]:
+    """All changes that the ensemble with these members' data made, in zxid order.
+
+    A leader writes down a transaction before its followers have it, and may die or be replaced
+    then: what was committed is what most members wrote down, and they forget nothing of that.
+    One member alone may lack some of it, for who was away gets a snapshot of what it missed.
+    Raises `CorruptTransactionLogError`.
+    """
+    logs = [read_transactions(data_dir) for data_dir in data_dirs]
+    written = Counter(zxid for log in logs for zxid in {one.zxid for one in log})
+    by_zxid: dict[int, list[Transaction]] = {}
+    for log in logs:
+        seen: dict[int, list[Transaction]] = {}
+        for transaction in log:
+            seen.setdefault(transaction.zxid, []).append(transaction)
+        by_zxid.update(seen)
+    committed = sorted(zxid for zxid, times in written.items() if 2 * times > len(logs))
+    return [transaction for zxid in committed for transaction in by_zxid[zxid]]
 
 
 def to_trace_events(transactions: Iterable[Transaction], run_id: str) -> Iterator[TraceEvent]:

@@ -1,12 +1,14 @@
 """Where a ZooKeeper is: one form of address for people, the client and the raw sockets."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
-_FORM = re.compile(
-    r"(?P<host>\[[^\]]+\]|[^:/\s,\[\]]+):(?P<port>\d{1,5})(?P<chroot>(?:/[^/\s]+)*)/?"
-)
+Endpoint = tuple[str, int]
+"""Host and port: what a socket connects to."""
+
+_SERVER = r"(?:\[[^\]]+\]|[^:/\s,\[\]]+):\d{1,5}"
+_FORM = re.compile(rf"(?P<servers>{_SERVER}(?:,{_SERVER})*)(?P<chroot>(?:/[^/\s]+)*)/?")
 LARGEST_PORT = 65535
 
 
@@ -20,32 +22,47 @@ class AddressError(ZooKeeperError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZooKeeperAddress:
-    """One server, and the path below which everything happens."""
+    """One server or the servers of one ensemble, and the path below which everything happens."""
 
-    host: str
-    port: int
+    endpoints: tuple[Endpoint, ...]
     chroot: str = ""
     """Empty, or absolute without a slash at its end."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `HOST:PORT` or `HOST:PORT/chroot`; raises `AddressError`."""
+        """Read `HOST:PORT[,HOST:PORT...][/chroot]`; raises `AddressError`."""
         match = _FORM.fullmatch(text)
-        if match is None or not 0 < int(match["port"]) <= LARGEST_PORT:
+        endpoints = [_endpoint(server) for server in match["servers"].split(",")] if match else []
+        if match is None or not all(0 < port <= LARGEST_PORT for _, port in endpoints):
             raise AddressError(
-                f"{text!r} is no ZooKeeper address; write HOST:PORT or HOST:PORT/chroot"
+                f"{text!r} is no ZooKeeper address; write HOST:PORT or HOST:PORT/chroot, "
+                "and HOST:PORT,HOST:PORT for an ensemble"
             )
-        return cls(host=match["host"].strip("[]"), port=int(match["port"]), chroot=match["chroot"])
+        return cls(endpoints=tuple(endpoints), chroot=match["chroot"])
 
     @property
-    def endpoint(self) -> tuple[str, int]:
-        """What a socket connects to."""
-        return self.host, self.port
+    def servers(self) -> str:
+        """`HOST:PORT[,HOST:PORT...]`, without the chroot."""
+        return ",".join(map(_server, self.endpoints))
+
+    def beginning_at(self, number: int) -> Self:
+        """The same servers in the same cycle, of which another one is tried first."""
+        first = number % len(self.endpoints)
+        return replace(self, endpoints=self.endpoints[first:] + self.endpoints[:first])
 
     def full_path(self, path: str) -> str:
         """The path on the server of what is `path` below the chroot."""
         return self.chroot if self.chroot and path == "/" else self.chroot + path
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}{self.chroot}"
+        return f"{self.servers}{self.chroot}"
+
+
+def _endpoint(text: str) -> Endpoint:
+    host, _, port = text.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _server(endpoint: Endpoint) -> str:
+    host, port = endpoint
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

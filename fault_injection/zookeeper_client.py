@@ -1,11 +1,13 @@
 """The harness's own view of ZooKeeper: small, typed, with a deadline on every call.
 
-The only module of this room that knows kazoo; nothing untyped leaves it. No call is retried: a
-write whose answer was lost may have happened, and saying so is the caller's to decide upon.
+The only module of this room that knows kazoo; nothing untyped leaves it. No write is retried: one
+whose answer was lost may have happened, and saying so is the caller's to decide upon. A read is
+asked again until the deadline, for a server of an ensemble may go while others answer.
 """
 
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -36,6 +38,10 @@ class BadVersionError(ZooKeeperError):
 
 class OutcomeUnknownError(ZooKeeperError):
     """No answer: the connection was lost or the deadline passed; a write may have happened."""
+
+
+class SessionEndedError(ZooKeeperError):
+    """The session ended before the request was answered; the next one is in a new session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,17 +107,17 @@ class ZooKeeperClient:
 
     def read(self, path: str) -> Znode:
         """The znode at `path`; raises `NoZnodeError`."""
-        data, stat = self._answer(path, self._client.get_async(path))
+        data, stat = self._read(path, self._client.get_async)
         return _znode(data, stat)
 
     def exists(self, path: str) -> Znode | None:
         """The znode at `path` without its data, or None."""
-        stat = self._answer(path, self._client.exists_async(path))
+        stat = self._read(path, self._client.exists_async)
         return None if stat is None else _znode(b"", stat)
 
     def children(self, path: str) -> list[str]:
         """The names of the children of `path`, ascending; raises `NoZnodeError`."""
-        return sorted(map(str, self._answer(path, self._client.get_children_async(path))))
+        return sorted(map(str, self._read(path, self._client.get_children_async)))
 
     def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False) -> None:
         """Create the znode at `path`; raises `ZnodeExistsError`, or `NoZnodeError` (no parent)."""
@@ -165,6 +171,15 @@ class ZooKeeperClient:
             raise ZooKeeperError(f"there is no session with {self.address}; connect first")
         return credentials
 
+    def _read(self, path: str, ask: Callable[[str], Any]) -> Any:  # noqa: ANN401 - as `_answer`
+        deadline = time.monotonic() + self.deadline_s
+        while True:
+            try:
+                return self._answer(path, ask(path))
+            except (OutcomeUnknownError, SessionEndedError):
+                if time.monotonic() > deadline:
+                    raise
+
     def _answer(self, path: str, pending: Any) -> Any:  # noqa: ANN401 - kazoo's, and it ends here
         """Wait for kazoo's answer about `path`; kazoo's exceptions become ours."""
         where = f"{path} at {self.address}"
@@ -178,6 +193,10 @@ class ZooKeeperClient:
             raise BadVersionError(f"znode {where} has another version") from error
         except (KazooTimeoutError, kazoo_errors.ConnectionLoss) as error:
             raise OutcomeUnknownError(f"no answer about znode {where}") from error
+        except kazoo_errors.ConnectionClosedError as error:
+            raise ZooKeeperError(f"the session with {self.address} was closed") from error
+        except kazoo_errors.SessionExpiredError as error:
+            raise SessionEndedError(f"the session ended before the answer about {where}") from error
         except kazoo_errors.KazooException as error:
             raise ZooKeeperError(f"znode {where}: {type(error).__name__}") from error
 

@@ -1,23 +1,26 @@
 """A real ZooKeeper 3.9 as a child process, from the jars that come inside PySpark.
 
-Standalone, on 127.0.0.1, without fsync: it forgets nothing when processes are killed, which is all
-that a run does to it. Its transaction log stays in `data_dir` (`transaction_log` reads it).
+Standalone or a member of an ensemble (`zookeeper_ensemble`), on 127.0.0.1, without fsync: it
+forgets nothing when processes are killed, which is all that a run does to it. Its transaction log
+stays in `data_dir` (`transaction_log` reads it).
 """
 
 import errno
 import importlib.util
 import socket
 import time
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 
+from fault_injection.ports import HOST, free_ports
 from fault_injection.supervisor import ManagedProcess, Supervisor
 from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
 from fault_injection.zookeeper_client import ZooKeeperClient
+from fault_injection.zookeeper_status import TIMEOUT_S, four_letter_word
 from spec.java import find_java
 
-HOST = "127.0.0.1"
 MAIN_CLASS = "org.apache.zookeeper.server.ZooKeeperServerMain"
+MEMBER_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 JARS = (
     "zookeeper-[0-9]*.jar",
     "zookeeper-jute-*.jar",
@@ -28,7 +31,7 @@ JARS = (
     "log4j-core-*.jar",
     "log4j-slf4j2-impl-*.jar",
 )
-"""All that a standalone server loads, of the 250 that Spark has."""
+"""All that a server loads, of the 250 that Spark has."""
 
 JAVA_OPTIONS = (
     "-Xms32m",
@@ -45,7 +48,6 @@ MAX_SESSION_TIMEOUT_MS = 60_000
 BIND_ATTEMPTS = 5
 """A free port may be taken before the server binds it; five times in a row is something else."""
 STOP_GRACE_S = 2.0
-_PROBE_TIMEOUT_S = 0.25
 _PROBE_INTERVAL_S = 0.005
 _LOG_LINES = 12
 
@@ -63,6 +65,9 @@ logger.connections.level = error
 # which tells of our asking whether it is ready and of nothing else.
 logger.commands.name = org.apache.zookeeper.server.ServerCnxn
 logger.commands.level = off
+# It tells of each attempt to reach a member that is down, with twelve frames of Java.
+logger.peers.name = org.apache.zookeeper.server.quorum.QuorumCnxManager
+logger.peers.level = error
 """
 
 
@@ -75,8 +80,29 @@ class PortInUseError(ZooKeeperError):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """Which member of its ensemble a server is, and where all of them speak to each other."""
+
+    server_id: int
+    ports: tuple[tuple[int, int], ...]
+    """Per member from 1 on: the port for followers of its leader, and that for elections."""
+    init_ticks: int = 100
+    """How long a follower may take to catch up with a new leader."""
+    sync_ticks: int = 10
+    """How long leader and follower may be silent before they give each other up."""
+
+    def settings(self) -> dict[str, str | int]:
+        """The lines of the configuration that make it a member."""
+        members: dict[str, str | int] = {
+            f"server.{server_id}": f"{HOST}:{quorum}:{election}:participant"
+            for server_id, (quorum, election) in enumerate(self.ports, start=1)
+        }
+        return {"initLimit": self.init_ticks, "syncLimit": self.sync_ticks, **members}
+
+
 class ZooKeeperServer:
-    """One standalone server. Its port and data outlive `stop`, so `start` brings it back."""
+    """One server. Its port and data outlive `stop`, so `start` brings it back."""
 
     def __init__(
         self,
@@ -86,14 +112,27 @@ class ZooKeeperServer:
         port: int | None = None,
         tick_ms: int = 100,
         name: str = "zookeeper",
+        membership: Membership | None = None,
     ) -> None:
-        """Sessions may be as short as two ticks; they expire at the end of a tick."""
+        """Sessions may be as short as two ticks; they expire at the end of a tick.
+
+        A server with a `membership` serves once it and enough others have elected a leader.
+        """
         self.directory = directory.absolute()
         self.tick_ms = tick_ms
         self.name = name
         self._supervisor = supervisor
         self._port = port
+        self._membership = membership
         self._process: ManagedProcess | None = None
+        self._log_start = 0
+        """Where the words of the process that started last begin."""
+
+    @property
+    def endpoint(self) -> tuple[str, int]:
+        """What a socket connects to, once started."""
+        assert self._port is not None, "the server was never started"
+        return HOST, self._port
 
     @property
     def address(self) -> str:
@@ -133,30 +172,47 @@ class ZooKeeperServer:
         if self._process is not None:
             self._process.terminate(STOP_GRACE_S)
 
-    def _start_on(self, port: int, deadline: float) -> None:
+    def begin(self, port: int) -> None:
+        """The process runs and will serve on `port`; raises `PortInUseError`."""
         if not _is_free(port):
             raise PortInUseError(port)
         log = self._supervisor.directory / f"{self.name}.log"
-        log_start = log.stat().st_size if log.exists() else 0
+        self._log_start = log.stat().st_size if log.exists() else 0
         process = self._supervisor.start(self.name, self._command(port), log=log)
-        try:
-            self._await_serving(process, port, deadline)
-        except ZooKeeperError:
-            process.kill()
-            if b"BindException" in log.read_bytes()[log_start:]:
-                raise PortInUseError(port) from None
-            raise
         self._process, self._port = process, port
 
-    def _await_serving(self, process: ManagedProcess, port: int, deadline: float) -> None:
-        """Wait until the server on `port` says that it serves our data: it could be another's."""
-        while f"dataDir={self.data_dir}/" not in _configuration(port):
-            if process.ended_within(_PROBE_INTERVAL_S):
-                raise self._failure("ended before it served", process)
-            if time.monotonic() > deadline:
-                raise self._failure("does not serve in time", process)
+    def await_serving(self, deadline: float) -> None:
+        """Wait until the server says that it serves our data: it could be another's on its port.
 
-    def _failure(self, what: str, process: ManagedProcess) -> ZooKeeperError:
+        Raises as `start` does at `deadline` (of `time.monotonic`); then it does not run any more.
+        """
+        try:
+            while not self.is_serving():
+                if self.process.ended_within(_PROBE_INTERVAL_S):
+                    raise self._failure("ended before it served")
+                if time.monotonic() > deadline:
+                    raise self._failure("does not serve in time")
+        except ZooKeeperError:
+            self.process.kill()
+            if b"BindException" in self.process.log.read_bytes()[self._log_start :]:
+                raise PortInUseError(self.endpoint[1]) from None
+            raise
+
+    def is_serving(self) -> bool:
+        """True while it answers clients; a member of an ensemble needs a leader for that."""
+        return f"dataDir={self.data_dir}/" in _configuration(self.endpoint)
+
+    def _start_on(self, port: int, deadline: float) -> None:
+        before = self._process, self._port
+        try:
+            self.begin(port)
+            self.await_serving(deadline)
+        except ZooKeeperError:
+            self._process, self._port = before
+            raise
+
+    def _failure(self, what: str) -> ZooKeeperError:
+        process = self.process
         lines = process.log_tail(10 * _LOG_LINES).splitlines()
         # What went wrong helps a person, the frames of Java do not.
         said = [line for line in lines if not line.startswith("\tat ")]
@@ -170,12 +226,17 @@ class ZooKeeperServer:
         logging = self.directory / "log4j2.properties"
         logging.write_text(_LOG4J, encoding="ascii")
         class_path = ":".join(str(jar) for jar in find_jars())
+        main = MAIN_CLASS
+        if self._membership is not None:
+            main = MEMBER_CLASS
+            text = f"{self._membership.server_id}\n"
+            (self.data_dir / "myid").write_text(text, encoding="ascii")
         options = [*JAVA_OPTIONS, f"-Dlog4j2.configurationFile={logging.as_uri()}"]
         java = str(find_java().executable)
-        return [java, *options, "-cp", class_path, MAIN_CLASS, str(configuration)]
+        return [java, *options, "-cp", class_path, main, str(configuration)]
 
     def _configuration(self, port: int) -> str:
-        settings = {
+        settings: dict[str, str | int] = {
             "tickTime": self.tick_ms,
             "minSessionTimeout": 2 * self.tick_ms,
             "maxSessionTimeout": MAX_SESSION_TIMEOUT_MS,
@@ -185,6 +246,7 @@ class ZooKeeperServer:
             "maxClientCnxns": 0,
             "admin.enableServer": "false",
             "4lw.commands.whitelist": "*",
+            **(self._membership.settings() if self._membership else {}),
         }
         return "".join(f"{key}={value}\n" for key, value in settings.items())
 
@@ -203,49 +265,45 @@ def find_jars() -> list[Path]:
     )
 
 
-def four_letter_word(endpoint: tuple[str, int], word: str, timeout_s: float) -> str:
-    """What the server answers to `word` (`ruok`, `srvr`, `conf`); raises `OSError`."""
-    with socket.create_connection(endpoint, timeout_s) as connection:
-        connection.sendall(word.encode())
-        answer = bytearray()
-        while chunk := connection.recv(4096):
-            answer += chunk
-    return answer.decode(errors="replace")
-
-
 def check_external(address: str, deadline_s: float = 10.0) -> ZooKeeperAddress:
     """Make sure that a ZooKeeper serves at `HOST:PORT/chroot`; the chroot exists at return.
 
     Raises `AddressError` for another form, `ZooKeeperError` when nobody answers in `deadline_s`.
     """
     where = ZooKeeperAddress.parse(address)
-    server = replace(where, chroot="")
-    try:
-        socket.create_connection(where.endpoint, deadline_s).close()
-    except OSError as error:
-        reason = error.strerror or "no answer"
+    servers = where.servers
+    refusals = [_refusal(endpoint, deadline_s) for endpoint in where.endpoints]
+    if all(refusals):
         raise ZooKeeperError(
-            f"no ZooKeeper answers at {server}: {reason}; check the address and that it runs"
-        ) from error
-    client = ZooKeeperClient(str(server), session_timeout_s=deadline_s, deadline_s=deadline_s)
+            f"no ZooKeeper answers at {servers}: {refusals[0]}; check the address and that it runs"
+        )
+    client = ZooKeeperClient(servers, session_timeout_s=deadline_s, deadline_s=deadline_s)
     with client:
         if where.chroot:
             client.create_path(where.chroot)
     return where
 
 
-def _configuration(port: int) -> str:
-    """The `conf` of the server that serves on `port`, or nothing when none serves yet."""
+def _refusal(endpoint: tuple[str, int], deadline_s: float) -> str:
+    """Why nobody listens there; empty when somebody does."""
     try:
-        return four_letter_word((HOST, port), "conf", _PROBE_TIMEOUT_S)
+        socket.create_connection(endpoint, deadline_s).close()
+    except OSError as error:
+        return error.strerror or "no answer"
+    return ""
+
+
+def _configuration(endpoint: tuple[str, int]) -> str:
+    """The `conf` of the server that serves there, or nothing when none serves yet."""
+    try:
+        return four_letter_word(endpoint, "conf", TIMEOUT_S)
     except OSError:
         return ""
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+    (port,) = free_ports(1)
+    return port
 
 
 def _is_free(port: int) -> bool:

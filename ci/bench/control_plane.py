@@ -27,7 +27,8 @@ from ci.bench.cluster_load import (
 )
 from ci.console import say, show_table
 from conformance.adapter import ClusterSettings, Folders
-from conformance.cluster import Cluster, running_cluster, zookeeper_for
+from conformance.cluster import Cluster, running_cluster
+from conformance.zookeepers import zookeeper_for
 from fault_injection.supervisor import Supervisor
 from spec.vocabulary import Action
 
@@ -76,11 +77,11 @@ def bench_cluster(brokers: int, before: Callable[[str], None] = nothing) -> Iter
         )
         with (
             Supervisor(Folders(root=folder).processes, RUN_ID) as supervisor,
-            zookeeper_for(RUN_ID, supervisor=supervisor, folder=folder) as (address, _),
+            zookeeper_for(RUN_ID, supervisor=supervisor, folder=folder) as zookeeper,
         ):
-            before(address)
+            before(zookeeper.address)
             with running_cluster(
-                settings, folder=folder, run_id=RUN_ID, supervisor=supervisor, zookeeper=address
+                settings, folder=folder, run_id=RUN_ID, supervisor=supervisor, zookeeper=zookeeper
             ) as cluster:
                 yield cluster
 

@@ -17,8 +17,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on s
 ZookeeperOption = Annotated[
     str,
     typer.Option(
-        metavar="embedded|HOST:PORT/CHROOT",
-        help="A server of our own, or one that is there already.",
+        metavar="embedded|ensemble|HOST:PORT/CHROOT",
+        help="A server of our own, three of them, or one that is there already.",
     ),
 ]
 SparkMasterOption = Annotated[

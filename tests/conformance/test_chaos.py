@@ -65,13 +65,13 @@ def test_only_the_truncation_loss_is_expected_to_fail_and_only_below_leader_epoc
 @pytest.mark.parametrize(
     ("name", "level", "zookeeper", "message"),
     [
-        ("earthquake", 2, None, "unknown scenario 'earthquake'; choose one of quiet, "),
-        ("quiet", 5, None, r"level 5 is none; choose one of \(0, 1, 2\)"),
+        ("earthquake", 2, "embedded", "unknown scenario 'earthquake'; choose one of quiet, "),
+        ("quiet", 5, "embedded", r"level 5 is none; choose one of \(0, 1, 2\)"),
         ("quiet", 2, "nowhere", "'nowhere' is no ZooKeeper address; .* or embedded"),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_anything_starts(
-    name: str, level: int, zookeeper: str | None, message: str, tmp_path: Path
+    name: str, level: int, zookeeper: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=message):
         run_scenario(name, level=level, seed=1, out=tmp_path, zookeeper=zookeeper)
@@ -99,10 +99,10 @@ def test_folder_of_an_earlier_run_is_not_written_into(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("zookeeper", "suffix"),
-    [(None, ""), ("127.0.0.1:2181/a/b", " --zookeeper 127.0.0.1:2181/a/b")],
+    [("embedded", ""), ("127.0.0.1:2181/a/b", " --zookeeper 127.0.0.1:2181/a/b")],
 )
 def test_command_that_reproduces_names_the_zookeeper_of_somebody_else(
-    zookeeper: str | None, suffix: str, tmp_path: Path
+    zookeeper: str, suffix: str, tmp_path: Path
 ) -> None:
     run = ScenarioRun(
         scenario=SCENARIOS["quiet"],

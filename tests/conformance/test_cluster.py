@@ -8,7 +8,8 @@ import pytest
 
 from conformance import local_cluster
 from conformance.adapter import ClusterSettings, Folders, UsageError, broker_command
-from conformance.cluster import Cluster, ClusterError, running_cluster, zookeeper_for
+from conformance.cluster import Cluster, ClusterError, running_cluster
+from conformance.zookeepers import ZooKeeperInUse, zookeeper_for
 from fault_injection.faults import leader
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.supervisor import Supervisor
@@ -151,7 +152,7 @@ def test_brokers_that_never_register_end_the_wait_with_their_last_words(
         folder=tmp_path,
         run_id="test-cluster",
         supervisor=supervisor,
-        zookeeper=client.address,
+        zookeeper=ZooKeeperInUse(address=client.address),
     )
 
     with pytest.raises(ClusterError, match=r"broker 1 ended by itself .*\n.*no more disk"), waiting:
@@ -167,17 +168,17 @@ def test_external_zookeeper_gets_a_chroot_that_is_removed_again(
     server: str, supervisor: Supervisor, tmp_path: Path
 ) -> None:
     around = zookeeper_for(
-        "run-1", supervisor=supervisor, folder=tmp_path, external=f"{server}/shared"
+        "run-1", supervisor=supervisor, folder=tmp_path, choice=f"{server}/shared"
     )
     with ZooKeeperClient(server) as outside:
-        with around as (address, data_dir):
-            with ZooKeeperClient(address) as inside:
+        with around as zookeeper:
+            with ZooKeeperClient(zookeeper.address) as inside:
                 inside.create_path("/brokers/ids")
             during = outside.children("/shared")
         after = outside.children("/shared")
 
-    assert address == f"{server}/shared/run-1"
-    assert data_dir is None
+    assert zookeeper.address == f"{server}/shared/run-1"
+    assert zookeeper.transactions() is None
     assert (during, after) == (["run-1"], [])
 
 

@@ -7,11 +7,12 @@ from contextlib import closing, contextmanager
 
 import pytest
 
+from fault_injection.ports import HOST
 from fault_injection.sessions import SessionError, _Connection, expire_session
 from fault_injection.transaction_log import TransactionKind, read_transactions
 from fault_injection.zookeeper_address import ZooKeeperAddress
 from fault_injection.zookeeper_client import ZooKeeperClient
-from fault_injection.zookeeper_server import HOST, ZooKeeperServer, check_external
+from fault_injection.zookeeper_server import ZooKeeperServer, check_external
 
 SESSION = 0x1234
 PASSWORD = b"p" * 16

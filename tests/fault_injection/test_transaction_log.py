@@ -14,6 +14,7 @@ from fault_injection.transaction_log import (
     CorruptTransactionLogError,
     Transaction,
     TransactionKind,
+    read_committed,
     read_transactions,
     to_trace_events,
 )
@@ -152,6 +153,20 @@ def test_a_log_that_is_cut_off_anywhere_is_a_prefix(copied: Path) -> None:
         lengths.add(len(part))
 
     assert len(lengths) > 8
+
+
+def test_what_most_members_wrote_down_was_committed(copied: Path, tmp_path: Path) -> None:
+    whole = read_transactions(copied)
+    members = [tmp_path / name for name in ("a", "b", "c")]
+    for member, kept in zip(members, (1.0, 0.7, 0.4), strict=True):
+        shutil.copytree(copied, member)
+        text = log_of(member).read_bytes().rstrip(b"\0")
+        log_of(member).write_bytes(text[: int(len(text) * kept)])
+    second = read_transactions(members[1])
+
+    assert read_committed([copied]) == whole
+    assert 0 < len(read_transactions(members[2])) < len(second) < len(whole)
+    assert read_committed(members) == second
 
 
 def test_a_damaged_record_is_an_error_that_names_the_place(copied: Path) -> None:

@@ -7,17 +7,17 @@ import sys
 import pytest
 
 from fault_injection import zookeeper_server
+from fault_injection.ports import HOST
 from fault_injection.supervisor import Supervisor
 from fault_injection.zookeeper_address import AddressError, ZooKeeperAddress, ZooKeeperError
 from fault_injection.zookeeper_client import ZooKeeperClient
 from fault_injection.zookeeper_server import (
-    HOST,
     PortInUseError,
     ZooKeeperServer,
     check_external,
     find_jars,
-    four_letter_word,
 )
+from fault_injection.zookeeper_status import four_letter_word
 from tests.fault_injection.conftest import ROOT
 
 FIND_JARS = """
@@ -28,7 +28,7 @@ print(len(find_jars()), "pyspark" in sys.modules)
 
 
 def ask(server: ZooKeeperServer, word: str) -> str:
-    return four_letter_word(ZooKeeperAddress.parse(server.address).endpoint, word, 5.0)
+    return four_letter_word(server.endpoint, word, 5.0)
 
 
 @pytest.mark.zookeeper
@@ -73,7 +73,7 @@ def test_data_port_and_address_outlive_a_stop_and_a_kill(supervisor: Supervisor)
 def test_a_port_in_use_is_one_clear_sentence(
     zookeeper: ZooKeeperServer, supervisor: Supervisor
 ) -> None:
-    port = ZooKeeperAddress.parse(zookeeper.address).port
+    _, port = zookeeper.endpoint
     other = ZooKeeperServer(supervisor, supervisor.directory / "other", port=port)
 
     with pytest.raises(PortInUseError, match=rf"^port {port} of 127.0.0.1 is in use; name another"):
@@ -85,7 +85,7 @@ def test_a_port_in_use_is_one_clear_sentence(
 def test_a_port_that_is_taken_at_the_last_moment_is_replaced_by_another(
     zookeeper: ZooKeeperServer, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken = ZooKeeperAddress.parse(zookeeper.address).port
+    _, taken = zookeeper.endpoint
     ports = [zookeeper_server._free_port(), taken]
     monkeypatch.setattr(zookeeper_server, "_free_port", ports.pop)
     monkeypatch.setattr(zookeeper_server, "_is_free", lambda _port: True)
@@ -159,7 +159,8 @@ def test_an_external_server_gets_its_chroot(zookeeper: ZooKeeperServer) -> None:
         "localhost:0",
         "localhost:65536",
         "localhost:21x",
-        "a:1,b:2/c",
+        "a:1,/c",
+        "a:1,b/c",
         "localhost:2181chroot",
         "localhost:2181//a",
         "http://localhost:2181",
@@ -184,9 +185,21 @@ def test_another_form_of_address_is_one_clear_sentence(text: str) -> None:
 def test_an_address_is_read(text: str, host: str, port: int, chroot: str, full: str) -> None:
     where = ZooKeeperAddress.parse(text)
 
-    assert (where.endpoint, where.chroot, where.full_path("/x")) == ((host, port), chroot, full)
+    assert (where.endpoints, where.chroot, where.full_path("/x")) == (((host, port),), chroot, full)
     assert where.full_path("/") == (chroot or "/")
     assert ZooKeeperAddress.parse(str(where)) == where
+
+
+def test_the_servers_of_an_ensemble_have_one_chroot_and_an_order() -> None:
+    where = ZooKeeperAddress.parse("a:1,[::1]:2,c:3/d")
+
+    assert where.endpoints == (("a", 1), ("::1", 2), ("c", 3))
+    assert (where.servers, where.chroot) == ("a:1,[::1]:2,c:3", "/d")
+    assert [str(where.beginning_at(number)) for number in (0, 1, 5)] == [
+        "a:1,[::1]:2,c:3/d",
+        "[::1]:2,c:3,a:1/d",
+        "c:3,a:1,[::1]:2/d",
+    ]
 
 
 def test_an_address_where_nobody_listens_is_one_clear_sentence() -> None:

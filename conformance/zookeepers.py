@@ -1,0 +1,79 @@
+"""Which ZooKeeper a run has: one server of our own, an ensemble of our own, or somebody else's."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.adapter import Folders
+from fault_injection.supervisor import Supervisor
+from fault_injection.transaction_log import Transaction, read_committed
+from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
+from fault_injection.zookeeper_client import ZooKeeperClient
+from fault_injection.zookeeper_ensemble import ZooKeeperEnsemble
+from fault_injection.zookeeper_server import ZooKeeperServer
+
+EMBEDDED = "embedded"
+"""One server from the jars inside PySpark."""
+ENSEMBLE = "ensemble"
+"""Three of them, of which one leads."""
+OWN = (EMBEDDED, ENSEMBLE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZooKeeperInUse:
+    """An empty ZooKeeper that runs."""
+
+    address: str
+    """With the chroot that the run has for itself."""
+    data_dirs: tuple[Path, ...] = ()
+    """Of our own servers; none of somebody else's can be read."""
+    ensemble: ZooKeeperEnsemble | None = None
+    """Whose members may be hurt; None for a single server and for somebody else's."""
+
+    def transactions(self) -> Sequence[Transaction] | None:
+        """What it wrote down; None when that cannot be read."""
+        return read_committed(self.data_dirs) if self.data_dirs else None
+
+
+@contextmanager
+def zookeeper_for(
+    run_id: str, *, supervisor: Supervisor, folder: Path, choice: str = EMBEDDED
+) -> Iterator[ZooKeeperInUse]:
+    """An empty ZooKeeper: `EMBEDDED`, `ENSEMBLE`, or one that runs at the address `choice`.
+
+    Somebody else's gets a chroot of its own for this run, which is gone afterwards.
+    Raises `ZooKeeperError`.
+    """
+    directory = Folders(root=folder).zookeeper
+    if choice == EMBEDDED:
+        server = ZooKeeperServer(supervisor, directory)
+        server.start()
+        try:
+            yield ZooKeeperInUse(address=server.address, data_dirs=(server.data_dir,))
+        finally:
+            server.stop()
+    elif choice == ENSEMBLE:
+        ensemble = ZooKeeperEnsemble(supervisor, directory)
+        ensemble.start()
+        try:
+            yield ZooKeeperInUse(
+                address=ensemble.address, data_dirs=ensemble.data_dirs, ensemble=ensemble
+            )
+        finally:
+            ensemble.stop()
+    else:
+        with _chroot(ZooKeeperAddress.parse(choice), run_id) as address:
+            yield ZooKeeperInUse(address=address)
+
+
+@contextmanager
+def _chroot(where: ZooKeeperAddress, run_id: str) -> Iterator[str]:
+    chroot = f"{where.chroot}/{run_id}"
+    with ZooKeeperClient(where.servers) as client:
+        client.create_path(chroot)
+        try:
+            yield f"{where.servers}{chroot}"
+        finally:
+            with suppress(ZooKeeperError):  # a failing clean-up must not hide what happened
+                client.delete_recursively(chroot)

@@ -1,0 +1,124 @@
+"""Three real ZooKeeper servers that are one: each a process of its own, of which one leads.
+
+Any one of them may be killed or paused: the others elect a leader among them, and the sessions of
+clients live on. With two of three away nobody is served until one of them is back.
+"""
+
+import time
+from pathlib import Path
+
+from fault_injection.ports import free_ports
+from fault_injection.supervisor import Supervisor
+from fault_injection.zookeeper_server import (
+    BIND_ATTEMPTS,
+    Membership,
+    PortInUseError,
+    ZooKeeperServer,
+)
+from fault_injection.zookeeper_status import Mode, ServerStatus, server_status
+
+SIZE = 3
+PORTS_PER_MEMBER = 3
+"""For clients, for the followers of a leader, for elections."""
+
+
+class ZooKeeperEnsemble:
+    """Its members in order; ports and data outlive `stop`, so `start` brings it back."""
+
+    def __init__(
+        self, supervisor: Supervisor, directory: Path, *, size: int = SIZE, tick_ms: int = 100
+    ) -> None:
+        """As `ZooKeeperServer`; a leader that is silent for ten ticks is given up."""
+        self.size = size
+        self._supervisor = supervisor
+        self._directory = directory
+        self._tick_ms = tick_ms
+        self._client_ports: list[int] = []
+        self.members: tuple[ZooKeeperServer, ...] = ()
+        """Empty until `start`; a member's number is its place, from 1."""
+
+    @property
+    def address(self) -> str:
+        """`127.0.0.1:<port>,...` of all members, once started."""
+        assert self.members, "the ensemble was never started"
+        return ",".join(member.address for member in self.members)
+
+    @property
+    def data_dirs(self) -> tuple[Path, ...]:
+        """Of each member, as `transaction_log.read_committed` takes them."""
+        return tuple(member.data_dir for member in self.members)
+
+    def start(self, deadline_s: float = 30.0) -> None:
+        """Run all members; every one serves at return.
+
+        Raises `ZooKeeperError` with the last log lines of the member that ended or did not serve
+        within `deadline_s`; then nothing of the ensemble is left running.
+        """
+        deadline = time.monotonic() + deadline_s
+        if self.members:
+            return self._start_members(deadline)
+        for _ in range(BIND_ATTEMPTS - 1):
+            try:
+                return self._start_anew(deadline)
+            except PortInUseError:
+                continue
+        return self._start_anew(deadline)
+
+    def stop(self) -> None:
+        """End all members at once: what they acknowledged is on disk, with all sessions."""
+        for member in self.members:
+            member.process.kill()
+
+    def leader(self) -> int | None:
+        """The number of the member that leads; None while there is none.
+
+        One that stood still says for a moment that it leads still: then the newest one counts.
+        """
+        leaders = {n: one for n, one in self.status().items() if one.mode is Mode.LEADER}
+        return max(leaders, key=lambda number: leaders[number].zxid, default=None)
+
+    def status(self) -> dict[int, ServerStatus]:
+        """What each member that serves says of itself; paused ones are not asked."""
+        answers = {number: _status(member) for number, member in enumerate(self.members, start=1)}
+        return {number: answer for number, answer in answers.items() if answer is not None}
+
+    def _start_anew(self, deadline: float) -> None:
+        ports = free_ports(PORTS_PER_MEMBER * self.size)
+        clients, rest = ports[: self.size], ports[self.size :]
+        between = tuple(zip(rest[::2], rest[1::2], strict=True))
+        self._client_ports = clients
+        self.members = tuple(
+            ZooKeeperServer(
+                self._supervisor,
+                self._directory / str(number),
+                tick_ms=self._tick_ms,
+                name=f"zookeeper-{number}",
+                membership=Membership(server_id=number, ports=between),
+            )
+            for number in range(1, self.size + 1)
+        )
+        try:
+            self._start_members(deadline)
+        except BaseException:
+            self.members = ()
+            raise
+
+    def _start_members(self, deadline: float) -> None:
+        """All at once, for none serves before most of them run."""
+        begun: list[ZooKeeperServer] = []
+        try:
+            for member, port in zip(self.members, self._client_ports, strict=True):
+                member.begin(port)
+                begun.append(member)
+            for member in self.members:
+                member.await_serving(deadline)
+        except BaseException:
+            for member in begun:
+                member.process.kill()
+            raise
+
+
+def _status(member: ZooKeeperServer) -> ServerStatus | None:
+    if not member.process.is_running or member.process.is_paused:
+        return None
+    return server_status(member.endpoint)

@@ -1,0 +1,58 @@
+"""What a ZooKeeper server says of itself when it is asked by one of its four-letter words."""
+
+import re
+import socket
+from dataclasses import dataclass
+from enum import StrEnum
+
+TIMEOUT_S = 0.25
+"""On one machine an answer takes a millisecond; a paused server must not hold us up for long."""
+EPOCH_BITS = 32
+"""A zxid is the epoch of its leader, then a counter of this many bits."""
+
+_MODE = re.compile(r"^Mode: (leader|follower|standalone)$", re.MULTILINE)
+_ZXID = re.compile(r"^Zxid: 0x([0-9a-f]+)$", re.MULTILINE)
+
+
+class Mode(StrEnum):
+    """What a server that serves is in its ensemble."""
+
+    LEADER = "leader"
+    FOLLOWER = "follower"
+    STANDALONE = "standalone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerStatus:
+    """One answer to `srvr`."""
+
+    mode: Mode
+    zxid: int
+    """Of the last transaction that it applied."""
+
+    @property
+    def epoch(self) -> int:
+        """Of the leader that made the last transaction; 0 when there was none yet."""
+        return self.zxid >> EPOCH_BITS
+
+
+def four_letter_word(endpoint: tuple[str, int], word: str, timeout_s: float) -> str:
+    """What the server answers to `word` (`ruok`, `srvr`, `conf`); raises `OSError`."""
+    with socket.create_connection(endpoint, timeout_s) as connection:
+        connection.sendall(word.encode())
+        answer = bytearray()
+        while chunk := connection.recv(4096):
+            answer += chunk
+    return answer.decode(errors="replace")
+
+
+def server_status(endpoint: tuple[str, int], timeout_s: float = TIMEOUT_S) -> ServerStatus | None:
+    """The mode and last zxid of a server that serves; None when it does not serve or answer."""
+    try:
+        answer = four_letter_word(endpoint, "srvr", timeout_s)
+    except OSError:
+        return None
+    mode, zxid = _MODE.search(answer), _ZXID.search(answer)
+    if mode is None or zxid is None:
+        return None
+    return ServerStatus(mode=Mode(mode[1]), zxid=int(zxid[1], 16))
