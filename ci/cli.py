@@ -18,6 +18,7 @@ from ci.commands import (
     check,
     cluster,
     describe,
+    faults,
     gate,
     mutants,
     partitions,
@@ -68,6 +69,7 @@ app.command("chaos")(chaos.chaos)
 app.command("report")(report.report)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(mutants.app, name="mutants")
+app.add_typer(faults.app, name="faults")
 app.add_typer(topics.app, name="topics")
 app.add_typer(partitions.app, name="partitions")
 app.add_typer(reassign.app, name="reassign")

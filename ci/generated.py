@@ -1,4 +1,4 @@
-"""Writes what is generated from `spec`: wire code, trace schema, tables; `--check` only compares.
+"""Writes what is generated from `spec` and the list of faults; `--check` only compares.
 
 `python -m ci.generated [--check]`. Exit code 0 when all is fresh, 1 when `--check` finds a
 difference, 3 when the generator fails.
@@ -12,6 +12,8 @@ from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from fault_injection import table
+from fault_injection.targets import FaultError
 from spec.pages import README, PageError, refreshed
 from spec.trace import json_schema
 
@@ -68,7 +70,8 @@ def generate(root: Path) -> Iterator[tuple[Path, bytes]]:
     yield SCHEMA, json.dumps(json_schema(), indent=2).encode() + b"\n"
     try:
         yield README, refreshed((root / README).read_text(), root).encode()
-    except PageError as error:
+        yield table.README, table.refreshed((root / table.README).read_text()).encode()
+    except (PageError, FaultError) as error:
         raise GeneratorError(str(error)) from error
 
 

@@ -13,11 +13,11 @@ from time import monotonic
 from conformance.adapter import ClusterSettings, Folders, broker_command
 from conformance.client import Client, ClusterUnreachableError, Connections
 from conformance.zookeepers import ZooKeeperInUse
-from fault_injection.faults import ClusterView
-from fault_injection.injectors import Registration
+from fault_injection.injectors.injection import Registration
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.sessions import expire_session
 from fault_injection.supervisor import ManagedProcess, Supervisor
+from fault_injection.targets import ClusterView
 from fault_injection.zookeeper_address import ZooKeeperAddress
 from fault_injection.zookeeper_client import NoZnodeError, Znode, ZooKeeperClient
 from fault_injection.zookeeper_ensemble import ZooKeeperEnsemble

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fault_injection.faults import ALL_KINDS
+from fault_injection.catalogue import DRAWN_KINDS
 from spec.trace import Kind, Phase, TraceEvent
 from spec.vocabulary import Action
 
@@ -39,14 +39,14 @@ class Coverage:
         """The pairs of kind and reached action that occurred in no seed."""
         return tuple(
             (kind, action)
-            for kind in sorted(ALL_KINDS)
+            for kind in sorted(DRAWN_KINDS)
             for action, seeds in self.actions.items()
             if seeds and (kind, action) not in self.pairs
         )
 
     def as_json(self) -> dict[str, object]:
         """For machines: action -> kind of fault -> in how many seeds."""
-        kinds = (CALM, *sorted(ALL_KINDS))
+        kinds = (CALM, *sorted(DRAWN_KINDS))
         return {
             "seeds": self.seeds,
             "actions": {

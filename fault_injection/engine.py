@@ -10,14 +10,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
-from fault_injection.faults import REAL_KINDS, Fault, FaultError, RpcFault, as_json, victim_of
-from fault_injection.injectors import FaultTarget, Injection, injection_of
+from fault_injection.catalogue import require_backend
+from fault_injection.fault import Fault
+from fault_injection.fault_json import as_json
+from fault_injection.fault_kind import Backend
+from fault_injection.injectors.dispatch import injection_of
+from fault_injection.injectors.injection import Deed, FaultTarget, Injection
 from fault_injection.progress import FaultReport, PhaseChange, RunningFault
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.schedule import Schedule, TimedFault
 from fault_injection.supervisor import ProcessError
+from fault_injection.targets import ANY_BROKER
 from fault_injection.zookeeper_address import ZooKeeperError
 from spec.trace import Phase
 
@@ -51,7 +56,7 @@ class Clock:
     wait: Callable[[float], None] = time.sleep
 
 
-MakeInjection = Callable[[TimedFault, FaultTarget, int, int | None], Injection]
+MakeInjection = Callable[[Deed[Any]], Injection]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -86,6 +91,8 @@ class FaultEngine:
         A kill without a restart stays until `heal_all`. Raises `FaultError`, before anything is
         done, for a fault that only the simulator can do.
         """
+        for timed in schedule.faults:
+            require_backend(timed.fault_id, timed.fault.kind, Backend.REAL)
         offset_ms = self._now_ms()
         pending = [self._plan(timed) for timed in schedule.faults]
         while pending or self._is_busy():
@@ -96,6 +103,7 @@ class FaultEngine:
 
     def inject(self, fault_id: str, fault: Fault) -> RunningFault:
         """The fault is injected now; raises `InjectionError` when it could not be."""
+        require_backend(fault_id, fault.kind, Backend.REAL)
         running = self._plan(TimedFault(fault_id=fault_id, at_ms=self._now_ms(), fault=fault))
         self._arm(running)
         self._tick_until(lambda: running.phase is not Phase.PLANNED)
@@ -141,11 +149,6 @@ class FaultEngine:
             self._step(running)
 
     def _plan(self, timed: TimedFault) -> RunningFault:
-        if timed.fault.kind not in REAL_KINDS:
-            raise FaultError(
-                f"{timed.fault_id}: {timed.fault.kind} can only be simulated; "
-                f"on real processes there are {', '.join(sorted(REAL_KINDS))}"
-            )
         running = RunningFault(timed=timed, since_ms=self._now_ms())
         self._note(running, "")
         return running
@@ -179,22 +182,25 @@ class FaultEngine:
     def _resolve(self, running: RunningFault) -> None:
         """Inject as soon as somebody plays the role and is registered: the dead cannot be hurt."""
         view, fault = self.target.view(), running.timed.fault
-        victim = victim_of(fault)
+        victim = fault.victim
+        if victim == ANY_BROKER:
+            self._inject(running)
+            return
         broker_id = victim.resolve(view)
         if broker_id is not None and self.target.registration(broker_id) is not None:
             running.broker_id = broker_id
-            if isinstance(fault, RpcFault):
-                running.receiver_id = fault.receiver.resolve(view)
-            self._inject(running, broker_id)
+            running.receiver_id = fault.towards.resolve(view)
+            self._inject(running)
         elif self._now_ms() - running.since_ms > RESOLVE_MS:
             self._move(running, Phase.INEFFECTIVE, f"{victim} is nobody who is registered")
 
-    def _inject(self, running: RunningFault, broker_id: int) -> None:
+    def _inject(self, running: RunningFault) -> None:
         timed = running.timed
+        whom = {} if running.broker_id is None else {"broker_id": running.broker_id}
         running.entry = self.ledger.open(
-            "fault", fault_id=timed.fault_id, fault=timed.fault.kind, broker_id=broker_id
+            "fault", fault_id=timed.fault_id, fault=timed.fault.kind, **whom
         )
-        running.injection = self.make_injection(timed, self.target, broker_id, running.receiver_id)
+        running.injection = self.make_injection(running.deed(self.target))
         running.injected_ms, running.injected_ns = self._now_ms(), self.clock.now_ns()
         self._move(running, Phase.INJECTING)
         try:
@@ -289,7 +295,7 @@ class FaultEngine:
                 fault_id=running.timed.fault_id,
                 fault=fault.kind,
                 phase=running.phase,
-                target=str(victim_of(fault)),
+                target=str(fault.victim),
                 broker_id=running.broker_id,
                 detail=json.dumps(explained),
             )

@@ -1,9 +1,9 @@
 """How far a fault has come: its phases as they happen, and its report afterwards."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
-from fault_injection.faults import ProcessFault, RpcFault, broker
-from fault_injection.injectors import Injection
+from fault_injection.injectors.injection import Deed, FaultTarget, Injection
 from fault_injection.schedule import TimedFault
 from spec.trace import Phase
 
@@ -75,11 +75,15 @@ class RunningFault:
     def pinned(self) -> TimedFault:
         """The fault as it was executed: when it was injected, and at which brokers."""
         assert self.injected_ms is not None
-        assert self.broker_id is not None
-        fault = self.timed.fault
-        if isinstance(fault, RpcFault):
-            receiver = fault.receiver if self.receiver_id is None else broker(self.receiver_id)
-            fault = replace(fault, sender=broker(self.broker_id), receiver=receiver)
-        elif isinstance(fault, ProcessFault):
-            fault = replace(fault, target=broker(self.broker_id))
+        fault = self.timed.fault.pinned(self.broker_id, self.receiver_id)
         return replace(self.timed, at_ms=self.injected_ms, fault=fault)
+
+    def deed(self, target: FaultTarget) -> Deed[Any]:
+        """What its injection must know."""
+        return Deed(
+            fault_id=self.timed.fault_id,
+            fault=self.timed.fault,
+            target=target,
+            victim_id=self.broker_id,
+            receiver_id=self.receiver_id,
+        )

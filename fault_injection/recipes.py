@@ -5,18 +5,11 @@ A recipe is a schedule like any other: the simulator and the real engine execute
 
 from collections.abc import Sequence
 
-from fault_injection.faults import (
-    CONTROLLER,
-    DropRequest,
-    ExpireSession,
-    HoldRequest,
-    KillBroker,
-    Target,
-    broker,
-    follower,
-    leader,
-)
+from fault_injection.process_faults import KillBroker
+from fault_injection.request_faults import DropRequest, HoldRequest
 from fault_injection.schedule import Schedule, TimedFault
+from fault_injection.targets import CONTROLLER, Target, broker, follower, leader
+from fault_injection.zookeeper_faults import ExpireSession
 
 HELD_MS = 900
 SILENT_MS = 1_600

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import grpc
 
-from fault_injection.faults import RpcFault
+from fault_injection.request_faults import RpcFault
 from spec.wire import fault_control_pb2, fault_control_pb2_grpc
 
 CALL_DEADLINE_S = 0.5

@@ -10,23 +10,13 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from fault_injection.faults import (
-    ANY_BROKER,
-    CONTROLLER,
-    FAULT_CLASSES,
-    REAL_KINDS,
-    ExpireSession,
-    Fault,
-    FaultError,
-    KillBroker,
-    PauseBroker,
-    ProcessFault,
-    RpcFault,
-    Target,
-    as_json,
-    broker,
-    fault_from_json,
-)
+from fault_injection.catalogue import DRAWN_FOR_REAL, kind_of
+from fault_injection.fault import Fault
+from fault_injection.fault_json import as_json, fault_from_json
+from fault_injection.process_faults import KillBroker, PauseBroker
+from fault_injection.request_faults import RpcFault
+from fault_injection.targets import ANY_BROKER, CONTROLLER, FaultError, Target, broker
+from fault_injection.zookeeper_faults import ExpireSession
 
 SCHEMA_VERSION = 1
 
@@ -111,13 +101,13 @@ def generate(
     brokers: Sequence[int],
     duration_ms: int,
     session_timeout_ms: int,
-    kinds: Iterable[str] = REAL_KINDS,
+    kinds: Iterable[str] = DRAWN_FOR_REAL,
 ) -> Schedule:
     """Draw a schedule; equal arguments give an equal schedule.
 
     At most one fault on a process or session is active at a time, with some calm
     between two; faults on requests may overlap them. The first tenth and the last third of
-    `duration_ms` hold no fault. Kinds that only the simulator can do are not drawn here.
+    `duration_ms` hold no fault. Other kinds than those of `DRAWN_FOR_REAL` are not drawn here.
     Raises `FaultError` for unknown kinds or when nothing fits.
     """
     chosen = sorted(set(kinds))
@@ -129,8 +119,8 @@ def generate(
         from_ms=int(duration_ms * WARM_UP),
         to_ms=int(duration_ms * (1 - QUIET_TAIL)),
     )
-    process_kinds = [kind for kind in chosen if not issubclass(FAULT_CLASSES[kind], RpcFault)]
-    rpc_kinds = [kind for kind in chosen if issubclass(FAULT_CLASSES[kind], RpcFault)]
+    rpc_kinds = [kind for kind in chosen if issubclass(kind_of(kind).fault_class, RpcFault)]
+    process_kinds = [kind for kind in chosen if kind not in rpc_kinds]
     drawn = [*draw.process_faults(process_kinds), *draw.rpc_faults(rpc_kinds)]
     return Schedule(seed=seed, faults=_numbered(drawn))
 
@@ -165,7 +155,7 @@ class _Draw:
         for _ in range(1 + room_ms // RPC_FAULT_EVERY_MS):
             yield self.from_ms + self._between(0, room_ms), self._rpc_fault(kinds)
 
-    def _process_fault(self, kind: str) -> ProcessFault:
+    def _process_fault(self, kind: str) -> Fault:
         target = self._victim()
         if kind == ExpireSession.kind:
             return ExpireSession(target=target)
@@ -175,7 +165,7 @@ class _Draw:
         return PauseBroker(target=target, for_ms=self._pause_ms())
 
     def _rpc_fault(self, kinds: list[str]) -> RpcFault:
-        fault_class = FAULT_CLASSES[self.random.choice(kinds)]
+        fault_class = kind_of(self.random.choice(kinds)).fault_class
         assert issubclass(fault_class, RpcFault)
         method = self.random.choice(("LeaderAndIsr", "Fetch", "Fetch", "OffsetForLeaderEpoch"))
         sender_id = self._one_broker()
@@ -217,11 +207,9 @@ def _numbered(drawn: list[tuple[int, Fault]]) -> tuple[TimedFault, ...]:
 
 
 def _check_request(kinds: list[str], brokers: Sequence[int], duration_ms: int) -> None:
-    unknown = sorted(set(kinds) - REAL_KINDS)
+    unknown = sorted(set(kinds) - set(DRAWN_FOR_REAL))
     if unknown:
-        raise FaultError(
-            f"unknown fault {unknown[0]!r}; choose among {', '.join(sorted(REAL_KINDS))}"
-        )
+        raise FaultError(f"unknown fault {unknown[0]!r}; choose among {', '.join(DRAWN_FOR_REAL)}")
     if not brokers:
         raise FaultError("a schedule needs brokers to hurt; give at least one broker id")
     if duration_ms < 1:

@@ -113,15 +113,3 @@ def parse_target(text: str) -> Target:
     if match["topic"]:
         return leader(match["topic"], int(match["partition"]))
     return follower(match["followed"], int(match["number"]), int(match["position"]))
-
-
-def require_victim(kind: str, target: Target) -> None:
-    """Raise `FaultError` when it is not one broker."""
-    if target.role is Role.ANY:
-        raise FaultError(f"{kind}: the target 'any' is for receivers only; name one broker or role")
-
-
-def require(kind: str, name: str, value: int, *, at_least: int) -> None:
-    """Raise `FaultError` when a number is too small."""
-    if value < at_least:
-        raise FaultError(f"{kind}: {name} is {value}; give {at_least} or more")

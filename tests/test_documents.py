@@ -55,7 +55,7 @@ def test_the_readme_shows_every_command_that_starts_or_judges_something() -> Non
 
 def test_every_command_that_the_readme_shows_exists() -> None:
     shown = re.findall(
-        r"^fencepost ((?:cluster |topics |mutants |partitions |reassign )?\w+)",
+        r"^fencepost ((?:cluster |topics |mutants |faults |partitions |reassign )?\w+)",
         (ROOT / "README.md").read_text(),
         re.MULTILINE,
     )

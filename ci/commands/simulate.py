@@ -178,18 +178,18 @@ def show_coverage(result: "SimulationResult") -> None:
     """Each action of the core: in how many seeds, and beside how many kinds of fault."""
     from ci.console import counted, say, show_table
     from conformance.coverage import CALM
-    from fault_injection.faults import ALL_KINDS
+    from fault_injection.catalogue import DRAWN_KINDS
 
     found = result.coverage
     rows = [
-        [action, str(seeds), str(sum((kind, action) in found.pairs for kind in ALL_KINDS))]
+        [action, str(seeds), str(sum((kind, action) in found.pairs for kind in DRAWN_KINDS))]
         for action, seeds in found.actions.items()
     ]
-    show_table("coverage", ("action", "seeds", f"of {len(ALL_KINDS)} kinds of fault"), rows)
+    show_table("coverage", ("action", "seeds", f"of {len(DRAWN_KINDS)} kinds of fault"), rows)
     kinds = {kind for kind, _ in found.pairs if kind != CALM}
     pairs = sum(kind != CALM for kind, _ in found.pairs)
     say(f"{counted(pairs, 'pair')} of action and fault, {len(found.missing)} more possible")
-    if unused := sorted(ALL_KINDS - kinds):
+    if unused := sorted(DRAWN_KINDS - kinds):
         say(f"faults that were about in no seed: {', '.join(unused)}")
     if found.unreached:
         say(f"actions that no seed reached: {', '.join(found.unreached)}")

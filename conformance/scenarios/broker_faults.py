@@ -4,15 +4,11 @@ from collections.abc import Callable
 
 from conformance.cluster import ClusterError
 from conformance.scenario import TOPIC, Scenario, Stage
-from fault_injection.faults import (
-    CONTROLLER,
-    ExpireSession,
-    Fault,
-    KillBroker,
-    PauseBroker,
-    leader,
-)
+from fault_injection.fault import Fault
+from fault_injection.process_faults import KillBroker, PauseBroker
 from fault_injection.schedule import Schedule, TimedFault, generate
+from fault_injection.targets import CONTROLLER, leader
+from fault_injection.zookeeper_faults import ExpireSession
 
 QUIET_REQUESTS = 300
 QUIET_S = 30.0

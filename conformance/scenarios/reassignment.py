@@ -7,7 +7,8 @@ the preferred replicas lead again.
 from collections.abc import Mapping
 
 from conformance.scenario import Scenario, Stage
-from fault_injection.faults import CONTROLLER, KillBroker
+from fault_injection.process_faults import KillBroker
+from fault_injection.targets import CONTROLLER
 from spec.znodes import TopicPartition
 
 STEP_S = 25.0

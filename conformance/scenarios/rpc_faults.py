@@ -1,16 +1,11 @@
 """Requests between brokers are lost, late, repeated, or lose their answer, during a failover."""
 
 from conformance.scenario import Scenario, Stage
-from fault_injection.faults import (
-    DropRequest,
-    DropResponse,
-    DuplicateRequest,
-    ExpireSession,
-    Fault,
-    HoldRequest,
-    broker,
-)
+from fault_injection.fault import Fault
+from fault_injection.request_faults import DropRequest, DropResponse, DuplicateRequest, HoldRequest
 from fault_injection.schedule import Schedule, TimedFault
+from fault_injection.targets import broker
+from fault_injection.zookeeper_faults import ExpireSession
 
 COMMANDS_MS = 3_000
 FETCHES_MS = 1_500

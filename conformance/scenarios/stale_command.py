@@ -6,7 +6,10 @@ merely ended, it could be registered anew before its successor looks, and nothin
 
 from conformance.cluster import ClusterError
 from conformance.scenario import Scenario, Stage
-from fault_injection.faults import ExpireSession, HoldRequest, PauseBroker, broker
+from fault_injection.process_faults import PauseBroker
+from fault_injection.request_faults import HoldRequest
+from fault_injection.targets import broker
+from fault_injection.zookeeper_faults import ExpireSession
 from spec.trace import TraceEvent
 from spec.vocabulary import Action
 

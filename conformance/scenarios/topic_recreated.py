@@ -5,7 +5,8 @@ one when replicas are moved to it; a topic of the same name is another topic.
 """
 
 from conformance.scenario import ASSIGNMENT, TOPIC, Scenario, Stage
-from fault_injection.faults import KillBroker, broker
+from fault_injection.process_faults import KillBroker
+from fault_injection.targets import broker
 
 STEP_S = 25.0
 WHOLE_RUN_MS = 120_000

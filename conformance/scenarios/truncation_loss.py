@@ -13,7 +13,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from conformance.client import Answer, Client
 from conformance.cluster import ClusterError
 from conformance.scenario import Scenario, Stage
-from fault_injection.faults import DropRequest, DropResponse, KillBroker, broker
+from fault_injection.process_faults import KillBroker
+from fault_injection.request_faults import DropRequest, DropResponse
+from fault_injection.targets import broker
 from spec.trace import TraceEvent
 from spec.vocabulary import Action
 from spec.znodes import TopicPartition

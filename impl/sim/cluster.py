@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 
-from fault_injection.faults import ClusterView
+from fault_injection.targets import ClusterView
 from impl.core.config import Config
 from impl.core.events import WatchFired
 from impl.core.messages import Request, Response

@@ -6,31 +6,19 @@ A deed returns how it is undone, or None when there is nothing to act on. Undoin
 
 from collections.abc import Callable
 
-from fault_injection.faults import (
-    ANY_BROKER,
-    ExpireSession,
-    Fault,
-    KillBroker,
-    PauseBroker,
-    RpcFault,
-)
-from fault_injection.simulated_faults import (
-    BreakDisk,
-    CrashAt,
-    CutOneWay,
+from fault_injection.clock_faults import DriftClock, JumpClock
+from fault_injection.disk_faults import BreakDisk, FillDisk, LosePower, StaleCheckpoint
+from fault_injection.fault import Fault
+from fault_injection.network_faults import CutOneWay, IsolateBroker, PartitionBrokers, ReorderLink
+from fault_injection.process_faults import CrashAt, KillBroker, PauseBroker, StutterBroker
+from fault_injection.request_faults import RpcFault
+from fault_injection.targets import ANY_BROKER
+from fault_injection.zookeeper_faults import (
     CutZooKeeper,
     DelayZooKeeper,
-    DriftClock,
+    ExpireSession,
     FailOverZooKeeper,
-    FillDisk,
-    IsolateBroker,
-    JumpClock,
-    LosePower,
     LoseZooKeeperReplies,
-    PartitionBrokers,
-    ReorderLink,
-    StaleCheckpoint,
-    StutterBroker,
 )
 from impl.sim.clock import TRUE_RATE
 from impl.sim.cluster import CLIENT, Cluster
@@ -76,6 +64,8 @@ def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
             return _hurt_session(fault, cluster, process)
         case PartitionBrokers() | FailOverZooKeeper():
             raise AssertionError(f"{fault.kind} hurts no single broker")
+        case _:
+            raise AssertionError(f"{fault.kind} is not simulated")
 
 
 # Processes

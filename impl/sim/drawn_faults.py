@@ -3,27 +3,18 @@
 from collections.abc import Sequence
 from random import Random
 
-from fault_injection.faults import CONTROLLER, Target, broker
+from fault_injection.clock_faults import DriftClock, JumpClock
+from fault_injection.disk_faults import BreakDisk, FillDisk, LosePower, StaleCheckpoint
+from fault_injection.fault import Fault
+from fault_injection.network_faults import CutOneWay, IsolateBroker, PartitionBrokers, ReorderLink
+from fault_injection.process_faults import CRASH_POINTS, CrashAt, StutterBroker
 from fault_injection.schedule import QUIET_TAIL, WARM_UP, Schedule, TimedFault
-from fault_injection.simulated_faults import (
-    CRASH_POINTS,
-    BreakDisk,
-    CrashAt,
-    CutOneWay,
+from fault_injection.targets import CONTROLLER, Target, broker
+from fault_injection.zookeeper_faults import (
     CutZooKeeper,
     DelayZooKeeper,
-    DriftClock,
     FailOverZooKeeper,
-    FillDisk,
-    IsolateBroker,
-    JumpClock,
-    LosePower,
     LoseZooKeeperReplies,
-    PartitionBrokers,
-    ReorderLink,
-    SimulatedFault,
-    StaleCheckpoint,
-    StutterBroker,
 )
 
 FAULT_EVERY_MS = 1_200
@@ -58,14 +49,14 @@ class Draw:
         faults = sorted((*base.faults, *added), key=lambda timed: timed.at_ms)
         return Schedule(seed=base.seed, faults=tuple(faults))
 
-    def fault(self, kind: str) -> SimulatedFault:
+    def fault(self, kind: str) -> Fault:
         """One fault of that kind."""
         family = kind.partition(".")[0]
         if family == "net":
             return self._on_links(kind)
         return self._on_zookeeper(kind) if family == "zk" else self._on_process(kind)
 
-    def _on_process(self, kind: str) -> SimulatedFault:
+    def _on_process(self, kind: str) -> Fault:
         target, for_ms = self._victim(), self._between(100, 2 * self._session_timeout_ms)
         match kind:
             case StutterBroker.kind:
@@ -91,7 +82,7 @@ class Draw:
             case _:
                 return JumpClock(target=target, by_ms=self._between(100, 60_000))
 
-    def _on_links(self, kind: str) -> SimulatedFault:
+    def _on_links(self, kind: str) -> Fault:
         for_ms = self._between(100, 2 * self._session_timeout_ms)
         match kind:
             case IsolateBroker.kind:
@@ -103,14 +94,14 @@ class Draw:
             case _:
                 return self._on_one_link(kind, for_ms)
 
-    def _on_one_link(self, kind: str, for_ms: int) -> SimulatedFault:
+    def _on_one_link(self, kind: str, for_ms: int) -> Fault:
         sender, receiver = map(broker, self._random.sample(self._brokers, 2))
         if kind == CutOneWay.kind:
             return CutOneWay(sender=sender, receiver=receiver, for_ms=for_ms)
         delay_ms = self._between(1, 500)
         return ReorderLink(sender=sender, receiver=receiver, for_ms=for_ms, delay_ms=delay_ms)
 
-    def _on_zookeeper(self, kind: str) -> SimulatedFault:
+    def _on_zookeeper(self, kind: str) -> Fault:
         target, for_ms = self._victim(), self._between(10, 2 * self._session_timeout_ms)
         match kind:
             case CutZooKeeper.kind:

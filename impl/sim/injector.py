@@ -3,8 +3,11 @@
 import json
 from functools import partial
 
-from fault_injection.faults import ANY_BROKER, as_json, victim_of
+from fault_injection.catalogue import require_backend
+from fault_injection.fault_json import as_json
+from fault_injection.fault_kind import Backend
 from fault_injection.schedule import TimedFault
+from fault_injection.targets import ANY_BROKER
 from impl.sim.cluster import Cluster
 from impl.sim.deeds import Heal, do_to, do_to_all
 from impl.sim.recorder import NodeTrace
@@ -28,6 +31,7 @@ class Injector:
 
     def plan_fault(self, timed: TimedFault, start_ms: int) -> None:
         """The fault will happen at its time, counted from `start_ms`."""
+        require_backend(timed.fault_id, timed.fault.kind, Backend.SIM)
         self._record(timed, Phase.PLANNED, None, {"at_ms": timed.at_ms, **as_json(timed.fault)})
         at_us = (start_ms + timed.at_ms) * 1000
         self._cluster.scheduler.at_us(at_us, partial(self._inject, timed))
@@ -44,7 +48,7 @@ class Injector:
 
     def _inject(self, timed: TimedFault) -> None:
         fault = timed.fault
-        target = victim_of(fault)
+        target = fault.victim
         broker_id = target.resolve(self._cluster.view())
         self._record(timed, Phase.INJECTING, broker_id, {})
         if target == ANY_BROKER:
@@ -88,7 +92,7 @@ class Injector:
                 "fault_id": timed.fault_id,
                 "fault": fault.kind,
                 "phase": phase,
-                "target": str(victim_of(fault)),
+                "target": str(fault.victim),
                 "broker_id": broker_id,
                 "detail": json.dumps(evidence, sort_keys=True) if evidence else None,
             }

@@ -7,10 +7,10 @@ Each concern draws from its own source of chance: a new one leaves the others as
 from dataclasses import replace
 from random import Random
 
-from fault_injection.faults import ALL_KINDS, REAL_KINDS
+from fault_injection.catalogue import DRAWN_FOR_REAL, DRAWN_FOR_SIMULATOR
+from fault_injection.disk_faults import BreakDisk, FillDisk
 from fault_injection.recipes import deposed_controller, diverging_logs, lonely_leader
 from fault_injection.schedule import Schedule, generate
-from fault_injection.simulated_faults import BreakDisk, FillDisk
 from impl.core.mutants import Mutant
 from impl.sim.drawn_faults import Draw
 from impl.sim.network import Weather
@@ -30,7 +30,7 @@ WORLD = 0.5
 DISK_KINDS = frozenset({FillDisk.kind, BreakDisk.kind})
 FAILING_DISKS = 0.08
 """Share of runs in which a disk refuses to work for a while."""
-WORLD_KINDS = sorted(ALL_KINDS - REAL_KINDS - DISK_KINDS)
+WORLD_KINDS = sorted(set(DRAWN_FOR_SIMULATOR) - DISK_KINDS)
 MOVING = 0.12
 """Share of runs in which partitions move between brokers, come and go."""
 FOUNDING = 0.08
@@ -195,11 +195,11 @@ def _schedule(random: Random, duration_ms: int, session_timeout_ms: int) -> Sche
             bounced=bounced,
             at_ms=random.randint(500, duration_ms // 2),
         )
-    kinds = [kind for kind in sorted(REAL_KINDS) if random.random() < 0.6]
+    kinds = [kind for kind in sorted(DRAWN_FOR_REAL) if random.random() < 0.6]
     return generate(
         seed,
         brokers=BROKERS,
         duration_ms=duration_ms,
         session_timeout_ms=session_timeout_ms,
-        kinds=kinds or REAL_KINDS,
+        kinds=kinds or DRAWN_FOR_REAL,
     )

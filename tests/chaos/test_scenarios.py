@@ -11,9 +11,10 @@ from conformance.scenario import Scenario, Stage
 from conformance.scenario_run import ScenarioRun, read_folder
 from conformance.scenarios import SCENARIOS
 from conformance.verdict import Verdict
-from fault_injection.faults import DropRequest, broker
+from fault_injection.request_faults import DropRequest
 from fault_injection.schedule import Schedule, TimedFault
 from fault_injection.supervisor import Supervisor
+from fault_injection.targets import broker
 from fault_injection.zookeeper_client import ZooKeeperClient
 from fault_injection.zookeeper_server import ZooKeeperServer
 from spec.trace import Kind, Phase

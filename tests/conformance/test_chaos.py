@@ -13,9 +13,10 @@ from conformance.scenarios import SCENARIOS
 from conformance.simulate import write_trace
 from conformance.verdict import CheckResult, Verdict, Violation
 from conformance.workload import Session, Workload
-from fault_injection.faults import PauseBroker, broker
+from fault_injection.process_faults import PauseBroker
 from fault_injection.progress import FaultReport
 from fault_injection.schedule import TimedFault
+from fault_injection.targets import broker
 from fault_injection.zookeeper_address import ZooKeeperError
 from spec.trace import Phase
 from spec.vocabulary import Invariant

@@ -10,9 +10,9 @@ from conformance import local_cluster
 from conformance.adapter import ClusterSettings, Folders, UsageError, broker_command
 from conformance.cluster import Cluster, ClusterError, running_cluster
 from conformance.zookeepers import ZooKeeperInUse, zookeeper_for
-from fault_injection.faults import leader
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.supervisor import Supervisor
+from fault_injection.targets import leader
 from fault_injection.zookeeper_client import ZooKeeperClient
 from fault_injection.zookeeper_server import PortInUseError, ZooKeeperServer
 from spec import znodes

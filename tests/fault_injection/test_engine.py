@@ -7,25 +7,21 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from fault_injection.engine import EVIDENCE_MS, Clock, FaultEngine
-from fault_injection.faults import (
-    CONTROLLER,
-    ClusterView,
-    DropRequest,
-    ExpireSession,
-    Fault,
-    HoldRequest,
-    KillBroker,
-    PauseBroker,
-    broker,
-)
-from fault_injection.injectors import FaultTarget, Injection, Registration, injection_of
+from fault_injection.fault import Fault
+from fault_injection.injectors.dispatch import injection_of
+from fault_injection.injectors.injection import Deed, Injection, Registration
+from fault_injection.process_faults import KillBroker, PauseBroker
 from fault_injection.progress import PhaseChange
+from fault_injection.request_faults import DropRequest, HoldRequest
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.schedule import Schedule, TimedFault
+from fault_injection.targets import CONTROLLER, ClusterView, broker
+from fault_injection.zookeeper_faults import ExpireSession
 from spec.trace import Phase
 from spec.wire import fault_control_pb2
 from tests.grpc_server import Method, serving
@@ -155,14 +151,12 @@ class Bench:
     def plan(self, name: str) -> FakeInjection:
         return self.plans.setdefault(name, FakeInjection(name, self.log))
 
-    def make(
-        self, timed: TimedFault, target: FaultTarget, broker_id: int, receiver_id: int | None
-    ) -> Injection:
-        assert target is self.target
-        assert broker_id > 0
-        assert receiver_id is None
+    def make(self, deed: Deed[Any]) -> Injection:
+        assert deed.target is self.target
+        assert deed.broker_id > 0
+        assert deed.receiver_id is None
         self.log.append(f"ledger {self.ledger.lines[-1]}")
-        return self.plan(timed.fault_id)
+        return self.plan(deed.fault_id)
 
     def phases(self, fault_id: str) -> list[Phase]:
         return [change.phase for change in self.changes if change.fault_id == fault_id]
@@ -338,10 +332,13 @@ def test_single_fault_is_injected_proved_and_healed_by_hand() -> None:
 
 
 def inject(target: FakeTarget, fault: Fault, broker_id: int = 1) -> Injection:
-    timed = TimedFault(fault_id="rule-1", at_ms=0, fault=fault)
-    injection = injection_of(timed, target, broker_id, None)
+    injection = injection_of(deed(target, fault, broker_id))
     injection.inject()
     return injection
+
+
+def deed(target: FakeTarget, fault: Fault, broker_id: int) -> Deed[Fault]:
+    return Deed(fault_id="rule-1", fault=fault, target=target, victim_id=broker_id)
 
 
 def registered(session_id: int, zxid: int, address: str = "") -> Registration:
@@ -459,7 +456,7 @@ def test_rule_that_was_never_added_needs_no_healing() -> None:
     with control() as (_, address):
         target = FakeTarget(registrations={})
         fault = DropRequest(method="Fetch", sender=broker(1), for_ms=10)
-        rule = injection_of(TimedFault(fault_id="rule-1", at_ms=0, fault=fault), target, 1, None)
+        rule = injection_of(deed(target, fault, 1))
         with pytest.raises(InjectionError, match="broker 1 is not registered"):
             rule.inject()
         target.registrations[1] = registered(9, 1, address)

@@ -2,14 +2,11 @@ from itertools import pairwise
 
 import pytest
 
-from fault_injection.faults import (
-    REAL_KINDS,
-    FaultError,
-    PauseBroker,
-    RpcFault,
-    broker,
-)
+from fault_injection.catalogue import DRAWN_FOR_REAL
+from fault_injection.process_faults import PauseBroker
+from fault_injection.request_faults import RpcFault
 from fault_injection.schedule import Schedule, TimedFault, generate, schedule_from_json
+from fault_injection.targets import FaultError, broker
 
 DURATION_MS = 20_000
 SESSION_TIMEOUT_MS = 1500
@@ -47,7 +44,7 @@ def test_process_faults_never_overlap_and_the_tail_is_quiet(seed: int) -> None:
 def test_every_kind_is_drawn_sooner_or_later() -> None:
     kinds = {timed.fault.kind for seed in range(50) for timed in drawn(seed).faults}
 
-    assert kinds == REAL_KINDS
+    assert kinds == set(DRAWN_FOR_REAL)
 
 
 def test_only_chosen_kinds_are_drawn() -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fault_injection.faults import FaultError, broker
+from fault_injection.network_faults import IsolateBroker
 from fault_injection.schedule import TimedFault
-from fault_injection.simulated_faults import IsolateBroker
+from fault_injection.targets import FaultError, broker
 from tests.fault_injection.test_engine import Bench, pause, run
 
 
@@ -12,6 +12,6 @@ def test_fault_that_can_only_be_simulated_is_refused_before_anything_is_done() -
     bench = Bench()
     isolation = TimedFault(fault_id="b", at_ms=9, fault=IsolateBroker(target=broker(1), for_ms=10))
 
-    with pytest.raises(FaultError, match=r"^b: net\.isolate can only be simulated; on real"):
+    with pytest.raises(FaultError, match=r"^b: net\.isolate can only be simulated, since .+; on r"):
         run(bench, pause("a", 0), isolation)
     assert bench.log == []

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
-from fault_injection.faults import FaultError, fault_from_json
+from fault_injection.fault_json import fault_from_json
 from fault_injection.schedule import TimedFault
+from fault_injection.targets import FaultError
 from impl.core.effects import Effect, WriteZnodes
 from impl.core.zookeeper import Create, Delete, Rejected, SetData
 from impl.sim.network import Rule

@@ -6,7 +6,7 @@ Everything is virtual and drawn from the seed, so that a text gives the same out
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fault_injection.faults import as_json
+from fault_injection.fault_json import as_json
 from impl.sim.options import TOPIC, Options
 from impl.sim.script.language import SEPARATOR, Block, ScriptError, parse, rewritten
 from impl.sim.script.settings import write_options

@@ -6,7 +6,7 @@ its clients and rules, and how words become brokers, partitions and requests.
 
 from collections.abc import Callable, Sequence
 
-from fault_injection.faults import FaultError, parse_target
+from fault_injection.targets import FaultError, parse_target
 from impl.core.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
 from impl.sim.clients import Client
 from impl.sim.cluster import Cluster

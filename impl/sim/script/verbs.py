@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from fault_injection.faults import FAULT_CLASSES
+from fault_injection.catalogue import KINDS
 from impl.core.messages import ACKS_ALL
 from impl.sim.clients import FinalReader
 from impl.sim.healing import unhealed
@@ -370,9 +370,7 @@ VERBS: dict[str, Verb] = {
         perform=acts.fault,
         words=Words(1, 1),
         usage="write fault <kind> and the fields of that kind",
-        options=frozenset(
-            {name for kind in FAULT_CLASSES.values() for name in kind.__dataclass_fields__}
-        ),
+        options=frozenset({item.name for kind in KINDS.values() for item in kind.parameters}),
         plans=True,
     ),
     "expire": Verb(perform=acts.expire, usage=_WHO, options=frozenset({"broker"})),

@@ -4,7 +4,7 @@ from functools import cache
 
 from conformance.checks.registry import run_checks
 from conformance.verdict import Verdict
-from fault_injection.faults import Fault
+from fault_injection.fault import Fault
 from fault_injection.schedule import Schedule, TimedFault
 from impl.sim.adapter import simulate
 from impl.sim.clients import TopicCreator

@@ -4,19 +4,11 @@ import json
 
 import pytest
 
-from fault_injection.faults import (
-    CONTROLLER,
-    DropRequest,
-    DropResponse,
-    DuplicateRequest,
-    ExpireSession,
-    Fault,
-    HoldRequest,
-    KillBroker,
-    PauseBroker,
-    broker,
-    leader,
-)
+from fault_injection.fault import Fault
+from fault_injection.process_faults import KillBroker, PauseBroker
+from fault_injection.request_faults import DropRequest, DropResponse, DuplicateRequest, HoldRequest
+from fault_injection.targets import CONTROLLER, broker, leader
+from fault_injection.zookeeper_faults import ExpireSession
 from impl.core.messages import FetchRequest
 from impl.sim.cluster import Cluster
 from spec.trace import Phase

@@ -20,8 +20,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from fault_injection.faults import ExpireSession, Fault, KillBroker, PauseBroker, broker
-from fault_injection.simulated_faults import CutZooKeeper, IsolateBroker
+from fault_injection.fault import Fault
+from fault_injection.network_faults import IsolateBroker
+from fault_injection.process_faults import KillBroker, PauseBroker
+from fault_injection.targets import broker
+from fault_injection.zookeeper_faults import CutZooKeeper, ExpireSession
 from impl.core.messages import (
     AlterPartitionReassignmentsRequest,
     ElectLeadersRequest,

@@ -1,6 +1,7 @@
 """What was once wrong in the simulator: each test shows one bug that stays away."""
 
-from fault_injection.faults import DropRequest, broker, leader
+from fault_injection.request_faults import DropRequest
+from fault_injection.targets import broker, leader
 from impl.sim.cluster import Cluster
 from spec.vocabulary import BrokerId
 from tests.impl.core.build import order

@@ -8,8 +8,10 @@ import pytest
 from conformance.adapter import UsageError
 from conformance.shrink import shrink_seed
 from conformance.simulate import REFERENCE_TARGET, Subject
-from fault_injection.faults import ExpireSession, PauseBroker, broker
-from fault_injection.simulated_faults import IsolateBroker, PartitionBrokers
+from fault_injection.network_faults import IsolateBroker, PartitionBrokers
+from fault_injection.process_faults import PauseBroker
+from fault_injection.targets import broker
+from fault_injection.zookeeper_faults import ExpireSession
 from impl.sim.network import Weather
 from impl.sim.options import CALM
 from impl.sim.run import run

@@ -5,33 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from fault_injection.faults import (
-    CONTROLLER,
-    DropRequest,
-    Fault,
-    KillBroker,
-    broker,
-    follower,
-    leader,
-)
-from fault_injection.simulated_faults import (
-    CRASH_POINTS,
-    BreakDisk,
-    CrashAt,
-    CutOneWay,
+from fault_injection.clock_faults import DriftClock, JumpClock
+from fault_injection.disk_faults import BreakDisk, FillDisk, LosePower, StaleCheckpoint
+from fault_injection.fault import Fault
+from fault_injection.network_faults import CutOneWay, IsolateBroker, PartitionBrokers, ReorderLink
+from fault_injection.process_faults import CRASH_POINTS, CrashAt, KillBroker, StutterBroker
+from fault_injection.request_faults import DropRequest
+from fault_injection.targets import CONTROLLER, broker, follower, leader
+from fault_injection.zookeeper_faults import (
     CutZooKeeper,
     DelayZooKeeper,
-    DriftClock,
     FailOverZooKeeper,
-    FillDisk,
-    IsolateBroker,
-    JumpClock,
-    LosePower,
     LoseZooKeeperReplies,
-    PartitionBrokers,
-    ReorderLink,
-    StaleCheckpoint,
-    StutterBroker,
 )
 from impl.core.topic_messages import DeleteTopicRequest
 from impl.sim.clients import Client, Producer

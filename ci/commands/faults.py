@@ -1,0 +1,74 @@
+"""`fencepost faults`: every kind of fault, from the catalogue that the engine itself reads."""
+
+from typing import Annotated
+
+import typer
+
+from ci.commands.options import JsonOption
+from ci.failures import as_usage
+
+app = typer.Typer(help="The kinds of faults that can be injected.", no_args_is_help=True)
+COLUMNS = ("kind", "backends", "parameters", "what happens")
+
+KindName = Annotated[str, typer.Argument(metavar="KIND", help="As proc.pause.")]
+
+
+@app.command("list")
+def list_faults(as_json: JsonOption = False) -> int:
+    """Name each kind, where it can be done, its parameters, and what happens."""
+    from ci.console import show_json, show_table
+    from fault_injection.catalogue import KINDS
+    from fault_injection.table import as_document
+
+    if as_json:
+        show_json({"faults": [as_document(kind) for kind in KINDS.values()]})
+        return 0
+    rows = [
+        [
+            kind.kind,
+            ", ".join(kind.backends),
+            ", ".join(item.name for item in kind.parameters),
+            kind.sentence,
+        ]
+        for kind in KINDS.values()
+    ]
+    show_table("faults", COLUMNS, rows)
+    return 0
+
+
+@app.command("explain")
+def explain(kind: KindName, as_json: JsonOption = False) -> int:
+    """Show a kind: parameters with unit and range, backends, evidence, undo, requirements."""
+    from ci.console import say, show_json, show_table
+    from fault_injection.catalogue import kind_of
+    from fault_injection.table import as_document
+    from fault_injection.targets import FaultError
+
+    with as_usage(FaultError):
+        found = kind_of(kind)
+    document = as_document(found)
+    if as_json:
+        show_json(document)
+        return 0
+    say(f"{kind}: {found.sentence}")
+    columns = ("parameter", "unit", "range", "default", "meaning")
+    rows = [
+        [item["name"], item["unit"], item["range"], shown_default(item), item["says"]]
+        for item in document["parameters"]
+    ]
+    show_table("", columns, rows)
+    say(f"backends: {', '.join(found.backends)}")
+    for backend, why in found.missing.items():
+        say(f"not {backend}: {why}")
+    say(f"evidence: {found.evidence}")
+    say(f"undone by: {found.undo}")
+    say(f"requirements: {', '.join(found.requirements) or '-'}")
+    say(f"in the specs: {', '.join(found.spec_actions) or '-'}")
+    return 0
+
+
+def shown_default(parameter: dict[str, object]) -> str:
+    """What stands in the table; a parameter without default must be given."""
+    if "default" not in parameter:
+        return "must be given"
+    return "empty" if parameter["default"] == "" else str(parameter["default"])

@@ -1,0 +1,55 @@
+"""Faults on the clock of one broker."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from fault_injection.fault import BrokerFault, LastingBrokerFault
+from fault_injection.fault_kind import Backend, FaultKind
+from fault_injection.parameters import Parameter
+from spec.vocabulary import EnvironmentAction
+
+TRUE_RATE = 1_000
+"""Of a clock, in thousandths."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftClock(LastingBrokerFault):
+    """The broker's clock runs too fast or too slow, and keeps what it gained or lost."""
+
+    kind: ClassVar[str] = "clock.drift"
+    rate: Annotated[
+        int,
+        Parameter(
+            "how fast it runs: 0 stands still, 2000 is twice as fast",
+            unit="thousandths of the true rate",
+            at_least=0,
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JumpClock(BrokerFault):
+    """The broker's clock jumps forward, as after a suspended virtual machine; never back."""
+
+    kind: ClassVar[str] = "clock.jump"
+    by_ms: Annotated[int, Parameter("how far it jumps", unit="ms", at_least=1)]
+
+
+KINDS = (
+    FaultKind(
+        fault_class=DriftClock,
+        missing={Backend.REAL: "a broker process takes its time from the host only"},
+        evidence="how far the clock is ahead",
+        undo="the clock runs at its true rate, and keeps what it gained",
+        requirements=("ISR-001", "ISR-005"),
+        spec_actions=(EnvironmentAction.STEP_CLOCK,),
+    ),
+    FaultKind(
+        fault_class=JumpClock,
+        missing={Backend.REAL: "a broker process takes its time from the host only"},
+        evidence="how far the clock is ahead",
+        undo="nothing: the clock stays ahead",
+        requirements=("ISR-001", "ISR-005"),
+        spec_actions=(EnvironmentAction.STEP_CLOCK,),
+    ),
+)

@@ -1,0 +1,108 @@
+"""What an injection is: one fault on real processes, from injection to healing.
+
+The engine calls `inject`, then asks for `evidence` until there is some, then calls `heal` and asks
+`healed` until that is proved. No method waits: all but `inject` and `heal` only look.
+The injections are in one module per area; `catalogue.py` says which kind is done by which.
+"""
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from fault_injection.fault import Fault
+from fault_injection.targets import ClusterView
+
+AnyFault_co = TypeVar("AnyFault_co", bound=Fault, covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """A broker's ephemeral znode `/brokers/ids/<id>` as it is now."""
+
+    session_id: int
+    zxid: int
+    """Of its creation: the broker epoch."""
+    address: str
+
+
+class BrokerProcess(Protocol):
+    """One run of a broker; signals reach this process and no other."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+
+    @property
+    def is_running(self) -> bool:
+        """False once it has ended; a zombie has ended."""
+
+    def pause(self) -> None:
+        """The process stands still."""
+
+    def resume(self) -> None:
+        """The process goes on."""
+
+    def kill(self) -> object:
+        """The process has ended."""
+
+
+class FaultTarget(Protocol):
+    """What the engine must know of a cluster to hurt it."""
+
+    @property
+    def session_timeout_ms(self) -> int:
+        """Of the brokers' ZooKeeper sessions."""
+
+    def view(self) -> ClusterView:
+        """Who plays which role now."""
+
+    def process(self, broker_id: int) -> BrokerProcess:
+        """The current process of a broker."""
+
+    def restart(self, broker_id: int) -> None:
+        """A killed broker is starting again on its data."""
+
+    def registration(self, broker_id: int) -> Registration | None:
+        """The broker's registration now; None when there is none."""
+
+    def expire_session(self, session_id: int, password: bytes, broker_id: int) -> None:
+        """The session has ended at ZooKeeper."""
+
+
+class Injection(Protocol):
+    """One fault on its way from injection to healing."""
+
+    def inject(self) -> None:
+        """The fault has been done."""
+
+    def evidence(self) -> str | None:
+        """What proves that it took effect; None: nothing yet."""
+
+    def heal(self) -> None:
+        """The fault has been undone; may be called again."""
+
+    def healed(self) -> str | None:
+        """What proves that the target is well again; None: not yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed(Generic[AnyFault_co]):
+    """One fault as it is done: to whom its roles resolved."""
+
+    fault_id: str
+    fault: AnyFault_co
+    target: FaultTarget
+    victim_id: int | None
+    """None: the fault hurts no single broker."""
+    receiver_id: int | None = None
+    """Of a fault on messages to one broker."""
+
+    @property
+    def broker_id(self) -> int:
+        """The one broker that it hurts."""
+        assert self.victim_id is not None, f"{self.fault.kind} hurts no single broker"
+        return self.victim_id
+
+
+def registered(registration: Registration) -> str:
+    """The evidence that a broker is back."""
+    return f"registered at zxid {registration.zxid} by session {registration.session_id:#x}"

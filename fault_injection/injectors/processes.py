@@ -1,0 +1,89 @@
+"""Processes that stand still or die, by signals that reach no other process."""
+
+from dataclasses import dataclass, field
+
+from fault_injection.injectors.injection import BrokerProcess, Deed, Registration, registered
+from fault_injection.process_faults import KillBroker, PauseBroker
+from fault_injection.process_identity import PROC, read_stat
+
+SESSION_MARGIN_MS = 300
+"""A pause this much longer than the session timeout must end the session (ZooKeeper rounds up)."""
+
+
+@dataclass(slots=True)
+class Pause:
+    """`proc.pause`: SIGSTOP, and SIGCONT at the end."""
+
+    deed: Deed[PauseBroker]
+    _process: BrokerProcess | None = field(init=False, default=None)
+    _before: Registration | None = field(init=False, default=None)
+
+    def inject(self) -> None:
+        """The process stands still."""
+        self._process = self.deed.target.process(self.deed.broker_id)
+        self._before = self.deed.target.registration(self.deed.broker_id)
+        self._process.pause()
+
+    def evidence(self) -> str | None:
+        """State T and, for a pause longer than the session, a registration that is gone."""
+        if self._process is None or process_state(self._process.pid) != "T":
+            return None
+        stopped = f"process {self._process.pid} in state T"
+        if self.deed.fault.for_ms < self.deed.target.session_timeout_ms + SESSION_MARGIN_MS:
+            return stopped
+        if self._before is None or self.deed.target.registration(self.deed.broker_id) is not None:
+            return None
+        return f"{stopped}, session {self._before.session_id:#x} ended"
+
+    def heal(self) -> None:
+        """The process goes on."""
+        if self._process is not None:
+            self._process.resume()
+
+    def healed(self) -> str | None:
+        """Running and registered."""
+        if self._process is not None and process_state(self._process.pid) == "T":
+            return None
+        now = self.deed.target.registration(self.deed.broker_id)
+        return registered(now) if now else None
+
+
+@dataclass(slots=True)
+class Kill:
+    """`proc.kill`: SIGKILL, and a new process on the same data at the end."""
+
+    deed: Deed[KillBroker]
+    _process: BrokerProcess | None = field(init=False, default=None)
+    _before: Registration | None = field(init=False, default=None)
+    _is_restarted: bool = field(init=False, default=False)
+
+    def inject(self) -> None:
+        """The process has ended."""
+        self._process = self.deed.target.process(self.deed.broker_id)
+        self._before = self.deed.target.registration(self.deed.broker_id)
+        self._process.kill()
+
+    def evidence(self) -> str | None:
+        """The process is no more."""
+        if self._process is None or self._process.is_running:
+            return None
+        return f"process {self._process.pid} killed"
+
+    def heal(self) -> None:
+        """A new process starts on the same data."""
+        if self._process is not None and not self._is_restarted:
+            self._is_restarted = True
+            self.deed.target.restart(self.deed.broker_id)
+
+    def healed(self) -> str | None:
+        """Registered anew: under a zxid that the killed process did not have."""
+        now = self.deed.target.registration(self.deed.broker_id)
+        if now is None or (self._before and now.zxid == self._before.zxid):
+            return None
+        return registered(now)
+
+
+def process_state(pid: int) -> str:
+    """The state letter of a process; empty when it is gone."""
+    stat = read_stat(PROC / str(pid))
+    return stat.state if stat else ""

@@ -1,0 +1,102 @@
+"""Faults on processes: they stand still, die, or both again and again."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from fault_injection.fault import BrokerFault, LastingBrokerFault
+from fault_injection.fault_kind import Backend, FaultKind
+from fault_injection.parameters import Parameter
+from spec.vocabulary import EnvironmentAction
+
+CRASH_POINTS = tuple(
+    f"{when}_{what}"
+    for what in ("append", "checkpoint", "reply", "send", "truncate", "write")
+    for when in ("before", "after")
+)
+"""Where a step of the core can be cut in two: around each kind of effect."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseBroker(LastingBrokerFault):
+    """The process stands still and goes on later, as in a long garbage collection."""
+
+    kind: ClassVar[str] = "proc.pause"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillBroker(BrokerFault):
+    """The process dies at once; after a while it starts again on the same data."""
+
+    kind: ClassVar[str] = "proc.kill"
+    restart_after_ms: Annotated[
+        int | None,
+        Parameter(
+            "when it starts again; none: when the faults of the run are healed",
+            unit="ms",
+            at_least=0,
+        ),
+    ]
+
+    @property
+    def active_ms(self) -> int | None:
+        """How long the fault lasts before it is healed; None: to the end of the schedule."""
+        return self.restart_after_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StutterBroker(LastingBrokerFault):
+    """The process stands still again and again, each time for less than its session lasts."""
+
+    kind: ClassVar[str] = "proc.stutter"
+    stands_ms: Annotated[
+        int, Parameter("how long it stands still each time", unit="ms", at_least=1)
+    ]
+    runs_ms: Annotated[int, Parameter("how long it runs in between", unit="ms", at_least=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrashAt(LastingBrokerFault):
+    """The process dies at a named point of a step, and starts again when the fault is healed."""
+
+    kind: ClassVar[str] = "proc.crash_at"
+    point: Annotated[str, Parameter("where in a step it dies", choices=CRASH_POINTS)]
+    nth: Annotated[
+        int,
+        Parameter("at which passage of the point, counted from the injection", at_least=1),
+    ] = 1
+
+
+KINDS = (
+    FaultKind(
+        fault_class=PauseBroker,
+        injector="processes:Pause",
+        missing={},
+        evidence="the process is in state T; a long pause also ends its session",
+        undo="SIGCONT, and the broker is registered",
+        requirements=("ISR-001", "CTL-008", "FAIL-008"),
+    ),
+    FaultKind(
+        fault_class=KillBroker,
+        injector="processes:Kill",
+        missing={},
+        evidence="the process has ended",
+        undo="a new process on the same data, registered anew",
+        requirements=("FAIL-001", "FAIL-005", "FAIL-008"),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+    ),
+    FaultKind(
+        fault_class=StutterBroker,
+        missing={Backend.REAL: "no injection alternates SIGSTOP and SIGCONT yet"},
+        evidence="how often the process stood still",
+        undo="the process goes on",
+        requirements=("ISR-001", "ISR-005"),
+    ),
+    FaultKind(
+        fault_class=CrashAt,
+        missing={Backend.REAL: "a broker process has no named points yet"},
+        evidence="the process ended at the point",
+        undo="a new process on the same data",
+        requirements=("FAIL-006", "START-003", "CTL-012"),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+    ),
+)

@@ -1,0 +1,91 @@
+"""Faults between a broker and ZooKeeper, and of ZooKeeper itself."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from fault_injection.fault import BrokerFault, Fault, LastingBrokerFault
+from fault_injection.fault_kind import Backend, FaultKind
+from fault_injection.parameters import Parameter
+from spec.vocabulary import EnvironmentAction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpireSession(BrokerFault):
+    """ZooKeeper ends the broker's session while the process lives and does not know it."""
+
+    kind: ClassVar[str] = "zk.expire"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutZooKeeper(LastingBrokerFault):
+    """The broker does not reach ZooKeeper; if that is long, its session ends unheard of."""
+
+    kind: ClassVar[str] = "zk.cut"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelayZooKeeper(LastingBrokerFault):
+    """What ZooKeeper answers and which watches fired reaches the broker late, in order."""
+
+    kind: ClassVar[str] = "zk.delay"
+    delay_ms: Annotated[int, Parameter("how late", unit="ms", at_least=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoseZooKeeperReplies(LastingBrokerFault):
+    """ZooKeeper does the broker's next writes; their answers are lost with the connection."""
+
+    kind: ClassVar[str] = "zk.lose_reply"
+    count: Annotated[int, Parameter("of how many writes", at_least=1)] = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailOverZooKeeper(Fault):
+    """ZooKeeper elects a leader: all connections break, sessions live on, and nobody is served."""
+
+    kind: ClassVar[str] = "zk.failover"
+    for_ms: Annotated[int, Parameter("how long the election takes", unit="ms", at_least=1)]
+
+
+KINDS = (
+    FaultKind(
+        fault_class=ExpireSession,
+        injector="sessions:Expiry",
+        missing={},
+        evidence="the registration of the old session is gone",
+        undo="the broker registers by a new session, by itself",
+        requirements=("FAIL-008", "CTL-009", "START-005"),
+        spec_actions=(EnvironmentAction.EXPIRE_SESSION,),
+    ),
+    FaultKind(
+        fault_class=CutZooKeeper,
+        missing={Backend.REAL: "the ways to ZooKeeper go through no proxy yet"},
+        evidence="the connection is broken",
+        undo="the way is open again",
+        requirements=("CTL-008", "ISR-004"),
+        spec_actions=(EnvironmentAction.SUSPEND_SESSION, EnvironmentAction.RESUME_SESSION),
+    ),
+    FaultKind(
+        fault_class=DelayZooKeeper,
+        missing={Backend.REAL: "the ways to ZooKeeper go through no proxy yet"},
+        evidence="answers come late",
+        undo="answers come at once, after those that are late",
+        requirements=("ZK-003", "ZK-004"),
+    ),
+    FaultKind(
+        fault_class=LoseZooKeeperReplies,
+        missing={Backend.REAL: "the ways to ZooKeeper go through no proxy yet"},
+        evidence="how many writes were done whose answers were lost",
+        undo="nothing is lost any more; the broker connects again by itself",
+        requirements=("ZK-006",),
+        spec_actions=(EnvironmentAction.LOSE_REPLY,),
+    ),
+    FaultKind(
+        fault_class=FailOverZooKeeper,
+        missing={Backend.REAL: "one server elects nobody, and there is no ensemble yet"},
+        evidence="all connections are broken",
+        undo="the server serves again",
+        requirements=("ZK-006", "CTL-009"),
+        spec_actions=(EnvironmentAction.SUSPEND_SESSION, EnvironmentAction.RESUME_SESSION),
+    ),
+)
