@@ -35,6 +35,9 @@ from impl.core.node import Node
 from impl.core.replica import RecoveredLog
 from impl.failed_steps import refusal, without_claims, without_failed
 from impl.shell.addresses import AddressBook
+from impl.shell.clock import NodeClock
+from impl.shell.crashes import LEAVES_S, CrashPointReached, CrashPoints
+from impl.shell.fault_control import FaultControl
 from impl.shell.files import StorageError
 from impl.shell.notifications import Answered, Connected, Disconnected, Expired, Triggered
 from impl.shell.options import NodeOptions
@@ -42,6 +45,7 @@ from impl.shell.rpc import CannotListenError, RpcClient, RpcServer
 from impl.shell.sessions import AnswersReady, DeadlinePassed, SessionNotification, Sessions
 from impl.shell.storage import Storage, notices, recovered_logs
 from impl.shell.tracer import TraceError, Tracer
+from impl.shell.watched_files import WatchedFiles
 from impl.shell.zookeeper import ZooKeeperError
 from impl.trace_lines import (
     ZnodeTrace,
@@ -80,7 +84,9 @@ class BrokerProcess:
         """Take data folder and trace file; raises `StorageError` or `TraceError`."""
         self._options = options
         broker_id = options.config.broker_id
-        self._storage = Storage(options.data, options.log)
+        watched = WatchedFiles(options.data) if options.fault_control else None
+        self._watched = watched
+        self._storage = Storage(options.data, options.log, watched)
         self._tracer = Tracer(options.trace, options.run_id, broker_id)
         self._znode_trace = ZnodeTrace(broker_id)
         self._queue: asyncio.Queue[Item] = asyncio.Queue()
@@ -89,6 +95,8 @@ class BrokerProcess:
         self._ticker: asyncio.Task[None] | None = None
         self._addresses = AddressBook()
         name = node_name(broker_id)
+        self._time = NodeClock()
+        self._crashes = CrashPoints(name)
         clock = self._tracer.clock
         self._server = RpcServer(broker_id, name, clock, self._put)
         self._client = RpcClient(name, clock, self._addresses, self._look_up, self._put)
@@ -113,12 +121,22 @@ class BrokerProcess:
     def _start(self) -> None:
         config = self._options.config
         recoveries = self._recover()
-        if self._options.fault_control:
-            self._server.offer_fault_control(self._client.rules, lambda: self._sessions.identity)
+        if self._watched:
+            self._server.offer_fault_control(self._fault_control(self._watched))
         port = self._server.bind(config.host, config.port)
         self._core = Node(replace(config, port=port), recoveries)
         for partition, error in dict(self._storage.failed).items():
             self._fail(partition, error)
+
+    def _fault_control(self, disk: WatchedFiles) -> FaultControl:
+        return FaultControl(
+            rules=self._client.rules,
+            identity=lambda: self._sessions.identity,
+            crashes=self._crashes,
+            disk=disk,
+            failed_logs=lambda: self._storage.failed,
+            clock=self._time,
+        )
 
     def _recover(self) -> Mapping[TopicPartition, RecoveredLog]:
         broker_id = self._options.config.broker_id
@@ -136,8 +154,12 @@ class BrokerProcess:
             item = await self._queue.get()
             if isinstance(item, Stop):
                 return item.reason
-            for event in self._events(item):
-                self._step(event)
+            try:
+                for event in self._events(item):
+                    self._step(event)
+            except CrashPointReached:
+                await asyncio.sleep(LEAVES_S)
+                self._crashes.die()
             if self._established and self._ticker is None:
                 # The first event of the core is its session; requests and ticks come after it.
                 self._ticker = asyncio.create_task(self._tick())
@@ -161,7 +183,7 @@ class BrokerProcess:
             case ZnodesRead(znodes=znodes) if znodes:
                 self._addresses.learn(znodes)
         self._tracer.write(*self._znode_trace.completed(event))
-        now_ms = time.monotonic_ns() // 1_000_000
+        now_ms = self._time.now_ms()
         failed: dict[TopicPartition, StorageError] = {}
         left = self._left(self._core.step(event, now_ms), failed)
         for is_action, effects in groupby(left, _is_action):
@@ -169,7 +191,9 @@ class BrokerProcess:
                 self._trace(effects)
                 continue
             for effect in effects:
+                self._crashes.pass_by("before", effect)
                 failed.update(self._try_to_perform(effect))
+                self._crashes.pass_by("after", effect)
         if isinstance(event, Tick):
             failed.update(self._storage.tick(now_ms))
         for partition, error in failed.items():

@@ -23,10 +23,10 @@ from impl.shell import bundles
 from impl.shell.addresses import AddressBook
 from impl.shell.bundles import Courier, Line, StreamLostError
 from impl.shell.codec import CodecError, decode, encode
+from impl.shell.fault_control import FaultControl, Method
 from impl.shell.rpc_faults import CallError, FaultRules, method_of
 from impl.shell.tracer import LamportClock
-from spec.vocabulary import BrokerId, SessionId
-from spec.wire import fault_control_pb2 as control
+from spec.vocabulary import BrokerId
 from spec.wire.replication_pb2 import Bundle, Parcel
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
@@ -76,8 +76,6 @@ _CHANNEL_OPTIONS = (
     ("grpc.max_reconnect_backoff_ms", 500),
 )
 
-Identity = Callable[[], tuple[SessionId, bytes]]
-"""ZooKeeper session id and password."""
 Metadata = tuple[tuple[str, str], ...]
 Put = Callable[[RequestReceived | ResponseReceived | RequestFailed], None]
 
@@ -108,9 +106,11 @@ class RpcServer:
         generic = grpc.method_handlers_generic_handler(SERVICE, handlers)
         self._server.add_generic_rpc_handlers((generic,))
 
-    def offer_fault_control(self, rules: FaultRules, identity: Identity) -> None:
+    def offer_fault_control(self, control: FaultControl) -> None:
         """Serve FaultControl too; only before `start`."""
-        self._server.add_generic_rpc_handlers((_fault_control(rules, identity),))
+        handlers = {name: _handler(method) for name, method in control.methods().items()}
+        generic = grpc.method_handlers_generic_handler(FAULT_CONTROL_SERVICE, handlers)
+        self._server.add_generic_rpc_handlers((generic,))
 
     def bind(self, host: str, port: int) -> int:
         """Take the address, a free port if `port` is 0; returns the port.
@@ -373,36 +373,16 @@ class RpcClient:
         return channel
 
 
-def _fault_control(rules: FaultRules, identity: Identity) -> grpc.GenericRpcHandler:
-    async def add_rule(rule: control.RpcRule, _context: object) -> control.RuleStatus:
-        return rules.add(rule)
+def _handler(method: Method) -> grpc.RpcMethodHandler:
+    function, request = method
 
-    async def remove_rule(name: control.RuleName, _context: object) -> control.RuleStatus:
-        return await rules.remove(name.rule_id)
+    async def serve(message: Message, _context: object) -> Message:
+        return await function(message)
 
-    async def get_rule(name: control.RuleName, _context: object) -> control.RuleStatus:
-        return rules.get(name.rule_id)
-
-    async def get_session(_request: object, _context: object) -> control.Session:
-        session_id, password = identity()
-        return control.Session(session_id=session_id, password=password)
-
-    handlers = {
-        "AddRule": _handler(add_rule, control.RpcRule),
-        "RemoveRule": _handler(remove_rule, control.RuleName),
-        "GetRule": _handler(get_rule, control.RuleName),
-        "GetSession": _handler(get_session, control.SessionRequest),
-    }
-    return grpc.method_handlers_generic_handler(FAULT_CONTROL_SERVICE, handlers)
-
-
-def _handler(
-    function: Callable[..., Awaitable[Message]], request: type[Message]
-) -> grpc.RpcMethodHandler:
     return grpc.unary_unary_rpc_method_handler(
-        function,
+        serve,
         request_deserializer=request.FromString,
-        response_serializer=lambda message: message.SerializeToString(),
+        response_serializer=lambda answer: answer.SerializeToString(),
     )
 
 

@@ -1,4 +1,4 @@
-"""Rules that lose, hold or repeat the requests of this broker (spec/wire/fault_control.proto).
+"""Rules that lose, hold, delay or repeat requests of this broker (spec/wire/fault_control.proto).
 
 A cancelled gRPC call is not executed late by itself, so a stale command is one that is held here
 and delivered after its sender gave up (research: stalled requests).
@@ -33,6 +33,21 @@ class Verb(StrEnum):
     DROP_RESPONSE = "drop_response"
     HOLD = "hold"
     DUPLICATE = "duplicate"
+    DELAY = "delay"
+    REORDER = "reorder"
+    ERROR = "error"
+
+
+CODES = (
+    "ABORTED",
+    "INTERNAL",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "UNAVAILABLE",
+    "UNIMPLEMENTED",
+    "UNKNOWN",
+)
+"""What `error` may answer: statuses by which a server refuses a request unread."""
 
 
 class ActiveRule:
@@ -46,6 +61,8 @@ class ActiveRule:
         self.released = 0
         self.removed = asyncio.Event()
         self.deliveries: set[asyncio.Task[None]] = set()
+        self.window: list[asyncio.Event] = []
+        """What lets the requests leave that `reorder` holds, in the order in which they came."""
 
     def status(self) -> RuleStatus:
         """The counters as they travel."""
@@ -81,9 +98,9 @@ class FaultRules:
 
     def add(self, rule: RpcRule) -> RuleStatus:
         """Put a rule in force; the status has an error instead when it cannot be."""
-        if rule.verb not in list(Verb):
-            verbs = ", ".join(Verb)
-            return _refused(rule.rule_id, f"{rule.verb!r} is no verb; choose one of {verbs}")
+        wrong = _what_is_wrong_with(rule)
+        if wrong:
+            return _refused(rule.rule_id, wrong)
         if rule.rule_id in self._rules:
             return _refused(rule.rule_id, f"a rule {rule.rule_id!r} is or was there already")
         if len(self._rules) >= RULES_MAX:
@@ -97,6 +114,7 @@ class FaultRules:
         if active is None:
             return _refused(rule_id, f"there is no rule {rule_id!r}")
         active.removed.set()
+        _let_leave(active)
         if active.deliveries:
             await asyncio.wait(active.deliveries)
         return active.status()
@@ -112,15 +130,24 @@ class FaultRules:
         if active is None:
             return await call()
         active.matched += 1
-        if active.verb is Verb.DUPLICATE:
-            response = await call()
-            _later(active, _deliver(call))
-            return response
-        if active.verb is Verb.HOLD:
-            active.held += 1
-            _later(active, _deliver_late(active, call))
-        elif active.verb is Verb.DROP_RESPONSE:
-            await call()
+        match active.verb:
+            case Verb.DUPLICATE:
+                response = await call()
+                _later(active, _deliver(call))
+                return response
+            case Verb.DELAY:
+                return await _answer_of(active, _after_a_while(active, call))
+            case Verb.REORDER:
+                return await _answer_of(active, _in_turn(active, call))
+            case Verb.ERROR:
+                raise CallError(f"{active.rule.code}, as a fault wants it")
+            case Verb.HOLD:
+                active.held += 1
+                _later(active, _deliver_late(active, call))
+            case Verb.DROP_RESPONSE:
+                await call()
+            case Verb.DROP_REQUEST:
+                pass
         return await _never()
 
     def _match(self, send: Send) -> ActiveRule | None:
@@ -146,6 +173,20 @@ def _topics(request: PeerRequest) -> set[str]:
     return {request.topic}
 
 
+def _what_is_wrong_with(rule: RpcRule) -> str:
+    """One sentence, or nothing."""
+    match rule.verb:
+        case verb if verb not in list(Verb):
+            return f"{verb!r} is no verb; choose one of {', '.join(Verb)}"
+        case Verb.DELAY if rule.delay_ms < 1:
+            return f"delay_ms is {rule.delay_ms}; give 1 or more"
+        case Verb.REORDER if rule.window < 2:
+            return f"window is {rule.window}; give 2 or more"
+        case Verb.ERROR if rule.code not in CODES:
+            return f"{rule.code!r} is no such status; choose one of {', '.join(CODES)}"
+    return ""
+
+
 def _refused(rule_id: str, error: str) -> RuleStatus:
     return RuleStatus(rule_id=rule_id, error=error)
 
@@ -154,6 +195,51 @@ def _later(active: ActiveRule, delivery: Coroutine[None, None, None]) -> None:
     task = asyncio.create_task(delivery)
     active.deliveries.add(task)
     task.add_done_callback(active.deliveries.discard)
+
+
+async def _answer_of(active: ActiveRule, delivery: Coroutine[None, None, Response]) -> Response:
+    """What the delivery brings; it goes on when the sender gives up."""
+    answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+
+    async def deliver() -> None:
+        active.held += 1
+        try:
+            response = await delivery
+        except CallError as error:
+            if not answer.done():
+                answer.set_exception(error)
+        else:
+            active.released += 1
+            if not answer.done():
+                answer.set_result(response)
+        finally:
+            active.held -= 1
+
+    _later(active, deliver())
+    return await answer
+
+
+async def _after_a_while(active: ActiveRule, call: Call) -> Response:
+    """The request waits as long as the rule says, or until it is removed."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(active.removed.wait(), active.rule.delay_ms / 1000)
+    return await call()
+
+
+async def _in_turn(active: ActiveRule, call: Call) -> Response:
+    """The request waits until the window is full, or the rule is removed."""
+    turn = asyncio.Event()
+    active.window.append(turn)
+    if len(active.window) >= active.rule.window:
+        _let_leave(active)
+    await turn.wait()
+    return await call()
+
+
+def _let_leave(active: ActiveRule) -> None:
+    """What waits leaves, the last one first: tasks run in the order in which they are woken."""
+    while active.window:
+        active.window.pop().set()
 
 
 async def _deliver_late(active: ActiveRule, call: Call) -> None:

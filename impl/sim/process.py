@@ -39,9 +39,9 @@ from impl.core.events import (
 from impl.core.messages import PeerRequest, Request, Response
 from impl.core.node import Node
 from impl.core.replica import RecoveredLog
+from impl.crash_points import CrashPlan
 from impl.failed_steps import refusal, without_claims, without_failed
 from impl.sim.clock import NodeClock
-from impl.sim.crash import CrashPlan
 from impl.sim.disk import SimDisk
 from impl.sim.recorder import NodeTrace
 from impl.sim.zookeeper_client import ZkClient

@@ -1,24 +1,32 @@
+from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from typing import ClassVar as _ClassVar, Optional as _Optional
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class RpcRule(_message.Message):
-    __slots__ = ("rule_id", "method", "to", "topic", "verb", "count")
+    __slots__ = ("rule_id", "method", "to", "topic", "verb", "count", "delay_ms", "window", "code")
     RULE_ID_FIELD_NUMBER: _ClassVar[int]
     METHOD_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     VERB_FIELD_NUMBER: _ClassVar[int]
     COUNT_FIELD_NUMBER: _ClassVar[int]
+    DELAY_MS_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
     rule_id: str
     method: str
     to: int
     topic: str
     verb: str
     count: int
-    def __init__(self, rule_id: _Optional[str] = ..., method: _Optional[str] = ..., to: _Optional[int] = ..., topic: _Optional[str] = ..., verb: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
+    delay_ms: int
+    window: int
+    code: str
+    def __init__(self, rule_id: _Optional[str] = ..., method: _Optional[str] = ..., to: _Optional[int] = ..., topic: _Optional[str] = ..., verb: _Optional[str] = ..., count: _Optional[int] = ..., delay_ms: _Optional[int] = ..., window: _Optional[int] = ..., code: _Optional[str] = ...) -> None: ...
 
 class RuleName(_message.Message):
     __slots__ = ("rule_id",)
@@ -51,3 +59,73 @@ class Session(_message.Message):
     session_id: int
     password: bytes
     def __init__(self, session_id: _Optional[int] = ..., password: _Optional[bytes] = ...) -> None: ...
+
+class CrashPoint(_message.Message):
+    __slots__ = ("point", "nth")
+    POINT_FIELD_NUMBER: _ClassVar[int]
+    NTH_FIELD_NUMBER: _ClassVar[int]
+    point: str
+    nth: int
+    def __init__(self, point: _Optional[str] = ..., nth: _Optional[int] = ...) -> None: ...
+
+class CrashPointStatus(_message.Message):
+    __slots__ = ("error",)
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    error: str
+    def __init__(self, error: _Optional[str] = ...) -> None: ...
+
+class DiskFault(_message.Message):
+    __slots__ = ("verb", "delay_ms")
+    VERB_FIELD_NUMBER: _ClassVar[int]
+    DELAY_MS_FIELD_NUMBER: _ClassVar[int]
+    verb: str
+    delay_ms: int
+    def __init__(self, verb: _Optional[str] = ..., delay_ms: _Optional[int] = ...) -> None: ...
+
+class DiskRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class DiskStatus(_message.Message):
+    __slots__ = ("error", "matched", "failed_logs", "older_files")
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    MATCHED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_LOGS_FIELD_NUMBER: _ClassVar[int]
+    OLDER_FILES_FIELD_NUMBER: _ClassVar[int]
+    error: str
+    matched: int
+    failed_logs: _containers.RepeatedCompositeFieldContainer[FailedLog]
+    older_files: int
+    def __init__(self, error: _Optional[str] = ..., matched: _Optional[int] = ..., failed_logs: _Optional[_Iterable[_Union[FailedLog, _Mapping]]] = ..., older_files: _Optional[int] = ...) -> None: ...
+
+class FailedLog(_message.Message):
+    __slots__ = ("topic", "partition", "reason")
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    topic: str
+    partition: int
+    reason: str
+    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class ClockFault(_message.Message):
+    __slots__ = ("jump_ms", "rate")
+    JUMP_MS_FIELD_NUMBER: _ClassVar[int]
+    RATE_FIELD_NUMBER: _ClassVar[int]
+    jump_ms: int
+    rate: int
+    def __init__(self, jump_ms: _Optional[int] = ..., rate: _Optional[int] = ...) -> None: ...
+
+class ClockRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ClockStatus(_message.Message):
+    __slots__ = ("error", "now_ms", "true_ms")
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    NOW_MS_FIELD_NUMBER: _ClassVar[int]
+    TRUE_MS_FIELD_NUMBER: _ClassVar[int]
+    error: str
+    now_ms: int
+    true_ms: int
+    def __init__(self, error: _Optional[str] = ..., now_ms: _Optional[int] = ..., true_ms: _Optional[int] = ...) -> None: ...

@@ -54,6 +54,36 @@ class FaultControlStub:
                 request_serializer=spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
                 response_deserializer=spec_dot_wire_dot_fault__control__pb2.Session.FromString,
                 _registered_method=True)
+        self.SetCrashPoint = channel.unary_unary(
+                '/fencepost.FaultControl/SetCrashPoint',
+                request_serializer=spec_dot_wire_dot_fault__control__pb2.CrashPoint.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_fault__control__pb2.CrashPointStatus.FromString,
+                _registered_method=True)
+        self.SetDiskFault = channel.unary_unary(
+                '/fencepost.FaultControl/SetDiskFault',
+                request_serializer=spec_dot_wire_dot_fault__control__pb2.DiskFault.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
+                _registered_method=True)
+        self.GetDisk = channel.unary_unary(
+                '/fencepost.FaultControl/GetDisk',
+                request_serializer=spec_dot_wire_dot_fault__control__pb2.DiskRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
+                _registered_method=True)
+        self.KeepOlderFiles = channel.unary_unary(
+                '/fencepost.FaultControl/KeepOlderFiles',
+                request_serializer=spec_dot_wire_dot_fault__control__pb2.DiskRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
+                _registered_method=True)
+        self.SetClock = channel.unary_unary(
+                '/fencepost.FaultControl/SetClock',
+                request_serializer=spec_dot_wire_dot_fault__control__pb2.ClockFault.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_fault__control__pb2.ClockStatus.FromString,
+                _registered_method=True)
+        self.GetClock = channel.unary_unary(
+                '/fencepost.FaultControl/GetClock',
+                request_serializer=spec_dot_wire_dot_fault__control__pb2.ClockRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_fault__control__pb2.ClockStatus.FromString,
+                _registered_method=True)
 
 
 class FaultControlServicer:
@@ -84,6 +114,43 @@ class FaultControlServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetCrashPoint(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetDiskFault(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetDisk(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def KeepOlderFiles(self, request, context):
+        """see DiskStatus.older_files
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetClock(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetClock(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_FaultControlServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -106,6 +173,36 @@ def add_FaultControlServicer_to_server(servicer, server):
                     servicer.GetSession,
                     request_deserializer=spec_dot_wire_dot_fault__control__pb2.SessionRequest.FromString,
                     response_serializer=spec_dot_wire_dot_fault__control__pb2.Session.SerializeToString,
+            ),
+            'SetCrashPoint': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetCrashPoint,
+                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.CrashPoint.FromString,
+                    response_serializer=spec_dot_wire_dot_fault__control__pb2.CrashPointStatus.SerializeToString,
+            ),
+            'SetDiskFault': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetDiskFault,
+                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.DiskFault.FromString,
+                    response_serializer=spec_dot_wire_dot_fault__control__pb2.DiskStatus.SerializeToString,
+            ),
+            'GetDisk': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetDisk,
+                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.DiskRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_fault__control__pb2.DiskStatus.SerializeToString,
+            ),
+            'KeepOlderFiles': grpc.unary_unary_rpc_method_handler(
+                    servicer.KeepOlderFiles,
+                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.DiskRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_fault__control__pb2.DiskStatus.SerializeToString,
+            ),
+            'SetClock': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetClock,
+                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.ClockFault.FromString,
+                    response_serializer=spec_dot_wire_dot_fault__control__pb2.ClockStatus.SerializeToString,
+            ),
+            'GetClock': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetClock,
+                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.ClockRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_fault__control__pb2.ClockStatus.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -216,6 +313,168 @@ class FaultControl:
             '/fencepost.FaultControl/GetSession',
             spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
             spec_dot_wire_dot_fault__control__pb2.Session.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetCrashPoint(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.FaultControl/SetCrashPoint',
+            spec_dot_wire_dot_fault__control__pb2.CrashPoint.SerializeToString,
+            spec_dot_wire_dot_fault__control__pb2.CrashPointStatus.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetDiskFault(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.FaultControl/SetDiskFault',
+            spec_dot_wire_dot_fault__control__pb2.DiskFault.SerializeToString,
+            spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetDisk(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.FaultControl/GetDisk',
+            spec_dot_wire_dot_fault__control__pb2.DiskRequest.SerializeToString,
+            spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def KeepOlderFiles(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.FaultControl/KeepOlderFiles',
+            spec_dot_wire_dot_fault__control__pb2.DiskRequest.SerializeToString,
+            spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetClock(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.FaultControl/SetClock',
+            spec_dot_wire_dot_fault__control__pb2.ClockFault.SerializeToString,
+            spec_dot_wire_dot_fault__control__pb2.ClockStatus.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetClock(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.FaultControl/GetClock',
+            spec_dot_wire_dot_fault__control__pb2.ClockRequest.SerializeToString,
+            spec_dot_wire_dot_fault__control__pb2.ClockStatus.FromString,
             options,
             channel_credentials,
             insecure,

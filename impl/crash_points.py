@@ -1,4 +1,7 @@
-"""Where a process dies: at the n-th passage of a named point between two effects."""
+"""Where a process dies: at the n-th passage of a named point between two effects.
+
+The simulator and the shell count alike; what death is, each of them knows.
+"""
 
 from dataclasses import dataclass
 
@@ -22,6 +25,13 @@ _EFFECTS: dict[str, tuple[type, ...]] = {
     "write": (WriteZnodes,),
     "effect": (object,),
 }
+
+CRASH_POINTS = tuple(
+    f"{when}_{what}" for what in _EFFECTS if what != "effect" for when in ("before", "after")
+)
+"""Around each kind of effect; the names of `proc.crash_at`."""
+MESSAGES = (Send, Reply, ReplyRecords, WriteZnodes)
+"""What leaves the process a moment after its effect was performed."""
 
 
 @dataclass(slots=True)

@@ -1,0 +1,65 @@
+"""A broker that dies at a named point of its work, as a process."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+import grpc
+import pytest
+
+from impl.core.topic_messages import ReplicaList
+from spec.vocabulary import BrokerId
+from spec.wire import fault_control_pb2 as wire, fault_control_pb2_grpc
+from tests.impl.shell.test_node import (
+    DEADLINE_S,
+    Registry,
+    arguments,
+    create,
+    eventually,
+    produce,
+    registry,
+    running,
+    values,
+)
+
+__all__ = ["registry"]
+
+
+def plan(address: str, point: str, nth: int = 1) -> None:
+    with grpc.insecure_channel(address) as channel:
+        stub = fault_control_pb2_grpc.FaultControlStub(channel)  # type: ignore[no-untyped-call]
+        status = stub.SetCrashPoint(wire.CrashPoint(point=point, nth=nth), timeout=DEADLINE_S)
+    assert status.error == ""
+
+
+def last_words(process: subprocess.Popen[str]) -> str:
+    """What it said before it died by its own hand."""
+    _, said = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == -signal.SIGKILL
+    return said
+
+
+@pytest.mark.zookeeper
+def test_a_process_dies_where_it_was_told_to(
+    tmp_path: Path, chroot: str, registry: Registry
+) -> None:
+    options = arguments(tmp_path, chroot, "--fault-control")
+    with running(*options) as first:
+        address = eventually(registry.address)
+        alone = (ReplicaList(replicas=(BrokerId(1),)),)
+        eventually(lambda: create(address, "t", alone))
+        assert produce(address, "a").base_offset == 0
+        plan(address, "after_reply")
+        assert produce(address, "b").base_offset == 1, "the answer has left"
+        assert "broker-1: dies after_reply, as it was told" in last_words(first)
+    (log,) = (tmp_path / "data").glob("t-0/*.log")
+    with running(*options) as second:
+        moved = eventually(lambda: registry.address(other_than=address))
+        assert values(moved) == ["a", "b"]
+        size = log.stat().st_size
+        plan(moved, "before_append", 2)
+        assert produce(moved, "c").base_offset == 2
+        with pytest.raises(grpc.RpcError):
+            produce(moved, "d")
+        assert "dies before_append" in last_words(second)
+    assert log.stat().st_size < 2 * size, "the second append was never begun"
