@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ci.console import counted, say, say_fitted, show_json, show_table
+from ci.console import say, say_fitted, show_json, show_table
 from ci.model_progress import model_progress
 from ci.outcomes import of_coverage, of_models, of_trials
 from conformance.verdict import Verdict, exit_code
+from reports.words import count
 
 if TYPE_CHECKING:
     from spec.tlc.compare import ModelResult
@@ -132,11 +133,11 @@ def draw_graph(models: "Sequence[Model]", options: "Options", path: Path) -> int
         graph, finding = state_graph(models[0], options)
     end = f"violates {finding.violated} (red)" if finding.violated else "holds"
     note = (
-        f"{counted(len(graph.nodes), 'state')}, {counted(len(graph.edges), 'step')}; {end}; "
+        f"{count(len(graph.nodes), 'state')}, {count(len(graph.edges), 'step')}; {end}; "
         "a box says what changed since the state before, the whole state is in its tooltip"
     )
     path.write_text(draw(graph, title=models[0].name, note=note), encoding="utf-8")
-    say(f"{path}: {counted(len(graph.nodes), 'state')}")
+    say(f"{path}: {count(len(graph.nodes), 'state')}")
     return exit_code([Verdict.PASS])
 
 

@@ -9,7 +9,9 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from types import FrameType
+from typing import Annotated
 
 import typer
 
@@ -28,8 +30,8 @@ from ci.commands import (
     simulate,
     topics,
 )
-from ci.console import complain, note
-from ci.failures import ExpectedError, UsageError
+from ci.console import complain, note, say
+from ci.failures import ExpectedError, HarnessError, UsageError
 
 INTERRUPTED = 130
 HARNESS_ERROR = 3
@@ -77,6 +79,30 @@ app.command("elect")(reassign.elect)
 app.command("produce")(records.produce)
 app.command("consume")(records.consume)
 app.command("describe")(describe.describe)
+
+
+def _show_version(is_asked: bool) -> None:
+    """Print the version of the installed distribution and end; raises `HarnessError`."""
+    if not is_asked:
+        return
+    try:
+        say(f"fencepost {version('fencepost')}")
+    except PackageNotFoundError as error:
+        raise HarnessError("fencepost is not installed here, so it has no version") from error
+    raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option(
+        "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
+    ),
+]
+
+
+@app.callback()
+def fencepost(_version: Version = False) -> None:
+    """What stands before a command's name."""
 
 
 class Terminated(KeyboardInterrupt):

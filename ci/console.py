@@ -92,11 +92,6 @@ def printable(text: str) -> str:
     )
 
 
-def counted(number: int, noun: str) -> str:
-    """The number and what it counts: `1 seed`, `2 seeds`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def show_json(value: object) -> None:
     """Print `value` as one JSON document."""
     print(json.dumps(value, indent=2, sort_keys=True))

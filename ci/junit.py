@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from ci.console import counted
 from ci.verdict_files import StageRecord
 from conformance.verdict import Verdict
+from reports.words import count
 
 JUNIT = "junit.xml"
 
@@ -71,7 +71,7 @@ def _mutant(entry: dict[str, Any]) -> Case:
     return Case(
         name=f"mutant {entry['mutant']}",
         verdict=Verdict.PASS if caught else Verdict.FAIL,
-        message="" if caught else f"not caught within {counted(entry['seeds_tried'], 'seed')}",
+        message="" if caught else f"not caught within {count(entry['seeds_tried'], 'seed')}",
     )
 
 

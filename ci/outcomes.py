@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ci.console import counted
 from conformance.verdict import Verdict, worst
+from reports.words import count
 
 if TYPE_CHECKING:
     from conformance.scenario import ScenarioResult
@@ -55,8 +55,8 @@ def of_models(models: Sequence["Model"], results: Sequence["ModelResult"]) -> Ou
     return Outcome(
         verdict=worst(_model_verdict(result) for result in results),
         summary=(
-            f"{agreeing} of {counted(len(rows), 'model')} as expected, "
-            f"{counted(distinct, 'distinct state')}"
+            f"{agreeing} of {count(len(rows), 'model')} as expected, "
+            f"{count(distinct, 'distinct state')}"
             + (f", {cached} from the cache" if cached else "")
         ),
         figures={
@@ -109,7 +109,7 @@ def of_coverage(coverage: "Coverage") -> Outcome:
     ]
     return Outcome(
         verdict=Verdict.FAIL if dead else Verdict.INCONCLUSIVE if undecided else found,
-        summary=f"{counted(len(rows), 'action')}, {len(dead)} never taken",
+        summary=f"{count(len(rows), 'action')}, {len(dead)} never taken",
         figures={"actions": len(rows), "actions_never_taken": len(dead)},
         detail={"actions": rows, "undecided": dict(undecided)},
     )
@@ -125,7 +125,7 @@ def of_trials(outcomes: Sequence["Undone"]) -> Outcome:
     return Outcome(
         verdict=verdict,
         summary=(
-            f"{counted(hazards, 'hazard')} let in, {counted(len(outcomes), 'row')} tried, "
+            f"{count(hazards, 'hazard')} let in, {count(len(outcomes), 'row')} tried, "
             f"{len(wrong)} not as expected"
         ),
         figures={"hazards": hazards, "trials": len(outcomes), "trials_wrong": len(wrong)},
@@ -141,8 +141,8 @@ def of_replay(replay: "Replay") -> Outcome:
     return Outcome(
         verdict=worst(_replay_verdict(result) for result in replay.results),
         summary=(
-            f"{accepted} of {counted(len(rows), 'replay')} accepted by the specs, "
-            f"{counted(replay.events, 'event')}"
+            f"{accepted} of {count(len(rows), 'replay')} accepted by the specs, "
+            f"{count(replay.events, 'event')}"
         ),
         figures={
             "replays": len(rows),
@@ -185,9 +185,9 @@ def of_seeds(result: "SimulationResult") -> Outcome:
     errors = [_error_row(failing) for failing in result.failing if failing.error]
     idle = ", ".join(result.idle)
     parts = (
-        f"{counted(result.seeds, 'seed')} at level {result.level}",
-        counted(result.events, "event"),
-        counted(len(violating), "violating seed") if rows else "no violation",
+        f"{count(result.seeds, 'seed')} at level {result.level}",
+        count(result.events, "event"),
+        count(len(violating), "violating seed") if rows else "no violation",
         f"never tried: {idle}" if idle and result.verdict is Verdict.VACUOUS else "",
         *(row["message"] for row in errors[:DOUBTS_LISTED]),
         *result.doubts,
@@ -248,7 +248,7 @@ def of_hunt(results: Sequence["MutantResult"], *, level: int) -> Outcome:
     alive = ", ".join(result.mutant for result in results if not result.is_caught)
     return Outcome(
         verdict=Verdict.PASS if caught == len(results) else Verdict.FAIL,
-        summary=f"{caught} of {counted(len(results), 'mutant')} caught at level {level:d}"
+        summary=f"{caught} of {count(len(results), 'mutant')} caught at level {level:d}"
         + (f", not {alive}" if alive else ""),
         figures={"mutants": len(results), "mutants_caught": caught},
         detail={"mutants": [_mutant_row(result, level) for result in results]},
@@ -280,8 +280,8 @@ def of_scenarios(results: Sequence["ScenarioResult"]) -> Outcome:
     return Outcome(
         verdict=worst(result.verdict for result in results),
         summary=(
-            f"{passed} of {counted(len(rows), 'scenario')} passed, {counted(faults, 'fault')}, "
-            f"{counted(acknowledged, 'request')} acknowledged"
+            f"{passed} of {count(len(rows), 'scenario')} passed, {count(faults, 'fault')}, "
+            f"{count(acknowledged, 'request')} acknowledged"
         ),
         figures={
             "scenarios": len(rows),
@@ -313,9 +313,9 @@ def of_analysis(analysis: "Analysis") -> Outcome:
     figures = analysis.figures
     doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
     parts = (
-        f"{counted(round(figures['events']), 'event')} of {counted(round(figures['runs']), 'run')}",
-        counted(round(figures["violations"]), "violation"),
-        counted(analysis.failover.complete, "failover"),
+        f"{count(round(figures['events']), 'event')} of {count(round(figures['runs']), 'run')}",
+        count(round(figures["violations"]), "violation"),
+        count(analysis.failover.complete, "failover"),
         *missed_budgets(analysis),
         *analysis.failover.unfinished[:DOUBTS_LISTED],
         *(doubt.rstrip(".") for doubt in doubts[:DOUBTS_LISTED]),
@@ -367,7 +367,7 @@ def missed_budgets(analysis: "Analysis") -> list[str]:
 
 def _check_row(check: "CheckOutcome") -> dict[str, Any]:
     found = len(check.violations) + check.omitted_violations
-    parts = (counted(found, "violation") if found else "", *check.doubts)
+    parts = (count(found, "violation") if found else "", *check.doubts)
     return {
         "name": str(check.invariant),
         "verdict": str(check.verdict),

@@ -18,6 +18,8 @@ TOPIC = "orders"
 ASSIGNMENT = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 """Three partitions: every broker leads one and follows two."""
 
+WHOLE_RUN_MS = 120_000
+"""Of a fault that ends with its scenario, not by time."""
 POLL_S = 0.03
 WARM_UP = 20
 """Acknowledged requests before the first fault."""

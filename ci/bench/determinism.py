@@ -10,7 +10,8 @@ import sys
 from contextlib import closing
 from hashlib import sha256
 
-from ci.console import counted, progress, say
+from ci.console import progress, say
+from reports.words import count
 
 SEEDS = 10_000
 HASH_SEEDS = ("1", "4000000007")
@@ -33,7 +34,7 @@ def main() -> None:
                 advance(seed + 1, seeds, f"seed {seed}")
     if one.returncode or other.returncode:
         raise SystemExit("a process ended early; see above")
-    say(f"{seeds - len(different)} of {counted(seeds, 'run')} gave the same bytes twice")
+    say(f"{seeds - len(different):,} of {count(seeds, 'run')} gave the same bytes twice")
     if different:
         raise SystemExit(f"these seeds did not: {different}")
 

@@ -32,11 +32,12 @@ def up(
     as_json: JsonOption = False,
 ) -> int:
     """Start a cluster that stays up."""
-    from ci.console import counted, note
+    from ci.console import note
     from conformance.adapter import ClusterSettings
     from conformance.local_cluster import up as start
+    from reports.words import count
 
-    note(f"cluster: starting ZooKeeper and {counted(brokers, 'broker')} in {cluster}")
+    note(f"cluster: starting ZooKeeper and {count(brokers, 'broker')} in {cluster}")
     settings = ClusterSettings(brokers=brokers, level=level)
     show(start(cluster, settings=settings, zookeeper_port=zookeeper_port), as_json)
     return 0

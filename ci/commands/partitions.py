@@ -48,10 +48,11 @@ def remove(
 ) -> int:
     """Remove partitions with their records, and wait until they are gone."""
     from ci.client_process import bootstrap_servers, call
-    from ci.console import counted, say
+    from ci.console import say
+    from reports.words import count
 
     numbers = sorted(set(partition))
     servers = bootstrap_servers(bootstrap_server, cluster)
     call("remove_partitions", servers, topic=topic, partitions=numbers)
-    say(f"Removed {counted(len(numbers), 'partition')} of topic {topic}.")
+    say(f"Removed {count(len(numbers), 'partition')} of topic {topic}.")
     return 0

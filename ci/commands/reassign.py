@@ -72,10 +72,7 @@ def cancel(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
     """Take moves back: the partitions go where they were."""
-    if reassignment_json_file is not None:
-        wanted = [{**one, "replicas": []} for one in read_file(reassignment_json_file)]
-    else:
-        wanted = [{"topic": require(topic), "partition": partition, "replicas": []}]
+    wanted = wanted_moves(topic, partition, None, reassignment_json_file)
     return ask("reassign", "going back", bootstrap_server, cluster, wanted)
 
 
@@ -233,12 +230,16 @@ def ask(
 
 
 def wanted_moves(
-    topic: str | None, partition: int, replicas: str, file: Path | None
+    topic: str | None, partition: int, replicas: str | None, file: Path | None
 ) -> list[dict[str, Any]]:
-    """The moves of the file, or the one that the options name; raises `UsageError`."""
+    """The moves of the file, or the one that the options name; raises `UsageError`.
+
+    With None for `replicas` they are taken back: each is to nowhere.
+    """
     if file is not None:
-        return read_file(file)
-    target = parse_replicas(replicas)
+        moves = read_file(file)
+        return moves if replicas is not None else [{**one, "replicas": []} for one in moves]
+    target = parse_replicas(replicas) if replicas is not None else []
     return [{"topic": require(topic), "partition": partition, "replicas": target}]
 
 

@@ -45,7 +45,8 @@ def produce(
     Exit code 3 with "may or may not have happened": consume to see, then decide.
     """
     from ci.client_process import bootstrap_servers, call
-    from ci.console import counted, say, show_json
+    from ci.console import say, show_json
+    from reports.words import count
 
     placed = call(
         "produce",
@@ -61,7 +62,7 @@ def produce(
     if as_json:
         show_json(placed)
     else:
-        records = counted(placed["count"], "record")
+        records = count(placed["count"], "record")
         say(f"{topic}/{partition}: {records} from offset {placed['offset']} on")
     return 0
 

@@ -137,15 +137,16 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: Wish) -> int:
 
 def tell_people(result: "SimulationResult", wish: Wish, traces: Path | None) -> None:
     """The first violation of each seed, what else was asked for, and the verdict."""
-    from ci.console import counted, say, show_table
+    from ci.console import say, show_table
     from ci.outcomes import of_seeds
+    from reports.words import count
 
     outcome = of_seeds(result)
     seen = first_of_each_seed(outcome.detail["violations"])
     if rows := seen[:ROWS_MAX]:
         show_table("", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
     if more := outcome.figures["violating_seeds"] - len(rows):
-        say(f"and {counted(more, 'more violating seed')}")
+        say(f"and {count(more, 'more violating seed')}")
     for line in (*mutant_lines(result), *trace_lines(result, traces)):
         say(line)
     if wish.coverage:
@@ -176,9 +177,10 @@ def result_fields(result: "SimulationResult", wish: Wish) -> dict[str, object]:
 
 def show_coverage(result: "SimulationResult") -> None:
     """Each action of the core: in how many seeds, and beside how many kinds of fault."""
-    from ci.console import counted, say, show_table
+    from ci.console import say, show_table
     from conformance.coverage import CALM
     from fault_injection.catalogue import DRAWN_KINDS
+    from reports.words import count
 
     found = result.coverage
     rows = [
@@ -188,7 +190,7 @@ def show_coverage(result: "SimulationResult") -> None:
     show_table("coverage", ("action", "seeds", f"of {len(DRAWN_KINDS)} kinds of fault"), rows)
     kinds = {kind for kind, _ in found.pairs if kind != CALM}
     pairs = sum(kind != CALM for kind, _ in found.pairs)
-    say(f"{counted(pairs, 'pair')} of action and fault, {len(found.missing)} more possible")
+    say(f"{count(pairs, 'pair')} of action and fault, {len(found.missing)} more possible")
     if unused := sorted(DRAWN_KINDS - kinds):
         say(f"faults that were about in no seed: {', '.join(unused)}")
     if found.unreached:
@@ -208,7 +210,8 @@ def small_scenario(result: "SimulationResult") -> "ShrunkSeed | None":
 
 def show_small_scenario(result: "SimulationResult") -> None:
     """The small scenario on its own, so that it can be copied into a file."""
-    from ci.console import counted, say
+    from ci.console import say
+    from reports.words import count
 
     shrunk = small_scenario(result)
     if shrunk is None:
@@ -216,8 +219,8 @@ def show_small_scenario(result: "SimulationResult") -> None:
         return
     say(shrunk.text)
     say(
-        f"seed {shrunk.seed} shrunk from {counted(shrunk.faults_before, 'fault')} to "
-        f"{shrunk.faults} in {counted(shrunk.runs, 'run')}"
+        f"seed {shrunk.seed} shrunk from {count(shrunk.faults_before, 'fault')} to "
+        f"{shrunk.faults} in {count(shrunk.runs, 'run')}"
     )
 
 
@@ -231,10 +234,11 @@ def refuse_beside(reason: str, given: Mapping[str, object]) -> None:
 
 def play_scenario(path: Path, *, rewrite: bool, as_json: bool) -> int:
     """Say whether a scenario prints what its file says; with `rewrite` the file says it now."""
-    from ci.console import counted, say, show_json
+    from ci.console import say, show_json
     from conformance.adapter import UsageError
     from conformance.scripted import play_file
     from conformance.verdict import Verdict, exit_code
+    from reports.words import count
 
     with as_usage(UsageError):
         played = play_file(path)
@@ -250,7 +254,7 @@ def play_scenario(path: Path, *, rewrite: bool, as_json: bool) -> int:
     changed = "rewritten" if rewrite else "as the file says" if played.holds else "otherwise"
     if rewrite and played.holds:
         changed = "unchanged"
-    say(f"{verdict}: {counted(played.blocks, 'block')} of {path}, {changed}")
+    say(f"{verdict}: {count(played.blocks, 'block')} of {path}, {changed}")
     return exit_code([verdict])
 
 
@@ -290,13 +294,13 @@ def first_of_each_seed(violations: list[dict[str, Any]]) -> list[dict[str, Any]]
 
 def mutant_lines(result: "SimulationResult") -> list[str]:
     """Whether the mutant was caught, by which checks and at which seed; nothing without one."""
-    from ci.console import counted
+    from reports.words import count
 
     if result.mutant is None:
         return []
     if result.catch is None:
         right = " or ".join(result.expected)
-        tried = counted(result.seeds, "seed")
+        tried = count(result.seeds, "seed")
         return [f"mutant {result.mutant} NOT caught in {tried}; {right} should see it"]
     checks = ", ".join(sorted(result.catch.violated))
     return [f"mutant {result.mutant} caught at seed {result.catch.seed} by {checks}"]

@@ -5,7 +5,7 @@ merely ended, it could be registered anew before its successor looks, and nothin
 """
 
 from conformance.cluster import ClusterError
-from conformance.scenario import Scenario, Stage
+from conformance.scenario import WHOLE_RUN_MS, Scenario, Stage
 from fault_injection.process_faults import PauseBroker
 from fault_injection.request_faults import HoldRequest
 from fault_injection.targets import broker
@@ -14,8 +14,6 @@ from spec.trace import TraceEvent
 from spec.vocabulary import Action
 
 STEP_S = 15.0
-WHOLE_RUN_MS = 120_000
-"""The rule and the pause end with the scenario, not by time."""
 
 
 def _play(stage: Stage) -> None:

@@ -4,13 +4,11 @@ The broker comes back with a log of the topic that is no more. It has to drop it
 one when replicas are moved to it; a topic of the same name is another topic.
 """
 
-from conformance.scenario import ASSIGNMENT, TOPIC, Scenario, Stage
+from conformance.scenario import ASSIGNMENT, TOPIC, WHOLE_RUN_MS, Scenario, Stage
 from fault_injection.process_faults import KillBroker
 from fault_injection.targets import broker
 
 STEP_S = 25.0
-WHOLE_RUN_MS = 120_000
-"""The fault ends with the scenario, not by time."""
 RECORDS = 20
 """Acknowledged after each step, so that each topic has some."""
 

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from conformance.client import Answer, Client
 from conformance.cluster import ClusterError
-from conformance.scenario import Scenario, Stage
+from conformance.scenario import WHOLE_RUN_MS, Scenario, Stage
 from fault_injection.process_faults import KillBroker
 from fault_injection.request_faults import DropRequest, DropResponse
 from fault_injection.targets import broker
@@ -22,8 +22,6 @@ from spec.znodes import TopicPartition
 
 TOPIC = "ledger"
 STEP_S = 15.0
-WHOLE_RUN_MS = 120_000
-"""The rules end with the scenario, not by time."""
 
 
 def _play(stage: Stage) -> None:

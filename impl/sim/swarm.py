@@ -142,7 +142,7 @@ def _with_world_faults(options: Options) -> Options:
 
 
 def _with_failing_disks(options: Options) -> Options:
-    """One or two disks fail, mostly beside other faults."""
+    """Disks fail, mostly beside other faults; how often is drawn."""
     random = Random(f"{options.seed}/disks")
     if random.random() >= FAILING_DISKS:
         return options

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -198,6 +199,22 @@ def test_an_interruption_is_exit_130(
 def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([]) == 4
     assert "Usage: fencepost" in capsys.readouterr().err
+
+
+def test_the_version_is_that_of_the_installed_distribution(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"fencepost {version('fencepost')}\n"
+
+
+def test_what_is_not_installed_has_no_version(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.metadata.Distribution.discover", lambda **_: iter(()))
+
+    assert run(["--version"]) == 3
+    assert "fencepost is not installed here" in complaint(capsys)
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ def test_junit_names_every_model_scenario_check_and_mutant(run: GateRun) -> None
         if element.tag == "failure"
     }
     assert failures["model MCx"] == "FAIL: 4 states, not 5"
-    assert failures["mutant no_step_down"] == "FAIL: not caught within 2000 seeds"
+    assert failures["mutant no_step_down"] == "FAIL: not caught within 2,000 seeds"
     assert failures["check LogMatching"] == "VACUOUS: premise? never held"
     assert "scenario kill" not in failures
     assert [suite.get("errors") for suite in suites] == ["0", "0", "0", "0", "1"]

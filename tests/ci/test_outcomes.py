@@ -189,7 +189,7 @@ def test_counts_of_one_are_singular_and_violating_seeds_are_counted_once_each() 
     two = of_seeds(replace(SEEDS, failing=seeds, verdicts={Verdict.FAIL: 2}))
 
     assert one.summary == "1 seed at level 2, 1 event, no violation"
-    assert two.summary == "60 seeds at level 2, 6000 events, 2 violating seeds"
+    assert two.summary == "60 seeds at level 2, 6,000 events, 2 violating seeds"
     assert [row["seed"] for row in two.detail["violations"]] == [1, 2, 1, 2]
     assert "1 of 1 model as expected" in of_models([MODEL], [RESULT]).summary
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ci.cli import run
-from ci.console import counted, printable
+from ci.console import printable
 
 VALUE = "a\x1b[31m\tb\r\x07é"
 SERVER = ["--bootstrap-server", "127.0.0.1:9092"]
@@ -204,4 +204,3 @@ def test_where_no_election_is_needed_none_is_asked_for(
 
 def test_a_line_break_and_half_a_surrogate_are_escapes_too() -> None:
     assert printable("a\nb\udcff\u2028\u3000") == "a\\nb\\udcff\\u2028\u3000"
-    assert counted(0, "seed") == "0 seeds"

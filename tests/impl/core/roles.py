@@ -10,7 +10,9 @@ from impl.core.messages import (
     ProduceRequest,
     Record,
 )
-from spec.vocabulary import NO_EPOCH, BrokerId, ErrorCode, LeaderEpoch, Offset
+from impl.core.zookeeper import Delete
+from spec.vocabulary import ANY_VERSION, NO_EPOCH, BrokerId, ErrorCode, LeaderEpoch, Offset
+from spec.znodes import TOPICS
 from tests.impl.core.build import T0, command, order, state
 from tests.impl.core.driver import Driver
 
@@ -138,3 +140,23 @@ def controller_requests(driver: Driver, broker_id: int) -> list[LeaderAndIsrRequ
     """The commands sent to a broker, as values."""
     requests = (send.request for send in driver.commands(broker_id))
     return [request for request in requests if isinstance(request, LeaderAndIsrRequest)]
+
+
+# Topics that somebody else has deleted
+
+
+def everything(driver: Driver, path: str = TOPICS) -> list[str]:
+    """Every znode below `path`."""
+    below = [f"{path}/{name}" for name in driver.zookeeper.children(path)]
+    return [*below, *(deep for one in below for deep in everything(driver, one))]
+
+
+def all_deleted(driver: Driver) -> None:
+    """By somebody else, at once."""
+    driver.zookeeper.write(
+        driver.outsider,
+        tuple(
+            Delete(path=path, expected_version=ANY_VERSION)
+            for path in sorted(everything(driver), reverse=True)
+        ),
+    )

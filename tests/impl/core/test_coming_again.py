@@ -32,6 +32,7 @@ from tests.impl.core.moving import (
     stops,
     topic,
 )
+from tests.impl.core.roles import all_deleted
 
 MOVE = request_path(PARTITIONS_REASSIGNED, T0)
 LAG_MS = 2001
@@ -65,15 +66,10 @@ def test_a_partition_that_comes_again_is_stopped_again_when_it_goes_again(driver
 
 def test_who_leaves_a_partition_is_told_though_its_topic_goes_first(driver: Driver) -> None:
     """The agent has written the removal, and finds no topic when it looks for whom to stop."""
-
-    def vanish() -> None:
-        below = [*listed_below(driver, topic_path("t")), topic_path("t")]
-        driver.write(*(Delete(path=path, expected_version=ANY_VERSION) for path in below))
-
     governed(driver, (2, 3), (3, 4))
     driver.plan_read(topic_path("t"), None)  # the administrator's broker
     driver.plan_read(topic_path("t"), None)  # the agent, before it writes
-    driver.plan_read(topic_path("t"), None, first=vanish)
+    driver.plan_read(topic_path("t"), None, first=lambda: all_deleted(driver))
 
     shrink(driver, 1)
     acknowledge(driver)
@@ -81,12 +77,6 @@ def test_who_leaves_a_partition_is_told_though_its_topic_goes_first(driver: Driv
     assert driver.took(Action.REMOVE_PARTITIONS)
     for broker_id in (3, 4):
         assert 1 in [stop.partition for stop in stops(driver, broker_id)]
-
-
-def listed_below(driver: Driver, path: str) -> list[str]:
-    """All znodes below, children before their parents."""
-    below = [f"{path}/{name}" for name in driver.zookeeper.children(path)]
-    return [deeper for one in below for deeper in (*listed_below(driver, one), one)]
 
 
 def test_a_broker_that_leaves_a_partition_twice_is_told_twice(driver: Driver) -> None:

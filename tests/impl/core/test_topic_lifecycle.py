@@ -22,7 +22,7 @@ from impl.core.topic_messages import (
     DeleteTopicResponse,
     ReplicaList,
 )
-from impl.core.zookeeper import Check, Create, Delete
+from impl.core.zookeeper import Check, Create
 from spec.vocabulary import (
     ANY_VERSION,
     Action,
@@ -43,7 +43,7 @@ from spec.znodes import (
 )
 from tests.impl.core.build import ME, T0, state
 from tests.impl.core.driver import Driver, Fate
-from tests.impl.core.roles import produce
+from tests.impl.core.roles import all_deleted, everything, produce
 
 PATH = topic_path("t")
 RETRY_MS = 100
@@ -84,12 +84,6 @@ def commands(driver: Driver, broker_id: int) -> list[PartitionState | PartitionS
         and isinstance(send.request, LeaderAndIsrRequest | StopReplicaRequest)
         for one in send.request.partitions
     ]
-
-
-def everything(driver: Driver, path: str = TOPICS) -> list[str]:
-    """Every znode below `path`."""
-    below = [f"{path}/{name}" for name in driver.zookeeper.children(path)]
-    return [*below, *(deep for one in below for deep in everything(driver, one))]
 
 
 # Ids
@@ -199,17 +193,6 @@ def test_replicas_are_stopped_though_their_state_was_missed_before_their_topic()
 
     stops = [c for c in commands(driver, 2) if isinstance(c, PartitionStop)]
     assert [stop.partition_incarnation for stop in stops] == [incarnation]
-
-
-def all_deleted(driver: Driver) -> None:
-    """By somebody else, at once."""
-    driver.zookeeper.write(
-        driver.outsider,
-        tuple(
-            Delete(path=path, expected_version=ANY_VERSION)
-            for path in sorted(everything(driver), reverse=True)
-        ),
-    )
 
 
 def test_a_deletion_is_answered_about_the_incarnation_that_it_found() -> None:

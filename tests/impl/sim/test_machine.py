@@ -220,7 +220,7 @@ def test_a_broker_that_comes_while_a_reassignment_ends_is_told() -> None:
     machine.reassign(order=[1, 2, 3], count=3, to=BrokerId(3))
     machine.kill(victim=BrokerId(1))
     machine.reassign(order=[2, 3, 1], count=2, to=BrokerId(1))
-    machine.teardown()
+    machine.teardown()  # it asserts: the cluster converges, can be read, and no check is violated
 
 
 def test_a_mutant_is_found_and_what_it_takes_is_told() -> None:
