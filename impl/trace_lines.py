@@ -4,7 +4,7 @@ No I/O and no clock here: whoever writes the line adds run, node, incarnation, s
 `spec/README.md` tells which fields belong to which action.
 """
 
-from dataclasses import dataclass
+from typing import Any
 
 from impl.core.effects import ActionTaken, Effect, ReadZnodes, WriteZnodes
 from impl.core.events import Event, ZnodesRead, ZnodesWritten
@@ -24,29 +24,15 @@ from spec.trace import Kind
 from spec.vocabulary import BrokerId, Outcome, SessionId
 from spec.znodes import TopicPartition, partition_of
 
-Line = dict[str, object]
+Line = dict[str, Any]
 """Fields of `spec.trace.TraceEvent` by name."""
 
 CONNECTION_LOST = "CONNECTION_LOST"
 """The `error_code` of an operation whose answer did not come."""
 
-_PLAIN = (
-    "leader",
-    "leader_epoch",
-    "controller_id",
-    "controller_epoch",
-    "is_unclean",
-    "znode_version",
-    "expected_version",
-    "high_watermark",
-    "log_end_offset",
-    "offset",
-    "session_id",
-    "zxid",
-    "partition_incarnation",
-    "path",
-)
-_SETS = ("isr", "maximal_isr", "live_brokers")
+_Invocation = tuple[int, Line]
+"""An operation on one LeaderAndISR znode that has begun: which one of the effect, and its line."""
+_NOTHING: tuple[int, list[_Invocation]] = (0, [])
 
 
 def node_name(broker_id: BrokerId) -> str:
@@ -61,15 +47,17 @@ def node_started(broker_id: BrokerId) -> Line:
 
 def log_recovered(broker_id: BrokerId, partition: TopicPartition, log: RecoveredLog) -> Line:
     """A starting broker found this log; records above its end were lost with the crash."""
-    return {
+    line: Line = {
         "kind": Kind.RUN,
         "action": "LogRecovered",
         "broker_id": broker_id,
         **_partition(partition),
-        "partition_incarnation": log.partition_incarnation or None,
         "log_end_offset": log.log_end_offset,
         "high_watermark": log.high_watermark,
     }
+    if log.partition_incarnation:
+        line["partition_incarnation"] = log.partition_incarnation
+    return line
 
 
 def log_failed(broker_id: BrokerId, partition: TopicPartition, reason: str) -> Line:
@@ -84,41 +72,69 @@ def log_failed(broker_id: BrokerId, partition: TopicPartition, reason: str) -> L
 
 
 def action_taken(effect: ActionTaken, broker_id: BrokerId) -> Line:
-    """The line of an action; what the effect leaves out, the line does too."""
-    line: Line = {"kind": Kind.ACTION, "action": effect.action.value, "broker_id": broker_id}
+    """The line of an action; what the effect leaves out, the line does too.
+
+    Written out field by field: there are several lines per partition, and a loop takes thrice.
+    """
+    line: Line = {"kind": Kind.ACTION, "action": str(effect.action), "broker_id": broker_id}
     if effect.topic is not None:
         line["topic"] = effect.topic
-    if effect.topic_partition:
-        line |= _partition(effect.topic_partition)
-    for name in _PLAIN:
-        value = getattr(effect, name)
-        if value is not None:
-            line[name] = value
-    if not effect.partition_incarnation:
-        line.pop("partition_incarnation", None)  # not known
-    for name in _SETS:
-        members = getattr(effect, name)
-        if members is not None:
-            line[name] = sorted(members)
-    if effect.assigned_replicas is not None:
-        line["assigned_replicas"] = list(effect.assigned_replicas)
+    if effect.topic_partition is not None:
+        line["topic"], line["partition"] = effect.topic_partition
+    if effect.partition_incarnation:  # 0: not known
+        line["partition_incarnation"] = effect.partition_incarnation
     if effect.peer is not None:
         line["peer"] = node_name(effect.peer)
+    if effect.assigned_replicas is not None:
+        line["assigned_replicas"] = list(effect.assigned_replicas)
     if effect.records:
         line["values"] = [record.value for record in effect.records]
         line["record_epochs"] = [record.leader_epoch for record in effect.records]
+    _add_epochs(line, effect)
+    _add_places(line, effect)
+    _add_members(line, effect)
     return line
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Invocation:
-    """An operation on one LeaderAndISR znode that has begun."""
+def _add_epochs(line: Line, effect: ActionTaken) -> None:
+    if effect.leader is not None:
+        line["leader"] = effect.leader
+    if effect.leader_epoch is not None:
+        line["leader_epoch"] = effect.leader_epoch
+    if effect.controller_id is not None:
+        line["controller_id"] = effect.controller_id
+    if effect.controller_epoch is not None:
+        line["controller_epoch"] = effect.controller_epoch
+    if effect.is_unclean is not None:
+        line["is_unclean"] = effect.is_unclean
+    if effect.znode_version is not None:
+        line["znode_version"] = effect.znode_version
+    if effect.expected_version is not None:
+        line["expected_version"] = effect.expected_version
 
-    index: int
-    """Which operation of the effect it is."""
-    op_id: int
-    invoked_ns: int
-    line: Line
+
+def _add_places(line: Line, effect: ActionTaken) -> None:
+    if effect.high_watermark is not None:
+        line["high_watermark"] = effect.high_watermark
+    if effect.log_end_offset is not None:
+        line["log_end_offset"] = effect.log_end_offset
+    if effect.offset is not None:
+        line["offset"] = effect.offset
+    if effect.session_id is not None:
+        line["session_id"] = effect.session_id
+    if effect.zxid is not None:
+        line["zxid"] = effect.zxid
+    if effect.path is not None:
+        line["path"] = effect.path
+
+
+def _add_members(line: Line, effect: ActionTaken) -> None:
+    if effect.isr is not None:
+        line["isr"] = sorted(effect.isr)
+    if effect.maximal_isr is not None:
+        line["maximal_isr"] = sorted(effect.maximal_isr)
+    if effect.live_brokers is not None:
+        line["live_brokers"] = sorted(effect.live_brokers)
 
 
 class ZnodeTrace:
@@ -130,70 +146,69 @@ class ZnodeTrace:
     def __init__(self, broker_id: BrokerId) -> None:
         self._broker_id = broker_id
         self._op_id = 0
-        self._in_flight: dict[int, list[_Invocation]] = {}
+        self._in_flight: dict[int, tuple[int, list[_Invocation]]] = {}
+        """Operation of the core -> when it began, in monotonic ns, and what it does."""
 
     def invoked(self, effect: Effect, session_id: SessionId, mono_ns: int) -> list[Line]:
         """The lines to write before `effect` is performed; none when it is not traced."""
         match effect:
             case WriteZnodes(op_id=op_id, ops=ops):
-                lines = [(index, self._write(op)) for index, op in enumerate(ops)]
+                lines = [self._write(op) for op in ops]
             case ReadZnodes(op_id=op_id, paths=paths):
-                lines = [(index, self._read(path)) for index, path in enumerate(paths)]
+                lines = [self._read(path) for path in paths]
             case _:
                 return []
-        session: Line = {"session_id": session_id} if session_id else {}
-        begun = [self._begin(index, line | session, mono_ns) for index, line in lines if line]
-        if begun:
-            self._in_flight[op_id] = begun
-        return [one.line | {"kind": Kind.INVOKE} for one in begun]
+        begun = [(index, line) for index, line in enumerate(lines) if line is not None]
+        if not begun:
+            return []
+        for _, line in begun:
+            self._op_id += 1
+            line["op_id"] = self._op_id
+            if session_id:
+                line["session_id"] = session_id
+        self._in_flight[op_id] = mono_ns, begun
+        return [line for _, line in begun]
 
     def completed(self, event: Event) -> list[Line]:
         """The lines to write before `event` reaches the core; none when it was not traced."""
         match event:
-            case ZnodesWritten(op_id=op_id, result=result):
-                endings = {
-                    begun.op_id: _write_ending(result, begun.index)
-                    for begun in self._in_flight.get(op_id, ())
-                }
+            case ZnodesWritten(op_id=op_id, result=written):
+                begun_ns, begun = self._in_flight.pop(op_id, _NOTHING)
+                endings = [_write_ending(written, index) for index, _ in begun]
             case ZnodesRead(op_id=op_id, znodes=znodes):
-                endings = {
-                    begun.op_id: _read_ending(znodes[begun.index] if znodes is not None else None)
-                    for begun in self._in_flight.get(op_id, ())
-                }
+                begun_ns, begun = self._in_flight.pop(op_id, _NOTHING)
+                endings = [
+                    _read_ending(znodes[i] if znodes is not None else None) for i, _ in begun
+                ]
             case _:
                 return []
         return [
-            begun.line | {"kind": Kind.COMPLETE, "inv_ns": begun.invoked_ns} | endings[begun.op_id]
-            for begun in self._in_flight.pop(op_id, ())
+            {**line, "kind": Kind.COMPLETE, "inv_ns": begun_ns, **ending}
+            for (_, line), ending in zip(begun, endings, strict=True)
         ]
 
-    def _begin(self, index: int, line: Line, mono_ns: int) -> _Invocation:
-        self._op_id += 1
-        return _Invocation(
-            index=index,
-            op_id=self._op_id,
-            invoked_ns=mono_ns,
-            line={"op_id": self._op_id, "broker_id": self._broker_id} | line,
-        )
-
     def _write(self, op: WriteOp) -> Line | None:
-        partition = partition_of(op.path)
-        if partition is None or not isinstance(op, Create | SetData):
+        if not isinstance(op, Create | SetData):
             return None
-        version = op.expected_version if isinstance(op, SetData) else -1
-        return {
-            "action": "WriteLeaderAndIsr",
-            **_partition(partition),
-            "path": op.path,
-            "data": op.data.decode(errors="backslashreplace"),
-            "expected_version": version,
-        }
+        line = self._read(op.path)
+        if line is not None:
+            line["action"] = "WriteLeaderAndIsr"
+            line["data"] = op.data.decode(errors="backslashreplace")
+            line["expected_version"] = op.expected_version if isinstance(op, SetData) else -1
+        return line
 
     def _read(self, path: str) -> Line | None:
         partition = partition_of(path)
         if partition is None:
             return None
-        return {"action": "ReadLeaderAndIsr", **_partition(partition), "path": path}
+        return {
+            "kind": Kind.INVOKE,
+            "action": "ReadLeaderAndIsr",
+            "topic": partition.topic,
+            "partition": partition.partition,
+            "broker_id": self._broker_id,
+            "path": path,
+        }
 
 
 def _write_ending(result: WriteResult, index: int) -> Line:

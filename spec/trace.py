@@ -10,7 +10,7 @@ real-time order (research: Herlihy & Wing 1990, and DESIGN section 5).
 """
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -144,12 +144,30 @@ class TraceFile:
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
+_field_encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(TraceEvent)
 
 
 def encode(event: TraceEvent) -> bytes:
     """The line of `event`, newline included; the same event gives the same bytes."""
     return _encoder.encode(event) + b"\n"
+
+
+def line_head(run_id: str, node: str, incarnation: int) -> bytes:
+    """How each line of one start of a node begins, for `encode_fields`."""
+    head: dict[str, object] = {"run_id": run_id, "node": node}
+    if incarnation != 1:
+        head["incarnation"] = incarnation
+    return _field_encoder.encode(head)[:-1]
+
+
+def encode_fields(
+    head: bytes, seq: int, mono_ns: int, lamport: int, wall_ns: int, fields: Mapping[str, object]
+) -> bytes:
+    """As `encode`, for half the time: `fields` has the names of `TraceEvent`, and no None."""
+    rest = _field_encoder.encode(fields)[1:]
+    numbers = (head, seq, mono_ns, lamport, wall_ns, rest)
+    return b'%b,"seq":%d,"mono_ns":%d,"lamport":%d,"wall_ns":%d,%b\n' % numbers
 
 
 def decode(line: bytes) -> TraceEvent:

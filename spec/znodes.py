@@ -29,6 +29,7 @@ PERSISTENT_PATHS = ("/brokers", BROKER_IDS, TOPICS, ADMIN, *REQUEST_PATHS)
 """Created by whoever starts first; never deleted."""
 
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_LEADER_AND_ISR = re.compile(rf"{TOPICS}/([^/]+)/(\d+)/leaderAndISR")
 
 
 class TopicPartition(NamedTuple):
@@ -141,9 +142,12 @@ class LeaderAndIsr(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+_encoder = msgspec.json.Encoder()
+
+
 def document_bytes(document: msgspec.Struct) -> bytes:
     """The bytes that a znode holds for `document`."""
-    return msgspec.json.encode(document)
+    return _encoder.encode(document)
 
 
 def broker_path(broker_id: int) -> str:
@@ -189,7 +193,7 @@ def request_path(kind: str, partition: TopicPartition) -> str:
 
 def partition_of(path: str) -> TopicPartition | None:
     """The partition whose LeaderAndISR znode `path` is, or None."""
-    match = re.fullmatch(rf"{TOPICS}/([^/]+)/(\d+)/leaderAndISR", path)
+    match = _LEADER_AND_ISR.fullmatch(path)
     return TopicPartition(match[1], int(match[2])) if match else None
 
 

@@ -166,7 +166,8 @@ class Line:
         self._connect = connect
         self._courier: Courier | None = None
         self._opening: asyncio.Task[Courier | None] | None = None
-        self._waiting = 0
+        self._waiting: dict[asyncio.Future[Courier | None], None] = {}
+        """A set, in order of arrival."""
 
     @property
     def courier(self) -> Courier | None:
@@ -175,11 +176,7 @@ class Line:
 
     async def ask(self, method: str, body: bytes, lamport: int, timeout_s: float) -> Parcel:
         """The answer to one request over an open stream; raises `StreamLostError`."""
-        self._waiting += 1
-        try:
-            courier = await self._open_one()
-        finally:
-            self._waiting -= 1
+        courier = await self._open_one()
         if courier is None:
             raise StreamLostError("nobody waited for the stream")
         return await courier.ask(method, body, lamport, timeout_s)
@@ -194,9 +191,31 @@ class Line:
     async def _open_one(self) -> Courier | None:
         if self.courier is not None:
             return self.courier
+        # Not `asyncio.shield`: each waiter that gives up would look through all of them.
+        waiter: asyncio.Future[Courier | None] = asyncio.get_running_loop().create_future()
+        self._waiting[waiter] = None
         if self._opening is None or self._opening.done():
             self._opening = asyncio.create_task(self._open())
-        return await asyncio.shield(self._opening)
+            self._opening.add_done_callback(self._opened)
+        try:
+            return await waiter
+        finally:
+            self._waiting.pop(waiter, None)
+
+    def _opened(self, opening: asyncio.Task[Courier | None]) -> None:
+        """Who waits hears how it ended, unless there is another attempt already."""
+        if opening is not self._opening:
+            return
+        for waiter in self._waiting:
+            if waiter.done():
+                continue
+            error = None if opening.cancelled() else opening.exception()
+            if opening.cancelled():
+                waiter.cancel()
+            elif error is not None:
+                waiter.set_exception(error)
+            else:
+                waiter.set_result(opening.result())
 
     async def _open(self) -> Courier | None:
         """Tried again as long as somebody waits, each of whom gives up by himself."""

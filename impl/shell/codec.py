@@ -4,9 +4,10 @@ Enums travel by name. Per type the conversion is built once, so that a message c
 """
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from google.protobuf.message import DecodeError, Message
@@ -52,22 +53,41 @@ def _message_class(kind: type) -> type[Message]:
 @cache
 def _to_wire(kind: Kind) -> Convert:
     message_class = _message_class(kind)
-    parts = [(name, _field_to_wire(hint)) for name, hint in _fields(kind)]
+    parts = {name: _field_to_wire(hint) for name, hint in _fields(kind)}
+    plain, values, others = _sorted_out(parts)
 
     def convert(value: object) -> Message:
-        return message_class(**{name: part(getattr(value, name)) for name, part in parts})
+        fields = dict(zip(plain, values(value), strict=True))
+        for name, part in others:
+            fields[name] = part(getattr(value, name))
+        return message_class(**fields)
 
     return convert
 
 
 @cache
 def _from_wire(kind: Kind) -> Convert:
-    parts = [(name, _field_from_wire(hint)) for name, hint in _fields(kind)]
+    parts = {name: _field_from_wire(hint) for name, hint in _fields(kind)}
+    plain, values, others = _sorted_out(parts)
 
     def convert(message: Message) -> object:
-        return kind(**{name: part(getattr(message, name)) for name, part in parts})
+        fields = dict(zip(plain, values(message), strict=True))
+        for name, part in others:
+            fields[name] = part(getattr(message, name))
+        return kind(**fields)
 
     return convert
+
+
+def _sorted_out(
+    parts: Mapping[str, Convert],
+) -> tuple[list[str], Callable[[object], Sequence[Any]], list[tuple[str, Convert]]]:
+    """The fields that stay as they are, how all their values are got at once, and the others."""
+    plain = [name for name, part in parts.items() if part is _same]
+    others = [(name, part) for name, part in parts.items() if part is not _same]
+    if len(plain) > 1:
+        return plain, attrgetter(*plain), others
+    return plain, lambda value: [getattr(value, name) for name in plain], others
 
 
 def _fields(kind: type[Struct]) -> list[tuple[str, Any]]:
@@ -97,11 +117,22 @@ def _field_from_wire(hint: Hint) -> Convert:
     if element is None:
         if _is_message(hint):
             return _from_wire(hint)
-        return hint if issubclass(hint, StrEnum) else _same
+        return _member_of(hint) if issubclass(hint, StrEnum) else _same
     if not _is_message(element):
         return tuple
     part = _from_wire(element)
     return lambda messages: tuple([part(message) for message in messages])
+
+
+def _member_of(kind: type[StrEnum]) -> Convert:
+    """As calling the type, which takes longer."""
+    members = {member.value: member for member in kind}
+
+    def convert(text: str) -> StrEnum:
+        member = members.get(text)
+        return kind(text) if member is None else member
+
+    return convert
 
 
 def _element(hint: Hint) -> Hint:

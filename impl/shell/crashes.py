@@ -28,6 +28,11 @@ class CrashPoints:
         self._name = name
         self._plan: CrashPlan | None = None
 
+    @property
+    def is_planned(self) -> bool:
+        """True when each step may be the last."""
+        return self._plan is not None
+
     def plan(self, point: str, nth: int) -> str:
         """The process dies at that passage, counted from now; returns what is wrong, or "".
 

@@ -8,7 +8,6 @@ import time
 import traceback
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from msgspec import structs
 
@@ -58,6 +57,8 @@ from impl.trace_lines import (
 from spec.vocabulary import BrokerId
 from spec.znodes import TopicPartition, broker_path
 
+UNSEEN = frozenset({Send, Reply, ReplyRecords, StartLog})
+"""What nobody sees before the step is over: until then, lines of actions may gather."""
 TICK_S = 0.02
 GARBAGE = (50_000, 20, 100)
 """When the collector looks for cycles: seldom, as values that live as long as a partition have none
@@ -185,15 +186,16 @@ class BrokerProcess:
         self._tracer.write(*self._znode_trace.completed(event))
         now_ms = self._time.now_ms()
         failed: dict[TopicPartition, StorageError] = {}
-        left = self._left(self._core.step(event, now_ms), failed)
-        for is_action, effects in groupby(left, _is_action):
-            if is_action:
-                self._trace(effects)
+        for effect in self._left(self._core.step(event, now_ms), failed):
+            if isinstance(effect, ActionTaken):
+                self._tracer.note(action_taken(effect, self._options.config.broker_id))
                 continue
-            for effect in effects:
-                self._crashes.pass_by("before", effect)
-                failed.update(self._try_to_perform(effect))
-                self._crashes.pass_by("after", effect)
+            if self._crashes.is_planned or type(effect) not in UNSEEN:
+                self._tracer.flush()
+            self._crashes.pass_by("before", effect)
+            failed.update(self._try_to_perform(effect))
+            self._crashes.pass_by("after", effect)
+        self._tracer.flush()
         if isinstance(event, Tick):
             failed.update(self._storage.tick(now_ms))
         for partition, error in failed.items():
@@ -204,8 +206,10 @@ class BrokerProcess:
     ) -> Iterator[Effect]:
         """What may be performed of it, by what has failed until its turn comes."""
         for effect in wanted:
-            left = without_failed(effect, self._storage.failed)
-            if left:
+            left: Effect | None = effect
+            if self._storage.failed:
+                left = without_failed(effect, self._storage.failed)
+            if left and failed:
                 left = without_claims(left, failed)
             if left:
                 yield left
@@ -232,16 +236,8 @@ class BrokerProcess:
         incarnation = self._storage.incarnation_of(partition)
         self._step(LogFailed(topic_partition=partition, partition_incarnation=incarnation))
 
-    def _trace(self, effects: Iterable[Effect]) -> None:
-        """Actions without another effect between them are one write."""
-        broker_id = self._options.config.broker_id
-        taken = (effect for effect in effects if isinstance(effect, ActionTaken))
-        self._tracer.write(*[action_taken(effect, broker_id) for effect in taken])
-
     def _perform(self, effect: Effect) -> None:
         match effect:
-            case ActionTaken():
-                self._trace([effect])
             case Send():
                 self._client.send(effect)
             case Reply(token=token, response=response):
@@ -322,10 +318,6 @@ class BrokerProcess:
         for partition, error in self._storage.close().items():
             self._say(f"{partition}: {error}")
         self._tracer.close()
-
-
-def _is_action(effect: Effect) -> bool:
-    return isinstance(effect, ActionTaken)
 
 
 def run(options: NodeOptions) -> int:

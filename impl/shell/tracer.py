@@ -7,10 +7,9 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import Any
 
 from impl.trace_lines import Line, node_name
-from spec.trace import TraceEvent, encode
+from spec.trace import encode_fields, line_head
 from spec.vocabulary import BrokerId
 
 INCARNATIONS_MAX = 100_000
@@ -42,42 +41,51 @@ class Tracer:
     def __init__(self, folder: Path, run_id: str, broker_id: BrokerId) -> None:
         """Begin the file of the next incarnation in `folder`; raises `TraceError`."""
         self.clock = LamportClock()
-        self._run_id = run_id
-        self._node = node_name(broker_id)
+        node = node_name(broker_id)
         self._seq = 0
+        self._noted: list[bytes] = []
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self.incarnation, self._file = _begin_file(folder, self._node)
+            self.incarnation, self._file = _begin_file(folder, node)
         except OSError as error:
             reason = error.strerror
             raise TraceError(f"cannot write to the trace folder {folder}: {reason}") from error
+        self._head = line_head(run_id, node, self.incarnation)
 
     def write(self, *lines: Line, mono_ns: int | None = None) -> None:
         """Add lines with one write; `mono_ns` is given when it was told elsewhere before."""
-        if not lines:
+        self.note(*lines, mono_ns=mono_ns)
+        self.flush()
+
+    def note(self, *lines: Line, mono_ns: int | None = None) -> None:
+        """As `write`, but the lines may stay here until the next one, or `flush`."""
+        wall_ns = time.time_ns()
+        for line in lines:
+            self._noted.append(
+                encode_fields(
+                    self._head,
+                    self._seq,
+                    time.monotonic_ns() if mono_ns is None else mono_ns,
+                    self.clock.tick(),
+                    wall_ns,
+                    line,
+                )
+            )
+            self._seq += 1
+
+    def flush(self) -> None:
+        """All lines are in the file."""
+        if not self._noted:
             return
-        text = b"".join([self._encode(line, mono_ns) for line in lines])
+        text = b"".join(self._noted)
+        self._noted.clear()
         written = os.write(self._file, text)
         if written != len(text):
             raise TraceError(f"only {written} of {len(text)} bytes of a trace could be written")
 
-    def _encode(self, line: Line, mono_ns: int | None) -> bytes:
-        fields: dict[str, Any] = line
-        event = TraceEvent(
-            run_id=self._run_id,
-            node=self._node,
-            incarnation=self.incarnation,
-            seq=self._seq,
-            mono_ns=time.monotonic_ns() if mono_ns is None else mono_ns,
-            wall_ns=time.time_ns(),
-            lamport=self.clock.tick(),
-            **fields,
-        )
-        self._seq += 1
-        return encode(event)
-
     def close(self) -> None:
         """The file is complete."""
+        self.flush()
         os.close(self._file)
 
 

@@ -5,7 +5,16 @@ import json
 import jsonschema
 import pytest
 
-from spec.trace import Kind, TraceEvent, decode, encode, json_schema, parse_trace
+from spec.trace import (
+    Kind,
+    TraceEvent,
+    decode,
+    encode,
+    encode_fields,
+    json_schema,
+    line_head,
+    parse_trace,
+)
 from spec.vocabulary import Outcome
 
 EVENT = TraceEvent(
@@ -64,3 +73,18 @@ def test_the_schema_accepts_every_line_and_refuses_others() -> None:
     validator.validate(json.loads(encode(EVENT)))
     assert not validator.is_valid({"run_id": "r"})
     assert not validator.is_valid({**json.loads(encode(EVENT)), "kind": "no such kind"})
+
+
+@pytest.mark.parametrize("incarnation", [1, 2])
+def test_fields_become_the_line_of_their_event(incarnation: int) -> None:
+    fields = {"kind": Kind.ACTION, "action": "FenceLeader", "topic": '"\\\u2028', "isr": [1, 2]}
+    head = line_head('r"un', "broker-1", incarnation)
+
+    line = encode_fields(head, 4, 5, 6, 7, fields)
+    event = decode(line)
+    assert event.incarnation == incarnation
+    assert (event.run_id, event.node, event.seq) == ('r"un', "broker-1", 4)
+    assert (event.mono_ns, event.lamport, event.wall_ns) == (5, 6, 7)
+    assert (event.kind, event.action, event.topic) == (Kind.ACTION, "FenceLeader", '"\\\u2028')
+    assert line.endswith(b"\n")
+    assert len(line) == len(encode(event))

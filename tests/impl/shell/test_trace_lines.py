@@ -226,6 +226,19 @@ def test_a_trace_file_has_dense_numbers_and_rising_clocks(tmp_path: Path) -> Non
     assert events[2].mono_ns == 12
 
 
+def test_noted_lines_are_in_the_file_before_the_next_one_and_at_the_end(tmp_path: Path) -> None:
+    tracer = Tracer(tmp_path, "run", BROKER)
+    path = tmp_path / "trace-broker-2-1.ndjson"
+    line = node_started(BROKER)
+    tracer.note(line, line)
+    tracer.write(line)
+    assert [event.seq for event in read_trace(path).events] == [0, 1, 2]
+
+    tracer.note(line)
+    tracer.close()
+    assert [event.seq for event in read_trace(path).events] == [0, 1, 2, 3]
+
+
 def test_each_start_has_its_own_file(tmp_path: Path) -> None:
     for incarnation in (1, 2, 3):
         tracer = Tracer(tmp_path, "run", BROKER)
