@@ -13,14 +13,13 @@ from time import monotonic
 from conformance.adapter import ClusterSettings, Folders, broker_command
 from conformance.client import Client, ClusterUnreachableError, Connections
 from conformance.zookeepers import ZooKeeperInUse
-from fault_injection.injectors.injection import Registration
+from fault_injection.injectors.injection import Registration, Servers
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.sessions import expire_session
 from fault_injection.supervisor import ManagedProcess, Supervisor
 from fault_injection.targets import ClusterView
 from fault_injection.zookeeper_address import ZooKeeperAddress
 from fault_injection.zookeeper_client import NoZnodeError, Znode, ZooKeeperClient
-from fault_injection.zookeeper_ensemble import ZooKeeperEnsemble
 from spec import znodes
 from spec.vocabulary import ElectionKind, ErrorCode
 from spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
@@ -55,8 +54,8 @@ class Cluster:
         self.folder = folder
         self.run_id = run_id
         self.zookeeper = zookeeper
-        self.ensemble: ZooKeeperEnsemble | None = None
-        """Whose members may be hurt; None when its ZooKeeper is none of our own."""
+        self.ensemble: Servers | None = None
+        """Of our own, to be hurt; None when its ZooKeeper is another."""
         self._supervisor = supervisor
         # As short as the brokers': a server that stands still is left as soon as they leave it.
         self._znodes = ZooKeeperClient(
@@ -70,6 +69,20 @@ class Cluster:
     def session_timeout_ms(self) -> int:
         """Of the brokers' ZooKeeper sessions."""
         return self.settings.session_timeout_ms
+
+    @property
+    def servers(self) -> Servers:
+        """The members of its ZooKeeper; raises `InjectionError` without an ensemble of our own."""
+        if self.ensemble is None:
+            raise InjectionError(
+                "this ZooKeeper has no members of our own to hurt; run it with --zookeeper ensemble"
+            )
+        return self.ensemble
+
+    @property
+    def znodes(self) -> ZooKeeperClient:
+        """Its state in ZooKeeper, in a session of the harness."""
+        return self._znodes
 
     def connect(self) -> None:
         """The state in ZooKeeper can be read; raises `ZooKeeperError`."""

@@ -77,6 +77,8 @@ class Scenario:
     has_workload: bool = True
     """False when the scenario's own clients are the only ones."""
     replica_lag_ms: int = 1500
+    needs_ensemble: bool = False
+    """True when it hurts servers of ZooKeeper: it runs on an ensemble of our own only."""
 
     def expected(self, level: int) -> Verdict:
         """What the reference gives."""

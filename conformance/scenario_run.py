@@ -34,7 +34,7 @@ from conformance.scenario import (
 )
 from conformance.verdict import CheckResult, Verdict, worst
 from conformance.workload import NotConvergedError, Session, Workload, read_everything
-from conformance.zookeepers import EMBEDDED, OWN, zookeeper_for
+from conformance.zookeepers import EMBEDDED, ENSEMBLE, OWN, zookeeper_for
 from fault_injection.engine import FaultEngine
 from fault_injection.ledger import Ledger
 from fault_injection.progress import PhaseChange
@@ -74,6 +74,8 @@ class ScenarioRun:
     def __post_init__(self) -> None:
         self.run_id = f"{self.scenario.name}-{self.settings.level}-{secrets.token_hex(4)}"
         self.settings = replace(self.settings, replica_lag_ms=self.scenario.replica_lag_ms)
+        if self.scenario.needs_ensemble:
+            self.zookeeper = ENSEMBLE  # servers of somebody else are not hurt
 
     @property
     def reproduce(self) -> str:

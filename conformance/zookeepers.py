@@ -61,7 +61,7 @@ def zookeeper_for(
                 address=ensemble.address, data_dirs=ensemble.data_dirs, ensemble=ensemble
             )
         finally:
-            ensemble.stop()
+            ensemble.stop_all()
     else:
         with _chroot(ZooKeeperAddress.parse(choice), run_id) as address:
             yield ZooKeeperInUse(address=address)

@@ -8,6 +8,7 @@ must show all come from this list. Injections are named and not imported: the si
 from fault_injection import (
     clock_faults,
     disk_faults,
+    ensemble_faults,
     network_faults,
     process_faults,
     request_faults,
@@ -19,6 +20,7 @@ from fault_injection.targets import FaultError
 AREAS = (
     process_faults,
     zookeeper_faults,
+    ensemble_faults,
     request_faults,
     network_faults,
     disk_faults,

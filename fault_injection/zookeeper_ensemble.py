@@ -11,11 +11,12 @@ from fault_injection.ports import free_ports
 from fault_injection.supervisor import Supervisor
 from fault_injection.zookeeper_server import (
     BIND_ATTEMPTS,
+    SYNC_TICKS,
     Membership,
     PortInUseError,
     ZooKeeperServer,
 )
-from fault_injection.zookeeper_status import Mode, ServerStatus, server_status
+from fault_injection.zookeeper_status import MemberState, Mode, ServerStatus, server_status
 
 SIZE = 3
 PORTS_PER_MEMBER = 3
@@ -64,10 +65,46 @@ class ZooKeeperEnsemble:
                 continue
         return self._start_anew(deadline)
 
-    def stop(self) -> None:
+    def stop_all(self) -> None:
         """End all members at once: what they acknowledged is on disk, with all sessions."""
         for member in self.members:
             member.process.kill()
+
+    @property
+    def silence_ms(self) -> int:
+        """How long a leader may stand still before the others elect another one."""
+        return SYNC_TICKS * self._tick_ms
+
+    def numbers(self) -> tuple[int, ...]:
+        """Of all members."""
+        return tuple(range(1, len(self.members) + 1))
+
+    def state(self, number: int) -> MemberState:
+        """Whether a member runs, stands still or has ended."""
+        process = self._member(number).process
+        if not process.is_running:
+            return MemberState.ENDED
+        return MemberState.PAUSED if process.is_paused else MemberState.RUNNING
+
+    def pause(self, number: int) -> None:
+        """A member stands still; raises `ProcessError` when it has ended."""
+        self._member(number).process.pause()
+
+    def resume(self, number: int) -> None:
+        """A member goes on; raises `ProcessError` when it has ended."""
+        self._member(number).process.resume()
+
+    def kill(self, number: int) -> None:
+        """A member has ended at once."""
+        self._member(number).process.kill()
+
+    def stop(self, number: int) -> None:
+        """A member was asked to end, and has ended."""
+        self._member(number).stop()
+
+    def restart(self, number: int) -> None:
+        """A member that has ended is starting again; raises `ZooKeeperError`."""
+        self._member(number).begin(self._client_ports[number - 1])
 
     def leader(self) -> int | None:
         """The number of the member that leads; None while there is none.
@@ -79,8 +116,12 @@ class ZooKeeperEnsemble:
 
     def status(self) -> dict[int, ServerStatus]:
         """What each member that serves says of itself; paused ones are not asked."""
-        answers = {number: _status(member) for number, member in enumerate(self.members, start=1)}
+        asked = [number for number in self.numbers() if self.state(number) is MemberState.RUNNING]
+        answers = {number: server_status(self._member(number).endpoint) for number in asked}
         return {number: answer for number, answer in answers.items() if answer is not None}
+
+    def _member(self, number: int) -> ZooKeeperServer:
+        return self.members[number - 1]
 
     def _start_anew(self, deadline: float) -> None:
         ports = free_ports(PORTS_PER_MEMBER * self.size)
@@ -116,9 +157,3 @@ class ZooKeeperEnsemble:
             for member in begun:
                 member.process.kill()
             raise
-
-
-def _status(member: ZooKeeperServer) -> ServerStatus | None:
-    if not member.process.is_running or member.process.is_paused:
-        return None
-    return server_status(member.endpoint)

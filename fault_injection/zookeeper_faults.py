@@ -44,7 +44,14 @@ class FailOverZooKeeper(Fault):
     """ZooKeeper elects a leader: all connections break, sessions live on, and nobody is served."""
 
     kind: ClassVar[str] = "zk.failover"
-    for_ms: Annotated[int, Parameter("how long the election takes", unit="ms", at_least=1)]
+    for_ms: Annotated[
+        int,
+        Parameter(
+            "how long the election takes; for real, how long the old leader stays away",
+            unit="ms",
+            at_least=1,
+        ),
+    ]
 
 
 KINDS = (
@@ -82,9 +89,10 @@ KINDS = (
     ),
     FaultKind(
         fault_class=FailOverZooKeeper,
-        missing={Backend.REAL: "one server elects nobody, and there is no ensemble yet"},
-        evidence="all connections are broken",
-        undo="the server serves again",
+        injector="ensemble:FailOver",
+        missing={},
+        evidence="all connections are broken; of an ensemble, another server leads a new epoch",
+        undo="every server serves; how many brokers kept their sessions is told",
         requirements=("ZK-006", "CTL-009"),
         spec_actions=(EnvironmentAction.SUSPEND_SESSION, EnvironmentAction.RESUME_SESSION),
     ),

@@ -48,6 +48,10 @@ MAX_SESSION_TIMEOUT_MS = 60_000
 BIND_ATTEMPTS = 5
 """A free port may be taken before the server binds it; five times in a row is something else."""
 STOP_GRACE_S = 2.0
+INIT_TICKS = 100
+"""How long a follower may take to catch up with a new leader."""
+SYNC_TICKS = 10
+"""How long leader and follower may be silent before they give each other up."""
 _PROBE_INTERVAL_S = 0.005
 _LOG_LINES = 12
 
@@ -87,10 +91,6 @@ class Membership:
     server_id: int
     ports: tuple[tuple[int, int], ...]
     """Per member from 1 on: the port for followers of its leader, and that for elections."""
-    init_ticks: int = 100
-    """How long a follower may take to catch up with a new leader."""
-    sync_ticks: int = 10
-    """How long leader and follower may be silent before they give each other up."""
 
     def settings(self) -> dict[str, str | int]:
         """The lines of the configuration that make it a member."""
@@ -98,7 +98,7 @@ class Membership:
             f"server.{server_id}": f"{HOST}:{quorum}:{election}:participant"
             for server_id, (quorum, election) in enumerate(self.ports, start=1)
         }
-        return {"initLimit": self.init_ticks, "syncLimit": self.sync_ticks, **members}
+        return {"initLimit": INIT_TICKS, "syncLimit": SYNC_TICKS, **members}
 
 
 class ZooKeeperServer:

@@ -22,6 +22,14 @@ class Mode(StrEnum):
     STANDALONE = "standalone"
 
 
+class MemberState(StrEnum):
+    """What has become of the process of a server."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    ENDED = "ended"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerStatus:
     """One answer to `srvr`."""

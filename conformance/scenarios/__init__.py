@@ -4,6 +4,7 @@ from conformance.adapter import UsageError
 from conformance.scenario import Scenario
 from conformance.scenarios import (
     broker_faults,
+    ensemble,
     reassignment,
     rpc_faults,
     stale_command,
@@ -20,6 +21,7 @@ SCENARIOS: dict[str, Scenario] = {
         reassignment.SCENARIO,
         topic_recreated.SCENARIO,
         truncation_loss.SCENARIO,
+        ensemble.SCENARIO,
         broker_faults.RANDOM,
     )
 }

@@ -5,11 +5,14 @@ The engine calls `inject`, then asks for `evidence` until there is some, then ca
 The injections are in one module per area; `catalogue.py` says which kind is done by which.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from fault_injection.fault import Fault
 from fault_injection.targets import ClusterView
+from fault_injection.zookeeper_client import Znode
+from fault_injection.zookeeper_status import MemberState, ServerStatus
 
 AnyFault_co = TypeVar("AnyFault_co", bound=Fault, covariant=True)
 
@@ -45,8 +48,67 @@ class BrokerProcess(Protocol):
         """The process has ended."""
 
 
+class Servers(Protocol):
+    """The members of a ZooKeeper ensemble, by number from 1; as `ZooKeeperEnsemble`."""
+
+    @property
+    def silence_ms(self) -> int:
+        """How long a leader may stand still before the others elect another one."""
+
+    def numbers(self) -> tuple[int, ...]:
+        """Of all members."""
+
+    def leader(self) -> int | None:
+        """Who leads; None while there is nobody."""
+
+    def status(self) -> Mapping[int, ServerStatus]:
+        """What each member that serves says of itself; who stands still is not asked."""
+
+    def state(self, number: int) -> MemberState:
+        """Whether a member runs, stands still or has ended."""
+
+    def pause(self, number: int) -> None:
+        """A member stands still."""
+
+    def resume(self, number: int) -> None:
+        """A member goes on."""
+
+    def kill(self, number: int) -> None:
+        """A member has ended at once."""
+
+    def stop(self, number: int) -> None:
+        """A member was asked to end, and has ended."""
+
+    def restart(self, number: int) -> None:
+        """A member that has ended is starting again on its data."""
+
+
+class Znodes(Protocol):
+    """A session of the harness's own; as `ZooKeeperClient`."""
+
+    def read(self, path: str) -> Znode:
+        """The znode there; raises `NoZnodeError`."""
+
+    def set(self, path: str, data: bytes, *, version: int) -> int:
+        """Write if the znode has that version; the new one."""
+
+    def delete(self, path: str) -> None:
+        """Delete the znode there."""
+
+
 class FaultTarget(Protocol):
     """What the engine must know of a cluster to hurt it."""
+
+    @property
+    def servers(self) -> Servers:
+        """Of its ZooKeeper; raises `InjectionError` when it has no ensemble of our own."""
+
+    @property
+    def znodes(self) -> Znodes:
+        """Its state in ZooKeeper."""
+
+    def live_brokers(self) -> list[int]:
+        """The registered brokers, ascending."""
 
     @property
     def session_timeout_ms(self) -> int:

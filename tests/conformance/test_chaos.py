@@ -45,6 +45,7 @@ def test_issue_scenarios_are_there_and_described() -> None:
         "reassignment",
         "topic_recreated",
         "truncation_loss",
+        "zookeeper_failover",
         "random",
     ]
     for scenario in SCENARIOS.values():

@@ -14,16 +14,17 @@ import pytest
 from fault_injection.engine import EVIDENCE_MS, Clock, FaultEngine
 from fault_injection.fault import Fault
 from fault_injection.injectors.dispatch import injection_of
-from fault_injection.injectors.injection import Deed, Injection, Registration
+from fault_injection.injectors.injection import Deed, Injection
 from fault_injection.process_faults import KillBroker, PauseBroker
 from fault_injection.progress import PhaseChange
 from fault_injection.request_faults import DropRequest, HoldRequest
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.schedule import Schedule, TimedFault
-from fault_injection.targets import CONTROLLER, ClusterView, broker
+from fault_injection.targets import CONTROLLER, broker
 from fault_injection.zookeeper_faults import ExpireSession
 from spec.trace import Phase
 from spec.wire import fault_control_pb2
+from tests.fault_injection.fakes import FakeProcess, FakeTarget, registered
 from tests.grpc_server import Method, serving
 
 
@@ -53,53 +54,6 @@ class MemoryLedger:
 
     def close(self, entry: int) -> None:
         self.lines.append("close " + self.lines[entry - 1].removeprefix("open "))
-
-
-@dataclass
-class FakeProcess:
-    pid: int = 0
-    is_running: bool = True
-    calls: list[str] = field(default_factory=list)
-
-    def pause(self) -> None:
-        self.calls.append("pause")
-
-    def resume(self) -> None:
-        self.calls.append("resume")
-
-    def kill(self) -> None:
-        self.is_running = False
-        self.calls.append("kill")
-
-
-@dataclass
-class FakeTarget:
-    controller_id: int | None = 3
-    session_timeout_ms: int = 1500
-    registrations: dict[int, Registration] = field(
-        default_factory=lambda: {broker_id: registered(broker_id, 1) for broker_id in (1, 2, 3)}
-    )
-    processes: dict[int, FakeProcess] = field(default_factory=dict)
-    expired: list[tuple[int, bytes, int]] = field(default_factory=list)
-    restarted: list[int] = field(default_factory=list)
-
-    def view(self) -> ClusterView:
-        return ClusterView(controller_id=self.controller_id)
-
-    def come_back(self, broker_id: int) -> None:
-        self.registrations[broker_id] = registered(broker_id, 2)
-
-    def process(self, broker_id: int) -> FakeProcess:
-        return self.processes.setdefault(broker_id, FakeProcess())
-
-    def restart(self, broker_id: int) -> None:
-        self.restarted.append(broker_id)
-
-    def registration(self, broker_id: int) -> Registration | None:
-        return self.registrations.get(broker_id)
-
-    def expire_session(self, session_id: int, password: bytes, broker_id: int) -> None:
-        self.expired.append((session_id, password, broker_id))
 
 
 @dataclass
@@ -339,10 +293,6 @@ def inject(target: FakeTarget, fault: Fault, broker_id: int = 1) -> Injection:
 
 def deed(target: FakeTarget, fault: Fault, broker_id: int) -> Deed[Fault]:
     return Deed(fault_id="rule-1", fault=fault, target=target, victim_id=broker_id)
-
-
-def registered(session_id: int, zxid: int, address: str = "") -> Registration:
-    return Registration(session_id=session_id, zxid=zxid, address=address)
 
 
 def test_pause_is_proved_by_the_process_state_and_the_lost_session() -> None:

@@ -33,7 +33,7 @@ def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperEnse
         ensemble = ZooKeeperEnsemble(supervisor, directory / "zookeeper")
         ensemble.start()
         yield ensemble
-        ensemble.stop()
+        ensemble.stop_all()
 
 
 def write_all(client: ZooKeeperClient, prefix: str) -> list[str]:
@@ -144,7 +144,7 @@ def test_ports_are_drawn_anew_when_one_is_taken(
 
     assert drawn == []
     assert len(ensemble.status()) == SIZE
-    ensemble.stop()
+    ensemble.stop_all()
     assert [member.process.is_running for member in ensemble.members] == [False] * SIZE
 
 

@@ -1,0 +1,33 @@
+"""ZooKeeper itself is hurt: its leader dies or stands still, and a server restarts."""
+
+from conformance.scenario import Scenario, Stage
+from fault_injection.ensemble_faults import HurtServer
+from fault_injection.schedule import Schedule, TimedFault
+from fault_injection.zookeeper_faults import FailOverZooKeeper
+
+AWAY_MS = 1_000
+STANDS_STILL_MS = 2_500
+"""Longer than the others wait before they elect another leader."""
+AFTER_MS = 5_000
+
+
+def _play(stage: Stage) -> None:
+    faults = (
+        FailOverZooKeeper(for_ms=AWAY_MS),
+        HurtServer(member="leader", deed="pause", for_ms=STANDS_STILL_MS),
+        HurtServer(member="follower", deed="restart", for_ms=AWAY_MS),
+    )
+    timed = [
+        TimedFault(fault_id=f"fault-{number + 1}", at_ms=number * AFTER_MS, fault=fault)
+        for number, fault in enumerate(faults)
+    ]
+    stage.engine.run(Schedule(seed=stage.seed, faults=tuple(timed)))
+
+
+SCENARIO = Scenario(
+    name="zookeeper_failover",
+    sentence="The leader of ZooKeeper dies, the next one stands still, a follower restarts.",
+    requirements=("CTL-009", "ZK-006"),
+    play=_play,
+    needs_ensemble=True,
+)

@@ -1,0 +1,70 @@
+"""A cluster of dataclasses, to be hurt in virtual time."""
+
+from dataclasses import dataclass, field
+from typing import Never
+
+from fault_injection.injectors.injection import Registration
+from fault_injection.rpc_rules import InjectionError
+from fault_injection.targets import ClusterView
+
+
+def registered(session_id: int, zxid: int, address: str = "") -> Registration:
+    return Registration(session_id=session_id, zxid=zxid, address=address)
+
+
+@dataclass
+class FakeProcess:
+    pid: int = 0
+    is_running: bool = True
+    calls: list[str] = field(default_factory=list)
+
+    def pause(self) -> None:
+        self.calls.append("pause")
+
+    def resume(self) -> None:
+        self.calls.append("resume")
+
+    def kill(self) -> None:
+        self.is_running = False
+        self.calls.append("kill")
+
+
+@dataclass
+class FakeTarget:
+    controller_id: int | None = 3
+    session_timeout_ms: int = 1500
+    registrations: dict[int, Registration] = field(
+        default_factory=lambda: {broker_id: registered(broker_id, 1) for broker_id in (1, 2, 3)}
+    )
+    processes: dict[int, FakeProcess] = field(default_factory=dict)
+    expired: list[tuple[int, bytes, int]] = field(default_factory=list)
+    restarted: list[int] = field(default_factory=list)
+
+    def view(self) -> ClusterView:
+        return ClusterView(controller_id=self.controller_id)
+
+    def live_brokers(self) -> list[int]:
+        return sorted(self.registrations)
+
+    @property
+    def servers(self) -> Never:
+        raise InjectionError("there is no ensemble")
+
+    @property
+    def znodes(self) -> Never:
+        raise InjectionError("there is no ZooKeeper")
+
+    def come_back(self, broker_id: int) -> None:
+        self.registrations[broker_id] = registered(broker_id, 2)
+
+    def process(self, broker_id: int) -> FakeProcess:
+        return self.processes.setdefault(broker_id, FakeProcess())
+
+    def restart(self, broker_id: int) -> None:
+        self.restarted.append(broker_id)
+
+    def registration(self, broker_id: int) -> Registration | None:
+        return self.registrations.get(broker_id)
+
+    def expire_session(self, session_id: int, password: bytes, broker_id: int) -> None:
+        self.expired.append((session_id, password, broker_id))
