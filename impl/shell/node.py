@@ -1,4 +1,4 @@
-"""A broker as a process: one thread, one queue, effects performed in list order."""
+"""A broker as a process: one thread, one inbox, effects performed in list order."""
 
 import asyncio
 import gc
@@ -29,15 +29,27 @@ from impl.core.effects import (
     TruncateRecords,
     WriteZnodes,
 )
-from impl.core.events import Event, LogFailed, SessionEstablished, Tick, ZnodesRead
+from impl.core.events import (
+    Event,
+    LogFailed,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    SessionEstablished,
+    Tick,
+    ZnodesRead,
+)
+from impl.core.messages import LeaderAndIsrRequest, StopReplicaRequest
 from impl.core.node import Node
 from impl.core.replica import RecoveredLog
+from impl.core.reports import LogsFailedRequest
 from impl.failed_steps import refusal, without_claims, without_failed
 from impl.shell.addresses import AddressBook
 from impl.shell.clock import NodeClock
 from impl.shell.crashes import LEAVES_S, CrashPointReached, CrashPoints
 from impl.shell.fault_control import FaultControl
 from impl.shell.files import StorageError
+from impl.shell.inbox import Inbox
 from impl.shell.notifications import Answered, Connected, Disconnected, Expired, Triggered
 from impl.shell.options import NodeOptions
 from impl.shell.rpc import CannotListenError, RpcClient, RpcServer
@@ -76,6 +88,19 @@ class Stop:
 
 
 Item = Event | SessionNotification | Stop
+Exchanged = RequestReceived | ResponseReceived | RequestFailed
+URGENT = frozenset({LeaderAndIsrRequest, StopReplicaRequest, LogsFailedRequest})
+"""What the controller says, and is told."""
+
+
+def is_urgent(item: Item) -> bool:
+    """True for what comes of ZooKeeper or the controller; a tick keeps its place among the fetches.
+
+    It asks who lags, and must not come before the fetches of those who do not.
+    """
+    if isinstance(item, Exchanged):
+        return type(item.request) in URGENT
+    return not isinstance(item, Tick)
 
 
 class BrokerProcess:
@@ -90,7 +115,7 @@ class BrokerProcess:
         self._storage = Storage(options.data, options.log, watched)
         self._tracer = Tracer(options.trace, options.run_id, broker_id)
         self._znode_trace = ZnodeTrace(broker_id)
-        self._queue: asyncio.Queue[Item] = asyncio.Queue()
+        self._inbox: Inbox[Item] = Inbox(is_urgent)
         self._tick_waits = False
         self._established = False
         self._ticker: asyncio.Task[None] | None = None
@@ -152,7 +177,7 @@ class BrokerProcess:
 
     async def _serve(self) -> str | None:
         while True:
-            item = await self._queue.get()
+            item = await self._inbox.take()
             if isinstance(item, Stop):
                 return item.reason
             try:
@@ -297,7 +322,7 @@ class BrokerProcess:
             )
 
     def _put(self, item: Item) -> None:
-        self._queue.put_nowait(item)
+        self._inbox.put(item)
 
     def _on_stray_exception(
         self, _loop: asyncio.AbstractEventLoop, context: dict[str, object]
