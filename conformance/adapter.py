@@ -2,6 +2,8 @@
 
 Another implementation is plugged in with its own command; it must take the same flags, register in
 ZooKeeper as `spec/znodes.py` says, speak `spec/wire`, and write its trace as `spec/README.md` says.
+Only where connections go through a proxy it also gets `--advertised HOST:PORT`, the address to
+register instead of the one at which it listens, and must listen at one port.
 """
 
 import shlex
@@ -69,7 +71,13 @@ class Folders:
 
 
 def broker_command(
-    settings: ClusterSettings, broker_id: int, *, zookeeper: str, folders: Folders, run_id: str
+    settings: ClusterSettings,
+    broker_id: int,
+    *,
+    zookeeper: str,
+    folders: Folders,
+    run_id: str,
+    advertised: str | None = None,
 ) -> list[str]:
     """The command line of one broker."""
     flags = {
@@ -83,4 +91,5 @@ def broker_command(
         "--replica-lag-ms": settings.replica_lag_ms,
     }
     given = [text for name, value in flags.items() for text in (name, str(value))]
-    return [*shlex.split(settings.command), *given, "--fault-control", *settings.extra]
+    proxied = ["--advertised", advertised] if advertised else []
+    return [*shlex.split(settings.command), *given, "--fault-control", *proxied, *settings.extra]

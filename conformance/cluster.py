@@ -7,6 +7,7 @@ publishes them. Every wait is for an observed state and has a deadline.
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
@@ -14,6 +15,8 @@ from conformance.adapter import ClusterSettings, Folders, broker_command
 from conformance.client import Client, ClusterUnreachableError, Connections
 from conformance.zookeepers import ZooKeeperInUse
 from fault_injection.injectors.injection import Registration, Servers
+from fault_injection.links.client import Links
+from fault_injection.links.wiring import Wiring
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.sessions import expire_session
 from fault_injection.supervisor import ManagedProcess, Supervisor
@@ -45,10 +48,12 @@ class Cluster:
         run_id: str,
         supervisor: Supervisor,
         zookeeper: str,
+        links: Links | None = None,
     ) -> None:
         """`zookeeper` is an address with the chroot that this cluster has for itself.
 
         Of several servers, each broker tries another one first.
+        With `links`, every connection of a broker goes through that proxy.
         """
         self.settings = settings
         self.folder = folder
@@ -56,6 +61,11 @@ class Cluster:
         self.zookeeper = zookeeper
         self.ensemble: Servers | None = None
         """Of our own, to be hurt; None when its ZooKeeper is another."""
+        self.wiring = (
+            Wiring(links=links, zookeeper=zookeeper, broker_ids=settings.broker_ids)
+            if links
+            else None
+        )
         self._supervisor = supervisor
         # As short as the brokers': a server that stands still is left as soon as they leave it.
         self._znodes = ZooKeeperClient(
@@ -109,14 +119,19 @@ class Cluster:
         """A broker that does not run is starting on its data."""
         left = self._read(znodes.broker_path(broker_id))
         self._orphaned[broker_id] = left.czxid if left else 0
+        wiring = self.wiring
+        address = wiring.zookeeper_for(broker_id) if wiring else self.zookeeper
         command = broker_command(
             self.settings,
             broker_id,
-            zookeeper=str(ZooKeeperAddress.parse(self.zookeeper).beginning_at(broker_id)),
+            zookeeper=str(ZooKeeperAddress.parse(address).beginning_at(broker_id)),
             folders=Folders(root=self.folder),
             run_id=self.run_id,
+            advertised=wiring.advertised_for(broker_id) if wiring else None,
         )
-        self._supervisor.start(f"broker-{broker_id}", command)
+        process = self._supervisor.start(f"broker-{broker_id}", command)
+        if wiring:
+            wiring.started(broker_id, process.pid)
 
     def process(self, broker_id: int) -> ManagedProcess:
         """The running process of a broker; raises `InjectionError` when it does not run."""
@@ -151,6 +166,19 @@ class Cluster:
 
         That of a killed process lasts as long as its session and leads nowhere.
         """
+        found = self._registered(broker_id)
+        if found is None:
+            return None
+        own_address = self.wiring.address_of(broker_id) if self.wiring else None
+        return replace(found, address=own_address) if own_address else found
+
+    def addresses(self) -> list[str]:
+        """Where clients find the registered brokers."""
+        found = [self._registered(broker_id) for broker_id in self.live_brokers()]
+        return [registration.address for registration in found if registration]
+
+    def _registered(self, broker_id: int) -> Registration | None:
+        """The same with the address that was registered, which may be that of a proxy."""
         path = znodes.broker_path(broker_id)
         znode = self._read(path)
         if znode is None or znode.czxid == self._orphaned.get(broker_id):
@@ -163,11 +191,6 @@ class Cluster:
                 address=f"{document.host}:{document.port}",
             )
         return None
-
-    def addresses(self) -> list[str]:
-        """Where the registered brokers listen."""
-        found = [self.registration(broker_id) for broker_id in self.live_brokers()]
-        return [registration.address for registration in found if registration]
 
     def controller(self) -> int | None:
         """The broker that owns `/controller`."""
@@ -356,10 +379,16 @@ def running_cluster(
     run_id: str,
     supervisor: Supervisor,
     zookeeper: ZooKeeperInUse,
+    links: Links | None = None,
 ) -> Iterator[Cluster]:
     """A started cluster, stopped at the end; raises `ClusterError` or `ZooKeeperError`."""
     cluster = Cluster(
-        settings, folder=folder, run_id=run_id, supervisor=supervisor, zookeeper=zookeeper.address
+        settings,
+        folder=folder,
+        run_id=run_id,
+        supervisor=supervisor,
+        zookeeper=zookeeper.address,
+        links=links,
     )
     cluster.ensemble = zookeeper.ensemble
     cluster.connect()

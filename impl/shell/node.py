@@ -149,8 +149,9 @@ class BrokerProcess:
         recoveries = self._recover()
         if self._watched:
             self._server.offer_fault_control(self._fault_control(self._watched))
-        port = self._server.bind(config.host, config.port)
-        self._core = Node(replace(config, port=port), recoveries)
+        listens = config.host, self._server.bind(config.host, config.port)
+        host, port = self._options.advertised or listens
+        self._core = Node(replace(config, host=host, port=port), recoveries)
         for partition, error in dict(self._storage.failed).items():
             self._fail(partition, error)
 

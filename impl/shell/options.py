@@ -32,6 +32,8 @@ class NodeOptions:
     start_timeout_ms: int
     log: LogOptions
     fault_control: bool
+    advertised: tuple[str, int] | None
+    """Where others are told to find this broker; None: where it listens."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -62,6 +64,14 @@ def zookeeper_address(text: str) -> ZooKeeperAddress:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
+def host_and_port(text: str) -> tuple[str, int]:
+    """A converter for `HOST:PORT`."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is no address; give HOST:PORT")
+    return host, int(port)
+
+
 def add_node_command(commands: "argparse._SubParsersAction[Parser]") -> None:
     """The sub-command `node` is known."""
     parser = commands.add_parser("node", help="run one broker until SIGTERM")
@@ -81,6 +91,12 @@ def _add_identity(parser: Parser) -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument(
         "--port", type=number(0, 65535), default=0, help="0: a free one, see /brokers/ids"
+    )
+    parser.add_argument(
+        "--advertised",
+        type=host_and_port,
+        metavar="HOST:PORT",
+        help="register this address, of a proxy for example, instead of the own one",
     )
     parser.add_argument("--fault-control", action="store_true", help="serve FaultControl")
 
@@ -158,6 +174,7 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
             flush=FlushPolicy(records=arguments.flush_records, ms=arguments.flush_ms),
         ),
         fault_control=arguments.fault_control,
+        advertised=arguments.advertised,
     )
 
 

@@ -1,0 +1,168 @@
+"""Connections through the proxy: accepted, held, refused, forwarded and reset as the rules say."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fault_injection.links.board import ActiveRule, Board
+from fault_injection.links.frames import Frames, Write, is_reply_to, write_in, zxid_of_success
+from fault_injection.links.pipes import Pipe, Side
+from fault_injection.links.rules import LostReply
+
+Endpoint = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Between whom a connection is, and how its bytes are to be read."""
+
+    client: str
+    server: str
+    is_framed: bool = False
+    """True for ZooKeeper's protocol."""
+
+
+class Flow:
+    """One connection of a client, and ours to the server once it may be made."""
+
+    def __init__(
+        self,
+        route: Route,
+        upstream: Callable[[], Endpoint | None],
+        *,
+        board: Board,
+        on_end: "Callable[[Flow], None]",
+        number: int,
+    ) -> None:
+        self.route = route
+        self.is_held = False
+        """True while nothing of what the client sends may pass."""
+        self.has_reacted = False
+        """True when the server has sent something."""
+        self._upstream = upstream
+        self._board = board
+        self._on_end = on_end
+        self._dialling: asyncio.Task[None] | None = None
+        self.client = Side(lambda _side: None, self._lost)
+        self.server = Side(self._connected, self._lost)
+        to, back = (route.client, route.server), (route.server, route.client)
+        self.asks = Pipe(to, self.client, self.server, board=board, seed=2 * number)
+        self.answers = Pipe(back, self.server, self.client, board=board, seed=2 * number + 1)
+        for side, out, into in (
+            (self.client, self.asks, self.answers),
+            (self.server, self.answers, self.asks),
+        ):
+            side.out, side.into = out, into
+        if route.is_framed:
+            LostReplies(self, board)
+
+    def begin(self) -> None:
+        """The client has connected."""
+        link = self.asks.link
+        refusing = self._board.refusing(link)
+        if refusing is not None:
+            refusing.status.connections_refused += 1
+            self.reset()
+            return
+        self._board.count(link).connections += 1
+        self.asks.update()  # nothing is read before there is a server to send it to
+        for stalling in self._board.stalling(link):
+            self.is_held = True
+            stalling.status.connections_held += 1
+        self.apply()
+
+    def apply(self) -> None:
+        """The rules have changed."""
+        self.asks.apply(self._board.treatment(self.asks.link))
+        self.answers.apply(self._board.treatment(self.answers.link))
+        if self.asks.is_stalled or self._dialling is not None or self.client.is_lost:
+            return
+        if self.is_held and not self.client.is_established():
+            self.reset()  # nobody waits any more: it never was a connection
+            return
+        self.is_held = False
+        self._dialling = asyncio.get_running_loop().create_task(self._dial())
+
+    def reset(self) -> None:
+        """Both ends get a reset."""
+        self.client.reset()
+        self.server.reset()
+
+    def saw_reaction(self) -> bool:
+        """True when the server sent something, whether or not it has passed."""
+        return self.answers.passed > 0 or self.answers.waiting() > 0
+
+    async def _dial(self) -> None:
+        endpoint = self._upstream()
+        try:
+            if endpoint is None:
+                raise ConnectionRefusedError("nobody listens there")
+            loop = asyncio.get_running_loop()
+            await loop.create_connection(lambda: self.server, *endpoint)
+        except OSError:
+            self.client.reset()
+
+    def _connected(self, server: Side) -> None:
+        if self.client.is_lost:
+            server.reset()
+            return
+        self.asks.update()
+        self.answers.update()
+
+    def _lost(self, _side: Side) -> None:
+        if self.client.is_lost and (self.server.is_lost or not self.server.is_made):
+            self._on_end(self)
+
+
+class LostReplies:
+    """Withholds ZooKeeper's answer to a write that it did, and then ends the connection."""
+
+    def __init__(self, flow: Flow, board: Board) -> None:
+        self._flow = flow
+        self._board = board
+        self._asked, self._answered = Frames(), Frames()
+        self._counts = {"asked": 0, "answered": 0}
+        self._waits: tuple[ActiveRule, Write] | None = None
+        flow.asks.cut = self._asks
+        flow.answers.cut = self._answers
+
+    def _asks(self, data: bytes) -> list[bytes]:
+        frames = self._asked.feed(data)
+        self._answered.is_plain = self._asked.is_plain
+        for frame in frames:
+            self._counts["asked"] += 1
+            if self._counts["asked"] > 1 and not self._asked.is_plain and self._waits is None:
+                self._watch_for(frame)
+        return frames
+
+    def _watch_for(self, frame: bytes) -> None:
+        losing = self._board.losing(self._flow.asks.link)
+        write = write_in(frame) if losing is not None else None
+        if losing is not None and write is not None:
+            self._waits = losing, write
+
+    def _answers(self, data: bytes) -> list[bytes]:
+        frames = self._answered.feed(data)
+        for at, frame in enumerate(frames):
+            self._counts["answered"] += 1
+            if self._waits is not None and self._is_withheld(frame):
+                # What came before has to reach the client, and a reset may overtake it: so the
+                # connection ends by the next turn of the loop, after these have been sent.
+                asyncio.get_running_loop().call_soon(self._flow.reset)
+                self._answered.is_plain = False
+                return frames[:at]
+        return frames
+
+    def _is_withheld(self, frame: bytes) -> bool:
+        """True when the frame is the answer that is waited for, and tells of success."""
+        assert self._waits is not None
+        active, write = self._waits
+        if self._counts["answered"] == 1 or not is_reply_to(frame, write):
+            return False
+        self._waits = None
+        zxid = zxid_of_success(frame, write)
+        if zxid is None or not active.applies:
+            return False
+        active.status.lost_replies.append(LostReply(path=write.path, zxid=zxid))
+        active.status.connections_reset += 1
+        return True

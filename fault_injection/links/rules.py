@@ -1,0 +1,135 @@
+"""What a rule does to which links, and what all rules together mean for one link.
+
+A link is directed: who sends bytes, and who is to get them. No clock, no I/O.
+Standard library only: the proxy's process starts with nothing else.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+Link = tuple[str, str]
+"""Names of members: a broker's node name, a ZooKeeper server's, or `CLIENTS`."""
+CLIENTS = "clients"
+"""Whoever connects and is no broker of this run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One fault on some links."""
+
+    rule_id: str
+    links: frozenset[Link]
+    stalls: bool = False
+    """Bytes stop and wait; connections stay open at both ends, and new ones get no answer."""
+    drops: bool = False
+    """The connections that exist when it begins are reset."""
+    refuses: bool = False
+    """The connections that are made while it lasts are reset at once."""
+    delay_ms: int = 0
+    jitter_ms: int = 0
+    """Bytes come later by `delay_ms` and up to this much; they never overtake each other."""
+    kb_per_s: int = 0
+    """Kilobytes (of 1,000 bytes) that pass per second; 0: as many as there are."""
+    replies_to_lose: int = 0
+    """So many writes are done by ZooKeeper; their answers are withheld and the connection reset."""
+    windows: tuple[tuple[int, int], ...] = ()
+    """When it applies, in milliseconds from its beginning; empty: all the time."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The rule as a JSON object."""
+        document = asdict(self)
+        return {**document, "links": sorted(self.links)}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """The rule that `to_json` wrote; raises `TypeError` or `ValueError` for anything else."""
+        known = {item.name for item in fields(cls)}
+        given = {name: value for name, value in document.items() if name in known}
+        given["links"] = frozenset((str(a), str(b)) for a, b in document["links"])
+        given["windows"] = tuple((int(a), int(b)) for a, b in document.get("windows", ()))
+        return cls(**given)
+
+    def is_on(self, link: Link) -> bool:
+        """True when it names the link."""
+        return link in self.links
+
+    def is_on_either(self, client: str, server: str) -> bool:
+        """True when it names a direction of the connections from `client` to `server`."""
+        return (client, server) in self.links or (server, client) in self.links
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Treatment:
+    """What happens to the bytes of one link now."""
+
+    is_stalled: bool = False
+    delay_ms: int = 0
+    jitter_ms: int = 0
+    kb_per_s: int = 0
+
+    @property
+    def is_plain(self) -> bool:
+        """True when bytes just pass."""
+        return self == PLAIN
+
+
+PLAIN = Treatment()
+
+
+def treatment_of(link: Link, rules: Iterable[Rule]) -> Treatment:
+    """All `rules` that name the link, together: delays add up, the narrowest one sets the pace."""
+    own = [rule for rule in rules if rule.is_on(link)]
+    paces = [rule.kb_per_s for rule in own if rule.kb_per_s]
+    return Treatment(
+        is_stalled=any(rule.stalls for rule in own),
+        delay_ms=sum(rule.delay_ms for rule in own),
+        jitter_ms=sum(rule.jitter_ms for rule in own),
+        kb_per_s=min(paces, default=0),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostReply:
+    """A write that ZooKeeper did and whose answer never arrived."""
+
+    path: str
+    """On the server, its chroot included; of a multi, that of its first operation."""
+    zxid: int
+
+
+@dataclass(slots=True, kw_only=True)
+class RuleStatus:
+    """What a rule has done so far."""
+
+    bytes_waiting: int = 0
+    """That are held back now."""
+    bytes_stalled: int = 0
+    """The most that was ever held back at one look."""
+    bytes_delayed: int = 0
+    connections_held: int = 0
+    """That were made while bytes could not pass."""
+    connections_refused: int = 0
+    connections_reset: int = 0
+    windows_begun: int = 0
+    lost_replies: list[LostReply] = field(default_factory=list)
+
+    @property
+    def has_blocked(self) -> bool:
+        """True when something did not pass because of it."""
+        return bool(
+            self.bytes_stalled
+            or self.connections_held
+            or self.connections_refused
+            or self.connections_reset
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The status as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """The status that `to_json` wrote."""
+        lost = [LostReply(**one) for one in document["lost_replies"]]
+        return cls(**{**document, "lost_replies": lost})
