@@ -8,7 +8,7 @@ then judges. What could not be played is reported beside what the checks found, 
 import json
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -60,7 +60,11 @@ ZOOKEEPER_LINES = frozenset({"Create", "SetData", "Delete"})
 
 @dataclass(slots=True, kw_only=True)
 class ScenarioRun:
-    """One scenario at one level with one seed."""
+    """One scenario at one level with one seed.
+
+    `play` does all of it. Whoever wants to do something else on the stage enters `on_stage` and
+    then calls `judge`.
+    """
 
     scenario: Scenario
     settings: ClusterSettings
@@ -68,8 +72,13 @@ class ScenarioRun:
     folder: Path
     zookeeper: str = EMBEDDED
     """As `zookeeper_for` takes it."""
+    again: str = ""
+    """The command that runs the same again, when `fencepost chaos --scenario` does not."""
+    told: Mapping[str, object] = field(default_factory=dict)
+    """What the trace says of the run besides what it says of every run."""
     run_id: str = field(init=False)
-    _record: Record = field(init=False, default_factory=Record)
+    record: Record = field(init=False, default_factory=Record)
+    _started: float = field(init=False, default_factory=monotonic)
 
     def __post_init__(self) -> None:
         self.run_id = f"{self.scenario.name}-{self.settings.level}-{secrets.token_hex(4)}"
@@ -80,6 +89,8 @@ class ScenarioRun:
     @property
     def reproduce(self) -> str:
         """The command that runs the same again."""
+        if self.again:
+            return self.again
         command = (
             f"fencepost chaos --scenario {self.scenario.name} --seed {self.seed} "
             f"--level {self.settings.level}"
@@ -93,32 +104,42 @@ class ScenarioRun:
 
         Raises `UsageError` when the folder is there already.
         """
-        started = monotonic()
+        try:
+            with self.on_stage() as stage:
+                self._perform(stage)
+        except (ClusterError, ZooKeeperError, ProcessError) as error:
+            self.record.add(Verdict.ERROR, str(error))
+        return self.judge()
+
+    @contextmanager
+    def on_stage(self) -> Iterator[Stage]:
+        """The cluster runs and clients are at work; afterwards all is healed, read and stopped.
+
+        An exception of the body ends it at once: what is active is healed, and nothing is waited
+        for. Raises `UsageError` when the folder is there already, and `ClusterError`,
+        `ZooKeeperError` or `ProcessError` when the cluster does not come up.
+        """
         try:
             self.folder.mkdir(parents=True)
         except FileExistsError as error:
             raise UsageError(f"{self.folder} is there already; name a new folder") from error
-        try:
-            self._run_on_processes()
-        except (ClusterError, ZooKeeperError, ProcessError) as error:
-            self._record.add(Verdict.ERROR, str(error))
-        return self._judge(started)
-
-    def _run_on_processes(self) -> None:
         folders = Folders(root=self.folder)
         with Supervisor(folders.processes, self.run_id) as supervisor:
             around = zookeeper_for(
                 self.run_id, supervisor=supervisor, folder=self.folder, choice=self.zookeeper
             )
             with around as zookeeper, self._traced() as harness:
-                with running_cluster(
-                    self.settings,
-                    folder=self.folder,
-                    run_id=self.run_id,
-                    supervisor=supervisor,
-                    zookeeper=zookeeper,
-                ) as cluster:
-                    self._play_on(cluster, harness)
+                with (
+                    running_cluster(
+                        self.settings,
+                        folder=self.folder,
+                        run_id=self.run_id,
+                        supervisor=supervisor,
+                        zookeeper=zookeeper,
+                    ) as cluster,
+                    self._clients_of(cluster, harness) as stage,
+                ):
+                    yield stage
                 transactions = zookeeper.transactions()
                 if transactions is not None:
                     self._write_transactions(transactions)
@@ -144,16 +165,19 @@ class ScenarioRun:
             "scenario": self.scenario.name,
             "mutant": None,
             "reproduce": self.reproduce,
+            **self.told,
         }
 
     def _ending(self) -> dict[str, object]:
-        executed = self._record.executed
+        executed = self.record.executed
         return {
             "executed": json.loads(executed.to_json()) if executed else None,
-            "problems": [problem.sentence for problem in self._record.problems],
+            "problems": [problem.sentence for problem in self.record.problems],
         }
 
-    def _play_on(self, cluster: Cluster, harness: Recorder) -> None:
+    @contextmanager
+    def _clients_of(self, cluster: Cluster, harness: Recorder) -> Iterator[Stage]:
+        """Clients are at work; afterwards every partition has been read to its end."""
         session = Session(
             folder=self.folder,
             run_id=self.run_id,
@@ -169,12 +193,15 @@ class ScenarioRun:
             cluster=cluster, engine=engine, session=session, partitions=[], seed=self.seed
         )
         try:
-            self._play_with_clients(stage)
+            with self._at_work(stage):
+                yield stage
             self._read_everything(stage)
         finally:
             session.close()
 
-    def _play_with_clients(self, stage: Stage) -> None:
+    @contextmanager
+    def _at_work(self, stage: Stage) -> Iterator[None]:
+        """The workload runs; afterwards everything is healed and the clients work again."""
         if self.scenario.has_workload:
             stage.partitions.extend(stage.cluster.create_topic(TOPIC, ASSIGNMENT))
             stage.workload = Workload(stage.session, stage.partitions, seed=self.seed)
@@ -182,7 +209,10 @@ class ScenarioRun:
         try:
             with stage.engine:
                 self._warm_up(stage)
-                self._hurt(stage)
+                yield
+                stage.engine.heal_all()
+                self._await_health(stage)
+                self._cool_down(stage)
         finally:
             self._end_faults(stage)
 
@@ -190,20 +220,16 @@ class ScenarioRun:
         if stage.workload and not stage.workload.await_acknowledged(WARM_UP, WORK_S):
             raise ClusterError(f"no {WARM_UP} requests were acknowledged in {WORK_S:g} s")
 
-    def _hurt(self, stage: Stage) -> None:
-        """The scenario was played, everything is healed and the clients work again."""
+    def _perform(self, stage: Stage) -> None:
         try:
             self.scenario.play(stage)
         except (ClusterError, InjectionError) as error:
-            self._record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
-        stage.engine.heal_all()
-        self._await_health(stage)
-        self._cool_down(stage)
+            self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
 
     def _cool_down(self, stage: Stage) -> None:
         workload = stage.workload
         if workload and not workload.await_acknowledged(workload.acknowledged + COOL_DOWN, WORK_S):
-            self._record.add(
+            self.record.add(
                 Verdict.FAIL, f"no {COOL_DOWN} requests were acknowledged in {WORK_S:g} s after it"
             )
 
@@ -214,39 +240,40 @@ class ScenarioRun:
                 lambda: cluster.is_healthy(partitions), HEALTHY_S, "full ISRs after the faults"
             )
         except ClusterError as error:
-            self._record.add(Verdict.FAIL, str(error))
+            self.record.add(Verdict.FAIL, str(error))
 
     def _end_faults(self, stage: Stage) -> None:
-        self._record.faults = tuple(stage.engine.reports())
-        self._record.executed = stage.engine.executed(self.seed)
+        self.record.faults = tuple(stage.engine.reports())
+        self.record.executed = stage.engine.executed(self.seed)
         if stage.workload is not None:
             stage.workload.stop()
-        self._record.judge_faults(stage.workload)
+        self.record.judge_faults(stage.workload)
 
     def _read_everything(self, stage: Stage) -> None:
         reader = stage.session.client(FINAL_READER)
         try:
             read_everything(reader, stage.partitions, deadline_s=FINAL_READ_S)
         except NotConvergedError as error:
-            self._record.add(Verdict.FAIL, str(error))
+            self.record.add(Verdict.FAIL, str(error))
 
     def _write_transactions(self, transactions: Sequence[Transaction]) -> None:
         events = to_trace_events(transactions, self.run_id)
         with (self.folder / "trace-zookeeper.ndjson").open("wb") as file:
             file.writelines(map(encode, events))
 
-    def _judge(self, started: float) -> ScenarioResult:
+    def judge(self) -> ScenarioResult:
+        """What the traces in the folder and the problems of the run are worth."""
         events, doubts = read_folder(self.folder)
         for doubt in (*doubts, *trace_health(events).doubts):
-            self._record.add(Verdict.INCONCLUSIVE, doubt)
+            self.record.add(Verdict.INCONCLUSIVE, doubt)
         checks = run_checks(events)
         unseen = self._unobservable(checks)
         weights = [_weight(check) for check in checks if check not in unseen]
-        verdicts = [problem.verdict for problem in self._record.problems]
+        verdicts = [problem.verdict for problem in self.record.problems]
         verdict = worst([Verdict.PASS, *verdicts, *weights])
         if unseen:
             names = ", ".join(check.invariant for check in unseen)
-            self._record.add(
+            self.record.add(
                 Verdict.NOT_OBSERVABLE,
                 f"the transaction log of an external ZooKeeper cannot be read: {names}",
             )
@@ -262,12 +289,12 @@ class ScenarioRun:
             verdict=verdict,
             expected=self.scenario.expected(self.settings.level),
             checks=checks,
-            faults=self._record.faults,
-            floors=self._record.floors,
-            problems=tuple(self._record.problems),
+            faults=self.record.faults,
+            floors=self.record.floors,
+            problems=tuple(self.record.problems),
             events=len(events),
             acknowledged=sum(map(_is_acknowledgement, events)),
-            seconds=monotonic() - started,
+            seconds=monotonic() - self._started,
             folder=self.folder.name,
             reproduce=self.reproduce,
         )

@@ -101,10 +101,14 @@ class FaultEngine:
             self.tick()
             self.clock.wait(POLL_S)
 
-    def inject(self, fault_id: str, fault: Fault) -> RunningFault:
-        """The fault is injected now; raises `InjectionError` when it could not be."""
+    def inject(self, fault_id: str, fault: Fault, *, is_held: bool = False) -> RunningFault:
+        """The fault is injected now; held, it lasts until `heal`, whatever its own time.
+
+        Raises `InjectionError` when it could not be injected.
+        """
         require_backend(fault_id, fault.kind, Backend.REAL)
         running = self._plan(TimedFault(fault_id=fault_id, at_ms=self._now_ms(), fault=fault))
+        running.is_held = is_held
         self._arm(running)
         self._tick_until(lambda: running.phase is not Phase.PLANNED)
         if running.is_over:
@@ -163,7 +167,7 @@ class FaultEngine:
     def _is_busy(self) -> bool:
         """True while a fault is on its way; one that stays for good is not."""
         return any(
-            running.phase is not Phase.ACTIVE or running.timed.end_ms is not None
+            running.phase is not Phase.ACTIVE or running.lasts_ms is not None
             for running in self._armed()
         )
 
@@ -226,7 +230,7 @@ class FaultEngine:
         return lasted_ms >= own_ms + margin_ms
 
     def _is_due(self, running: RunningFault) -> bool:
-        active_ms = running.timed.fault.active_ms
+        active_ms = running.lasts_ms
         lasted_ms = self._now_ms() - (running.injected_ms or 0)
         return active_ms is not None and lasted_ms >= active_ms
 

@@ -52,6 +52,8 @@ class RunningFault:
     evidence: str | None = None
     error: str = ""
     is_undone: bool = False
+    is_held: bool = False
+    """True for a fault that lasts until it is healed, whatever its own time."""
     injected_ms: int | None = None
     injected_ns: int | None = None
     healed_ns: int | None = None
@@ -60,6 +62,11 @@ class RunningFault:
     def is_over(self) -> bool:
         """True when nothing more happens to it."""
         return self.phase in (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED)
+
+    @property
+    def lasts_ms(self) -> int | None:
+        """When it is healed by itself, from its injection on; None: it is not."""
+        return None if self.is_held else self.timed.fault.active_ms
 
     def report(self) -> FaultReport:
         """How it stands."""

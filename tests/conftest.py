@@ -9,15 +9,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 from hypothesis import HealthCheck, settings
 
 import conformance  # noqa: F401 - before any test imports gRPC, see its docstring
+
+pytest_plugins = ("pytester",)
 
 # The same examples on every machine, and none judged by the time that it took.
 settings.register_profile(
     "fencepost", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("fencepost")
+
+ROOT = Path(__file__).resolve().parent.parent
 
 SESSION = "FENCEPOST_TEST_SESSION"
 """Whatever the tests start inherits this variable, through however many processes."""
@@ -54,6 +59,14 @@ def environments() -> Iterator[tuple[int, bytes]]:
 def processes_of_fixture() -> ProcessesOf:
     """`processes_of(variable, value)`: who carries it now."""
     return processes_of
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel of this checkout, built here and now, without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    (path,) = WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])
+    return Path(path)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,0 +1,88 @@
+"""What `@pytest.mark.chaos(...)` says of one test; cheap to import, since collecting needs it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.adapter import LEVELS, UsageError
+from fault_injection.catalogue import DRAWN_FOR_REAL
+
+ALL = "all"
+BUDGET_S = 12.0
+"""Length of the drawn faults when no budget is given: a few of them."""
+BUDGET_MAX_S = 3600.0
+SEEDS_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChaosMark:
+    """One marker, read."""
+
+    kinds: tuple[str, ...] = ()
+    """The kinds that faults are drawn from; empty: none are drawn."""
+    seeds: int = 1
+    """How many seeds the test is run with, from the first one on."""
+    budget_s: float = BUDGET_S
+    """How long the drawn faults take, with the calm before and after them."""
+    level: int | None = None
+    """None: as the settings of the cluster say."""
+
+
+def read_mark(args: tuple[object, ...], given: Mapping[str, Any]) -> ChaosMark:
+    """The arguments of a marker; raises `UsageError` with one sentence."""
+    if args:
+        raise UsageError(f"chaos takes names only, not {args[0]!r}: chaos(profile=..., seeds=...)")
+    unknown = sorted(set(given) - {"profile", "seeds", "budget", "level"})
+    if unknown:
+        raise UsageError(f"chaos has no {unknown[0]!r}; it takes profile, seeds, budget and level")
+    if "budget" in given and "profile" not in given:
+        raise UsageError("budget is how long drawn faults take; name a profile to draw from")
+    return ChaosMark(
+        kinds=kinds_of(given["profile"]) if "profile" in given else (),
+        seeds=_seeds(given.get("seeds", 1)),
+        budget_s=_budget(given.get("budget", BUDGET_S)),
+        level=_level(given.get("level")),
+    )
+
+
+def kinds_of(profile: object) -> tuple[str, ...]:
+    """The kinds that a profile names, ascending: `all`, an area such as `proc`, kinds, or a list.
+
+    Raises `UsageError`.
+    """
+    names = [profile] if isinstance(profile, str) else profile
+    if not isinstance(names, list | tuple | set | frozenset) or not names:
+        raise UsageError(f"profile is {profile!r}; {_choices()}")
+    return tuple(sorted({kind for name in names for kind in _kinds(name)}))
+
+
+def _kinds(name: object) -> list[str]:
+    found = [kind for kind in DRAWN_FOR_REAL if name in (ALL, kind, kind.partition(".")[0])]
+    if not found:
+        raise UsageError(f"unknown profile {name!r}; {_choices()}")
+    return found
+
+
+def _choices() -> str:
+    areas = sorted({kind.partition(".")[0] for kind in DRAWN_FOR_REAL})
+    return f"choose among {', '.join([ALL, *areas, *sorted(DRAWN_FOR_REAL)])}"
+
+
+def _seeds(value: object) -> int:
+    if isinstance(value, int) and 1 <= value <= SEEDS_MAX and value is not True:
+        return value
+    raise UsageError(f"seeds is {value!r}; say how many, from 1 to {SEEDS_MAX}")
+
+
+def _budget(value: object) -> float:
+    if isinstance(value, int | float) and 1 <= value <= BUDGET_MAX_S and value is not True:
+        return float(value)
+    raise UsageError(f"budget is {value!r}; give seconds, from 1 to {BUDGET_MAX_S:g}")
+
+
+def _level(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and value in LEVELS:
+        return value
+    raise UsageError(f"level {value!r} is none; choose one of {LEVELS}")

@@ -1,0 +1,138 @@
+"""The fixture `faults` over an engine that only listens."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+
+from conformance.adapter import UsageError
+from conformance.scenario import Stage
+from conformance.testing.faults import Faults
+from fault_injection.fault import Fault
+from fault_injection.process_faults import KillBroker, PauseBroker
+from fault_injection.progress import RunningFault
+from fault_injection.rpc_rules import InjectionError
+from fault_injection.schedule import Schedule, TimedFault
+from fault_injection.targets import CONTROLLER, broker
+
+PAUSE = PauseBroker(target=CONTROLLER, for_ms=9)
+
+
+@dataclass
+class ListeningEngine:
+    said: list[str] = field(default_factory=list)
+    has_effect: bool = True
+    schedules: list[Schedule] = field(default_factory=list)
+
+    def inject(self, fault_id: str, fault: Fault, *, is_held: bool) -> RunningFault:
+        assert is_held
+        self.said.append(f"inject {fault_id} {fault.victim}")
+        timed = TimedFault(fault_id=fault_id, at_ms=0, fault=fault)
+        return RunningFault(timed=timed, since_ms=0, broker_id=3)
+
+    def await_active(self, running: RunningFault) -> None:
+        if not self.has_effect:
+            raise InjectionError(f"{running.timed.fault_id} had no effect")
+        running.evidence = "seen"
+
+    def heal(self, running: RunningFault) -> None:
+        self.said.append(f"heal {running.timed.fault_id}")
+
+    def run(self, schedule: Schedule) -> None:
+        self.schedules.append(schedule)
+
+
+@dataclass
+class EngineOnly:
+    engine: ListeningEngine
+
+
+def faults_of(
+    engine: ListeningEngine,
+    recorded: Mapping[str, TimedFault] | None = None,
+    drawn: Schedule | None = None,
+) -> Faults:
+    stage = cast(Stage, EngineOnly(engine))
+    return Faults(stage=stage, recorded=recorded or {}, drawn=drawn)
+
+
+def timed(fault_id: str, at_ms: int, fault: Fault = PAUSE) -> TimedFault:
+    return TimedFault(fault_id=fault_id, at_ms=at_ms, fault=fault)
+
+
+def test_fault_is_active_in_its_block_and_healed_after_it() -> None:
+    engine = ListeningEngine()
+
+    with faults_of(engine).active(PAUSE) as evidence:
+        engine.said.append("the body")
+
+    assert engine.said == ["inject fault-1 controller", "the body", "heal fault-1"]
+    assert (evidence.broker_id, evidence.says) == (3, "seen")
+
+
+def test_fault_is_healed_when_the_body_fails() -> None:
+    engine = ListeningEngine()
+
+    with pytest.raises(ZeroDivisionError), faults_of(engine).active(PAUSE):
+        _ = 1 // 0
+
+    assert engine.said[-1] == "heal fault-1"
+
+
+def test_fault_without_effect_is_healed_and_its_body_not_run() -> None:
+    engine = ListeningEngine(has_effect=False)
+
+    with (
+        pytest.raises(InjectionError, match="fault-1 had no effect"),
+        faults_of(engine).active(PAUSE),
+    ):
+        engine.said.append("the body")
+
+    assert engine.said == ["inject fault-1 controller", "heal fault-1"]
+
+
+def test_schedules_of_one_test_share_no_fault_id() -> None:
+    engine = ListeningEngine()
+    faults = faults_of(engine)
+
+    faults.run(Schedule(seed=1, faults=(timed("mine", 0), timed("other", 5))))
+    faults.run(Schedule(seed=1, faults=(timed("mine", 0),)))
+
+    ids = [[fault.fault_id for fault in schedule.faults] for schedule in engine.schedules]
+    assert ids == [["fault-1", "fault-2"], ["fault-3"]]
+
+
+def test_replayed_schedule_hits_the_recorded_brokers_at_the_recorded_distance() -> None:
+    engine = ListeningEngine()
+    hit = PauseBroker(target=broker(2), for_ms=9)
+    recorded = {"fault-1": timed("fault-1", 7_010, hit), "fault-2": timed("fault-2", 7_950, hit)}
+    faults = faults_of(engine, recorded)
+
+    faults.run(Schedule(seed=1, faults=(timed("a", 100), timed("b", 1_000))))
+
+    again = [(one.at_ms, str(one.fault.victim)) for one in engine.schedules[0].faults]
+    assert again == [(100, "2"), (1_040, "2")]
+
+
+def test_replay_of_a_test_that_does_something_else_is_refused() -> None:
+    kill = KillBroker(target=broker(2), restart_after_ms=None)
+    faults = faults_of(ListeningEngine(), {"fault-1": timed("fault-1", 0, kill)})
+
+    with (
+        pytest.raises(UsageError, match=r"recorded run injected proc.kill .* injects proc.pause"),
+        faults.active(PAUSE),
+    ):
+        pass
+
+
+def test_nothing_drawn_cannot_be_run() -> None:
+    with pytest.raises(UsageError, match="nothing was drawn"):
+        faults_of(ListeningEngine()).run()
+
+
+def test_too_small_a_budget_is_told() -> None:
+    faults = faults_of(ListeningEngine(), drawn=Schedule(seed=4))
+
+    with pytest.raises(InjectionError, match="seed 4 drew no fault; give a larger budget"):
+        faults.run()

@@ -1,0 +1,58 @@
+"""What the marker `chaos` takes, and the one sentence that refuses the rest."""
+
+import pytest
+
+from conformance.adapter import UsageError
+from conformance.testing.marker import BUDGET_S, ChaosMark, kinds_of, read_mark
+from fault_injection.catalogue import DRAWN_FOR_REAL
+
+
+def test_bare_marker_draws_nothing_and_runs_once() -> None:
+    assert read_mark((), {}) == ChaosMark(kinds=(), seeds=1, budget_s=BUDGET_S, level=None)
+
+
+def test_marker_says_what_is_drawn_how_often_and_how_long() -> None:
+    given = {"profile": "zk.expire", "seeds": 3, "budget": 20, "level": 0}
+
+    assert read_mark((), given) == ChaosMark(kinds=("zk.expire",), seeds=3, budget_s=20.0, level=0)
+
+
+@pytest.mark.parametrize(
+    ("profile", "kinds"),
+    [
+        ("all", tuple(sorted(DRAWN_FOR_REAL))),
+        ("proc", ("proc.kill", "proc.pause")),
+        (["zk.expire", "proc"], ("proc.kill", "proc.pause", "zk.expire")),
+    ],
+)
+def test_profile_names_areas_and_kinds(profile: object, kinds: tuple[str, ...]) -> None:
+    assert kinds_of(profile) == kinds
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"profile": "earthquake"}, "unknown profile 'earthquake'; choose among all, proc, rpc"),
+        ({"profile": []}, r"profile is \[\]; choose among all, "),
+        ({"profile": 3}, "profile is 3; choose among all, "),
+        ({"profile": "all", "seeds": 0}, "seeds is 0; say how many, from 1 to "),
+        ({"seeds": True}, "seeds is True; say how many, from 1 to "),
+        ({"seeds": "3"}, "seeds is '3'; say how many, from 1 to "),
+        ({"profile": "all", "budget": 0.5}, "budget is 0.5; give seconds, from 1 to 3600"),
+        ({"profile": "all", "budget": "1m"}, "budget is '1m'; give seconds, from 1 to 3600"),
+        ({"budget": 5}, "budget is how long drawn faults take; name a profile to draw from"),
+        ({"level": 7}, r"level 7 is none; choose one of \(0, 1, 2\)"),
+        ({"level": "2"}, r"level '2' is none; choose one of \(0, 1, 2\)"),
+        ({"profil": "all"}, "chaos has no 'profil'; it takes profile, seeds, budget and level"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_one_sentence(
+    given: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        read_mark((), given)
+
+
+def test_values_without_a_name_are_refused() -> None:
+    with pytest.raises(UsageError, match="chaos takes names only, not 'all'"):
+        read_mark(("all",), {})

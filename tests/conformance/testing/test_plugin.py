@@ -1,0 +1,169 @@
+"""The plugin without a cluster: what it imports, selects, names and refuses."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from conformance.recorder import LamportClock, Recorder
+from conformance.testing.bundle import read_bundle
+from fault_injection.process_faults import PauseBroker
+from fault_injection.schedule import Schedule, TimedFault
+from fault_injection.targets import broker
+from spec.trace import Kind
+
+PLUGIN = "conformance.testing.plugin"
+SOURCE = """
+import pytest
+
+@pytest.mark.chaos(seeds=2)
+def test_seeds(cluster): ...
+
+@pytest.mark.chaos
+def test_bare(faults): ...
+
+def test_other(): ...
+"""
+EXECUTED = Schedule(
+    seed=1,
+    faults=(
+        TimedFault(fault_id="fault-1", at_ms=40, fault=PauseBroker(target=broker(2), for_ms=9)),
+    ),
+)
+
+
+def run(pytester: pytest.Pytester, *args: str, source: str = SOURCE) -> pytest.RunResult:
+    pytester.makepyfile(test_own=source)
+    return pytester.runpytest_inprocess("-p", PLUGIN, "-p", "no:cacheprovider", *args)
+
+
+def collected(result: pytest.RunResult) -> list[str]:
+    return [line for line in result.outlines if "::" in line]
+
+
+def bundle(folder: Path, told: Mapping[str, object]) -> Path:
+    """A folder such as a failing test leaves, as far as it is read."""
+    with Recorder(folder, run_id="r", node="harness", clock=LamportClock()) as harness:
+        harness.write(Kind.RUN, "RunStarted", detail=json.dumps(told))
+        ending = {"executed": json.loads(EXECUTED.to_json())}
+        harness.write(Kind.RUN, "RunEnded", detail=json.dumps(ending))
+    return folder
+
+
+def told(test: str, seed: int = 1) -> dict[str, object]:
+    return {"test": test, "seed": seed, "level": 0, "command": None}
+
+
+def test_importing_the_plugin_imports_nothing_heavy() -> None:
+    program = f"import sys, {PLUGIN}; print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+
+    heavy = {"grpc", "kazoo", "pyspark", "google.protobuf", "msgspec", "conformance.client"}
+    assert not [name for name in heavy if f"'{name}'".encode() in done.stdout]
+
+
+def test_each_seed_is_a_test_of_its_own(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--collect-only", "-q", "-m", "chaos")
+
+    assert collected(result) == [
+        "test_own.py::test_seeds[seed-0]",
+        "test_own.py::test_seeds[seed-1]",
+        "test_own.py::test_bare",
+    ]
+
+
+def test_seed_option_runs_that_seed_alone(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--collect-only", "-q", "--fencepost-seed", "77")
+
+    assert collected(result) == [
+        "test_own.py::test_seeds[seed-77]",
+        "test_own.py::test_bare[seed-77]",
+        "test_own.py::test_other",
+    ]
+
+
+@pytest.mark.parametrize(
+    "test", ["test_own.py::test_seeds[seed-5]", "test_own.py::test_bare"], ids=["seeds", "bare"]
+)
+def test_replay_runs_the_recorded_test_alone(pytester: pytest.Pytester, test: str) -> None:
+    folder = bundle(pytester.path / "run", told(test, seed=5))
+
+    result = run(pytester, "--collect-only", "-q", "--fencepost-replay", str(folder))
+
+    assert collected(result) == [test]
+
+
+def test_bundle_tells_what_was_run_and_whom_it_hurt(tmp_path: Path) -> None:
+    recorded = read_bundle(bundle(tmp_path / "run", told("t.py::test_it", seed=5)))
+
+    assert (recorded.test, recorded.seed, recorded.level) == ("t.py::test_it", 5, 0)
+    assert recorded.faults == {"fault-1": EXECUTED.faults[0]}
+
+
+@pytest.mark.parametrize(
+    ("marker", "sentence"),
+    [
+        ("profile='earthquake'", "test_bad: unknown profile 'earthquake'; choose among all, "),
+        ("level=9", "test_bad: level 9 is none; choose one of (0, 1, 2)"),
+        ("seeds=0", "test_bad: seeds is 0; say how many, from 1 to 10000"),
+    ],
+)
+def test_bad_marker_is_one_sentence(pytester: pytest.Pytester, marker: str, sentence: str) -> None:
+    source = f"import pytest\n@pytest.mark.chaos({marker})\ndef test_bad(cluster): ...\n"
+
+    result = run(pytester, source=source)
+
+    refused(result, sentence)
+
+
+def test_marker_of_a_test_without_a_cluster_is_refused(pytester: pytest.Pytester) -> None:
+    source = "import pytest\n@pytest.mark.chaos(seeds=3)\ndef test_idle(): ...\n"
+
+    result = run(pytester, source=source)
+
+    refused(result, "chaos(...) hurts a cluster; take the fixture cluster, faults or quiet")
+
+
+def test_replay_of_no_folder_is_one_sentence(pytester: pytest.Pytester) -> None:
+    refused(run(pytester, "--fencepost-replay", "nowhere"), "is no run of a test: it holds no ")
+
+
+def test_replay_of_a_scenario_names_its_own_command(pytester: pytest.Pytester) -> None:
+    folder = bundle(pytester.path / "run", {"reproduce": "fencepost chaos --scenario quiet"})
+
+    result = run(pytester, "--fencepost-replay", str(folder))
+
+    refused(result, "is no run of a test; run it again with: fencepost chaos --scenario quiet")
+
+
+def test_replay_of_a_test_that_is_not_collected_is_one_sentence(pytester: pytest.Pytester) -> None:
+    folder = bundle(pytester.path / "run", told("test_own.py::test_gone"))
+
+    result = run(pytester, "--fencepost-replay", str(folder))
+
+    refused(result, "is a run of test_own.py::test_gone, which is not among the collected tests")
+
+
+def test_unknown_setting_is_one_sentence(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nfencepost_undecided = pass\n")
+
+    refused(run(pytester), "fencepost_undecided is 'pass'; choose one of fail, skip")
+
+
+def test_tests_that_take_no_cluster_run_as_ever(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "-k", "test_other")
+
+    result.assert_outcomes(passed=1, deselected=3)
+    assert not (pytester.path / ".fencepost").exists()
+
+
+def refused(result: pytest.RunResult, sentence: str) -> None:
+    """Pytest ended with its code for a mistake in the command line, and one line says which."""
+    said = [line for line in [*result.errlines, *result.outlines] if sentence in line]
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert len(said) == 1
+    assert said[0].startswith("ERROR: ")
+    assert "Traceback" not in "\n".join([*result.errlines, *result.outlines])
