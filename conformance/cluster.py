@@ -140,6 +140,10 @@ class Cluster:
             raise InjectionError(f"broker {broker_id} does not run")
         return process
 
+    def data_folder(self, broker_id: int) -> Path:
+        """Where a broker keeps its logs."""
+        return Folders(root=self.folder).data(broker_id)
+
     def ended(self) -> list[int]:
         """The brokers that do not run."""
         return [

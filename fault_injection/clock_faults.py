@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from fault_injection.fault import BrokerFault, LastingBrokerFault
-from fault_injection.fault_kind import Backend, FaultKind
+from fault_injection.fault_kind import FaultKind
 from fault_injection.parameters import Parameter
 from spec.vocabulary import EnvironmentAction
 
@@ -38,16 +38,18 @@ class JumpClock(BrokerFault):
 KINDS = (
     FaultKind(
         fault_class=DriftClock,
-        missing={Backend.REAL: "a broker process takes its time from the host only"},
-        evidence="how far the clock is ahead",
+        injector="clocks:Clock",
+        missing={},
+        evidence="how far the clock that the broker reports is ahead",
         undo="the clock runs at its true rate, and keeps what it gained",
         requirements=("ISR-001", "ISR-005"),
         spec_actions=(EnvironmentAction.STEP_CLOCK,),
     ),
     FaultKind(
         fault_class=JumpClock,
-        missing={Backend.REAL: "a broker process takes its time from the host only"},
-        evidence="how far the clock is ahead",
+        injector="clocks:Clock",
+        missing={},
+        evidence="how far the clock that the broker reports is ahead",
         undo="nothing: the clock stays ahead",
         requirements=("ISR-001", "ISR-005"),
         spec_actions=(EnvironmentAction.STEP_CLOCK,),

@@ -1,10 +1,11 @@
 """Faults on the disk of one broker."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from fault_injection.fault import LastingBrokerFault
-from fault_injection.fault_kind import Backend, FaultKind
+from fault_injection.fault_kind import FaultKind
+from fault_injection.parameters import Parameter
 from spec.vocabulary import EnvironmentAction
 
 
@@ -36,12 +37,26 @@ class BreakDisk(LastingBrokerFault):
     kind: ClassVar[str] = "disk.eio"
 
 
-NEEDS_STORAGE = "a broker's storage refuses nothing on command yet"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorruptTail(LastingBrokerFault):
+    """The host loses power in the middle of a write: what was not flushed is spoilt in places."""
+
+    kind: ClassVar[str] = "disk.corrupt_tail"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowDisk(LastingBrokerFault):
+    """Each write of records takes longer, and the broker waits for it."""
+
+    kind: ClassVar[str] = "disk.slow"
+    delay_ms: Annotated[int, Parameter("how much longer", unit="ms", at_least=1, at_most=10_000)]
+
 
 KINDS = (
     FaultKind(
         fault_class=LosePower,
-        missing={Backend.REAL: NEEDS_STORAGE},
+        injector="disks:LosePower",
+        missing={},
         evidence="the process has ended, and how many bytes were lost",
         undo="a new process on what was flushed",
         requirements=("START-003", "REPL-004"),
@@ -49,7 +64,8 @@ KINDS = (
     ),
     FaultKind(
         fault_class=StaleCheckpoint,
-        missing={Backend.REAL: NEEDS_STORAGE},
+        injector="disks:PutOlderBack",
+        missing={},
         evidence="the process has ended, and an older checkpoint is in place",
         undo="a new process on the older checkpoint",
         requirements=("START-003", "CMD-005"),
@@ -57,16 +73,35 @@ KINDS = (
     ),
     FaultKind(
         fault_class=FillDisk,
-        missing={Backend.REAL: NEEDS_STORAGE},
-        evidence="how many logs are offline",
+        injector="disks:FailDisk",
+        missing={},
+        evidence="how many calls the disk refused, and which logs are offline",
         undo="there is room, and a new process on the same data",
         requirements=("START-006",),
     ),
     FaultKind(
         fault_class=BreakDisk,
-        missing={Backend.REAL: NEEDS_STORAGE},
-        evidence="how many logs are offline",
+        injector="disks:FailDisk",
+        missing={},
+        evidence="how many calls the disk refused, and which logs are offline",
         undo="the disk works, and a new process on the same data",
         requirements=("START-006",),
+    ),
+    FaultKind(
+        fault_class=CorruptTail,
+        injector="disks:CorruptTail",
+        missing={},
+        evidence="the process has ended, and which bytes were changed",
+        undo="a new process on what is sound",
+        requirements=("START-003",),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+    ),
+    FaultKind(
+        fault_class=SlowDisk,
+        injector="disks:FailDisk",
+        missing={},
+        evidence="how many calls took longer",
+        undo="the disk is as fast as before",
+        requirements=("ISR-001", "ISR-005"),
     ),
 )

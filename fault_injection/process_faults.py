@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from fault_injection.fault import BrokerFault, LastingBrokerFault
-from fault_injection.fault_kind import Backend, FaultKind
+from fault_injection.fault_kind import FaultKind
 from fault_injection.parameters import Parameter
 from spec.vocabulary import EnvironmentAction
 
@@ -86,15 +86,17 @@ KINDS = (
     ),
     FaultKind(
         fault_class=StutterBroker,
-        missing={Backend.REAL: "no injection alternates SIGSTOP and SIGCONT yet"},
-        evidence="how often the process stood still",
+        injector="processes:StandAgain",
+        missing={},
+        evidence="how often the process stood still, and for which part of the time",
         undo="the process goes on",
         requirements=("ISR-001", "ISR-005"),
     ),
     FaultKind(
         fault_class=CrashAt,
-        missing={Backend.REAL: "a broker process has no named points yet"},
-        evidence="the process ended at the point",
+        injector="processes:Crash",
+        missing={},
+        evidence="the process ended, and said at which point",
         undo="a new process on the same data",
         requirements=("FAIL-006", "START-003", "CTL-012"),
         spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),

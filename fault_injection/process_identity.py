@@ -18,6 +18,7 @@ TAG = "FENCEPOST_RUN_ID"
 PROC = Path("/proc")
 _START_TIME_FIELD = 22
 _SESSION_FIELD = 6
+_CPU_FIELDS = (14, 15)
 _FIRST_FIELD_AFTER_NAME = 3
 
 
@@ -33,11 +34,13 @@ class ProcessIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessStat:
-    """The three fields of `/proc/<pid>/stat` that decide here."""
+    """The fields of `/proc/<pid>/stat` that count here."""
 
     state: str
     session: int
     start_time: int
+    cpu_ticks: int
+    """Used so far, in user mode and in the kernel."""
 
     @property
     def is_dead(self) -> bool:
@@ -56,6 +59,7 @@ def read_stat(path: Path) -> ProcessStat | None:
         state=fields[0],
         session=int(fields[_SESSION_FIELD - _FIRST_FIELD_AFTER_NAME]),
         start_time=int(fields[_START_TIME_FIELD - _FIRST_FIELD_AFTER_NAME]),
+        cpu_ticks=sum(int(fields[one - _FIRST_FIELD_AFTER_NAME]) for one in _CPU_FIELDS),
     )
 
 

@@ -55,6 +55,9 @@ def add_rule(address: str, rule_id: str, fault: RpcFault, receiver_id: int | Non
         topic=fault.topic,
         verb=fault.verb,
         count=fault.count,
+        delay_ms=getattr(fault, "delay_ms", 0),
+        window=getattr(fault, "window", 0),
+        code=getattr(fault, "code", ""),
     )
     _rule_call(address, "AddRule", rule)
 
@@ -71,13 +74,13 @@ def remove_rule(address: str, rule_id: str) -> RuleStatus:
 
 def get_session(address: str) -> BrokerSession:
     """The ZooKeeper session of the broker at `address`."""
-    with _stub(address) as stub:
+    with broker_at(address) as stub:
         session = stub.GetSession(fault_control_pb2.SessionRequest(), timeout=CALL_DEADLINE_S)
     return BrokerSession(session_id=session.session_id, password=session.password)
 
 
 def _rule_call(address: str, method: str, request: object) -> RuleStatus:
-    with _stub(address) as stub:
+    with broker_at(address) as stub:
         call = cast(Callable[..., Any], getattr(stub, method))
         status = call(request, timeout=CALL_DEADLINE_S)
     if status.error:
@@ -86,12 +89,18 @@ def _rule_call(address: str, method: str, request: object) -> RuleStatus:
 
 
 @contextmanager
-def _stub(address: str) -> Iterator[Any]:
+def broker_at(address: str) -> Iterator[Any]:
+    """The service FaultControl of a broker; whatever it does not answer is an `InjectionError`."""
     options = [("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1)]
     try:
         with grpc.insecure_channel(address, options=options) as channel:
             yield _STUB(channel)
     except grpc.RpcError as error:
+        if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+            raise InjectionError(
+                f"the broker at {address} does not support this fault; its implementation offers "
+                "no such call of FaultControl, or it was started without --fault-control"
+            ) from error
         raise InjectionError(
             f"the broker at {address} does not answer fault commands "
             f"({error.code().name}); was it started with --fault-control?"

@@ -86,16 +86,27 @@ class ManagedProcess:
                 raise ProcessError(f"{self.name} cannot be paused: it is not running")
             if "pause" not in self._entries:
                 self.note("pause", self._ledger.open("pause", **_fields(self)))
+            self.stand(deadline_s)
+
+    def stand(self, deadline_s: float = KILL_DEADLINE_S) -> None:
+        """As `pause`, for who has paused it before: the ledger knows already how it is undone."""
+        with self._lock:
+            assert "pause" in self._entries, f"{self.name} stands still before the ledger says so"
             self._signal(signal.SIGSTOP)
             self._await_threads(stopped=True, deadline_s=deadline_s)
+
+    def go_on(self, deadline_s: float = KILL_DEADLINE_S) -> None:
+        """As `resume`, but it will stand still again: the ledger keeps its entry."""
+        with self._lock:
+            self._signal(signal.SIGCONT)
+            self._await_threads(stopped=False, deadline_s=deadline_s)
 
     def resume(self, deadline_s: float = KILL_DEADLINE_S) -> None:
         """Let it run again (SIGCONT); raises `ProcessError` when it is dead or stays stopped."""
         with self._lock:
             if not self.is_running:
                 raise ProcessError(f"{self.name} cannot be resumed: it is not running")
-            self._signal(signal.SIGCONT)
-            self._await_threads(stopped=False, deadline_s=deadline_s)
+            self.go_on(deadline_s)
             self._close_entry("pause")
 
     def kill(self) -> int | None:
@@ -103,9 +114,13 @@ class ManagedProcess:
         self._signal(signal.SIGKILL)
         return self.wait(KILL_DEADLINE_S)
 
+    def ask_to_end(self) -> None:
+        """Tell it to end (SIGTERM), and do not wait; a stopped process hears of it later."""
+        self._signal(signal.SIGTERM)
+
     def terminate(self, grace_s: float) -> int | None:
         """Ask it to end (SIGTERM), kill it after `grace_s`; its return code."""
-        self._signal(signal.SIGTERM)
+        self.ask_to_end()
         self._signal(signal.SIGCONT)  # a stopped process would sleep through the question
         return self.returncode if self.ended_within(grace_s) else self.kill()
 

@@ -7,9 +7,11 @@ The injections are in one module per area; `catalogue.py` says which kind is don
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from fault_injection.fault import Fault
+from fault_injection.rpc_rules import InjectionError
 from fault_injection.targets import ClusterView
 from fault_injection.zookeeper_client import Znode
 from fault_injection.zookeeper_status import MemberState, ServerStatus
@@ -38,14 +40,30 @@ class BrokerProcess(Protocol):
     def is_running(self) -> bool:
         """False once it has ended; a zombie has ended."""
 
+    @property
+    def returncode(self) -> int | None:
+        """Once it has ended: its exit status, negative for a signal."""
+
     def pause(self) -> None:
-        """The process stands still."""
+        """The process stands still, and the ledger knows."""
+
+    def stand(self) -> None:
+        """A process that was paused before stands still again."""
+
+    def go_on(self) -> None:
+        """The process goes on, and the ledger keeps its entry."""
 
     def resume(self) -> None:
         """The process goes on."""
 
+    def ask_to_end(self) -> None:
+        """The process has been told to end."""
+
     def kill(self) -> object:
         """The process has ended."""
+
+    def log_tail(self) -> str:
+        """The last lines that it wrote."""
 
 
 class Servers(Protocol):
@@ -120,6 +138,9 @@ class FaultTarget(Protocol):
     def process(self, broker_id: int) -> BrokerProcess:
         """The current process of a broker."""
 
+    def data_folder(self, broker_id: int) -> Path:
+        """Where the broker keeps its logs."""
+
     def restart(self, broker_id: int) -> None:
         """A killed broker is starting again on its data."""
 
@@ -163,6 +184,14 @@ class Deed(Generic[AnyFault_co]):
         """The one broker that it hurts."""
         assert self.victim_id is not None, f"{self.fault.kind} hurts no single broker"
         return self.victim_id
+
+
+def address_of(deed: Deed[Fault]) -> str:
+    """Where the broker that is hurt listens; raises `InjectionError`."""
+    registration = deed.target.registration(deed.broker_id)
+    if registration is None:
+        raise InjectionError(f"broker {deed.broker_id} is not registered")
+    return registration.address
 
 
 def registered(registration: Registration) -> str:

@@ -2,10 +2,21 @@
 
 from dataclasses import dataclass, field
 
-from fault_injection.injectors.injection import BrokerProcess, Deed, Registration, registered
-from fault_injection.process_faults import KillBroker, PauseBroker
+from fault_injection import broker_control
+from fault_injection.fault import BrokerFault
+from fault_injection.injectors.injection import (
+    BrokerProcess,
+    Deed,
+    Registration,
+    address_of,
+    registered,
+)
+from fault_injection.process_faults import CrashAt, PauseBroker, StutterBroker
 from fault_injection.process_identity import PROC, read_stat
+from fault_injection.stutter import Stutter
 
+TIMES = 2
+"""A process that stood still so often stutters."""
 SESSION_MARGIN_MS = 300
 """A pause this much longer than the session timeout must end the session (ZooKeeper rounds up)."""
 
@@ -49,10 +60,44 @@ class Pause:
 
 
 @dataclass(slots=True)
+class StandAgain:
+    """`proc.stutter`: SIGSTOP and SIGCONT in turn, by a thread of its own."""
+
+    deed: Deed[StutterBroker]
+    _stutter: Stutter | None = field(init=False, default=None)
+
+    def inject(self) -> None:
+        """The process stands still for the first time."""
+        fault = self.deed.fault
+        process = self.deed.target.process(self.deed.broker_id)
+        self._stutter = Stutter(process, fault.stands_ms, fault.runs_ms)
+        self._stutter.start()
+
+    def evidence(self) -> str | None:
+        """It stood still more than once."""
+        stutter = self._stutter
+        if stutter is None or stutter.times < TIMES:
+            return None
+        return f"stood still {stutter.times} times, {stutter.duty:.0%} of the time"
+
+    def heal(self) -> None:
+        """The process goes on for good."""
+        if self._stutter is not None:
+            self._stutter.stop()
+
+    def healed(self) -> str | None:
+        """Registered; with how often it stood still."""
+        now = self.deed.target.registration(self.deed.broker_id)
+        if now is None or self._stutter is None:
+            return registered(now) if now else None
+        return f"{registered(now)}; stood still {self._stutter.times} times"
+
+
+@dataclass(slots=True)
 class Kill:
     """`proc.kill`: SIGKILL, and a new process on the same data at the end."""
 
-    deed: Deed[KillBroker]
+    deed: Deed[BrokerFault]
     _process: BrokerProcess | None = field(init=False, default=None)
     _before: Registration | None = field(init=False, default=None)
     _is_restarted: bool = field(init=False, default=False)
@@ -81,6 +126,36 @@ class Kill:
         if now is None or (self._before and now.zxid == self._before.zxid):
             return None
         return registered(now)
+
+
+@dataclass(slots=True)
+class Crash(Kill):
+    """`proc.crash_at`: the broker kills itself; else it is spared, and nothing was done."""
+
+    deed: Deed[CrashAt]
+
+    def inject(self) -> None:
+        """The broker waits for the point."""
+        fault = self.deed.fault
+        self._process = self.deed.target.process(self.deed.broker_id)
+        self._before = self.deed.target.registration(self.deed.broker_id)
+        broker_control.set_crash_point(address_of(self.deed), fault.point, fault.nth)
+
+    def evidence(self) -> str | None:
+        """The process is no more, and its last words name the point."""
+        if self._process is None or self._process.is_running:
+            return None
+        if f"dies {self.deed.fault.point}" not in self._process.log_tail():
+            return None
+        return f"process {self._process.pid} died {self.deed.fault.point}"
+
+    def heal(self) -> None:
+        """A new process starts on the same data, or the one that did not come there is spared."""
+        if self._process is not None and self._process.is_running:
+            broker_control.set_crash_point(address_of(self.deed), "", 0)
+            self._before = None
+            return
+        Kill.heal(self)
 
 
 def process_state(pid: int) -> str:

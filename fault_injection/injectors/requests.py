@@ -4,9 +4,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from fault_injection import rpc_rules
-from fault_injection.injectors.injection import BrokerProcess, Deed
+from fault_injection.injectors.injection import BrokerProcess, Deed, address_of
 from fault_injection.request_faults import RpcFault
-from fault_injection.rpc_rules import InjectionError
 
 
 @dataclass(slots=True)
@@ -21,12 +20,12 @@ class Rule:
         """The sender applies the rule from now on."""
         deed = self.deed
         self._process = deed.target.process(deed.broker_id)
-        rpc_rules.add_rule(self._address(), deed.fault_id, deed.fault, deed.receiver_id)
+        rpc_rules.add_rule(address_of(self.deed), deed.fault_id, deed.fault, deed.receiver_id)
 
     def evidence(self) -> str | None:
         """The rule applied to at least one request."""
         if self._has_process():
-            self._last = rpc_rules.rule_status(self._address(), self.deed.fault_id)
+            self._last = rpc_rules.rule_status(address_of(self.deed), self.deed.fault_id)
         if self._last is None or not self._last.matched:
             return None
         return f"{self._last.matched} requests matched"
@@ -35,7 +34,7 @@ class Rule:
         """The rule applies no more; what it held is delivered."""
         if self._has_process():
             with suppress(rpc_rules.RuleRefusedError):  # it was never added
-                self._last = rpc_rules.remove_rule(self._address(), self.deed.fault_id)
+                self._last = rpc_rules.remove_rule(address_of(self.deed), self.deed.fault_id)
 
     def healed(self) -> str | None:
         """The rule is gone, or the process that had it."""
@@ -46,9 +45,3 @@ class Rule:
     def _has_process(self) -> bool:
         """False when the rule has ended with the process that had it."""
         return self._process is not None and self._process.is_running
-
-    def _address(self) -> str:
-        registration = self.deed.target.registration(self.deed.broker_id)
-        if registration is None:
-            raise InjectionError(f"broker {self.deed.broker_id} is not registered")
-        return registration.address

@@ -7,7 +7,14 @@ A deed returns how it is undone, or None when there is nothing to act on. Undoin
 from collections.abc import Callable
 
 from fault_injection.clock_faults import DriftClock, JumpClock
-from fault_injection.disk_faults import BreakDisk, FillDisk, LosePower, StaleCheckpoint
+from fault_injection.disk_faults import (
+    BreakDisk,
+    CorruptTail,
+    FillDisk,
+    LosePower,
+    SlowDisk,
+    StaleCheckpoint,
+)
 from fault_injection.fault import Fault
 from fault_injection.network_faults import CutOneWay, IsolateBroker, PartitionBrokers, ReorderLink
 from fault_injection.process_faults import CrashAt, KillBroker, PauseBroker, StutterBroker
@@ -20,6 +27,7 @@ from fault_injection.zookeeper_faults import (
     FailOverZooKeeper,
     LoseZooKeeperReplies,
 )
+from impl.core.effects import AppendRecords, Effect
 from impl.sim.clock import TRUE_RATE
 from impl.sim.cluster import CLIENT, Cluster
 from impl.sim.disk import GROWS, USES
@@ -48,10 +56,10 @@ def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
     match fault:
         case PauseBroker() | StutterBroker():
             return _stop(fault, cluster, process)
-        case KillBroker() | LosePower() | StaleCheckpoint() | CrashAt():
+        case KillBroker() | LosePower() | CorruptTail() | StaleCheckpoint() | CrashAt():
             return _crash(fault, cluster, process)
-        case FillDisk() | BreakDisk():
-            return _fail_disk(fault, cluster, process)
+        case FillDisk() | BreakDisk() | SlowDisk():
+            return _hurt_disk(fault, cluster, process)
         case ExpireSession():
             return _expire(cluster, process)
         case DriftClock() | JumpClock():
@@ -88,12 +96,17 @@ def _pause(process: Process) -> Heal:
 
 
 def _crash(
-    fault: KillBroker | LosePower | StaleCheckpoint | CrashAt, cluster: Cluster, process: Process
+    fault: KillBroker | LosePower | CorruptTail | StaleCheckpoint | CrashAt,
+    cluster: Cluster,
+    process: Process,
 ) -> Heal:
     disk = cluster.disks[process.broker_id]
     told: dict[str, int] = {}
     if isinstance(fault, LosePower):
         process.at_death(lambda: told.update(lost=disk.lose_unflushed()))
+    if isinstance(fault, CorruptTail):
+        chance = cluster.random(f"{fault.kind} of broker-{process.broker_id}")
+        process.at_death(lambda: told.update(lost=disk.corrupt_unflushed(chance)))
     if isinstance(fault, StaleCheckpoint):
         process.at_death(lambda: told.update(stale=disk.restore_older_checkpoint()))
     if isinstance(fault, CrashAt):
@@ -111,6 +124,14 @@ def _crash(
     return heal
 
 
+def _hurt_disk(
+    fault: FillDisk | BreakDisk | SlowDisk, cluster: Cluster, process: Process
+) -> Heal | None:
+    if isinstance(fault, SlowDisk):
+        return _slow_disk(fault, cluster, process)
+    return _fail_disk(fault, cluster, process)
+
+
 def _fail_disk(fault: FillDisk | BreakDisk, cluster: Cluster, process: Process) -> Heal:
     """A log that the disk refuses is offline until the broker starts again."""
     broker_id, disk = process.broker_id, cluster.disks[process.broker_id]
@@ -124,6 +145,30 @@ def _fail_disk(fault: FillDisk | BreakDisk, cluster: Cluster, process: Process) 
             now.die()
             cluster.restart(now)
         return {"matched": failed}
+
+    return heal
+
+
+def _slow_disk(fault: SlowDisk, cluster: Cluster, process: Process) -> Heal | None:
+    """The process stands still before each append, as one that waits for the disk."""
+    if process.before is not None:
+        return None
+    waits_for: Effect | None = None
+    matched = 0
+
+    def before(effect: Effect) -> None:
+        nonlocal waits_for, matched
+        if isinstance(effect, AppendRecords) and effect is not waits_for:
+            waits_for = effect
+            matched += 1
+            process.pause()
+            cluster.scheduler.after_ms(fault.delay_ms, process.resume)
+
+    process.before = before
+
+    def heal() -> Line:
+        process.before = None
+        return {"matched": matched}
 
     return heal
 

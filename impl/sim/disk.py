@@ -6,6 +6,7 @@ process's affair (`Options.flush_ms`).
 """
 
 from collections import deque
+from random import Random
 
 from impl.core.effects import (
     AppendRecords,
@@ -129,6 +130,13 @@ class SimDisk:
             del self._logs[key][survive:]
         self._flushed.clear()
         return lost
+
+    def corrupt_unflushed(self, chance: Random) -> int:
+        """As `lose_unflushed`, from a record on that is no more what was written."""
+        for key, survive in self._flushed.items():
+            if survive < len(self._logs[key]):
+                self._flushed[key] = chance.randrange(survive, len(self._logs[key]))
+        return self.lose_unflushed()
 
     def restore_older_checkpoint(self) -> int:
         """The checkpoints are older ones; returns how many partitions that changes."""

@@ -1,6 +1,7 @@
 """A cluster of dataclasses, to be hurt in virtual time."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Never
 
 from fault_injection.injectors.injection import Registration
@@ -17,6 +18,20 @@ class FakeProcess:
     pid: int = 0
     is_running: bool = True
     calls: list[str] = field(default_factory=list)
+    returncode: int | None = None
+    words: str = ""
+
+    def stand(self) -> None:
+        self.calls.append("stand")
+
+    def go_on(self) -> None:
+        self.calls.append("go on")
+
+    def ask_to_end(self) -> None:
+        self.calls.append("ask to end")
+
+    def log_tail(self) -> str:
+        return self.words
 
     def pause(self) -> None:
         self.calls.append("pause")
@@ -39,6 +54,11 @@ class FakeTarget:
     processes: dict[int, FakeProcess] = field(default_factory=dict)
     expired: list[tuple[int, bytes, int]] = field(default_factory=list)
     restarted: list[int] = field(default_factory=list)
+    folder: Path = Path()
+
+    def data_folder(self, broker_id: int) -> Path:
+        assert broker_id in self.registrations
+        return self.folder
 
     def view(self) -> ClusterView:
         return ClusterView(controller_id=self.controller_id)

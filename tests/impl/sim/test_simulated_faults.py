@@ -6,7 +6,14 @@ from dataclasses import replace
 import pytest
 
 from fault_injection.clock_faults import DriftClock, JumpClock
-from fault_injection.disk_faults import BreakDisk, FillDisk, LosePower, StaleCheckpoint
+from fault_injection.disk_faults import (
+    BreakDisk,
+    CorruptTail,
+    FillDisk,
+    LosePower,
+    SlowDisk,
+    StaleCheckpoint,
+)
 from fault_injection.fault import Fault
 from fault_injection.network_faults import CutOneWay, IsolateBroker, PartitionBrokers, ReorderLink
 from fault_injection.process_faults import CRASH_POINTS, CrashAt, KillBroker, StutterBroker
@@ -62,7 +69,9 @@ def is_at_rest(cluster: Cluster) -> bool:
         StutterBroker(target=leader("t"), for_ms=2_000, stands_ms=200, runs_ms=20),
         CrashAt(target=leader("t"), point="before_reply", for_ms=500),
         LosePower(target=broker(2), for_ms=300),
+        CorruptTail(target=leader("t"), for_ms=300),
         StaleCheckpoint(target=leader("t"), for_ms=300),
+        SlowDisk(target=leader("t"), for_ms=1_500, delay_ms=40),
         FillDisk(target=leader("t"), for_ms=1_500),
         BreakDisk(target=leader("t"), for_ms=1_500),
         BreakDisk(target=follower("t"), for_ms=1_500),

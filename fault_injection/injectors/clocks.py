@@ -1,0 +1,59 @@
+"""Clocks that go wrong: a broker's own, on command, and never that of the host."""
+
+from dataclasses import dataclass, field
+
+from fault_injection import broker_control
+from fault_injection.broker_control import Reading
+from fault_injection.clock_faults import TRUE_RATE, DriftClock, JumpClock
+from fault_injection.injectors.injection import BrokerProcess, Deed, address_of
+
+ROUNDING_MS = 2
+"""Two readings in whole milliseconds."""
+
+
+@dataclass(slots=True)
+class Clock:
+    """`clock.jump` and `clock.drift`: seen by what the broker takes for the time."""
+
+    deed: Deed[DriftClock | JumpClock]
+    _process: BrokerProcess | None = field(init=False, default=None)
+    _before: Reading | None = field(init=False, default=None)
+    _ahead_ms: int = field(init=False, default=0)
+
+    def inject(self) -> None:
+        """The clock is wrong from now on."""
+        fault, address = self.deed.fault, address_of(self.deed)
+        self._process = self.deed.target.process(self.deed.broker_id)
+        self._before = broker_control.get_clock(address)
+        if isinstance(fault, JumpClock):
+            broker_control.set_clock(address, jump_ms=fault.by_ms)
+        else:
+            broker_control.set_clock(address, rate=fault.rate)
+
+    def evidence(self) -> str | None:
+        """It is as far ahead as it should be by now; of a drift, it is not where it was."""
+        if not self._has_process() or self._before is None:
+            return None
+        self._look(broker_control.get_clock(address_of(self.deed)))
+        fault = self.deed.fault
+        wanted_ms = fault.by_ms if isinstance(fault, JumpClock) else 2 * ROUNDING_MS
+        return self._told() if abs(self._ahead_ms) >= wanted_ms - ROUNDING_MS else None
+
+    def heal(self) -> None:
+        """The clock runs at its true rate, from where it is."""
+        if self._has_process():
+            self._look(broker_control.set_clock(address_of(self.deed), rate=TRUE_RATE))
+
+    def healed(self) -> str | None:
+        """It runs at its true rate, or the process that had it is gone."""
+        return self._told() if self._has_process() else "the process that had the clock has ended"
+
+    def _look(self, now: Reading) -> None:
+        if self._before is not None:
+            self._ahead_ms = now.ahead_ms - self._before.ahead_ms
+
+    def _told(self) -> str:
+        return f"the clock has gained {self._ahead_ms} ms"
+
+    def _has_process(self) -> bool:
+        return self._process is not None and self._process.is_running

@@ -1,0 +1,152 @@
+"""Disks that lose, refuse or spoil what a broker writes.
+
+A loss of power is a kill, and what is done to the data folder before the next start. A disk that
+refuses is the broker's own storage, which does so on command.
+"""
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from fault_injection import broker_control, data_folder
+from fault_injection.disk_faults import BreakDisk, FillDisk, SlowDisk
+from fault_injection.injectors.injection import (
+    BrokerProcess,
+    Deed,
+    Registration,
+    address_of,
+    registered,
+)
+from fault_injection.injectors.processes import Kill
+from fault_injection.rpc_rules import InjectionError
+
+VERBS = {FillDisk.kind: "full", BreakDisk.kind: "broken", SlowDisk.kind: "slow"}
+"""As `DiskFault.verb` of `spec/wire/fault_control.proto`."""
+
+
+@dataclass(slots=True)
+class LosePower(Kill):
+    """`disk.lose_unsynced`: a kill, and each file of records is cut to what was flushed of it."""
+
+    _tails: list[data_folder.Tail] = field(init=False, default_factory=list)
+
+    def inject(self) -> None:
+        """The process has ended, and what it had not flushed is gone."""
+        folder = self.deed.target.data_folder(self.deed.broker_id)
+        data_folder.tails(folder)  # nobody is killed for nothing
+        Kill.inject(self)
+        self._tails = data_folder.tails(folder)
+        self.spoil()
+
+    def spoil(self) -> None:
+        """The tails are gone."""
+        data_folder.cut(self._tails)
+
+    def evidence(self) -> str | None:
+        """The process is no more, and something was lost."""
+        killed = Kill.evidence(self)
+        lost = sum(tail.lost for tail in self._tails)
+        return (
+            f"{killed}, {lost} bytes of {len(self._tails)} files lost" if killed and lost else None
+        )
+
+
+@dataclass(slots=True)
+class CorruptTail(LosePower):
+    """`disk.corrupt_tail`: a kill, and of each file one byte that was not flushed is another."""
+
+    _positions: list[int] = field(init=False, default_factory=list)
+
+    def spoil(self) -> None:
+        """Each tail holds a wrong byte."""
+        self._positions = data_folder.corrupt(self._tails, Random(self.deed.fault_id))
+
+    def evidence(self) -> str | None:
+        """The process is no more, and something was spoilt."""
+        killed = Kill.evidence(self)
+        if killed is None or not self._positions:
+            return None
+        where = ", ".join(
+            f"{tail.path.parent.name}/{tail.path.name}:{position}"
+            for tail, position in zip(self._tails, self._positions, strict=True)
+        )
+        return f"{killed}, a byte changed at {where}"
+
+
+@dataclass(slots=True)
+class PutOlderBack(Kill):
+    """`disk.stale_checkpoint`: a kill, and older checkpoints are put back."""
+
+    _changed: int = field(init=False, default=0)
+
+    def inject(self) -> None:
+        """The process has ended, and its next start finds checkpoints of before."""
+        if not broker_control.keep_older_files(address_of(self.deed)).older_files:
+            raise InjectionError(f"broker {self.deed.broker_id} has no older checkpoint yet")
+        Kill.inject(self)
+        folder = self.deed.target.data_folder(self.deed.broker_id)
+        self._changed = len(data_folder.put_older_back(folder))
+
+    def evidence(self) -> str | None:
+        """The process is no more, and a checkpoint says something else."""
+        killed = Kill.evidence(self)
+        return f"{killed}, {self._changed} older checkpoints put back" if self._changed else None
+
+
+@dataclass(slots=True)
+class FailDisk:
+    """`disk.enospc`, `disk.eio`, `disk.slow`: the broker's storage refuses, or takes its time.
+
+    A log that was refused something is offline until the broker starts again, so it does.
+    """
+
+    deed: Deed[Any]
+    _process: BrokerProcess | None = field(init=False, default=None)
+    _before: Registration | None = field(init=False, default=None)
+    _matched: int = field(init=False, default=0)
+    _is_killed: bool = field(init=False, default=False)
+    _is_restarted: bool = field(init=False, default=False)
+
+    def inject(self) -> None:
+        """The disk is so from now on."""
+        self._process = self.deed.target.process(self.deed.broker_id)
+        address = address_of(self.deed)
+        self._matched = broker_control.get_disk(address).matched
+        delay_ms = getattr(self.deed.fault, "delay_ms", 0)
+        broker_control.set_disk(address, VERBS[self.deed.fault.kind], delay_ms)
+
+    def evidence(self) -> str | None:
+        """Calls were refused and logs are offline; of a slow disk, calls were slowed."""
+        if self._process is None or not self._process.is_running:
+            return None
+        status = broker_control.get_disk(address_of(self.deed))
+        matched = status.matched - self._matched
+        if not matched:
+            return None
+        if isinstance(self.deed.fault, SlowDisk):
+            return f"{matched} calls took longer"
+        if not status.failed_logs:
+            return None
+        return f"{matched} calls refused, offline is {'; '.join(status.failed_logs)}"
+
+    def heal(self) -> None:
+        """The disk is well again; a new process uses it when a log has failed."""
+        if self._process is None or self._is_restarted:
+            return
+        if self._process.is_running:
+            address = address_of(self.deed)
+            if not broker_control.set_disk(address, "").failed_logs:
+                return
+            self._before = self.deed.target.registration(self.deed.broker_id)
+            self._is_killed = True
+            self._process.kill()
+        if self._is_killed:
+            self._is_restarted = True
+            self.deed.target.restart(self.deed.broker_id)
+
+    def healed(self) -> str | None:
+        """Registered, and anew when it was started again."""
+        now = self.deed.target.registration(self.deed.broker_id)
+        if now is None or (self._before and now.zxid == self._before.zxid):
+            return None
+        return registered(now)
