@@ -230,14 +230,15 @@ class Commands:
         channel.is_init_due = channel.is_init_due and not channel.is_init_sent
         refused: list[tuple[TopicPartition, ErrorCode]] = []
         for command in channel.sent:
-            error = errors.get(command.key, ErrorCode.NONE)
+            key = command.key
+            error = errors.get(key, ErrorCode.NONE)
             if error is ErrorCode.BROKER_NOT_AVAILABLE:
                 self._pause(channel)
                 continue
             if error in (ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.STORAGE_ERROR):
-                refused.append((command.key, error))
-            if channel.queued.get(command.key) == command:
-                del channel.queued[command.key]
+                refused.append((key, error))
+            if channel.queued.get(key) == command:
+                del channel.queued[key]
         return refused
 
     def _on_stopped(self, channel: Channel, errors: dict[TopicPartition, ErrorCode]) -> None:

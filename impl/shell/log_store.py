@@ -3,6 +3,7 @@
 `segments.py` has the files of records; how they are found again at a start is in `recovery.py`.
 """
 
+import os
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -64,7 +65,8 @@ class LogStore:
         self._folder = folder
         self._options = options or LogOptions()
         self._files = files or Files()
-        self._has_folder = folder.exists()
+        # Not `folder.exists()`: of thousands of new logs it takes a tenth of what a broker does.
+        self._has_folder = os.path.exists(folder)  # noqa: PTH110  see above
         recover = recover_log if self._has_folder else begun_log
         found = recover(self._files, folder)
         self._segments = found.segments

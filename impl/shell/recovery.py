@@ -61,10 +61,11 @@ class Found:
 
 def begun_log(files: Files, folder: Path) -> Found:
     """A log without records, whose folder is yet to be made."""
+    offsets = Offsets()
     return Found(
         segments=[Segment(files, folder, START)],
-        offsets=Offsets(),
-        stored_offsets=Offsets(),
+        offsets=offsets,
+        stored_offsets=offsets,
         recovery=Recovery(
             log_start_offset=START, log_end_offset=START, high_watermark=START, epoch_starts=()
         ),

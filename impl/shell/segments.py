@@ -52,7 +52,7 @@ class Segment:
         """Both of the records in this segment alone."""
         self._files = files
         self._file = File(self.path_of(folder, base))
-        self._index = File(self._file.path.with_suffix(".index"))
+        self._index = File(folder / f"{base:020}.index")
         self._offsets = array("q")
         self._positions = array("q")
         self._has_index_file = False
