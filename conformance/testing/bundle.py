@@ -24,6 +24,8 @@ class Recorded:
     level: int
     command: str | None
     """How brokers were started; None: the reference."""
+    zookeeper: str | None
+    """Which ZooKeeper it had; None: the single server."""
     faults: Mapping[str, TimedFault] = field(default_factory=dict)
     """By `fault_id`: when each was injected, and at which brokers."""
 
@@ -46,6 +48,7 @@ def read_bundle(folder: Path) -> Recorded:
             seed=int(begun["seed"]),
             level=int(begun["level"]),
             command=begun.get("command"),
+            zookeeper=begun.get("zookeeper"),
             faults=_faults(ended.get("executed")),
         )
     except (KeyError, TypeError, ValueError) as error:

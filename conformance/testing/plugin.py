@@ -6,10 +6,10 @@ call, not in the teardown of a fixture: a violation fails the test itself.
 """
 
 import os
+import shlex
 import shutil
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,8 +30,11 @@ OUT = Path(".fencepost") / "tests"
 """Below the root of the tests."""
 UNDECIDED = ("fail", "skip")
 SEEDS_MAX = 10_000
+OWN_ZOOKEEPERS = ("embedded", "ensemble")
+"""As `conformance.zookeepers` has them, which would take long to import."""
 
 RUN = pytest.StashKey["ChaosRun"]()
+REFUSED = pytest.StashKey[str]()
 RECORDED = pytest.StashKey["Recorded | None"]()
 
 
@@ -56,7 +59,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="COMMAND",
         help="how a broker is started; the reference by default",
     )
+    group.addoption(
+        "--fencepost-zookeeper",
+        metavar="WHICH",
+        help="embedded (default), ensemble, or host:port/chroot of one that runs",
+    )
     parser.addini("fencepost_command", "as --fencepost-command", default="")
+    parser.addini("fencepost_zookeeper", "as --fencepost-zookeeper", default="")
     parser.addini(
         "fencepost_undecided",
         "what a vacuous or inconclusive chaos test does: fail (default) or skip",
@@ -71,14 +80,14 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{MARKER}(profile=None, seeds=1, budget=12, level=2): faults on a real cluster; profile: "
         "kinds to draw from, seeds: how many, budget: seconds of drawn faults",
     )
-    undecided = config.getini("fencepost_undecided")
-    if undecided not in UNDECIDED:
-        raise pytest.UsageError(
-            f"fencepost_undecided is {undecided!r}; choose one of {', '.join(UNDECIDED)}"
-        )
+    _check_settings(config)
     config.stash[RECORDED] = None
     replay = config.getoption("--fencepost-replay")
     if replay is not None:
+        if config.getoption("--fencepost-seed") is not None:
+            raise pytest.UsageError(
+                "--fencepost-replay takes the seed from the bundle; leave out --fencepost-seed"
+            )
         config.stash[RECORDED] = _recorded(config, Path(replay))
 
 
@@ -100,17 +109,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         try:
             _mark_of(item)
         except UsageError as error:
-            raise pytest.UsageError(f"{item.nodeid}: {error}") from error
+            _refuse(item, f"{item.nodeid}: {error}")
     recorded = config.stash[RECORDED]
-    if recorded is None:
+    if recorded is None or not items:
         return
     wanted = [item for item in items if item.nodeid == recorded.test]
     if not wanted:
-        raise pytest.UsageError(
-            f"{recorded.folder} is a run of {recorded.test}, which is not among the collected tests"
-        )
+        wanted = items[:1]
+        told = f"{recorded.folder} is a run of {recorded.test}"
+        _refuse(wanted[0], f"{told}, which is not among the collected tests")
     config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
     items[:] = wanted
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """What a worker had to refuse fails."""
+    if REFUSED in item.stash:
+        raise pytest.fail.Exception(item.stash[REFUSED], pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -168,12 +184,16 @@ def fencepost_run(
     request: pytest.FixtureRequest, fencepost_seed: int, cluster_settings: "ClusterSettings"
 ) -> "Iterator[ChaosRun]":
     """The run of one test: a cluster is up and clients are served."""
+    from conformance.adapter import UsageError
     from conformance.cluster import ClusterError
     from conformance.testing.run import ChaosRun, shown
     from fault_injection.supervisor import ProcessError
     from fault_injection.zookeeper_address import ZooKeeperError
 
-    run = ChaosRun(tested=_tested(request.node, fencepost_seed, cluster_settings))
+    try:
+        run = ChaosRun(tested=_tested(request.node, fencepost_seed, cluster_settings))
+    except UsageError as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
     try:
         run.start()
     except (ClusterError, ProcessError, ZooKeeperError) as error:
@@ -182,6 +202,41 @@ def fencepost_run(
     request.node.stash[RUN] = run
     yield run
     run.abandon()
+
+
+def _refuse(item: pytest.Item, sentence: str) -> None:
+    """Raise `pytest.UsageError`; a worker of pytest-xdist, which must not, lets the test fail."""
+    if not hasattr(item.config, "workerinput"):
+        raise pytest.UsageError(sentence)
+    item.stash[REFUSED] = sentence
+
+
+def _check_settings(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` for what no test could be run with."""
+    undecided = config.getini("fencepost_undecided")
+    if undecided not in UNDECIDED:
+        raise pytest.UsageError(
+            f"fencepost_undecided is {undecided!r}; choose one of {', '.join(UNDECIDED)}"
+        )
+    command, zookeeper = _given(config, "command"), _given(config, "zookeeper")
+    try:
+        shlex.split(command)
+    except ValueError as error:
+        raise pytest.UsageError(f"--fencepost-command {command!r}: {error}") from error
+    if zookeeper and zookeeper not in OWN_ZOOKEEPERS:
+        from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
+
+        try:
+            ZooKeeperAddress.parse(zookeeper)
+        except ZooKeeperError as error:
+            raise pytest.UsageError(f"{error}, or {' or '.join(OWN_ZOOKEEPERS)}") from error
+
+
+def _given(config: pytest.Config, name: str) -> str:
+    """What the command line says, or else the settings; empty when nothing does."""
+    option: str | None = config.getoption(f"--fencepost-{name}")
+    setting: str = config.getini(f"fencepost_{name}")
+    return setting if option is None else option
 
 
 def _end(item: pytest.Item, error: BaseException | None) -> None:
@@ -214,21 +269,22 @@ def _add(error: BaseException, told: str) -> None:
 
 def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Tested":
     from conformance.testing.run import Tested, settings_of
+    from conformance.zookeepers import EMBEDDED
 
     config = item.config
     mark, recorded = _mark_of(item), config.stash[RECORDED]
     marked = f"-m {MARKER} " if item.get_closest_marker(MARKER) else ""
-    command = config.getoption("--fencepost-command") or config.getini("fencepost_command")
     doc = getattr(getattr(item, "function", None), "__doc__", None) or item.name
     return Tested(
         test=item.nodeid,
         name=item.name,
         sentence=doc.strip().splitlines()[0],
         seed=seed,
-        settings=settings_of(settings, mark, recorded, command),
+        settings=settings_of(settings, mark, recorded, _given(config, "command")),
         mark=mark,
         out=_out(config),
-        again=f"pytest {marked}{quote(_node_id(item))} --fencepost-replay",
+        zookeeper=_given(config, "zookeeper") or (recorded and recorded.zookeeper) or EMBEDDED,
+        again=f"pytest {marked}{shlex.quote(_node_id(item))} --fencepost-replay",
         recorded=recorded,
     )
 

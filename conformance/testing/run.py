@@ -16,6 +16,7 @@ from conformance.testing.faults import Faults
 from conformance.testing.marker import ChaosMark
 from conformance.testing.quiet import DisturbedError, Quiet
 from conformance.verdict import Verdict
+from conformance.zookeepers import EMBEDDED
 from fault_injection.progress import FaultReport
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.schedule import Schedule, generate
@@ -47,6 +48,8 @@ class Tested:
     mark: ChaosMark
     out: Path
     """The folder of all bundles."""
+    zookeeper: str = EMBEDDED
+    """As `zookeeper_for` takes it."""
     again: str = ""
     """The command that runs the same again, without the name of the bundle."""
     recorded: Recorded | None = None
@@ -81,10 +84,12 @@ class ChaosRun:
             settings=tested.settings,
             seed=tested.seed,
             folder=self.folder,
+            zookeeper=tested.zookeeper,
             again=f"{tested.again} {shown(self.folder)}",
             told={
                 "test": tested.test,
                 "command": None if command == REFERENCE_COMMAND else command,
+                "zookeeper": tested.zookeeper,
             },
         )
 
