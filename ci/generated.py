@@ -20,7 +20,7 @@ from spec.trace import json_schema
 ROOT = Path(__file__).resolve().parent.parent
 WIRE = Path("spec/wire")
 SCHEMA = Path("spec/trace.schema.json")
-PROTOS = ("replication", "fault_control")
+PROTOS = ("replication", "fault_control", "pacer")
 SUFFIXES = ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py")
 EXIT_STALE = 1
 EXIT_FAILED = 3

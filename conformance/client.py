@@ -320,21 +320,7 @@ class Client:
     def _record_completion(
         self, method: str, invoked: TraceEvent, fields: dict[str, Any], answer: Answer
     ) -> None:
-        learnt: dict[str, Any] = {
-            "outcome": answer.outcome,
-            "error_code": answer.error_code,
-            "broker_id": answer.broker_id,
-            "leader_epoch": answer.leader_epoch,
-            "partition_incarnation": answer.partition_incarnation,
-            "high_watermark": answer.high_watermark,
-        }
-        if method == "Produce":
-            learnt["offset"] = answer.offset
-        else:
-            learnt["log_end_offset"] = answer.log_end_offset
-        if method == "Fetch" and answer.is_ok:
-            learnt["values"] = list(answer.values)
-            learnt["record_epochs"] = list(answer.record_epochs)
+        learnt = _learnt(method, answer)
         merged = {**fields, "op_id": invoked.op_id, "inv_ns": invoked.mono_ns, **learnt}
         self._record(Kind.COMPLETE, method, **merged)
 
@@ -363,6 +349,30 @@ class Client:
         trailing = dict(call.trailing_metadata() or ())
         self._clock.observe(_number(trailing.get(LAMPORT_KEY)))
         return _Reply(response=response)
+
+
+def answer_of(method: str, response: Any) -> dict[str, Any]:  # noqa: ANN401 - a generated message
+    """What the completion of a produce or fetch says in the trace, by the broker's response."""
+    return _learnt(method, _answer(method, _Reply(response=response), response.broker_id))
+
+
+def _learnt(method: str, answer: Answer) -> dict[str, Any]:
+    learnt: dict[str, Any] = {
+        "outcome": answer.outcome,
+        "error_code": answer.error_code,
+        "broker_id": answer.broker_id,
+        "leader_epoch": answer.leader_epoch,
+        "partition_incarnation": answer.partition_incarnation,
+        "high_watermark": answer.high_watermark,
+    }
+    if method == "Produce":
+        learnt["offset"] = answer.offset
+    else:
+        learnt["log_end_offset"] = answer.log_end_offset
+    if method == "Fetch" and answer.is_ok:
+        learnt["values"] = list(answer.values)
+        learnt["record_epochs"] = list(answer.record_epochs)
+    return learnt
 
 
 def _failed(error: Any) -> _Reply:  # noqa: ANN401 - gRPC's exceptions are calls too

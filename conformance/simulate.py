@@ -23,6 +23,7 @@ from conformance.coverage import Coverage, Pair, coverage_of, covered
 from conformance.run_end import BadEnding, run_end
 from conformance.verdict import CheckResult, Verdict, Violation, worst
 from conformance.worker_pool import Spread, in_order
+from spec.pacing import MoveList
 from spec.trace import TraceEvent, encode_all
 from spec.vocabulary import Invariant, Liveness
 
@@ -57,6 +58,12 @@ class Simulator(Protocol):
         self, steps: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]
     ) -> dict[str, Any]:
         """What comes of a schedule of steps: a file, or that of a mutant; `impl.sim.adapter`."""
+
+    def schedules(self) -> list[dict[str, str]]:
+        """The counterexamples that `moves` knows by name: `schedule` and `row`."""
+
+    def moves(self, steps: str, *, is_repaired: bool) -> MoveList:
+        """What leads paced processes along a schedule; `impl.sim.adapter`."""
 
     def play(
         self, text: str, name: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]

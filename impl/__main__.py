@@ -16,7 +16,12 @@ def main(arguments: Sequence[str]) -> int:
     from impl.shell.node import run
     from impl.shell.options import node_options, parse
 
-    return run(node_options(parse(arguments)))
+    options = node_options(parse(arguments))
+    if options.paced:
+        from impl.shell.led_node import LedProcess
+
+        return run(options, LedProcess)
+    return run(options)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,16 @@ def node_started(broker_id: BrokerId) -> Line:
     return {"kind": Kind.RUN, "action": "NodeStarted", "broker_id": broker_id}
 
 
+def mutant_awake(broker_id: BrokerId, mutant: str) -> Line:
+    """The broker breaks a rule on purpose from now on."""
+    return {
+        "kind": Kind.RUN,
+        "action": "MutantAwake",
+        "broker_id": broker_id,
+        "detail": mutant,
+    }
+
+
 def log_recovered(broker_id: BrokerId, partition: TopicPartition, log: RecoveredLog) -> Line:
     """A starting broker found this log; records above its end were lost with the crash."""
     line: Line = {

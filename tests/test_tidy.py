@@ -32,9 +32,11 @@ ONLY_IN = {
     ),
     "grpc": (
         "impl/shell/rpc.py",
+        "impl/shell/pacer_service.py",
         "impl/client/connections.py",
         "conformance/client.py",
         "fault_injection/rpc_rules.py",
+        "fault_injection/pacing.py",
     ),
     "pyspark": ("reports/",),
 }

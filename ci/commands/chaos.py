@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from ci.commands.guided import follow_counterexamples
 from ci.commands.options import (
     NEWEST_LEVEL,
     JsonOption,
@@ -12,11 +13,19 @@ from ci.commands.options import (
     SeedOption,
     ZookeeperOption,
 )
-from ci.failures import as_usage
+from ci.failures import UsageError as Misuse, as_usage
 from ci.zookeeper_choice import EMBEDDED, check_zookeeper
 
 ScenarioNames = Annotated[
     list[str] | None, typer.Option("--scenario", help="May be given again.  [default: all]")
+]
+Counterexamples = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from-counterexample",
+        metavar="MODEL|all",
+        help="Lead processes along the counterexample of a model, with its hazard and without.",
+    ),
 ]
 COLUMNS = ("name", "verdict", "faults", "acknowledged", "message")
 
@@ -27,6 +36,7 @@ def chaos(
     level: LevelOption = NEWEST_LEVEL,
     zookeeper: ZookeeperOption = EMBEDDED,
     out: OutFolder = None,
+    from_counterexample: Counterexamples = None,
     as_json: JsonOption = False,
 ) -> int:
     """Run fault scenarios on real processes.
@@ -41,6 +51,11 @@ def chaos(
     from conformance.scenarios import find
     from conformance.verdict import exit_code
 
+    if from_counterexample:
+        if scenario or zookeeper != EMBEDDED:
+            beside = "--scenario" if scenario else "--zookeeper"
+            raise Misuse(f"--from-counterexample chooses what is run; leave out {beside}")
+        return follow_counterexamples(from_counterexample, out, as_json=as_json)
     names = scenario or []
     with as_usage(UsageError):
         for name in names:

@@ -43,6 +43,11 @@ class AddressBook:
 
     def __init__(self) -> None:
         self._addresses: dict[BrokerId, str] = {}
+        self._pinned: dict[BrokerId, str] = {}
+
+    def pin(self, broker_id: BrokerId, address: str) -> None:
+        """The broker is there, whatever its registration says."""
+        self._pinned[broker_id] = address
 
     def learn(self, znodes: Iterable[Znode]) -> None:
         """Keep what registrations among `znodes` say; a malformed one says nothing (ZK-002)."""
@@ -66,4 +71,4 @@ class AddressBook:
         self._addresses.pop(broker_id, None)
 
     def __getitem__(self, broker_id: BrokerId) -> str | None:
-        return self._addresses.get(broker_id)
+        return self._pinned.get(broker_id) or self._addresses.get(broker_id)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
+from impl.core.config import Config
 from impl.core.effects import (
     ActionTaken,
     AppendRecords,
@@ -52,6 +53,7 @@ from impl.shell.files import StorageError
 from impl.shell.inbox import Inbox
 from impl.shell.notifications import Answered, Connected, Disconnected, Expired, Triggered
 from impl.shell.options import NodeOptions
+from impl.shell.recovery import Recovery
 from impl.shell.rpc import CannotListenError, RpcClient, RpcServer
 from impl.shell.sessions import AnswersReady, DeadlinePassed, SessionNotification, Sessions
 from impl.shell.storage import Storage, notices, recovered_logs
@@ -87,7 +89,15 @@ class Stop:
     reason: str | None = None
 
 
-Item = Event | SessionNotification | Stop
+@dataclass(frozen=True, slots=True)
+class LedStep:
+    """Whoever leads this broker lets the core take this event now (`led_node.py`)."""
+
+    event: Event
+    done: asyncio.Future[None]
+
+
+Item = Event | SessionNotification | Stop | LedStep
 Exchanged = RequestReceived | ResponseReceived | RequestFailed
 URGENT = frozenset({LeaderAndIsrRequest, StopReplicaRequest, LogsFailedRequest})
 """What the controller says, and is told."""
@@ -118,6 +128,7 @@ class BrokerProcess:
         self._inbox: Inbox[Item] = Inbox(is_urgent)
         self._tick_waits = False
         self._established = False
+        self._serves = False
         self._ticker: asyncio.Task[None] | None = None
         self._addresses = AddressBook()
         name = node_name(broker_id)
@@ -129,6 +140,8 @@ class BrokerProcess:
         timeout_ms = options.session_timeout_ms
         self._sessions = Sessions(options.zookeeper, timeout_ms, self._put)
         self._core: Node
+        self._listens: tuple[str, int]
+        """Where it takes requests."""
 
     async def run(self) -> str | None:
         """Serve until told to stop; the reason when that was not a person's wish."""
@@ -149,11 +162,16 @@ class BrokerProcess:
         recoveries = self._recover()
         if self._watched:
             self._server.offer_fault_control(self._fault_control(self._watched))
-        listens = config.host, self._server.bind(config.host, config.port)
-        host, port = self._options.advertised or listens
-        self._core = Node(replace(config, host=host, port=port), recoveries)
+        self._listens = config.host, self._server.bind(config.host, config.port)
+        host, port = self._options.advertised or self._listens
+        self._core = self._begin_node(replace(config, host=host, port=port), recoveries)
         for partition, error in dict(self._storage.failed).items():
             self._fail(partition, error)
+
+    def _begin_node(
+        self, config: Config, recoveries: Mapping[TopicPartition, RecoveredLog]
+    ) -> Node:
+        return Node(config, recoveries)
 
     def _fault_control(self, disk: WatchedFiles) -> FaultControl:
         return FaultControl(
@@ -171,10 +189,15 @@ class BrokerProcess:
         found = self._storage.recover()
         for notice in notices(found):
             self._say(notice)
-        logs = recovered_logs(found)
+        logs = self._found(found)
         for partition, log in logs.items():
             self._tracer.write(log_recovered(broker_id, partition, log))
         return logs
+
+    def _found(
+        self, recoveries: Mapping[TopicPartition, Recovery]
+    ) -> Mapping[TopicPartition, RecoveredLog]:
+        return recovered_logs(recoveries)
 
     async def _serve(self) -> str | None:
         while True:
@@ -182,18 +205,28 @@ class BrokerProcess:
             if isinstance(item, Stop):
                 return item.reason
             try:
-                for event in self._events(item):
-                    self._step(event)
+                self._take(item)
             except CrashPointReached:
                 await asyncio.sleep(LEAVES_S)
                 self._crashes.die()
-            if self._established and self._ticker is None:
+            if self._established and not self._serves:
                 # The first event of the core is its session; requests and ticks come after it.
-                self._ticker = asyncio.create_task(self._tick())
+                self._serves = True
+                self._begin_ticks()
                 await self._server.start()
 
-    def _events(self, item: Event | SessionNotification) -> Iterable[Event]:
+    def _take(self, item: Event | SessionNotification | LedStep) -> None:
+        """What has come has happened."""
+        for event in self._events(item):
+            self._step(event)
+
+    def _begin_ticks(self) -> None:
+        self._ticker = asyncio.create_task(self._tick())
+
+    def _events(self, item: Event | SessionNotification | LedStep) -> Iterable[Event]:
         match item:
+            case LedStep(event=event):
+                return (event,)
             case Answered() | Connected() | Disconnected() | Expired() | Triggered():
                 return self._sessions.events(item)
             case AnswersReady() | DeadlinePassed():
@@ -210,11 +243,11 @@ class BrokerProcess:
             case ZnodesRead(znodes=znodes) if znodes:
                 self._addresses.learn(znodes)
         self._tracer.write(*self._znode_trace.completed(event))
-        now_ms = self._time.now_ms()
+        now_ms = self._now_ms()
         failed: dict[TopicPartition, StorageError] = {}
         for effect in self._left(self._core.step(event, now_ms), failed):
             if isinstance(effect, ActionTaken):
-                self._tracer.note(action_taken(effect, self._options.config.broker_id))
+                self._note(effect)
                 continue
             if self._crashes.is_planned or type(effect) not in UNSEEN:
                 self._tracer.flush()
@@ -226,6 +259,12 @@ class BrokerProcess:
             failed.update(self._storage.tick(now_ms))
         for partition, error in failed.items():
             self._fail(partition, error)
+
+    def _now_ms(self) -> int:
+        return self._time.now_ms()
+
+    def _note(self, taken: ActionTaken) -> None:
+        self._tracer.note(action_taken(taken, self._options.config.broker_id))
 
     def _left(
         self, wanted: Iterable[Effect], failed: Collection[TopicPartition]
@@ -265,7 +304,7 @@ class BrokerProcess:
     def _perform(self, effect: Effect) -> None:
         match effect:
             case Send():
-                self._client.send(effect)
+                self._send(effect)
             case Reply(token=token, response=response):
                 self._server.reply(token, response)
             case ReadZnodes() | ListChildren() | WriteZnodes():
@@ -276,6 +315,9 @@ class BrokerProcess:
                 self._say(f"{path} is skipped: {reason}")
             case _:
                 raise AssertionError(f"{effect} is no effect outside the disk")
+
+    def _send(self, send: Send) -> None:
+        self._client.send(send)
 
     def _use_storage(self, effect: ReplyRecords | DiskEffect) -> None:
         partition = effect.topic_partition
@@ -299,6 +341,9 @@ class BrokerProcess:
         session_id = self._sessions.session_id
         lines = self._znode_trace.invoked(effect, session_id, mono_ns)
         self._tracer.write(*lines, mono_ns=mono_ns)
+        self._submit(effect)
+
+    def _submit(self, effect: ReadZnodes | ListChildren | WriteZnodes) -> None:
         self._sessions.perform(effect)
 
     async def _look_up(self, broker_id: BrokerId) -> None:
@@ -346,12 +391,12 @@ class BrokerProcess:
         self._tracer.close()
 
 
-def run(options: NodeOptions) -> int:
+def run(options: NodeOptions, process: type[BrokerProcess] = BrokerProcess) -> int:
     """Run one broker until it is stopped; the exit code; a failure is one line on stderr."""
     name = node_name(options.config.broker_id)
     gc.set_threshold(*GARBAGE)
     try:
-        reason = asyncio.run(_run(options))
+        reason = asyncio.run(_run(options, process))
     except (StorageError, TraceError, CannotListenError, ZooKeeperError) as error:
         reason = str(error)
     except Exception as error:  # the one place that reports and stops the node
@@ -362,8 +407,8 @@ def run(options: NodeOptions) -> int:
     return EXIT_STOPPED
 
 
-async def _run(options: NodeOptions) -> str | None:
-    return await BrokerProcess(options).run()
+async def _run(options: NodeOptions, process: type[BrokerProcess]) -> str | None:
+    return await process(options).run()
 
 
 def describe(error: Exception) -> str:

@@ -34,6 +34,10 @@ class NodeOptions:
     fault_control: bool
     advertised: tuple[str, int] | None
     """Where others are told to find this broker; None: where it listens."""
+    paced: str
+    """Where moves come from; empty for a broker that nobody leads."""
+    recover_from: int | None
+    """The high watermark that a paced broker takes its checkpoints for."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -99,6 +103,17 @@ def _add_identity(parser: Parser) -> None:
         help="register this address, of a proxy for example, instead of the own one",
     )
     parser.add_argument("--fault-control", action="store_true", help="serve FaultControl")
+    parser.add_argument(
+        "--paced",
+        default="",
+        metavar="ADDRESS",
+        help="let nothing happen but by moves that come to this address, of service Pacer",
+    )
+    parser.add_argument(
+        "--recover-from",
+        type=number(0, RECORDS_MAX),
+        help="of a paced broker: the high watermark that its checkpoints are taken to have",
+    )
 
 
 def _add_storage(parser: Parser) -> None:
@@ -131,12 +146,14 @@ def _add_protocol(parser: Parser) -> None:
         ("session-timeout", 1500),
         ("start-timeout", 10_000),
         ("replica-lag", default.replica_lag_time_ms),
-        ("fetch-wait", default.fetch_wait_ms),
         ("request-timeout", default.request_timeout_ms),
         ("retry", default.retry_ms),
         ("checkpoint", default.checkpoint_ms),
     ):
         parser.add_argument(f"--{name}-ms", type=milliseconds, default=value)
+    parser.add_argument(
+        "--fetch-wait-ms", type=number(0, MILLISECONDS_MAX), default=default.fetch_wait_ms
+    )
     parser.add_argument("--fetch-records-max", type=number(1, 100_000), default=200)
     parser.add_argument("--min-insync-replicas", type=number(1, 1000), default=1)
     parser.add_argument(
@@ -175,6 +192,8 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
         ),
         fault_control=arguments.fault_control,
         advertised=arguments.advertised,
+        paced=arguments.paced,
+        recover_from=arguments.recover_from,
     )
 
 
@@ -183,4 +202,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = Parser(prog="python -m impl")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     add_node_command(commands)
-    return parser.parse_args(arguments)
+    parsed = parser.parse_args(arguments)
+    if parsed.recover_from is not None and not parsed.paced:
+        parser.error("--recover-from is only for a broker with --paced")
+    return parsed

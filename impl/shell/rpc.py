@@ -108,9 +108,7 @@ class RpcServer:
 
     def offer_fault_control(self, control: FaultControl) -> None:
         """Serve FaultControl too; only before `start`."""
-        handlers = {name: _handler(method) for name, method in control.methods().items()}
-        generic = grpc.method_handlers_generic_handler(FAULT_CONTROL_SERVICE, handlers)
-        self._server.add_generic_rpc_handlers((generic,))
+        self._server.add_generic_rpc_handlers((fault_control_handler(control),))
 
     def bind(self, host: str, port: int) -> int:
         """Take the address, a free port if `port` is 0; returns the port.
@@ -238,6 +236,10 @@ class RpcClient:
         task = asyncio.create_task(self._exchange(send, metadata))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def pin(self, broker_id: BrokerId, address: str) -> None:
+        """The broker listens there, whatever its registration says."""
+        self._addresses.pin(broker_id, address)
 
     async def close(self) -> None:
         """Drop what is on its way and close all channels."""
@@ -371,6 +373,12 @@ class RpcClient:
         if channel is None:
             channel = self._channels[address] = aio.insecure_channel(address, _CHANNEL_OPTIONS)
         return channel
+
+
+def fault_control_handler(control: FaultControl) -> grpc.GenericRpcHandler:
+    """Service FaultControl."""
+    handlers = {name: _handler(method) for name, method in control.methods().items()}
+    return grpc.method_handlers_generic_handler(FAULT_CONTROL_SERVICE, handlers)
 
 
 def _handler(method: Method) -> grpc.RpcMethodHandler:

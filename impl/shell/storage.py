@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from impl.core.messages import Record
 from impl.core.replica import RecoveredLog
 from impl.shell.checkpoints import CheckpointError, read_incarnation
@@ -177,6 +179,16 @@ def recovered_logs(
             partition_incarnation=recovery.partition_incarnation,
         )
         for partition, recovery in recoveries.items()
+    }
+
+
+def with_checkpoints(
+    logs: Mapping[TopicPartition, RecoveredLog], high_watermark: int
+) -> Mapping[TopicPartition, RecoveredLog]:
+    """The logs as if that had been checkpointed of each."""
+    return {
+        partition: replace(log, high_watermark=Offset(min(high_watermark, log.log_end_offset)))
+        for partition, log in logs.items()
     }
 
 

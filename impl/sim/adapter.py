@@ -13,8 +13,10 @@ from impl.sim.script.play import play as play_script, scenario_text
 from impl.sim.script.stage import Judge
 from impl.sim.shrink import Fails, shrink as shrink_run
 from impl.sim.steps.schedule import SCHEDULES, ScheduleError, read_schedule
-from impl.sim.steps.stepper import replay as replay_schedule
+from impl.sim.steps.sources import SOURCES
+from impl.sim.steps.stepper import moves_along, replay as replay_schedule
 from impl.sim.swarm import swarm
+from spec.pacing import MoveList
 from spec.trace import TraceEvent
 from spec.vocabulary import ProtocolLevel
 
@@ -82,6 +84,24 @@ def replay(steps: str, judge: Judge) -> dict[str, object]:
         "path": str(path),
         "events": done.events,
     }
+
+
+def schedules() -> list[dict[str, str]]:
+    """The counterexamples that are kept as schedules: `schedule`, and the `row` of models.toml."""
+    return [{"schedule": name, "row": source.row} for name, source in SOURCES.items()]
+
+
+def moves(steps: str, *, is_repaired: bool) -> MoveList:
+    """What leads paced processes along a schedule of steps; it is named as for `replay`.
+
+    With `is_repaired` the protocol is as it should be. Raises `ValueError` as `replay` does.
+    """
+    shipped = SCHEDULES / f"{steps}.json"
+    try:
+        schedule = read_schedule(shipped if shipped.is_file() else Path(steps))
+    except ScheduleError as error:
+        raise ValueError(str(error)) from error
+    return moves_along(schedule, is_repaired=is_repaired)
 
 
 def _play_schedule(path: Path, judge: Judge) -> dict[str, object]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from impl.core.config import Config
@@ -36,11 +37,12 @@ from impl.core.node import Node
 from impl.core.outbox import Answer, Ask, unknown
 from impl.core.replica import Replica
 from impl.core.zookeeper import Create
+from impl.paced import Pace, expand_now, paced, told, truncate_now
 from impl.sim.disk import SimDisk
 from impl.sim.recorder import NodeTrace
-from impl.sim.steps.paced import Pace, PacedFollower, paced
 from impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
-from spec.vocabulary import SessionId
+from spec.pacing import Move, Verb
+from spec.vocabulary import Offset, SessionId
 from spec.znodes import CONTROLLER
 
 if TYPE_CHECKING:
@@ -94,6 +96,9 @@ class Actor:
         """As last seen, also of a broker that is down."""
         self.taken: list[ActionTaken] = []
         """Since the stepper last looked."""
+        self._move = Move(verb=Verb.START)
+        """The one that the node takes now."""
+        self._checkpoint = -1
         self._starts = 0
         self._tokens: dict[int, Callable[[Response], None]] = {}
         self._last_token = 0
@@ -107,10 +112,12 @@ class Actor:
         """
         assert len(mutants) <= 1, "the core knows one mutant at a time"
         for mutant in mutants:
+            self._note(Verb.AWAKEN, mutant=mutant.value)
             object.__setattr__(self.config, "mutant", mutant)
 
     def start(self) -> None:
         """The process runs, and has not heard of its session."""
+        self._note(Verb.START, checkpoint=self._checkpoint)
         self._starts += 1
         self.trace: NodeTrace = self.world.recorder.node(f"broker-{self.number}", self._starts)
         self.trace.write(node_started(self.config.broker_id))
@@ -121,8 +128,14 @@ class Actor:
         self.pace: Pace = paced(self.node, self.config)
         self._znodes = ZnodeTrace(self.config.broker_id)
 
+    def checkpoint(self, offset: int) -> None:
+        """The disk of the broker, which is down, shows this high watermark."""
+        self._checkpoint = offset
+        self.disk.checkpoint(self.world.key, Offset(offset))
+
     def crash(self) -> None:
         """The process is gone, with all that was on its way to it."""
+        self._note(Verb.KILL)
         self.node = None
         self.session_id = NO_SESSION
         self.asks, self.watches, self.question = [], [], None
@@ -136,9 +149,12 @@ class Actor:
                 self.lose(held)
                 self.deliver(held)
             self.watches.clear()
+            self._note(Verb.FORGET_WATCHES)
+            self._note(Verb.EXPIRE)
             self.step(SessionLost())
             self.world.zookeeper.end_session(self.session_id)
         self.session_id = self.world.zookeeper.open_session(SESSION_TIMEOUT_MS)
+        self._note(Verb.ESTABLISH)
         self.step(SessionEstablished(session_id=self.session_id))
 
     @property
@@ -153,6 +169,10 @@ class Actor:
 
     # Steps
 
+    def _note(self, verb: Verb, **fields: Any) -> None:  # noqa: ANN401 - fields of `Move`
+        """Whoever leads a process as this node is led makes this move now."""
+        self._move = self.world.note(verb, self, **fields)
+
     def step(self, event: Event) -> None:
         """The core has taken the event; what it wants is held."""
         for effect in self.running.step(event, self.now_ms):
@@ -162,6 +182,11 @@ class Actor:
     def tick(self, after_ms: int = 0) -> None:
         """So much time has passed for this node."""
         self.now_ms += after_ms
+        may = [
+            *(["advance"] if self.pace.may_advance else []),
+            *(["shrink"] if self.pace.may_shrink else []),
+        ]
+        self._note(Verb.TICK, may=may)
         self.step(Tick())
 
     def nudge(self) -> None:
@@ -170,16 +195,14 @@ class Actor:
 
     def expand_now(self) -> None:
         """The leader asks followers in, if any is ready."""
-        self.pace.may_expand = True
-        self.running.broker.isr_writer.expand(self.world.key)
-        self.pace.may_expand = False
+        self._note(Verb.EXPAND, topic=self.world.key.topic)
+        expand_now(self.running, self.pace, self.world.key)
         self.nudge()
 
     def truncate_now(self) -> None:
         """Below level 2: the truncation that was held is done."""
-        follower = self.running.broker.follower
-        assert isinstance(follower, PacedFollower)
-        follower.truncate_now(self.world.key)
+        self._note(Verb.TRUNCATE, topic=self.world.key.topic)
+        truncate_now(self.running, self.world.key)
         self.nudge()
 
     def _hold(self, effect: Effect) -> None:
@@ -187,6 +210,7 @@ class Actor:
             case ActionTaken():
                 self.trace.write(action_taken(effect, self.config.broker_id))
                 self.taken.append(effect)
+                self._move.takes.append(told(effect))
             case Send(request=LeaderAndIsrRequest()):
                 self.world.hold_command(self, effect)
             case Send():
@@ -213,17 +237,19 @@ class Actor:
         if self.number in self.world.setting.controllers:
             return
         for held in [h for h in self.asks if _is_bid(h.ask)]:
-            held.answer = unknown(held.ask)
+            self.lose(held)
             self.deliver(held)
 
     # ZooKeeper
 
     def serve(self, held: HeldAsk) -> None:
         """ZooKeeper has done what was asked; the answer is on its way."""
+        self._note(Verb.ASK, number=held.ask.op_id)
         held.answer = self.world.zookeeper.answer(self.session_id, held.ask)
 
     def lose(self, held: HeldAsk) -> None:
         """The answer will be that nobody knows; whether it was done is another matter."""
+        self._note(Verb.LOSE, number=held.ask.op_id)
         held.answer = unknown(held.ask)
 
     def deliver(self, held: HeldAsk) -> None:
@@ -231,6 +257,7 @@ class Actor:
         if held.answer is None:
             self.serve(held)
         assert held.answer is not None
+        self._note(Verb.ANSWER, number=held.ask.op_id)
         self.asks.remove(held)
         for line in self._znodes.completed(held.answer):
             self.trace.write(line)
@@ -248,21 +275,44 @@ class Actor:
         fired = next((w for w in self.watches if w.path in paths), None)
         if fired is not None:
             self.watches.remove(fired)
+            self._note(Verb.WATCH, path=fired.path, children=fired.children)
             self.step(fired)
         return fired is not None
 
     # Peers
 
-    def receive(self, request: Request, lamport: int, answer: Callable[[Response], None]) -> None:
-        """The request has arrived; `answer` gets the response, now or later."""
+    def receive(
+        self,
+        request: Request,
+        lamport: int,
+        answer: Callable[[Response], None],
+        sent: "tuple[Actor, Send] | None" = None,
+    ) -> None:
+        """The request has arrived; `answer` gets the response, now or later.
+
+        `sent` tells which peer's it is; None of a client's.
+        """
         self.trace.observe(lamport)
         self._last_token += 1
         self._tokens[self._last_token] = answer
+        if sent is None:
+            self._note(
+                Verb.REQUEST,
+                method=type(request).__name__.removesuffix("Request"),
+                body=to_builtins(request),
+                number=self._last_token,
+            )
+        else:
+            sender, send = sent
+            self._move = self.world.note(
+                Verb.SEND, sender, number=send.request_id, to=self.number, at_ms=self.now_ms
+            )
         self.step(RequestReceived(token=self._last_token, request=request))
 
     def respond(self, send: Send, response: Response, lamport: int) -> None:
         """The peer's answer has arrived."""
         self.trace.observe(lamport)
+        self._note(Verb.RESPOND, number=send.request_id)
         self.step(
             ResponseReceived(
                 request_id=send.request_id, sender=send.to, request=send.request, response=response
@@ -271,6 +321,7 @@ class Actor:
 
     def fail(self, send: Send) -> None:
         """No answer came in time."""
+        self._note(Verb.FAIL, number=send.request_id)
         self.step(RequestFailed(request_id=send.request_id, to=send.to, request=send.request))
 
 

@@ -14,7 +14,7 @@ from impl.sim.steps.schedule import Step
 from impl.sim.steps.world import (
     is_state_read,
 )
-from spec.vocabulary import Action, EnvironmentAction, Offset
+from spec.vocabulary import Action, EnvironmentAction
 
 Move = Callable[["Moves", Step], None]
 
@@ -42,7 +42,7 @@ class Moves(ControllerMoves, ReplicaMoves):
         actor = self.actor(step)
         key = self.world.key
         if key in actor.disk.recover():
-            actor.disk.checkpoint(key, Offset(step.parameters["checkpoint"]))
+            actor.checkpoint(step.parameters["checkpoint"])
         actor.start()
 
     def expire_session(self, step: Step) -> None:

@@ -26,9 +26,9 @@ from impl.core.messages import FetchResponse
 from impl.core.outbox import Ask
 from impl.core.replica import Replica, Role
 from impl.core.zookeeper import Create, SetData, Znode
+from impl.paced import PacedFollower
 from impl.sim.steps.abstract import NO_BROKER, NO_VERSION, Abstract, Plain, bag
 from impl.sim.steps.actor import Actor, HeldAsk
-from impl.sim.steps.paced import PacedFollower
 from impl.sim.steps.world import STATE, Command, FetchAnswer, World, is_state_read
 from spec.vocabulary import NO_EPOCH
 from spec.znodes import (

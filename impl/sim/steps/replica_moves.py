@@ -15,6 +15,7 @@ from impl.sim.steps.world import (
     FetchAnswer,
     is_membership,
 )
+from spec.pacing import Verb
 from spec.vocabulary import BrokerId, Offset
 from spec.znodes import (
     CONTROLLER,
@@ -54,7 +55,7 @@ class ReplicaMoves(Ground):
         command = self.command(step.parameters["message"])
         known = actor.running.broker.controller_epoch
         self.world.commands.remove(command)
-        actor.receive(command.request, command.lamport, lambda _: None)
+        actor.receive(command.request, command.lamport, lambda _: None, self.world.sent(command))
         if all(taken.action != step.action for taken in actor.taken):
             raise ImpossibleStepError(f"broker {step.actor} refuses {message(command)}")
         actor.is_reply_lost = False
@@ -153,9 +154,16 @@ class ReplicaMoves(Ground):
         if leader is None or leader.node is None:
             raise ImpossibleStepError(f"{send.to}, whom {actor.number} asks, is down")
         answers: list[Response] = []
-        leader.receive(send.request, actor.trace.lamport, answers.append)
+        leader.receive(send.request, actor.trace.lamport, answers.append, (actor, send))
+        if answers:
+            self.world.note(Verb.HEARD, actor, number=send.request_id)
         for answer in answers:
             on_answer(send, answer, leader.trace.lamport)
+
+    def exchange(self, actor: Actor) -> None:
+        """The follower's next question to its leader is asked and answered."""
+        actor.truncate_now()
+        self._ask(self._question(actor), actor, actor.respond)
 
     def serve_fetch(self, step: Step) -> None:
         """The leader has answered a fetch; the answer is in flight."""

@@ -6,16 +6,20 @@ A run ends at its last step, at the first that the core cannot take, or at the f
 import json
 from dataclasses import dataclass, field
 
+import msgspec
+
 from impl.core.effects import ActionTaken
 from impl.sim.steps.abstract import Abstract, Difference, differences
+from impl.sim.steps.aftermath import Aftermath
 from impl.sim.steps.ground import ImpossibleStepError
 from impl.sim.steps.moves import Moves
 from impl.sim.steps.observe import observe
 from impl.sim.steps.properties import violated
 from impl.sim.steps.schedule import Schedule, Step, preference
-from impl.sim.steps.world import World
+from impl.sim.steps.world import FLAGS, World
+from spec.pacing import Move, MoveList
 from spec.trace import TRACE_VERSION, Kind, TraceEvent
-from spec.vocabulary import ANY_VERSION, Action
+from spec.vocabulary import ANY_VERSION, Action, ProtocolLevel
 
 _COMPANIONS: dict[str, frozenset[Action]] = {
     Action.ELECT_CONTROLLER.value: frozenset(
@@ -91,16 +95,50 @@ class Replay:
     """The properties that the core's states violated, by the operators of the specs."""
     events: list[TraceEvent] = field(repr=False)
     """The trace, as the checks read it."""
+    moves: tuple[Move, ...] = field(repr=False)
+    """What leads processes the same way."""
 
 
-def replay(schedule: Schedule) -> Replay:
-    """The schedule as far as the core follows it."""
-    return _Stepper(schedule).run()
+def replay(schedule: Schedule, *, has_aftermath: bool = False) -> Replay:
+    """The schedule as far as the core follows it; then, if wanted, what shows what it broke."""
+    return _Stepper(schedule, has_aftermath=has_aftermath).run()
+
+
+def repaired(schedule: Schedule) -> Schedule:
+    """The same steps of the protocol as it should be: no mutant, the newest level."""
+    newest = max(ProtocolLevel).value
+    setting = msgspec.structs.replace(schedule.setting, mutants=(), level=newest)
+    return msgspec.structs.replace(schedule, setting=setting)
+
+
+def moves_along(schedule: Schedule, *, is_repaired: bool) -> MoveList:
+    """The moves that lead processes along the schedule, as far as the core follows it.
+
+    With `is_repaired` the core is as it should be: without the mutant, at the newest level.
+    """
+    schedule = repaired(schedule) if is_repaired else schedule
+    setting = schedule.setting
+    done = replay(schedule, has_aftermath=True)
+    return MoveList(
+        name=schedule.name,
+        level=setting.level,
+        brokers=setting.brokers,
+        controllers=setting.controllers,
+        unclean_leader_election=setting.unclean_leader_election,
+        flags=FLAGS,
+        mutant=setting.mutants[0] if setting.mutants else "",
+        steps=tuple(f"{step.action} of {step.actor}" for step in schedule.steps),
+        taken=done.steps,
+        refused=str(done.mismatch) if done.mismatch else "",
+        violates=schedule.violates or "",
+        moves=done.moves,
+    )
 
 
 class _Stepper:
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, *, has_aftermath: bool) -> None:
         self.schedule = schedule
+        self.has_aftermath = has_aftermath
         self.world = World(schedule.setting, preference(schedule), f"steps-{schedule.name}")
         self.moves = Moves(self.world)
 
@@ -121,9 +159,18 @@ class _Stepper:
                 taken = number
             broken |= violated(before, now)
             before = now
+        if self.has_aftermath:
+            self.world.step = len(self.schedule.steps) + 1
+            Aftermath(self.world, self.moves, self.schedule.violates).happen()
         self._tell("RunEnded", {"steps": taken})
         events = self.world.recorder.events
-        return Replay(steps=taken, mismatch=mismatch, violated=frozenset(broken), events=events)
+        return Replay(
+            steps=taken,
+            mismatch=mismatch,
+            violated=frozenset(broken),
+            events=events,
+            moves=tuple(self.world.moves),
+        )
 
     def _describe(self) -> dict[str, object]:
         setting = self.schedule.setting
@@ -142,6 +189,7 @@ class _Stepper:
     def _take(self, number: int, step: Step, expected: Abstract) -> Mismatch | None:
         for actor in self.world.actors.values():
             actor.taken.clear()
+        self.world.step = number
         try:
             self.moves.take(step)
         except ImpossibleStepError as error:

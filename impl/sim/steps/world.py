@@ -7,12 +7,15 @@ is not told and writes on. Clocks are per node and stand still unless a step nee
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from impl.core.config import Config
 from impl.core.effects import ListChildren, ReadZnodes, Send
 from impl.core.events import WatchFired
 from impl.core.messages import (
     ACKS_ALL,
+    FetchRequest,
+    FetchResponse,
     LeaderAndIsrRequest,
     ProduceRequest,
     ProduceResponse,
@@ -26,12 +29,14 @@ from impl.sim.steps.actor import SESSION_TIMEOUT_MS, Actor, HeldAsk
 from impl.sim.steps.schedule import Setting
 from impl.sim.zookeeper import SimZooKeeper, Transaction
 from impl.trace_lines import Line
+from spec.pacing import Move, Verb
 from spec.trace import Kind
 from spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
     BrokerId,
     ErrorCode,
+    Offset,
     Outcome,
     ProtocolLevel,
     SessionId,
@@ -55,8 +60,20 @@ KEY = TopicPartition("t", 0)
 STATE = leader_and_isr_path(KEY)
 RETRY_MS = 100
 LAG_MS = 1_000_000
-NEVER_MS = 1_000_000_000
+NEVER_MS = 86_400_000
+FINAL_READER = "client-final"
+"""Who reads everything at the end, as the checks know it."""
+READS_MAX = 20
 SETTLES_MAX = 1_000
+FLAGS = {
+    "replica-lag-ms": LAG_MS,
+    "fetch-wait-ms": 0,
+    "fetch-records-max": 1,
+    "request-timeout-ms": NEVER_MS,
+    "retry-ms": RETRY_MS,
+    "checkpoint-ms": NEVER_MS,
+}
+"""The options of a process that has the configuration of these nodes."""
 
 
 @dataclass(slots=True, eq=False)
@@ -113,6 +130,10 @@ class World:
         self.key = KEY
         self.assignment = assignment
         self.recorder = Recorder(run_id, Scheduler())
+        self.moves: list[Move] = []
+        """All that has happened, so that processes can be led the same way."""
+        self.step = 0
+        """The step of the schedule that is being taken."""
         self.commands: list[Command] = []
         self.answers: list[FetchAnswer] = []
         self.outstanding: dict[int, dict[int, Send]] = {c: {} for c in setting.controllers}
@@ -153,6 +174,20 @@ class World:
             retry_ms=RETRY_MS,
             checkpoint_ms=NEVER_MS,
         )
+
+    def note(
+        self,
+        verb: Verb,
+        actor: Actor,
+        *,
+        at_ms: int | None = None,
+        **fields: Any,  # noqa: ANN401 - fields of `Move`
+    ) -> Move:
+        """The move is the next one; `at_ms` is the actor's clock unless told otherwise."""
+        now_ms = actor.now_ms if at_ms is None else at_ms
+        move = Move(verb=verb, step=self.step, broker=actor.number, at_ms=now_ms, **fields)
+        self.moves.append(move)
+        return move
 
     # Beginning
 
@@ -213,11 +248,17 @@ class World:
         """The command arrives, and its answer at once too."""
 
         def answer(response: Response) -> None:
-            self.outstanding[command.sender].pop(int(command.send.to), None)
+            waiting = self.outstanding[command.sender]
+            if waiting.get(int(command.send.to)) is command.send:
+                del waiting[int(command.send.to)]
             controller = self.actors[command.sender]
             controller.respond(command.send, response, actor.trace.lamport)
 
-        actor.receive(command.request, command.lamport, answer)
+        actor.receive(command.request, command.lamport, answer, self.sent(command))
+
+    def sent(self, command: Command) -> tuple[Actor, Send]:
+        """Who sends it, and what."""
+        return self.actors[command.sender], command.send
 
     # The world's own acts
 
@@ -233,6 +274,11 @@ class World:
         self._write(Delete(path=path, expected_version=ANY_VERSION))
 
     def _write(self, op: Create | Delete) -> None:
+        if isinstance(op, Create):
+            move = Move(verb=Verb.CREATE, step=self.step, path=op.path, data=op.data.decode())
+        else:
+            move = Move(verb=Verb.DELETE, step=self.step, path=op.path)
+        self.moves.append(move)
         result = self.zookeeper.write(self.operator, (op,))
         assert isinstance(result, Written), f"{op} was refused: {result}"
 
@@ -261,6 +307,9 @@ class World:
         actor.receive(request, self.client.lamport, answer)
 
     def _complete(self, line: Line, value: int, response: ProduceResponse) -> None:
+        op_id = line["op_id"]
+        assert isinstance(op_id, int)
+        self.moves.append(Move(verb=Verb.COMPLETED, step=self.step, number=op_id))
         error = response.error_code
         if error is not ErrorCode.NONE:
             outcome = Outcome.INDEFINITE if error.is_indefinite else Outcome.DEFINITE_ERROR
@@ -277,6 +326,33 @@ class World:
             "high_watermark": response.high_watermark,
         }
         self.client.write({**line, **told})
+
+    def read(self, number: int) -> None:
+        """A client reads what this broker shows, from offset 0."""
+        actor, reader = self.actors[number], self.recorder.node(FINAL_READER)
+        found = 0
+        for op_id in range(1, READS_MAX + 1):
+            line: Line = {
+                "op_id": op_id,
+                "action": "Fetch",
+                "topic": KEY.topic,
+                "partition": KEY.partition,
+                "offset": found,
+            }
+            inv_ns = reader.now_ns()
+            reader.write({"kind": Kind.INVOKE, **line}, inv_ns)
+            answers: list[Response] = []
+            request = FetchRequest(
+                topic=KEY.topic, partition=KEY.partition, fetch_offset=Offset(found)
+            )
+            actor.receive(request, reader.lamport, answers.append)
+            (response,) = answers
+            assert isinstance(response, FetchResponse)
+            self.moves.append(Move(verb=Verb.READ, step=self.step, number=op_id))
+            reader.write({"kind": Kind.COMPLETE, **line, "inv_ns": inv_ns, **_fetched(response)})
+            found += len(response.records)
+            if response.error_code is not ErrorCode.NONE or found >= response.high_watermark:
+                return
 
     # Commands
 
@@ -361,6 +437,22 @@ class World:
     def running(self) -> Iterator[Actor]:
         """The brokers with a node."""
         return (a for n, a in self.actors.items() if n in self.setting.brokers and a.node)
+
+
+def _fetched(response: FetchResponse) -> Line:
+    error = response.error_code
+    if error is not ErrorCode.NONE:
+        return {"outcome": Outcome.DEFINITE_ERROR, "error_code": error}
+    return {
+        "outcome": Outcome.OK,
+        "broker_id": response.broker_id,
+        "leader_epoch": response.leader_epoch,
+        "partition_incarnation": response.partition_incarnation or None,
+        "high_watermark": response.high_watermark,
+        "log_end_offset": response.log_end_offset,
+        "values": [record.value for record in response.records],
+        "record_epochs": [record.leader_epoch for record in response.records],
+    }
 
 
 def is_read(held: HeldAsk) -> bool:

@@ -146,6 +146,7 @@ def values(address: str) -> list[str]:
         (["--level", "9"], "argument --level: '9' is no number from 0 to"),
         (["--flush-records", "often"], "argument --flush-records: 'often' is no number from 0 to"),
         (["--mutant", "no_step_down"], "unrecognized arguments: --mutant no_step_down"),
+        (["--recover-from", "1"], "--recover-from is only for a broker with --paced"),
         (["--session-timeout-ms", "0"], "argument --session-timeout-ms: '0' is no number from 1"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,

@@ -2,18 +2,20 @@
 
 The core moves the high watermark, asks for a larger ISR and truncates to the high watermark as soon
 as it may; the specs allow each of these at any later time. Here the rules are the core's own, and
-only the moment is the stepper's.
+only the moment is that of whoever leads: the stepper, or the harness that leads a process by moves.
 """
 
 from dataclasses import dataclass
 
 from impl.core.config import Config
+from impl.core.effects import ActionTaken
 from impl.core.follower import Follower
 from impl.core.isr_writer import IsrWriter
 from impl.core.node import Node
 from impl.core.outbox import Outbox
 from impl.core.replicas import Replicas
-from spec.vocabulary import Offset, ProtocolLevel
+from impl.trace_lines import action_taken
+from spec.vocabulary import BrokerId, Offset, ProtocolLevel
 from spec.znodes import TopicPartition
 
 
@@ -25,6 +27,14 @@ class Pace:
     may_shrink: bool = False
     may_expand: bool = False
     may_truncate: bool = False
+
+    def allow(
+        self, *, advance: bool = False, shrink: bool = False, everything: bool = False
+    ) -> None:
+        """The core may do this until it is told otherwise, and nothing else."""
+        self.may_advance = advance or everything
+        self.may_shrink = shrink or everything
+        self.may_expand = self.may_truncate = everything
 
 
 class PacedReplicas(Replicas):
@@ -104,3 +114,30 @@ def paced(node: Node, config: Config) -> Pace:
     replicas.pace = writer.pace = follower.pace = pace
     broker.assemble(replicas, writer, follower)
     return pace
+
+
+def expand_now(node: Node, pace: Pace, key: TopicPartition) -> None:
+    """The leader asks followers in, if any is ready; the next step tells."""
+    pace.may_expand = True
+    node.broker.isr_writer.expand(key)
+    pace.may_expand = False
+
+
+def truncate_now(node: Node, key: TopicPartition) -> None:
+    """Below level 2: the truncation that was held is done; the next step tells."""
+    follower = node.broker.follower
+    assert isinstance(follower, PacedFollower)
+    follower.truncate_now(key)
+
+
+_EACH_ITS_OWN = frozenset(
+    {"kind", "action", "broker_id", "session_id", "zxid", "partition_incarnation", "path", "topic"}
+)
+"""Fields that two runs need not have in common, or that say nothing here."""
+
+
+def told(taken: ActionTaken) -> str:
+    """The action in one line, as it is wherever the same moves are made."""
+    line = action_taken(taken, BrokerId(0))
+    parts = [f"{name}={line[name]}" for name in sorted(line) if name not in _EACH_ITS_OWN]
+    return " ".join([taken.action.value, *parts])

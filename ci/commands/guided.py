@@ -1,0 +1,77 @@
+"""`fencepost chaos --from-counterexample`: what TLC found, on real processes, move by move."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ci.failures import HarnessError, as_usage
+
+if TYPE_CHECKING:
+    from conformance.guided import Guided
+
+COLUMNS = ("model", "verdict", "steps", "with the hazard", "repaired: steps", "found", "seconds")
+
+
+def follow_counterexamples(names: Sequence[str], out: Path | None, *, as_json: bool) -> int:
+    """Lead processes along each counterexample twice, and say what the checks found."""
+    from ci.console import progress, say, show_json, show_table
+    from ci.runs import make_run_folder, new_run_id
+    from conformance.adapter import UsageError
+    from conformance.guided import follow, select
+    from conformance.verdict import exit_code, worst
+    from fault_injection.zookeeper_address import ZooKeeperError
+    from reports.words import count
+
+    with as_usage(UsageError):
+        select(names)
+    folder = make_run_folder(new_run_id(), out)
+    try:
+        with progress("counterexamples") as advance:
+            results = follow(names, out=folder, on_progress=advance)
+    except ZooKeeperError as error:
+        raise HarnessError(str(error)) from error
+    verdicts = [result.verdict for result in results]
+    if as_json:
+        rows = [guided_row(result) for result in results]
+        show_json({"verdict": worst(verdicts), "run": str(folder), "counterexamples": rows})
+        return exit_code(verdicts)
+    show_table("", COLUMNS, [_cells(result) for result in results])
+    for result in results:
+        if result.message:
+            say(f"{result.row}: {result.message}")
+    passed = sum(verdict == "PASS" for verdict in verdicts)
+    say(
+        f"{worst(verdicts)}: {passed} of {count(len(results), 'counterexample')} violate what "
+        f"they must, and nothing once repaired; moves and traces in {folder}"
+    )
+    return exit_code(verdicts)
+
+
+def guided_row(result: "Guided") -> dict[str, Any]:
+    """One counterexample as `--json` shows it."""
+    from dataclasses import asdict
+
+    return {
+        "model": result.row,
+        "schedule": result.name,
+        "verdict": result.verdict,
+        "violates": result.violates,
+        "steps": result.of,
+        "message": result.message,
+        "hazard": asdict(result.hazard),
+        "repaired": asdict(result.repaired),
+    }
+
+
+def _cells(result: "Guided") -> list[object]:
+    hazard, repaired = result.hazard, result.repaired
+    found, left = (", ".join(ride.found) or "nothing" for ride in (hazard, repaired))
+    return [
+        result.row,
+        result.verdict,
+        result.of,
+        hazard.mutant or f"level {hazard.level}",
+        f"{repaired.steps} of {result.of}",
+        f"{found}; repaired: {left}",
+        f"{hazard.seconds:.1f} + {repaired.seconds:.1f}",
+    ]

@@ -1,0 +1,304 @@
+"""Counterexamples of the specs on real processes: with the hazard, and with its repair.
+
+A counterexample is led twice, move by move (`spec/pacing.py`), on brokers of their own under one
+real ZooKeeper: once where the hazard is, where the checks must find what the specs say, and once
+with the protocol as it should be, where they must find nothing.
+"""
+
+import json
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import monotonic
+from types import MappingProxyType
+
+from conformance.adapter import Folders, UsageError
+from conformance.checks.completeness import trace_health
+from conformance.checks.registry import CHECKS, run_checks
+from conformance.led_cluster import LedCluster
+from conformance.recorder import LamportClock, Recorder
+from conformance.scenario_run import read_folder
+from conformance.simulate import REFERENCE_TARGET, Progress, load
+from conformance.verdict import Verdict
+from fault_injection.pacing import PacingError
+from fault_injection.supervisor import ProcessError, Supervisor
+from fault_injection.transaction_log import Transaction, read_transactions, to_trace_events
+from fault_injection.zookeeper_address import ZooKeeperError
+from fault_injection.zookeeper_client import ZooKeeperClient
+from fault_injection.zookeeper_server import ZooKeeperServer
+from spec.pacing import MoveList, write_moves
+from spec.trace import TRACE_VERSION, Kind, encode
+from spec.vocabulary import Invariant
+
+MOVES_FILE = "moves.ndjson"
+
+SHOWN_BY: Mapping[str, frozenset[Invariant]] = MappingProxyType(
+    {
+        "CommittedDurable": frozenset(
+            {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LEADER_COMPLETE, Invariant.LOG_MATCHING}
+        ),
+        "QuorumSuperset": frozenset({Invariant.ACKNOWLEDGED_DURABLE, Invariant.LEADER_COMPLETE}),
+        "StaleControllerHarmless": frozenset({Invariant.ONE_CONTROLLER_PER_EPOCH}),
+        "CommandReflectsZk": frozenset({Invariant.LINEARIZABLE_ZNODE}),
+        "FollowersMatchLeader": frozenset({Invariant.LOG_MATCHING}),
+        "HighWatermarkInLog": frozenset({Invariant.HIGH_WATERMARK_MONOTONIC}),
+    }
+)
+"""Property of the specs -> the checks that see in a trace what its violation leads to.
+
+A property that is a check's too is seen by that one besides.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ride:
+    """One list of moves, made on processes."""
+
+    level: int
+    mutant: str
+    moves: int
+    made: int
+    """How many moves were made, each with what the list says of it."""
+    steps: int
+    """How many steps of the counterexample the moves take."""
+    refused: str
+    """At which step the protocol left the counterexample, and how; empty when it did not."""
+    found: tuple[str, ...]
+    """The invariants that the checks found broken."""
+    problem: str
+    """Why the run says nothing; empty when it does."""
+    seconds: float
+    folder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guided:
+    """One counterexample, with the hazard and without."""
+
+    name: str
+    row: str
+    violates: str
+    of: int
+    """The steps of the counterexample."""
+    hazard: Ride
+    repaired: Ride
+
+    @property
+    def verdict(self) -> Verdict:
+        """`PASS` when the violation came where it must, and nowhere else."""
+        if self.repaired.found:
+            return Verdict.FAIL
+        if self.hazard.problem or self.repaired.problem:
+            return Verdict.INCONCLUSIVE
+        if not is_visible(self.violates):
+            return Verdict.NOT_OBSERVABLE
+        return Verdict.PASS if shows(self.violates, self.hazard.found) else Verdict.FAIL
+
+    @property
+    def message(self) -> str:
+        """What is to be said of it, in one sentence."""
+        if self.repaired.found:
+            return f"violated without the hazard: {', '.join(self.repaired.found)}"
+        if problem := self.hazard.problem or self.repaired.problem:
+            return problem
+        if not is_visible(self.violates):
+            return f"no check of a trace judges {self.violates}"
+        if not shows(self.violates, self.hazard.found):
+            found = ", ".join(self.hazard.found) or "nothing"
+            return f"{self.violates} was to be seen, and {found} was"
+        return f"the repair leaves it at {self.repaired.refused}" if self.repaired.refused else ""
+
+
+def shows(violates: str, found: Sequence[str]) -> bool:
+    """Did the checks find what a violation of that property must lead to?"""
+    wanted = {invariant.value for invariant in SHOWN_BY.get(violates, ())}
+    return bool({violates, *wanted} & set(found))
+
+
+def is_visible(violates: str) -> bool:
+    """True of a property whose violation a check could see."""
+    return violates in {invariant.value for invariant in CHECKS} or violates in SHOWN_BY
+
+
+def select(names: Sequence[str], target: str = REFERENCE_TARGET) -> list[dict[str, str]]:
+    """The counterexamples of these rows or schedules; raises `UsageError` for an unknown one."""
+    known = load(target).schedules()
+    if "all" in names:
+        return known
+    found = []
+    for name in dict.fromkeys(names):
+        named = [one for one in known if name in (one["schedule"], one["row"])]
+        if not named:
+            rows = ", ".join(sorted(one["row"] for one in known))
+            raise UsageError(f"no counterexample of {name} is kept; choose all, or of {rows}")
+        found.extend(named)
+    return found
+
+
+def follow(
+    names: Sequence[str],
+    *,
+    out: Path,
+    target: str = REFERENCE_TARGET,
+    jobs: int = 2,
+    on_progress: Progress | None = None,
+) -> tuple[Guided, ...]:
+    """Lead processes along the counterexamples, several at a time; each has a folder below `out`.
+
+    Raises `UsageError` before anything starts, and `ZooKeeperError` when ZooKeeper does not start.
+    """
+    wanted = select(names, target)
+    results: list[Guided] = []
+    with _ground(out) as ground, ThreadPoolExecutor(jobs) as pool:
+        rides = [
+            (
+                one,
+                [
+                    pool.submit(ground.ride, target, one["schedule"], is_repaired=is_repaired)
+                    for is_repaired in (False, True)
+                ],
+            )
+            for one in wanted
+        ]
+        for one, (hazard, repaired) in rides:
+            if on_progress:
+                on_progress(len(results), len(wanted), one["schedule"])
+            listed, hazardous = hazard.result()
+            results.append(
+                Guided(
+                    name=one["schedule"],
+                    row=one["row"],
+                    violates=listed.violates,
+                    of=len(listed.steps),
+                    hazard=hazardous,
+                    repaired=repaired.result()[1],
+                )
+            )
+    return tuple(results)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ground:
+    """What all rides share."""
+
+    out: Path
+    supervisor: Supervisor
+    server: ZooKeeperServer
+
+    def ride(self, target: str, name: str, *, is_repaired: bool) -> tuple[MoveList, Ride]:
+        listed = load(target).moves(name, is_repaired=is_repaired)
+        folder = self.out / name / ("repaired" if is_repaired else "hazard")
+        folder.mkdir(parents=True)
+        write_moves(folder / MOVES_FILE, listed)
+        return listed, _Run(ground=self, listed=listed, folder=folder).ride()
+
+
+@contextmanager
+def _ground(out: Path) -> Iterator[_Ground]:
+    folders = Folders(root=out)
+    with Supervisor(folders.processes, f"guided-{secrets.token_hex(4)}") as supervisor:
+        server = ZooKeeperServer(supervisor, folders.zookeeper)
+        server.start()
+        try:
+            yield _Ground(out=out, supervisor=supervisor, server=server)
+        finally:
+            server.stop()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    """One list of moves on its way."""
+
+    ground: _Ground
+    listed: MoveList
+    folder: Path
+    made: int = 0
+    problem: str = ""
+    run_id: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        kind = self.listed.mutant or f"level-{self.listed.level}"
+        self.run_id = f"{self.listed.name}-{kind}-{secrets.token_hex(4)}"
+
+    def ride(self) -> Ride:
+        started = monotonic()
+        clock = LamportClock()
+        with Recorder(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
+            harness.write(Kind.RUN, "RunStarted", detail=json.dumps(self._description()))
+            try:
+                self._make_all()
+            except (PacingError, ProcessError, ZooKeeperError) as error:
+                self.problem = f"{self._place()}: {error}"
+            harness.write(Kind.RUN, "RunEnded", detail=json.dumps({"problem": self.problem}))
+        self._write_transactions()
+        events, doubts = read_folder(self.folder)
+        problems = [self.problem, *doubts, *trace_health(events).doubts]
+        return Ride(
+            level=self.listed.level,
+            mutant=self.listed.mutant,
+            moves=len(self.listed.moves),
+            made=self.made,
+            steps=self.listed.taken,
+            refused=self.listed.refused,
+            found=tuple(r.invariant.value for r in run_checks(events) if r.violations),
+            problem=next(filter(None, problems), ""),
+            seconds=round(monotonic() - started, 2),
+            folder=str(self.folder),
+        )
+
+    def _description(self) -> dict[str, object]:
+        return {
+            "trace_version": TRACE_VERSION,
+            "backend": "real",
+            "level": self.listed.level,
+            "brokers": len(self.listed.brokers) + len(self.listed.controllers),
+            "scenario": self.listed.name,
+            "mutant": self.listed.mutant or None,
+            "reproduce": f"fencepost chaos --from-counterexample {self.listed.name}",
+        }
+
+    @property
+    def _chroot(self) -> str:
+        return f"/{self.run_id}"
+
+    def _make_all(self) -> None:
+        server = self.ground.server.address
+        with ZooKeeperClient(server) as client:
+            client.create_path(self._chroot)
+        led = LedCluster(
+            self.listed,
+            folder=self.folder,
+            run_id=self.run_id,
+            supervisor=self.ground.supervisor,
+            zookeeper=f"{server}{self._chroot}",
+        )
+        with led:
+            for move in self.listed.moves:
+                led.make(move)
+                self.made += 1
+
+    def _place(self) -> str:
+        """Where the run is, for people."""
+        step = self.listed.moves[self.made].step if self.made < len(self.listed.moves) else 0
+        if step == 0:
+            return "on the way to the first state"
+        if step > len(self.listed.steps):
+            return "after the last step"
+        return f"at step {step}, {self.listed.steps[step - 1]}"
+
+    def _write_transactions(self) -> None:
+        """What ZooKeeper wrote down of this run: others have chroots of their own."""
+        own = [
+            replace(one, path=one.path and one.path.removeprefix(self._chroot))
+            for one in read_transactions(self.ground.server.data_dir)
+            if _is_of(one, f"{self._chroot}/")
+        ]
+        with (self.folder / "trace-zookeeper.ndjson").open("wb") as file:
+            file.writelines(map(encode, to_trace_events(own, self.run_id)))
+
+
+def _is_of(transaction: Transaction, prefix: str) -> bool:
+    return transaction.path is None or transaction.path.startswith(prefix)

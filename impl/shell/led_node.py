@@ -1,0 +1,117 @@
+"""A broker process that is led: started with `--paced`, it does nothing but by moves.
+
+Everything is as in `node.py`, but what comes and what leaves waits in the pacer, and the clock
+stands still. Only such a process can have a mutant, by a move, and whoever has one says so.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from impl.core.config import Config
+from impl.core.effects import ActionTaken, ListChildren, ReadZnodes, Send, WriteZnodes
+from impl.core.events import Event
+from impl.core.mutants import Mutant
+from impl.core.node import Node
+from impl.core.outbox import Ask
+from impl.core.replica import RecoveredLog
+from impl.paced import paced
+from impl.shell.node import BrokerProcess, LedStep
+from impl.shell.options import NodeOptions
+from impl.shell.pacer import Pacer
+from impl.shell.pacer_service import PacerServer
+from impl.shell.recovery import Recovery
+from impl.shell.sessions import SessionNotification
+from impl.shell.storage import with_checkpoints
+from impl.trace_lines import mutant_awake
+from spec.znodes import TopicPartition
+
+
+class LedProcess(BrokerProcess):
+    """Hands everything to its pacer, and does what that says."""
+
+    def __init__(self, options: NodeOptions) -> None:
+        """As its base."""
+        super().__init__(options)
+        self._pacer = Pacer(self)
+        self._moves: PacerServer | None = None
+        self._config = options.config
+
+    # What the pacer asks for
+
+    @property
+    def core(self) -> Node:
+        """The node."""
+        return self._core
+
+    async def step(self, event: Event) -> None:
+        """The core has taken the event, and its effects are done or held."""
+        done = asyncio.get_running_loop().create_future()
+        self._put(LedStep(event, done))
+        await done
+
+    def ask(self, ask: Ask) -> None:
+        """ZooKeeper is asked; the answer comes as an event."""
+        self._sessions.perform(ask)
+
+    def send(self, send: Send, address: str) -> None:
+        """The request leaves for `address`; the response comes as an event."""
+        self._client.pin(send.to, address)
+        self._client.send(send)
+
+    def awaken(self, mutant: Mutant) -> None:
+        """The core has this wrong rule from now on, and stderr and the trace say so."""
+        self._say(f"MUTANT {mutant}: this broker breaks a rule on purpose")
+        self._tracer.write(mutant_awake(self._config.broker_id, mutant))
+        object.__setattr__(self._config, "mutant", mutant)
+
+    # What a process does otherwise
+
+    async def _serve(self) -> str | None:
+        others = self._fault_control(self._watched) if self._watched else None
+        self._moves = PacerServer(self._options.paced, self._pacer, others)
+        host, port = self._listens
+        await self._moves.start(f"{host}:{port}")
+        return await super()._serve()
+
+    def _begin_node(
+        self, config: Config, recoveries: Mapping[TopicPartition, RecoveredLog]
+    ) -> Node:
+        self._config = config
+        node = super()._begin_node(config, recoveries)
+        self._pacer.pace = paced(node, config)
+        return node
+
+    def _found(
+        self, recoveries: Mapping[TopicPartition, Recovery]
+    ) -> Mapping[TopicPartition, RecoveredLog]:
+        found, checkpoint = super()._found(recoveries), self._options.recover_from
+        return found if checkpoint is None else with_checkpoints(found, checkpoint)
+
+    def _take(self, item: Event | SessionNotification | LedStep) -> None:
+        if isinstance(item, LedStep):
+            super()._take(item)
+            item.done.set_result(None)
+            return
+        for event in self._events(item):
+            self._pacer.hold(event)
+
+    def _begin_ticks(self) -> None:
+        """A move ticks."""
+
+    def _now_ms(self) -> int:
+        return self._pacer.now_ms
+
+    def _note(self, taken: ActionTaken) -> None:
+        super()._note(taken)
+        self._pacer.note(taken)
+
+    def _send(self, send: Send) -> None:
+        self._pacer.hold_send(send)
+
+    def _submit(self, effect: ReadZnodes | ListChildren | WriteZnodes) -> None:
+        self._pacer.hold_ask(effect)
+
+    async def _close(self) -> None:
+        if self._moves:
+            await self._moves.stop()
+        await super()._close()

@@ -1,0 +1,142 @@
+"""Moves: how a cluster of paced brokers is led, one event at a time (`spec/wire/pacer.proto`).
+
+A list of moves says everything that happens to a cluster: what ZooKeeper is asked when, which
+answer, watch or message reaches whom next, when time passes, who is killed. A file holds one move
+per line.
+Numbers of questions and requests are those of the implementation that the moves were made for.
+"""
+
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+
+class MoveError(ValueError):
+    """A file that holds no moves; one sentence."""
+
+
+class Verb(StrEnum):
+    """What a move does."""
+
+    START = "start"
+    """The process of a broker runs."""
+    KILL = "kill"
+    """It is gone, by SIGKILL; its ZooKeeper session is not."""
+    ESTABLISH = "establish"
+    """The broker hears of its session."""
+    EXPIRE = "expire"
+    """Its session is over at ZooKeeper, and it hears of that."""
+    ASK = "ask"
+    """ZooKeeper does what the broker asked; the answer is held. May be said again of a read."""
+    LOSE = "lose"
+    """The answer to a question will be that nobody knows."""
+    ANSWER = "answer"
+    """The broker has the answer."""
+    WATCH = "watch"
+    """The broker hears of a watch that fired."""
+    FORGET_WATCHES = "forget_watches"
+    """Watches that fired and that the broker has not heard of will never be told."""
+    SEND = "send"
+    """A request of the broker has reached its peer, which takes it. May be said again: a copy."""
+    HEARD = "heard"
+    """The peer's answer is back, and held."""
+    RESPOND = "respond"
+    """The broker has the peer's answer. May be said again: a copy."""
+    FAIL = "fail"
+    """The broker is told that its request got no answer."""
+    REQUEST = "request"
+    """A client's request has reached the broker, which takes it."""
+    COMPLETED = "completed"
+    """A client has the answer to its produce of this number."""
+    READ = "read"
+    """The last reader has the answer to its fetch of this number."""
+    TICK = "tick"
+    """The broker hears that time has passed."""
+    EXPAND = "expand"
+    """The broker, a leader, asks followers into the ISR, if any is ready."""
+    TRUNCATE = "truncate"
+    """The broker, a follower below level 2, does the truncation that waits."""
+    AWAKEN = "awaken"
+    """From now on the broker has a wrong rule."""
+    CREATE = "create"
+    """An administrator writes a znode."""
+    DELETE = "delete"
+    """An administrator deletes a znode, also an ephemeral one: its session lives on."""
+
+
+class Move(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One move; fields that a verb does not need are left out."""
+
+    verb: Verb
+    step: int = 0
+    """The step of the counterexample that it belongs to; 0 is the way to its first state."""
+    broker: int = 0
+    number: int = 0
+    path: str = ""
+    children: bool = False
+    at_ms: int = 0
+    """The broker's clock."""
+    may: list[str] = []
+    """`advance`, `shrink`: what the broker may do at this tick of its own accord."""
+    topic: str = ""
+    partition: int = 0
+    """Of `expand` and `truncate`."""
+    to: int = 0
+    method: str = ""
+    body: dict[str, str | int | list[str]] = {}
+    """Of a client's request: the wire message's fields."""
+    checkpoint: int = -1
+    """At a start: the high watermark that the disk is to show; -1 for what it has."""
+    mutant: str = ""
+    data: str = ""
+    takes: list[str] = []
+    """The actions that the broker (for `send`, its receiver) reports at this move."""
+
+    def __str__(self) -> str:
+        said = msgspec.to_builtins(self)
+        names = [name for name in said if name not in {"verb", "step", "takes", "body", "data"}]
+        return " ".join([self.verb, *(f"{name}={said[name]}" for name in names)])
+
+
+class MoveList(msgspec.Struct, frozen=True, kw_only=True):
+    """All that it takes to lead a cluster along one counterexample."""
+
+    name: str
+    level: int
+    brokers: tuple[int, ...]
+    """Those that host replicas."""
+    controllers: tuple[int, ...]
+    unclean_leader_election: bool
+    flags: dict[str, int]
+    """What every broker is started with besides; the names are those of its options."""
+    mutant: str
+    """Empty for the protocol as it should be."""
+    steps: tuple[str, ...]
+    """The counterexample: `action of actor`, from step 1 on."""
+    taken: int
+    """How many steps of it the moves take."""
+    refused: str = ""
+    """Why the next one cannot be taken; empty when all are."""
+    violates: str = ""
+    """The property that the counterexample violates."""
+    moves: tuple[Move, ...]
+
+
+def write_moves(path: Path, listed: MoveList) -> None:
+    """The file holds the list: what it is about, then one move per line."""
+    head = msgspec.json.encode(msgspec.structs.replace(listed, moves=()))
+    path.write_bytes(b"\n".join([head, *map(msgspec.json.encode, listed.moves)]) + b"\n")
+
+
+def read_moves(path: Path) -> MoveList:
+    """The list of a file; raises `MoveError`."""
+    try:
+        head, *lines = path.read_bytes().splitlines()
+        listed = msgspec.json.decode(head, type=MoveList)
+        moves = tuple(msgspec.json.decode(line, type=Move) for line in lines)
+    except OSError as error:
+        raise MoveError(f"{path}: {error.strerror}; name a file of moves") from error
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise MoveError(f"{path} holds no moves: {error}") from error
+    return msgspec.structs.replace(listed, moves=moves)

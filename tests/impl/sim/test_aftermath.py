@@ -1,0 +1,64 @@
+"""What follows a counterexample shows it to the checks; the repaired core has nothing to show."""
+
+import pytest
+
+from conformance.guided import is_visible, shows
+from impl.sim.adapter import moves
+from impl.sim.steps.schedule import SCHEDULES, Schedule, read_schedule
+from impl.sim.steps.stepper import Replay, repaired, replay
+from spec.pacing import Verb
+from tests.impl.sim.build import violated
+
+NAMES = sorted(path.stem for path in SCHEDULES.glob("*.json"))
+SCHEDULED = {name: read_schedule(SCHEDULES / f"{name}.json") for name in NAMES}
+
+
+def found(done: Replay) -> list[str]:
+    return sorted(invariant.value for invariant in violated(done.events))
+
+
+def judged(name: str) -> Schedule:
+    schedule = SCHEDULED[name]
+    assert schedule.violates is not None
+    return schedule
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if is_visible(SCHEDULED[n].violates or "")])
+def test_the_checks_see_what_a_counterexample_leads_to(name: str) -> None:
+    schedule = judged(name)
+
+    assert shows(schedule.violates or "", found(replay(schedule, has_aftermath=True)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_repaired_core_loses_nothing_afterwards(name: str) -> None:
+    done = replay(repaired(judged(name)), has_aftermath=True)
+
+    assert found(done) == []
+    assert any(event.node == "client-final" for event in done.events)
+
+
+def test_what_no_check_sees_is_about_elections_that_say_that_they_lose() -> None:
+    unseen = {s.violates for s in SCHEDULED.values() if not is_visible(s.violates or "")}
+
+    assert unseen == {"UncleanOnlyIfIsrDead"}
+
+
+def test_moves_are_the_same_each_time_and_say_who_reports_what() -> None:
+    once, again = (moves("no_step_down", is_repaired=False) for _ in range(2))
+
+    assert once == again
+    assert once.mutant == "no_step_down"
+    assert once.taken == len(once.steps) == 8
+    reported = [text for move in once.moves if move.step == 8 for text in move.takes]
+    assert [text.split()[0] for text in reported] == ["AdvanceHighWatermark"]
+    assert {move.verb for move in once.moves} >= {Verb.START, Verb.ASK, Verb.SEND, Verb.AWAKEN}
+
+
+def test_the_repair_is_the_same_steps_without_the_mutant_until_it_refuses() -> None:
+    led = moves("no_step_down", is_repaired=True)
+
+    assert led.mutant == ""
+    assert all(move.verb is not Verb.AWAKEN for move in led.moves)
+    assert led.taken == 6
+    assert led.refused.startswith("step 7, FenceLeader of 1")
