@@ -322,6 +322,10 @@ class Cluster:
         """All brokers live, a controller, and every partition led with all its replicas in sync."""
         return self._is_complete() and all(self._is_in_sync(p) for p in partitions)
 
+    def is_in_sync(self) -> bool:
+        """The same of all partitions that there are."""
+        return self.is_healthy(self.partitions())
+
     def _is_in_sync(self, partition: TopicPartition) -> bool:
         state = self.state_of(partition)
         if state is None or state.leader not in state.isr:

@@ -52,6 +52,12 @@ class SlowDisk(LastingBrokerFault):
     delay_ms: Annotated[int, Parameter("how much longer", unit="ms", at_least=1, at_most=10_000)]
 
 
+DATA_LOSS_ALLOWED = (
+    "an acknowledged record may be lost when every replica that holds it loses power before it is "
+    "flushed; brokers that flush before they answer (--flush-records 1) lose none"
+)
+PARTITION_OFFLINE = "a partition without a sound replica is offline until it has one again"
+
 KINDS = (
     FaultKind(
         fault_class=LosePower,
@@ -61,6 +67,7 @@ KINDS = (
         undo="a new process on what was flushed",
         requirements=("START-003", "REPL-004"),
         spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+        relaxes=DATA_LOSS_ALLOWED,
     ),
     FaultKind(
         fault_class=StaleCheckpoint,
@@ -78,6 +85,7 @@ KINDS = (
         evidence="how many calls the disk refused, and which logs are offline",
         undo="there is room, and a new process on the same data",
         requirements=("START-006",),
+        relaxes=PARTITION_OFFLINE,
     ),
     FaultKind(
         fault_class=BreakDisk,
@@ -86,6 +94,7 @@ KINDS = (
         evidence="how many calls the disk refused, and which logs are offline",
         undo="the disk works, and a new process on the same data",
         requirements=("START-006",),
+        relaxes=PARTITION_OFFLINE,
     ),
     FaultKind(
         fault_class=CorruptTail,
@@ -95,6 +104,7 @@ KINDS = (
         undo="a new process on what is sound",
         requirements=("START-003",),
         spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+        relaxes=DATA_LOSS_ALLOWED,
     ),
     FaultKind(
         fault_class=SlowDisk,

@@ -33,6 +33,11 @@ class Fault:
         return lasts
 
     @property
+    def is_over_when_seen(self) -> bool:
+        """True when what proves it is that all of it was done, so that it need not last."""
+        return False
+
+    @property
     def victim(self) -> Target:
         """Whose process or session it hurts; of messages, who sends them; `any`: no single one."""
         return ANY_BROKER

@@ -33,6 +33,8 @@ class FaultKind:
     """Ids of the catalogue of requirements which it exercises."""
     spec_actions: tuple[EnvironmentAction, ...] = ()
     """What it is in the specs."""
+    relaxes: str = ""
+    """What is not promised while it is active, as a sentence; empty: every check holds."""
 
     def __post_init__(self) -> None:
         assert bool(self.injector) != (Backend.REAL in self.missing), self.kind

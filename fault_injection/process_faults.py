@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from fault_injection.fault import BrokerFault, LastingBrokerFault
+from fault_injection.fault import BrokerFault, Fault, LastingBrokerFault
 from fault_injection.fault_kind import FaultKind
 from fault_injection.parameters import Parameter
 from spec.vocabulary import EnvironmentAction
@@ -14,6 +14,12 @@ CRASH_POINTS = tuple(
     for when in ("before", "after")
 )
 """Where a step of the core can be cut in two: around each kind of effect."""
+RestartAfterMs = Annotated[
+    int | None,
+    Parameter(
+        "when it starts again; none: when the faults of the run are healed", unit="ms", at_least=0
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,14 +34,7 @@ class KillBroker(BrokerFault):
     """The process dies at once; after a while it starts again on the same data."""
 
     kind: ClassVar[str] = "proc.kill"
-    restart_after_ms: Annotated[
-        int | None,
-        Parameter(
-            "when it starts again; none: when the faults of the run are healed",
-            unit="ms",
-            at_least=0,
-        ),
-    ]
+    restart_after_ms: RestartAfterMs
 
     @property
     def active_ms(self) -> int | None:
@@ -64,6 +63,73 @@ class CrashAt(LastingBrokerFault):
         int,
         Parameter("at which passage of the point, counted from the injection", at_least=1),
     ] = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopBroker(BrokerFault):
+    """The process is told to end and does so in good order; after a while it starts again."""
+
+    kind: ClassVar[str] = "proc.term"
+    restart_after_ms: RestartAfterMs
+
+    @property
+    def active_ms(self) -> int | None:
+        """How long the fault lasts before it is healed; None: to the end of the schedule."""
+        return self.restart_after_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BounceBroker(BrokerFault):
+    """The process dies and starts again at once, so that its old session is not over yet."""
+
+    kind: ClassVar[str] = "proc.bounce_fast"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollBrokers(Fault):
+    """All brokers are restarted one after the other, as for a new version."""
+
+    kind: ClassVar[str] = "proc.rolling"
+    how: Annotated[str, Parameter("how each one ends", choices=("term", "kill"))] = "term"
+    wait: Annotated[
+        str,
+        Parameter(
+            "what must be so before the next one: all replicas in sync, this broker registered",
+            choices=("isr_full", "registered", "none"),
+        ),
+    ] = "isr_full"
+    gap_ms: Annotated[
+        int, Parameter("how long each one stays down", unit="ms", at_least=0, at_most=600_000)
+    ] = 0
+    for_ms: Annotated[
+        int, Parameter("how long all of it may take", unit="ms", at_least=1, at_most=3_600_000)
+    ] = 60_000
+
+    @property
+    def is_over_when_seen(self) -> bool:
+        """All brokers have been restarted."""
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StarveBroker(LastingBrokerFault):
+    """The process gets only a small part of a processor's time."""
+
+    kind: ClassVar[str] = "cpu.starve"
+    quota_percent: Annotated[
+        int, Parameter("of each period, so much", unit="percent", at_least=1, at_most=90)
+    ]
+    period_ms: Annotated[int, Parameter("of its running", unit="ms", at_least=10)] = 50
+
+    @property
+    def runs_ms(self) -> int:
+        """In each period."""
+        return max(1, self.period_ms * self.quota_percent // 100)
+
+    @property
+    def stands_ms(self) -> int:
+        """In each period."""
+        return self.period_ms - self.runs_ms
 
 
 KINDS = (
@@ -100,5 +166,40 @@ KINDS = (
         undo="a new process on the same data",
         requirements=("FAIL-006", "START-003", "CTL-012"),
         spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+    ),
+    FaultKind(
+        fault_class=StopBroker,
+        injector="processes:Stop",
+        missing={},
+        evidence="the process has ended by itself, with exit code 0",
+        undo="a new process on the same data, registered anew",
+        requirements=("FAIL-001", "FAIL-005", "START-002"),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+    ),
+    FaultKind(
+        fault_class=BounceBroker,
+        injector="processes:Bounce",
+        missing={},
+        evidence="the new process waits for the session of the old one to end",
+        undo="nothing: the new process registers when the old session is over",
+        requirements=("BEP-004", "FAIL-005", "ZK-006"),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+    ),
+    FaultKind(
+        fault_class=RollBrokers,
+        injector="rolling:Roll",
+        missing={},
+        evidence="every broker has ended and started again, in order",
+        undo="whoever is down starts again, and all are registered",
+        requirements=("FAIL-001", "FAIL-005", "START-002", "CTL-002"),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+    ),
+    FaultKind(
+        fault_class=StarveBroker,
+        injector="processes:StandAgain",
+        missing={},
+        evidence="for which part of the time the process stood still, and what it used",
+        undo="the process goes on",
+        requirements=("ISR-001", "ISR-005"),
     ),
 )

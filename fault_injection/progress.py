@@ -66,7 +66,10 @@ class RunningFault:
     @property
     def lasts_ms(self) -> int | None:
         """When it is healed by itself, from its injection on; None: it is not."""
-        return None if self.is_held else self.timed.fault.active_ms
+        if self.is_held:
+            return None
+        fault = self.timed.fault
+        return 0 if fault.is_over_when_seen else fault.active_ms
 
     def report(self) -> FaultReport:
         """How it stands."""

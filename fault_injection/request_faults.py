@@ -11,6 +11,16 @@ from spec.vocabulary import EnvironmentAction
 
 RPC_METHODS = ("", "LeaderAndIsr", "Fetch", "OffsetForLeaderEpoch")
 """What brokers say to each other; the empty name matches all of it."""
+STATUS_CODES = (
+    "ABORTED",
+    "INTERNAL",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "UNAVAILABLE",
+    "UNIMPLEMENTED",
+    "UNKNOWN",
+)
+"""By which a server says that it has not done what it was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +76,33 @@ class DuplicateRequest(RpcFault):
     verb: ClassVar[str] = "duplicate"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelayRequest(RpcFault):
+    """The request leaves late, and reaches the receiver though its sender has given it up."""
+
+    kind: ClassVar[str] = "rpc.delay"
+    verb: ClassVar[str] = "delay"
+    delay_ms: Annotated[int, Parameter("how late", unit="ms", at_least=1, at_most=600_000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReorderRequests(RpcFault):
+    """Requests wait until there are a few, and leave in reverse order."""
+
+    kind: ClassVar[str] = "rpc.reorder"
+    verb: ClassVar[str] = "reorder"
+    window: Annotated[int, Parameter("how many wait for each other", at_least=2)] = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefuseRequest(RpcFault):
+    """The request never reaches the receiver; the sender is told so at once, by a status."""
+
+    kind: ClassVar[str] = "rpc.error"
+    verb: ClassVar[str] = "error"
+    code: Annotated[str, Parameter("which status of gRPC", choices=STATUS_CODES)] = "UNAVAILABLE"
+
+
 KINDS = (
     FaultKind(
         fault_class=DropRequest,
@@ -101,5 +138,30 @@ KINDS = (
         undo="the rule is gone",
         requirements=("CMD-002", "REPL-006"),
         spec_actions=(EnvironmentAction.DUPLICATE_MESSAGE,),
+    ),
+    FaultKind(
+        fault_class=DelayRequest,
+        injector="requests:Rule",
+        missing={},
+        evidence="how many requests the rule matched",
+        undo="the rule is gone, and what it held is delivered",
+        requirements=("CTL-006", "CTL-013", "CMD-002"),
+    ),
+    FaultKind(
+        fault_class=ReorderRequests,
+        injector="requests:Rule",
+        missing={},
+        evidence="how many requests the rule matched",
+        undo="the rule is gone, and what it held is delivered, the last one first",
+        requirements=("CTL-006", "CMD-002"),
+    ),
+    FaultKind(
+        fault_class=RefuseRequest,
+        injector="requests:Rule",
+        missing={},
+        evidence="how many requests the rule matched",
+        undo="the rule is gone",
+        requirements=("CTL-012", "REPL-009"),
+        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
     ),
 )

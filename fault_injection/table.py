@@ -23,6 +23,7 @@ def as_document(kind: FaultKind) -> dict[str, Any]:
         "missing": {str(backend): why for backend, why in kind.missing.items()},
         "evidence": kind.evidence,
         "undo": kind.undo,
+        "relaxes": kind.relaxes,
         "requirements": list(kind.requirements),
         "spec_actions": list(kind.spec_actions),
     }

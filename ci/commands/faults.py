@@ -62,6 +62,7 @@ def explain(kind: KindName, as_json: JsonOption = False) -> int:
         say(f"not {backend}: {why}")
     say(f"evidence: {found.evidence}")
     say(f"undone by: {found.undo}")
+    say(f"not promised meanwhile: {found.relaxes or '-'}")
     say(f"requirements: {', '.join(found.requirements) or '-'}")
     say(f"in the specs: {', '.join(found.spec_actions) or '-'}")
     return 0

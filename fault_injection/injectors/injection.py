@@ -125,6 +125,9 @@ class FaultTarget(Protocol):
     def znodes(self) -> Znodes:
         """Its state in ZooKeeper."""
 
+    def is_in_sync(self) -> bool:
+        """All brokers live, and every partition is led with all its replicas in sync."""
+
     def live_brokers(self) -> list[int]:
         """The registered brokers, ascending."""
 

@@ -11,7 +11,14 @@ from fault_injection.injectors.injection import (
     address_of,
     registered,
 )
-from fault_injection.process_faults import CrashAt, PauseBroker, StutterBroker
+from fault_injection.process_faults import (
+    BounceBroker,
+    CrashAt,
+    PauseBroker,
+    StarveBroker,
+    StopBroker,
+    StutterBroker,
+)
 from fault_injection.process_identity import PROC, read_stat
 from fault_injection.stutter import Stutter
 
@@ -61,9 +68,9 @@ class Pause:
 
 @dataclass(slots=True)
 class StandAgain:
-    """`proc.stutter`: SIGSTOP and SIGCONT in turn, by a thread of its own."""
+    """`proc.stutter`, `cpu.starve`: SIGSTOP and SIGCONT in turn, by a thread of its own."""
 
-    deed: Deed[StutterBroker]
+    deed: Deed[StutterBroker | StarveBroker]
     _stutter: Stutter | None = field(init=False, default=None)
 
     def inject(self) -> None:
@@ -78,7 +85,10 @@ class StandAgain:
         stutter = self._stutter
         if stutter is None or stutter.times < TIMES:
             return None
-        return f"stood still {stutter.times} times, {stutter.duty:.0%} of the time"
+        return (
+            f"stood still {stutter.times} times, {stutter.duty:.0%} of the time; "
+            f"used {stutter.cpu_share:.0%} of a processor"
+        )
 
     def heal(self) -> None:
         """The process goes on for good."""
@@ -156,6 +166,56 @@ class Crash(Kill):
             self._before = None
             return
         Kill.heal(self)
+
+
+@dataclass(slots=True)
+class Stop(Kill):
+    """`proc.term`: SIGTERM, and a new process on the same data at the end."""
+
+    deed: Deed[StopBroker]
+
+    def inject(self) -> None:
+        """The process has been told."""
+        self._process = self.deed.target.process(self.deed.broker_id)
+        self._before = self.deed.target.registration(self.deed.broker_id)
+        self._process.ask_to_end()
+
+    def evidence(self) -> str | None:
+        """The process has ended in good order."""
+        if self._process is None or self._process.is_running or self._process.returncode:
+            return None
+        return f"process {self._process.pid} ended with exit code 0"
+
+    def heal(self) -> None:
+        """A new process starts on the same data, when the old one has ended or was made to."""
+        if self._process is not None and self._process.is_running:
+            self._process.kill()
+        Kill.heal(self)
+
+
+@dataclass(slots=True)
+class Bounce(Kill):
+    """`proc.bounce_fast`: SIGKILL, and a new process at once."""
+
+    deed: Deed[BounceBroker]
+
+    def inject(self) -> None:
+        """The old process has ended, and a new one is starting."""
+        Kill.inject(self)
+        Kill.heal(self)
+        self._process = self.deed.target.process(self.deed.broker_id)
+
+    def evidence(self) -> str | None:
+        """The new process says that its registration still belongs to the old session."""
+        if self._process is None or self._before is None:
+            return None
+        old = f"belongs to session {self._before.session_id:#x}"
+        if old not in self._process.log_tail():
+            return None
+        return f"process {self._process.pid} found that its registration still {old}"
+
+    def heal(self) -> None:
+        """Nothing: the new process runs."""
 
 
 def process_state(pid: int) -> str:

@@ -11,7 +11,7 @@ from impl.core.events import WatchFired
 from impl.core.messages import Request, Response
 from impl.sim.disk import SimDisk
 from impl.sim.healing import unhealed
-from impl.sim.network import Network
+from impl.sim.network import Network, Rule
 from impl.sim.options import Options
 from impl.sim.process import Process
 from impl.sim.recorder import Recorder, transaction_line
@@ -178,8 +178,7 @@ class Cluster:
         drops_response = rule is not None and rule.verb == "drop_response"
         if rule is not None and rule.verb == "drop_request":
             return
-        if rule is not None and rule.verb == "hold":
-            rule.held.append(deliver)
+        if rule is not None and self._keeps(rule, deliver, lambda: on_answer(None, 0)):
             return
         doubled = rule is not None and rule.verb == "duplicate"
         if sender == CLIENT:
@@ -190,6 +189,25 @@ class Cluster:
             delay_us = self.network.passes(sender, receiver)
             if delay_us is not None:
                 self.scheduler.after_us(delay_us, deliver)
+
+    def _keeps(self, rule: Rule, deliver: Callable[[], None], refuse: Callable[[], None]) -> bool:
+        """True when the request does not leave now: it waits, or its sender is refused."""
+        match rule.verb:
+            case "hold":
+                rule.held.append(deliver)
+            case "delay":
+                self.scheduler.after_ms(rule.delay_ms, deliver)
+            case "error":
+                self.scheduler.after_us(1, refuse)
+            case "reorder":
+                rule.held.append(deliver)
+                if len(rule.held) == rule.window:
+                    for number, leave in enumerate(reversed(rule.held)):
+                        self.scheduler.after_us(number, leave)
+                    rule.held = []
+            case _:
+                return False
+        return True
 
     # What the harness sees
 

@@ -17,8 +17,17 @@ from fault_injection.disk_faults import (
 )
 from fault_injection.fault import Fault
 from fault_injection.network_faults import CutOneWay, IsolateBroker, PartitionBrokers, ReorderLink
-from fault_injection.process_faults import CrashAt, KillBroker, PauseBroker, StutterBroker
-from fault_injection.request_faults import RpcFault
+from fault_injection.process_faults import (
+    BounceBroker,
+    CrashAt,
+    KillBroker,
+    PauseBroker,
+    RollBrokers,
+    StarveBroker,
+    StopBroker,
+    StutterBroker,
+)
+from fault_injection.request_faults import DelayRequest, ReorderRequests, RpcFault
 from fault_injection.targets import ANY_BROKER
 from fault_injection.zookeeper_faults import (
     CutZooKeeper,
@@ -33,6 +42,7 @@ from impl.sim.cluster import CLIENT, Cluster
 from impl.sim.disk import GROWS, USES
 from impl.sim.network import Link, Rule
 from impl.sim.process import Process
+from impl.sim.restarts import Roll, restart_one
 from impl.sim.scheduler import US_PER_MS
 from impl.trace_lines import Line
 
@@ -47,6 +57,8 @@ def do_to_all(fault: Fault, cluster: Cluster) -> Heal:
             return _partition(fault, cluster)
         case FailOverZooKeeper():
             return _fail_over(cluster)
+        case RollBrokers():
+            return Roll(fault, cluster).heal
         case _:
             raise AssertionError(f"{fault.kind} hurts one broker")
 
@@ -54,8 +66,10 @@ def do_to_all(fault: Fault, cluster: Cluster) -> Heal:
 def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
     """A fault on one broker, its messages or its session."""
     match fault:
-        case PauseBroker() | StutterBroker():
+        case PauseBroker() | StutterBroker() | StarveBroker():
             return _stop(fault, cluster, process)
+        case StopBroker() | BounceBroker():
+            return restart_one(fault, cluster, process)
         case KillBroker() | LosePower() | CorruptTail() | StaleCheckpoint() | CrashAt():
             return _crash(fault, cluster, process)
         case FillDisk() | BreakDisk() | SlowDisk():
@@ -70,19 +84,19 @@ def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
             return _hurt_link(fault, cluster, process)
         case CutZooKeeper() | DelayZooKeeper() | LoseZooKeeperReplies():
             return _hurt_session(fault, cluster, process)
-        case PartitionBrokers() | FailOverZooKeeper():
-            raise AssertionError(f"{fault.kind} hurts no single broker")
         case _:
-            raise AssertionError(f"{fault.kind} is not simulated")
+            raise AssertionError(f"{fault.kind} hurts no single broker, or is not simulated")
 
 
 # Processes
 
 
-def _stop(fault: PauseBroker | StutterBroker, cluster: Cluster, process: Process) -> Heal:
-    if isinstance(fault, StutterBroker):
-        return _stutter(fault, cluster, process)
-    return _pause(process)
+def _stop(
+    fault: PauseBroker | StutterBroker | StarveBroker, cluster: Cluster, process: Process
+) -> Heal:
+    if isinstance(fault, PauseBroker):
+        return _pause(process)
+    return _stutter(fault, cluster, process)
 
 
 def _pause(process: Process) -> Heal:
@@ -173,7 +187,7 @@ def _slow_disk(fault: SlowDisk, cluster: Cluster, process: Process) -> Heal | No
     return heal
 
 
-def _stutter(fault: StutterBroker, cluster: Cluster, process: Process) -> Heal:
+def _stutter(fault: StutterBroker | StarveBroker, cluster: Cluster, process: Process) -> Heal:
     state = {"is_over": False, "stands": False, "times": 0}
 
     def stand() -> None:
@@ -236,14 +250,17 @@ def _rule(fault: RpcFault, cluster: Cluster, process: Process) -> Heal | None:
         topic=fault.topic,
         verb=fault.verb,
         count=fault.count,
+        delay_ms=fault.delay_ms if isinstance(fault, DelayRequest) else 0,
+        window=fault.window if isinstance(fault, ReorderRequests) else 0,
     )
     cluster.network.rules.append(rule)
 
     def heal() -> Line:
         cluster.network.rules.remove(rule)
-        for deliver in rule.held:
+        released = len(rule.held)
+        for deliver in reversed(rule.held) if rule.window else rule.held:
             deliver()
-        return {"matched": rule.matched, "released": len(rule.held)}
+        return {"matched": rule.matched, "released": released}
 
     return heal
 

@@ -47,6 +47,10 @@ class Rule:
     verb: str
     count: int
     """How many requests it applies to; 0: all."""
+    delay_ms: int = 0
+    """Of `delay`."""
+    window: int = 0
+    """Of `reorder`: so many requests wait for each other, and leave in reverse order."""
     matched: int = 0
     held: list[Callable[[], None]] = field(default_factory=list)
 

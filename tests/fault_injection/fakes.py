@@ -60,6 +60,9 @@ class FakeTarget:
         assert broker_id in self.registrations
         return self.folder
 
+    def is_in_sync(self) -> bool:
+        return True
+
     def view(self) -> ClusterView:
         return ClusterView(controller_id=self.controller_id)
 

@@ -16,8 +16,22 @@ from fault_injection.disk_faults import (
 )
 from fault_injection.fault import Fault
 from fault_injection.network_faults import CutOneWay, IsolateBroker, PartitionBrokers, ReorderLink
-from fault_injection.process_faults import CRASH_POINTS, CrashAt, KillBroker, StutterBroker
-from fault_injection.request_faults import DropRequest
+from fault_injection.process_faults import (
+    CRASH_POINTS,
+    BounceBroker,
+    CrashAt,
+    KillBroker,
+    RollBrokers,
+    StarveBroker,
+    StopBroker,
+    StutterBroker,
+)
+from fault_injection.request_faults import (
+    DelayRequest,
+    DropRequest,
+    RefuseRequest,
+    ReorderRequests,
+)
 from fault_injection.targets import CONTROLLER, broker, follower, leader
 from fault_injection.zookeeper_faults import (
     CutZooKeeper,
@@ -68,6 +82,14 @@ def is_at_rest(cluster: Cluster) -> bool:
     [
         StutterBroker(target=leader("t"), for_ms=2_000, stands_ms=200, runs_ms=20),
         CrashAt(target=leader("t"), point="before_reply", for_ms=500),
+        StarveBroker(target=leader("t"), for_ms=2_000, quota_percent=10),
+        StopBroker(target=leader("t"), restart_after_ms=500),
+        BounceBroker(target=leader("t")),
+        RollBrokers(for_ms=3_300),
+        RollBrokers(how="kill", wait="registered", gap_ms=100, for_ms=3_300),
+        DelayRequest(method="Fetch", sender=follower("t"), count=0, for_ms=2_000, delay_ms=700),
+        ReorderRequests(method="Fetch", sender=follower("t"), count=0, for_ms=2_900),
+        RefuseRequest(method="Fetch", sender=follower("t"), count=0, for_ms=2_000),
         LosePower(target=broker(2), for_ms=300),
         CorruptTail(target=leader("t"), for_ms=300),
         StaleCheckpoint(target=leader("t"), for_ms=300),
@@ -97,6 +119,23 @@ def test_each_fault_goes_through_its_phases_and_everybody_is_in_sync_again(fault
     limit_ms = cluster.scheduler.now_ms + 8_000
     assert cluster.scheduler.run_until(limit_ms, lambda: is_at_rest(cluster))
     assert violated(cluster.recorder.events) == set()
+
+
+def test_all_brokers_are_restarted_in_order() -> None:
+    cluster = cluster_with((100, RollBrokers(for_ms=9_000)))
+    first = dict(cluster.processes)
+    run_for(cluster, 9_500)
+
+    assert evidence(cluster) == {"matched": 3}
+    assert all(cluster.processes[broker_id] is not first[broker_id] for broker_id in first)
+
+
+def test_requests_that_wait_for_each_other_leave_in_reverse_order() -> None:
+    fault = ReorderRequests(method="Fetch", sender=broker(2), count=2, for_ms=3_000)
+    cluster = cluster_with((100, fault))
+    run_for(cluster, 3_500)
+
+    assert evidence(cluster) == {"matched": 2, "released": 0}, "they left before the end"
 
 
 # Disks

@@ -1,0 +1,90 @@
+"""All brokers restarted one after the other."""
+
+import time
+from dataclasses import dataclass, field
+
+from fault_injection.injectors.injection import BrokerProcess, Deed
+from fault_injection.process_faults import RollBrokers
+
+
+@dataclass(slots=True)
+class Roll:
+    """`proc.rolling`: each look at it takes the step that is due, so that nothing here waits."""
+
+    deed: Deed[RollBrokers]
+    _left: list[int] = field(init=False, default_factory=list)
+    _done: list[str] = field(init=False, default_factory=list)
+    """What each broker did that has been restarted, in order."""
+    _down: tuple[int, BrokerProcess] | None = field(init=False, default=None)
+    """Who ends, or has ended and is to start again."""
+    _since: float | None = field(init=False, default=None)
+    """When it was seen to have ended."""
+    _starting: int | None = field(init=False, default=None)
+    """Who has started, and is waited for."""
+    _is_as_asked: bool = field(init=False, default=True)
+    """False when a broker that was told to end did not do so in good order."""
+
+    def inject(self) -> None:
+        """The first broker ends."""
+        self._left = self.deed.target.live_brokers()
+        self._end_next()
+
+    def evidence(self) -> str | None:
+        """Every broker has ended as it should, and is there again."""
+        if self._down is not None:
+            self._start_again(*self._down)
+        elif self._starting is not None and self._is_ready(self._starting):
+            self._starting = None
+            self._end_next()
+        if self._down is not None or self._starting is not None or self._left:
+            return None
+        return ", ".join(self._done) if self._is_as_asked else None
+
+    def heal(self) -> None:
+        """Nobody is ended any more, and who is down starts again."""
+        self._left = []
+        if self._down is not None:
+            broker_id, process = self._down
+            process.kill()
+            self._down, self._starting = None, broker_id
+            self.deed.target.restart(broker_id)
+
+    def healed(self) -> str | None:
+        """The last one is registered; so is every other."""
+        target = self.deed.target
+        if self._starting is not None and target.registration(self._starting) is None:
+            return None
+        return f"brokers {', '.join(map(str, target.live_brokers()))} are registered"
+
+    def _end_next(self) -> None:
+        if not self._left:
+            return
+        broker_id = self._left.pop(0)
+        process = self.deed.target.process(broker_id)
+        self._down, self._since = (broker_id, process), None
+        if self.deed.fault.how == "kill":
+            process.kill()
+        else:
+            process.ask_to_end()
+
+    def _start_again(self, broker_id: int, process: BrokerProcess) -> None:
+        if process.is_running:
+            return
+        now = time.monotonic()
+        self._since = now if self._since is None else self._since
+        if now - self._since < self.deed.fault.gap_ms / 1000:
+            return
+        if self.deed.fault.how == "term" and process.returncode:
+            self._is_as_asked = False
+        self._done.append(f"broker {broker_id} ended with {process.returncode} and was restarted")
+        self._down, self._starting = None, broker_id
+        self.deed.target.restart(broker_id)
+
+    def _is_ready(self, broker_id: int) -> bool:
+        match self.deed.fault.wait:
+            case "none":
+                return True
+            case "registered":
+                return self.deed.target.registration(broker_id) is not None
+            case _:
+                return self.deed.target.is_in_sync()
