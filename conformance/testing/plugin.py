@@ -1,4 +1,4 @@
-"""The pytest plugin: options, the marker `chaos`, and the fixtures `cluster`, `faults`, `quiet`.
+"""The pytest plugin: the marker `chaos`, and the fixtures `cluster`, `faults`, `quiet`.
 
 Every pytest run of an environment that has Fencepost imports this module, so it imports nothing
 but pytest: what knows gRPC comes when the first cluster starts. The run of a test ends inside its
@@ -9,68 +9,37 @@ import os
 import shlex
 import shutil
 from collections.abc import Generator, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from conformance.testing.options import (
+    REPLAY,
+    add_options,
+    bundles,
+    check_settings,
+    given,
+    is_skip,
+    keeps_all,
+    recorded_run,
+)
+from conformance.testing.selection import MARKER, SEED, mark_of, refuse, refused, seeds_of
 
 if TYPE_CHECKING:
     from conformance.adapter import ClusterSettings
     from conformance.testing.bundle import Recorded
     from conformance.testing.cluster import RunningCluster
     from conformance.testing.faults import Faults
-    from conformance.testing.marker import ChaosMark
     from conformance.testing.quiet import Quiet
     from conformance.testing.run import ChaosRun, Tested
 
-MARKER = "chaos"
-FIXTURE = "fencepost_run"
-SEED = "fencepost_seed"
-OUT = Path(".fencepost") / "tests"
-"""Below the root of the tests."""
-UNDECIDED = ("fail", "skip")
-SEEDS_MAX = 10_000
-OWN_ZOOKEEPERS = ("embedded", "ensemble")
-"""As `conformance.zookeepers` has them, which would take long to import."""
-
-RUN = pytest.StashKey["ChaosRun"]()
-REFUSED = pytest.StashKey[str]()
-RECORDED = pytest.StashKey["Recorded | None"]()
+RUN: "pytest.StashKey[ChaosRun]" = pytest.StashKey()
+RECORDED: "pytest.StashKey[Recorded | None]" = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options and settings are known."""
-    group = parser.getgroup("fencepost", "Fencepost: faults on a real cluster")
-    group.addoption(
-        "--fencepost-seed", type=int, metavar="N", help="run chaos tests with this seed alone"
-    )
-    group.addoption(
-        "--fencepost-replay",
-        metavar="RUN",
-        help="run the test of this bundle again, with its seed and the brokers that it hurt",
-    )
-    group.addoption(
-        "--fencepost-out",
-        metavar="DIR",
-        help=f"keep the traces of all chaos runs here; else of failing ones, in {OUT}",
-    )
-    group.addoption(
-        "--fencepost-command",
-        metavar="COMMAND",
-        help="how a broker is started; the reference by default",
-    )
-    group.addoption(
-        "--fencepost-zookeeper",
-        metavar="WHICH",
-        help="embedded (default), ensemble, or host:port/chroot of one that runs",
-    )
-    parser.addini("fencepost_command", "as --fencepost-command", default="")
-    parser.addini("fencepost_zookeeper", "as --fencepost-zookeeper", default="")
-    parser.addini(
-        "fencepost_undecided",
-        "what a vacuous or inconclusive chaos test does: fail (default) or skip",
-        default="fail",
-    )
+    add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -80,22 +49,15 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{MARKER}(profile=None, seeds=1, budget=12, level=2): faults on a real cluster; profile: "
         "kinds to draw from, seeds: how many, budget: seconds of drawn faults",
     )
-    _check_settings(config)
-    config.stash[RECORDED] = None
-    replay = config.getoption("--fencepost-replay")
-    if replay is not None:
-        if config.getoption("--fencepost-seed") is not None:
-            raise pytest.UsageError(
-                "--fencepost-replay takes the seed from the bundle; leave out --fencepost-seed"
-            )
-        config.stash[RECORDED] = _recorded(config, Path(replay))
+    check_settings(config)
+    config.stash[RECORDED] = recorded_run(config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test with seeds is one test per seed."""
     if SEED not in metafunc.fixturenames:
         return
-    seeds = _seeds(metafunc)
+    seeds = seeds_of(metafunc, metafunc.config.stash[RECORDED])
     if seeds is not None:
         metafunc.parametrize(SEED, seeds, ids=[f"seed-{seed}" for seed in seeds])
 
@@ -103,13 +65,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Markers are sound, and only the recorded test is left; raises `pytest.UsageError`."""
-    from conformance.adapter import UsageError
-
     for item in items:
-        try:
-            _mark_of(item)
-        except UsageError as error:
-            _refuse(item, f"{item.nodeid}: {error}")
+        if item.get_closest_marker(MARKER):
+            _check_mark(item)
     recorded = config.stash[RECORDED]
     if recorded is None or not items:
         return
@@ -117,7 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not wanted:
         wanted = items[:1]
         told = f"{recorded.folder} is a run of {recorded.test}"
-        _refuse(wanted[0], f"{told}, which is not among the collected tests")
+        refuse(wanted[0], f"{told}, which is not among the collected tests")
     config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
     items[:] = wanted
 
@@ -125,8 +83,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """What a worker had to refuse fails."""
-    if REFUSED in item.stash:
-        raise pytest.fail.Exception(item.stash[REFUSED], pytrace=False)
+    sentence = refused(item)
+    if sentence:
+        raise pytest.fail.Exception(sentence, pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -204,39 +163,13 @@ def fencepost_run(
     run.abandon()
 
 
-def _refuse(item: pytest.Item, sentence: str) -> None:
-    """Raise `pytest.UsageError`; a worker of pytest-xdist, which must not, lets the test fail."""
-    if not hasattr(item.config, "workerinput"):
-        raise pytest.UsageError(sentence)
-    item.stash[REFUSED] = sentence
+def _check_mark(item: pytest.Item) -> None:
+    from conformance.adapter import UsageError
 
-
-def _check_settings(config: pytest.Config) -> None:
-    """Raise `pytest.UsageError` for what no test could be run with."""
-    undecided = config.getini("fencepost_undecided")
-    if undecided not in UNDECIDED:
-        raise pytest.UsageError(
-            f"fencepost_undecided is {undecided!r}; choose one of {', '.join(UNDECIDED)}"
-        )
-    command, zookeeper = _given(config, "command"), _given(config, "zookeeper")
     try:
-        shlex.split(command)
-    except ValueError as error:
-        raise pytest.UsageError(f"--fencepost-command {command!r}: {error}") from error
-    if zookeeper and zookeeper not in OWN_ZOOKEEPERS:
-        from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
-
-        try:
-            ZooKeeperAddress.parse(zookeeper)
-        except ZooKeeperError as error:
-            raise pytest.UsageError(f"{error}, or {' or '.join(OWN_ZOOKEEPERS)}") from error
-
-
-def _given(config: pytest.Config, name: str) -> str:
-    """What the command line says, or else the settings; empty when nothing does."""
-    option: str | None = config.getoption(f"--fencepost-{name}")
-    setting: str = config.getini(f"fencepost_{name}")
-    return setting if option is None else option
+        mark_of(item)
+    except UsageError as error:
+        refuse(item, f"{item.nodeid}: {error}")
 
 
 def _end(item: pytest.Item, error: BaseException | None) -> None:
@@ -251,11 +184,11 @@ def _end(item: pytest.Item, error: BaseException | None) -> None:
         _add(error, told)
         return
     if result.verdict is Verdict.PASS:
-        if item.config.getoption("--fencepost-out") is None:
+        if not keeps_all(item.config):
             shutil.rmtree(run.folder, ignore_errors=True)
         return
     is_undecided = result.verdict in (Verdict.VACUOUS, Verdict.INCONCLUSIVE)
-    if is_undecided and item.config.getini("fencepost_undecided") == "skip":
+    if is_undecided and is_skip(item.config):
         raise pytest.skip.Exception(told) from None
     raise pytest.fail.Exception(told, pytrace=False) from None
 
@@ -272,7 +205,7 @@ def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Teste
     from conformance.zookeepers import EMBEDDED
 
     config = item.config
-    mark, recorded = _mark_of(item), config.stash[RECORDED]
+    mark, recorded = mark_of(item), config.stash[RECORDED]
     marked = f"-m {MARKER} " if item.get_closest_marker(MARKER) else ""
     doc = getattr(getattr(item, "function", None), "__doc__", None) or item.name
     return Tested(
@@ -280,11 +213,11 @@ def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Teste
         name=item.name,
         sentence=doc.strip().splitlines()[0],
         seed=seed,
-        settings=settings_of(settings, mark, recorded, _given(config, "command")),
+        settings=settings_of(settings, mark, recorded, given(config, "command")),
         mark=mark,
-        out=_out(config),
-        zookeeper=_given(config, "zookeeper") or (recorded and recorded.zookeeper) or EMBEDDED,
-        again=f"pytest {marked}{shlex.quote(_node_id(item))} --fencepost-replay",
+        out=bundles(config),
+        zookeeper=given(config, "zookeeper") or (recorded and recorded.zookeeper) or EMBEDDED,
+        again=f"pytest {marked}{shlex.quote(_node_id(item))} {REPLAY}",
         recorded=recorded,
     )
 
@@ -294,56 +227,3 @@ def _node_id(item: pytest.Item) -> str:
     file, separator, name = item.nodeid.partition("::")
     path = os.path.relpath(item.config.rootpath / file, item.config.invocation_params.dir)
     return f"{path}{separator}{name}"
-
-
-def _out(config: pytest.Config) -> Path:
-    """The folder of all bundles; one that nobody named is not for version control."""
-    named: str | None = config.getoption("--fencepost-out")
-    if named is not None:
-        return config.invocation_params.dir / named
-    folder = config.rootpath / OUT
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / ".gitignore").write_text("*\n")
-    return folder
-
-
-def _recorded(config: pytest.Config, folder: Path) -> "Recorded":
-    from conformance.adapter import UsageError
-    from conformance.testing.bundle import read_bundle
-
-    try:
-        return read_bundle(config.invocation_params.dir / folder)
-    except UsageError as error:
-        raise pytest.UsageError(f"--fencepost-replay: {error}") from error
-
-
-def _mark_of(item: pytest.Item) -> "ChaosMark":
-    """The markers of a test, its module's and its own; raises `UsageError` of this room."""
-    from conformance.adapter import UsageError
-    from conformance.testing.marker import read_mark
-
-    args, given = _marked(item)
-    if (args or given) and FIXTURE not in getattr(item, "fixturenames", ()):
-        raise UsageError("chaos(...) hurts a cluster; take the fixture cluster, faults or quiet")
-    return read_mark(args, given)
-
-
-def _marked(node: pytest.Item) -> tuple[tuple[object, ...], dict[str, object]]:
-    """What all markers of the name say together; the closest one wins."""
-    marks = list(node.iter_markers(MARKER))
-    given = {name: value for mark in reversed(marks) for name, value in mark.kwargs.items()}
-    return tuple(value for mark in marks for value in mark.args), given
-
-
-def _seeds(metafunc: pytest.Metafunc) -> list[int] | None:
-    """The seeds that a test is run with, or None when it is run once and needs no name for it."""
-    only: int | None = metafunc.config.getoption("--fencepost-seed")
-    recorded = metafunc.config.stash[RECORDED]
-    if recorded is not None:
-        return [recorded.seed] if f"seed-{recorded.seed}" in recorded.test else None
-    if only is not None:
-        return [only]
-    _, given = _marked(metafunc.definition)
-    count = given.get("seeds")
-    # What is no number of seeds is refused when all tests are collected, in one sentence.
-    return list(range(count)) if isinstance(count, int) and 0 < count <= SEEDS_MAX else None

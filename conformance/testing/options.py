@@ -1,0 +1,116 @@
+"""The options and settings of the plugin, and the one sentence that refuses a bad one."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conformance.testing.bundle import Recorded
+
+OUT = Path(".fencepost") / "tests"
+"""Below the root of the tests."""
+REPLAY = "--fencepost-replay"
+SEED_ALONE = "--fencepost-seed"
+UNDECIDED = ("fail", "skip")
+OWN_ZOOKEEPERS = ("embedded", "ensemble")
+"""As `conformance.zookeepers` has them, which would take long to import."""
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """The options and settings are known."""
+    group = parser.getgroup("fencepost", "Fencepost: faults on a real cluster")
+    group.addoption(SEED_ALONE, type=int, metavar="N", help="run chaos tests with this seed alone")
+    group.addoption(
+        REPLAY,
+        metavar="RUN",
+        help="run the test of this bundle again, with its seed and the brokers that it hurt",
+    )
+    group.addoption(
+        "--fencepost-out",
+        metavar="DIR",
+        help=f"keep the traces of all chaos runs here; else of failing ones, in {OUT}",
+    )
+    group.addoption(
+        "--fencepost-command",
+        metavar="COMMAND",
+        help="how a broker is started; the reference by default",
+    )
+    group.addoption(
+        "--fencepost-zookeeper",
+        metavar="WHICH",
+        help="embedded (default), ensemble, or host:port/chroot of one that runs",
+    )
+    parser.addini("fencepost_command", "as --fencepost-command", default="")
+    parser.addini("fencepost_zookeeper", "as --fencepost-zookeeper", default="")
+    parser.addini(
+        "fencepost_undecided",
+        "what a vacuous or inconclusive chaos test does: fail (default) or skip",
+        default="fail",
+    )
+
+
+def check_settings(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` for what no test could be run with."""
+    undecided = config.getini("fencepost_undecided")
+    if undecided not in UNDECIDED:
+        raise pytest.UsageError(
+            f"fencepost_undecided is {undecided!r}; choose one of {', '.join(UNDECIDED)}"
+        )
+    command, zookeeper = given(config, "command"), given(config, "zookeeper")
+    try:
+        shlex.split(command)
+    except ValueError as error:
+        raise pytest.UsageError(f"--fencepost-command {command!r}: {error}") from error
+    if zookeeper and zookeeper not in OWN_ZOOKEEPERS:
+        from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
+
+        try:
+            ZooKeeperAddress.parse(zookeeper)
+        except ZooKeeperError as error:
+            raise pytest.UsageError(f"{error}, or {' or '.join(OWN_ZOOKEEPERS)}") from error
+
+
+def given(config: pytest.Config, name: str) -> str:
+    """What the command line says, or else the settings; empty when nothing does."""
+    option: str | None = config.getoption(f"--fencepost-{name}")
+    setting: str = config.getini(f"fencepost_{name}")
+    return setting if option is None else option
+
+
+def is_skip(config: pytest.Config) -> bool:
+    """True when an undecided test is skipped and does not fail."""
+    return bool(config.getini("fencepost_undecided") == "skip")
+
+
+def keeps_all(config: pytest.Config) -> bool:
+    """True when the bundles of tests that pass are kept too."""
+    return config.getoption("--fencepost-out") is not None
+
+
+def bundles(config: pytest.Config) -> Path:
+    """The folder of all bundles; one that nobody named is not for version control."""
+    named: str | None = config.getoption("--fencepost-out")
+    if named is not None:
+        return config.invocation_params.dir / named
+    folder = config.rootpath / OUT
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ".gitignore").write_text("*\n")
+    return folder
+
+
+def recorded_run(config: pytest.Config) -> "Recorded | None":
+    """The run that is to be run again; raises `pytest.UsageError`."""
+    replay: str | None = config.getoption(REPLAY)
+    if replay is None:
+        return None
+    if config.getoption(SEED_ALONE) is not None:
+        raise pytest.UsageError(f"{REPLAY} takes the seed from the bundle; leave out {SEED_ALONE}")
+    from conformance.adapter import UsageError
+    from conformance.testing.bundle import read_bundle
+
+    try:
+        return read_bundle(config.invocation_params.dir / replay)
+    except UsageError as error:
+        raise pytest.UsageError(f"{REPLAY}: {error}") from error
