@@ -38,7 +38,7 @@ class Roll:
             self._end_next()
         if self._down is not None or self._starting is not None or self._left:
             return None
-        return ", ".join(self._done) if self._is_as_asked else None
+        return ", ".join(self._done) if self._done and self._is_as_asked else None
 
     def heal(self) -> None:
         """Nobody is ended any more, and who is down starts again."""
