@@ -21,7 +21,7 @@ help:
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
 	@echo 'make models  all models of tier pull_request: some minutes'
 	@echo 'make nightly all models, which actions they take, and every repair undone: about an hour'
-	@echo 'make bench   control plane, producing, storage, simulator and specs, with targets: some ten minutes'
+	@echo 'make bench   control plane, producing, storage, faults, simulator and specs, with targets: some ten minutes'
 	@echo 'make setup   only .venv'
 	@echo 'make lock    renew requirements.lock (needs uv)'
 	@echo 'make clean   remove what the other targets made'
@@ -61,6 +61,7 @@ bench: setup
 	@$(RUN) ci.bench.control_plane $(ARGS)
 	@$(RUN) ci.bench.produce
 	@$(RUN) ci.bench.storage
+	@$(RUN) ci.bench.faults
 	@$(RUN) ci.bench.simulator
 	@$(RUN) ci.bench.specs
 

@@ -225,7 +225,8 @@ class RpcClient:
 
     def send(self, send: Send) -> None:
         """Deliver the request, or lose it; the event follows at the latest after its timeout."""
-        if self.rules.is_empty and type(send.request) in BUNDLED and self._begin(send):
+        is_bundled = type(send.request) in BUNDLED
+        if is_bundled and self.rules.leave_alone(send) and self._begin(send):
             return
         metadata = (
             (LAMPORT, str(self._clock.tick())),

@@ -91,10 +91,9 @@ class FaultRules:
     def __init__(self) -> None:
         self._rules: dict[str, ActiveRule] = {}
 
-    @property
-    def is_empty(self) -> bool:
-        """True when no rule was ever put in force."""
-        return not self._rules
+    def leave_alone(self, send: Send) -> bool:
+        """True when no rule applies to the request now."""
+        return not self._rules or self._match(send) is None
 
     def add(self, rule: RpcRule) -> RuleStatus:
         """Put a rule in force; the status has an error instead when it cannot be."""

@@ -1,0 +1,212 @@
+"""What faults cost, and how soon they are there: `python -m ci.bench.faults [pause | rules]`.
+
+Each line has the target for two cores. A pause counts from the signal to the moment when every
+thread of a broker is seen to stand still; with the ledger, from the line on the disk that says how
+it is undone. A rule counts as what it adds to requests that it does not apply to, between two ends
+over the loopback.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from ci.bench.control_plane import bench_cluster
+from ci.console import say, show_table
+from spec.vocabulary import BrokerId
+from spec.wire.fault_control_pb2 import RpcRule
+
+PAUSES = 200
+PAUSE = "pause"
+PAUSE_TARGET_MS = 5.0
+"""Of the 99th percentile."""
+REQUESTS = 300
+"""In a row, with a rule and without, again and again."""
+ROUNDS = 10
+RULE_TARGET_MS = 0.05
+"""Of the median."""
+RECEIVER = BrokerId(2)
+DEADLINE_MS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One line; times in ms."""
+
+    what: str
+    p50: float
+    p99: float
+    figure: float
+    target: float
+
+
+def quantile(values: list[float], share: float) -> float:
+    """What this share of the values does not exceed."""
+    ordered = sorted(values)
+    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """How long `work` took."""
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def pauses() -> Iterator[Measured]:
+    """A broker that works stands still, and goes on."""
+    with bench_cluster(1) as cluster:
+        process = cluster.process(1)
+        work = {
+            "pause, with the ledger": process.pause,
+            "resume, with the ledger": process.resume,
+            PAUSE: process.stand,
+            "resume": process.go_on,
+        }
+        times_ms: dict[str, list[float]] = {what: [] for what in work}
+        for _ in range(PAUSES):
+            for what in ("pause, with the ledger", "resume", PAUSE, "resume, with the ledger"):
+                times_ms[what].append(seconds_of(work[what]) * 1000)
+    for what, found in times_ms.items():
+        p50, p99 = quantile(found, 0.5), quantile(found, 0.99)
+        yield Measured(what=what, p50=p50, p99=p99, figure=p99, target=PAUSE_TARGET_MS)
+
+
+class Ends:
+    """A broker that asks and one that answers at once."""
+
+    def __init__(self) -> None:
+        rpc, tracer = import_module("impl.shell.rpc"), import_module("impl.shell.tracer")
+        addresses = import_module("impl.shell.addresses").AddressBook()
+        self._messages = import_module("impl.core.messages")
+        self._send = import_module("impl.core.effects").Send
+        self._answered: asyncio.Future[None] | None = None
+        self.server = rpc.RpcServer(RECEIVER, "broker-2", tracer.LamportClock(), self._answer)
+        self.client = rpc.RpcClient(
+            "broker-1", tracer.LamportClock(), addresses, self._look_up, self._take
+        )
+
+    async def ask(self, request: object) -> None:
+        """The request was answered."""
+        self._answered = asyncio.get_running_loop().create_future()
+        self.client.send(
+            self._send(request_id=1, to=RECEIVER, request=request, timeout_ms=DEADLINE_MS)
+        )
+        await self._answered
+
+    def requests(self) -> dict[str, object]:
+        """One that travels in bundles, and one that travels alone."""
+        fetch = self._messages.FetchRequest(topic="t", partition=0, fetch_offset=0)
+        command = self._messages.LeaderAndIsrRequest(
+            controller_id=1, controller_epoch=1, partitions=()
+        )
+        return {"Fetch": fetch, "LeaderAndIsr": command}
+
+    def _answer(self, event: Any) -> None:  # noqa: ANN401  known by name alone
+        method = type(event.request).__name__.removesuffix("Request")
+        of_fetch = {"broker_id": RECEIVER, "fetch_offset": 0} if method == "Fetch" else {}
+        response = getattr(self._messages, f"{method}Response")(**of_fetch)
+        self.server.reply(event.token, response)
+
+    def _take(self, event: Any) -> None:  # noqa: ANN401  as above
+        if type(event).__name__ == "RequestFailed":
+            raise SystemExit("a request of the bench failed")
+        assert self._answered is not None
+        self._answered.set_result(None)
+
+    async def _look_up(self, broker_id: BrokerId) -> None:
+        raise SystemExit(f"broker {broker_id} has no address")
+
+
+@asynccontextmanager
+async def two_ends() -> Any:  # noqa: ANN401  as above
+    """Both, connected."""
+    ends = Ends()
+    port = ends.server.bind("127.0.0.1", 0)
+    await ends.server.start()
+    ends.client.pin(RECEIVER, f"127.0.0.1:{port}")
+    try:
+        yield ends
+    finally:
+        await ends.client.close()
+        await ends.server.stop()
+
+
+async def round_trips(ask: Callable[[], Awaitable[None]]) -> list[float]:
+    """Each in ms."""
+    times_ms = []
+    for _ in range(REQUESTS):
+        begun = time.perf_counter()
+        await ask()
+        times_ms.append((time.perf_counter() - begun) * 1000)
+    return times_ms
+
+
+async def measure_rules() -> list[Measured]:
+    """Requests without a rule, then with one that is for another topic, in turn."""
+    lines = []
+    async with two_ends() as ends:
+        for method, request in ends.requests().items():
+            await ends.ask(request)  # the connection
+            found: dict[bool, list[float]] = {False: [], True: []}
+            for number in range(ROUNDS):
+                rule = RpcRule(rule_id=f"{method}-{number}", to=-1, verb="hold", topic="other")
+                found[False] += await round_trips(lambda request=request: ends.ask(request))  # type: ignore[misc]
+                ends.client.rules.add(rule)
+                found[True] += await round_trips(lambda request=request: ends.ask(request))  # type: ignore[misc]
+                await ends.client.rules.remove(rule.rule_id)
+            added = {
+                share: quantile(found[True], share) - quantile(found[False], share)
+                for share in (0.5, 0.99)
+            }
+            lines.append(
+                Measured(
+                    what=f"a rule, beside {method} ({quantile(found[False], 0.5):.2f} ms)",
+                    p50=added[0.5],
+                    p99=added[0.99],
+                    figure=added[0.5],
+                    target=RULE_TARGET_MS,
+                )
+            )
+    return lines
+
+
+def rules() -> Iterator[Measured]:
+    """What a rule adds to requests that it does not apply to."""
+    yield from asyncio.run(measure_rules())
+
+
+BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {"pause": pauses, "rules": rules}
+
+
+def main(names: list[str]) -> None:
+    """Measure what is named, or all."""
+    if unknown := [name for name in names if name not in BENCHES]:
+        raise SystemExit(f"there is no bench {unknown[0]}; known are {', '.join(BENCHES)}")
+    load = os.getloadavg()[0]
+    lines = [one for name in names or BENCHES for one in BENCHES[name]()]
+    show_table(
+        "faults",
+        ("what", "p50", "p99", "target", "ratio"),
+        [
+            [
+                one.what,
+                f"{one.p50:.3f} ms",
+                f"{one.p99:.3f} ms",
+                f"{one.target:g} ms",
+                f"{one.figure / one.target:.2f}",
+            ]
+            for one in lines
+        ],
+    )
+    say("a ratio below 1 is within its target: of a pause at p99, of a rule at p50")
+    say(f"load of the machine {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
