@@ -8,6 +8,7 @@ from conformance.verdict import Verdict, worst
 from reports.words import count
 
 if TYPE_CHECKING:
+    from conformance.canary import Canary
     from conformance.scenario import ScenarioResult
     from conformance.simulate import MutantResult, SeedResult, SimulationResult
     from reports.aggregates import Analysis, CheckOutcome
@@ -291,6 +292,16 @@ def of_scenarios(results: Sequence["ScenarioResult"]) -> Outcome:
             "trace_events": sum(result.events for result in results),
         },
         detail={"scenarios": rows},
+    )
+
+
+def of_canary(canary: "Canary") -> Outcome:
+    """The known defect must be found, or nothing that passed can be believed."""
+    return Outcome(
+        verdict=canary.verdict,
+        summary=canary.sentence,
+        figures={"canary": canary.mutant, "canary_found": canary.is_found},
+        detail={} if canary.is_found else {"scenarios": [_scenario_row(canary.result)]},
     )
 
 

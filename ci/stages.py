@@ -8,6 +8,7 @@ from ci.model_progress import model_progress
 from ci.outcomes import (
     Outcome,
     of_analysis,
+    of_canary,
     of_coverage,
     of_hunt,
     of_models,
@@ -88,18 +89,31 @@ def simulate(run: GateRun) -> Outcome:
 
 def inject_faults(run: GateRun) -> Outcome:
     """Directed scenarios on real processes and a real ZooKeeper."""
-    from conformance.chaos import run_scenarios
+    from conformance.chaos import run_scenarios, settings_of
 
     with progress("chaos") as advance:
         results = run_scenarios(
             EFFORT[run.tier].scenarios,
-            level=run.level,
+            settings=settings_of(run.level),
             seed=run.seed,
             out=run.folder / "chaos",
             zookeeper=run.zookeeper,
             on_progress=advance,
         )
     return of_scenarios(results)
+
+
+def sing(run: GateRun) -> Outcome:
+    """A mutant on real processes, at the newest level, which the checks must find."""
+    from conformance.canary import play_canary
+
+    canary = play_canary(
+        level=max(ProtocolLevel).value,
+        seed=run.seed,
+        out=run.folder / "canary",
+        zookeeper=run.zookeeper,
+    )
+    return of_canary(canary)
 
 
 def replay_runs(run: GateRun) -> Outcome:
@@ -148,6 +162,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(name="spec", run=check_specs),
     Stage(name="simulate", run=simulate),
     Stage(name="chaos", run=inject_faults),
+    Stage(name="canary", run=sing),
     Stage(name="replay", run=replay_runs),
     Stage(name="analyse", run=analyse),
     Stage(name="report", run=write_report, in_report=False),

@@ -32,6 +32,8 @@ class ClusterSettings:
     level: int = 2
     session_timeout_ms: int = 1500
     replica_lag_ms: int = 1500
+    mutant: str = ""
+    """A rule that every broker breaks on purpose; only the reference knows `--mutant`."""
     extra: tuple[str, ...] = ()
     """More flags for every broker."""
 
@@ -91,5 +93,6 @@ def broker_command(
         "--replica-lag-ms": settings.replica_lag_ms,
     }
     given = [text for name, value in flags.items() for text in (name, str(value))]
-    proxied = ["--advertised", advertised] if advertised else []
-    return [*shlex.split(settings.command), *given, "--fault-control", *proxied, *settings.extra]
+    given += ["--advertised", advertised] if advertised else []
+    given += ["--mutant", settings.mutant] if settings.mutant else []
+    return [*shlex.split(settings.command), *given, "--fault-control", *settings.extra]

@@ -7,6 +7,7 @@ from conformance.adapter import ClusterSettings, UsageError
 from conformance.scenario import ScenarioResult
 from conformance.scenario_run import ScenarioRun
 from conformance.scenarios import SCENARIOS, find
+from conformance.simulate import REFERENCE_TARGET, Subject
 from conformance.zookeepers import EMBEDDED, OWN
 from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
 from fault_injection.zookeeper_client import ZooKeeperClient
@@ -21,7 +22,7 @@ Progress = Callable[[int, int, str], None]
 def run_scenarios(
     names: Sequence[str] = (),
     *,
-    level: int,
+    settings: ClusterSettings,
     seed: int,
     out: Path,
     zookeeper: str = EMBEDDED,
@@ -31,11 +32,10 @@ def run_scenarios(
 
     A name that is given twice is run once.
 
-    Raises `UsageError` before anything starts when a name, the level or the address is wrong, and
+    Raises `UsageError` before anything starts when a name or the address is wrong, and
     `ZooKeeperError` when nobody answers at the address.
     """
     scenarios = [find(name) for name in dict.fromkeys(names)] if names else list(SCENARIOS.values())
-    settings = ClusterSettings(level=level)
     _require_zookeeper(zookeeper)
     results: list[ScenarioResult] = []
     for done, scenario in enumerate(scenarios):
@@ -51,6 +51,12 @@ def run_scenarios(
     return tuple(results)
 
 
+def settings_of(level: int, mutant: str = "") -> ClusterSettings:
+    """A cluster of the reference; raises `UsageError` for a level or a mutant that there is not."""
+    Subject(target=REFERENCE_TARGET, level=level, mutant=mutant or None).require_known()
+    return ClusterSettings(level=level, mutant=mutant)
+
+
 def run_scenario(
     name: str,
     *,
@@ -61,8 +67,9 @@ def run_scenario(
     on_progress: Progress | None = None,
 ) -> ScenarioResult:
     """As `run_scenarios`, of one."""
+    settings = ClusterSettings(level=level)
     (result,) = run_scenarios(
-        [name], level=level, seed=seed, out=out, zookeeper=zookeeper, on_progress=on_progress
+        [name], settings=settings, seed=seed, out=out, zookeeper=zookeeper, on_progress=on_progress
     )
     return result
 

@@ -95,6 +95,8 @@ class ScenarioRun:
             f"fencepost chaos --scenario {self.scenario.name} --seed {self.seed} "
             f"--level {self.settings.level}"
         )
+        if self.settings.mutant:
+            command += f" --mutant {self.settings.mutant}"
         if self.zookeeper == EMBEDDED:
             return command
         return f"{command} --zookeeper {quote(self.zookeeper)}"
@@ -163,7 +165,7 @@ class ScenarioRun:
             "seed": self.seed,
             "brokers": self.settings.brokers,
             "scenario": self.scenario.name,
-            "mutant": None,
+            "mutant": self.settings.mutant or None,
             "reproduce": self.reproduce,
             **self.told,
         }
@@ -266,6 +268,7 @@ class ScenarioRun:
         events, doubts = read_folder(self.folder)
         for doubt in (*doubts, *trace_health(events).doubts):
             self.record.add(Verdict.INCONCLUSIVE, doubt)
+        self._judge_mutants(events)
         checks = run_checks(events)
         unseen = self._unobservable(checks)
         weights = [_weight(check) for check in checks if check not in unseen]
@@ -287,7 +290,7 @@ class ScenarioRun:
             seed=self.seed,
             run_id=self.run_id,
             verdict=verdict,
-            expected=self.scenario.expected(self.settings.level),
+            expected=self._expected(),
             checks=checks,
             faults=self.record.faults,
             floors=self.record.floors,
@@ -298,6 +301,19 @@ class ScenarioRun:
             folder=self.folder.name,
             reproduce=self.reproduce,
         )
+
+    def _expected(self) -> Verdict:
+        is_mutant = bool(self.settings.mutant)
+        return Verdict.FAIL if is_mutant else self.scenario.expected(self.settings.level)
+
+    def _judge_mutants(self, events: Sequence[TraceEvent]) -> None:
+        """Brokers that break a rule on purpose did so because this run wanted it."""
+        awake = {event.detail or "" for event in events if event.action == "MutantAwake"}
+        wanted = {self.settings.mutant} - {""}
+        for name in sorted(awake - wanted):
+            self.record.add(Verdict.ERROR, f"a broker runs mutant {name}, which nobody asked for")
+        for name in sorted(wanted - awake):
+            self.record.add(Verdict.ERROR, f"no broker told that it runs mutant {name}")
 
     def _unobservable(self, checks: Sequence[CheckResult]) -> list[CheckResult]:
         """What could not be decided without the transaction log of somebody else's ZooKeeper."""

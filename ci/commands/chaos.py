@@ -27,6 +27,9 @@ Counterexamples = Annotated[
         help="Lead processes along the counterexample of a model, with its hazard and without.",
     ),
 ]
+Mutant = Annotated[
+    str, typer.Option(metavar="NAME", help="A rule that all brokers break; it should be found.")
+]
 COLUMNS = ("name", "verdict", "faults", "acknowledged", "message")
 
 
@@ -37,6 +40,7 @@ def chaos(
     zookeeper: ZookeeperOption = EMBEDDED,
     out: OutFolder = None,
     from_counterexample: Counterexamples = None,
+    mutant: Mutant = "",
     as_json: JsonOption = False,
 ) -> int:
     """Run fault scenarios on real processes.
@@ -47,7 +51,7 @@ def chaos(
     from ci.outcomes import of_scenarios
     from ci.runs import make_run_folder, new_run_id
     from conformance.adapter import UsageError
-    from conformance.chaos import run_scenarios
+    from conformance.chaos import run_scenarios, settings_of
     from conformance.scenarios import find
     from conformance.verdict import exit_code
 
@@ -60,12 +64,13 @@ def chaos(
     with as_usage(UsageError):
         for name in names:
             find(name)
+        settings = settings_of(level, mutant)
     check_zookeeper(zookeeper)
     folder = make_run_folder(new_run_id(), out)
     with progress("chaos") as advance:
         results = run_scenarios(
             names,
-            level=level,
+            settings=settings,
             seed=seed,
             out=folder,
             zookeeper=zookeeper,

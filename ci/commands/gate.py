@@ -38,7 +38,7 @@ def gate(
 ) -> int:
     """Run every stage and judge the whole.
 
-    The stages are spec, simulate, chaos, replay, analyse and report.
+    The stages are spec, simulate, chaos, canary, replay, analyse and report.
     """
     from ci.gate import run_gate
     from ci.runs import make_run_folder, new_run_id

@@ -10,6 +10,7 @@ from conformance.scenarios import (
     stale_command,
     topic_recreated,
     truncation_loss,
+    unreplicated_record,
 )
 
 SCENARIOS: dict[str, Scenario] = {
@@ -22,6 +23,7 @@ SCENARIOS: dict[str, Scenario] = {
         topic_recreated.SCENARIO,
         truncation_loss.SCENARIO,
         ensemble.SCENARIO,
+        unreplicated_record.SCENARIO,
         broker_faults.RANDOM,
     )
 }

@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from conformance.client import Answer, Client
 from conformance.cluster import ClusterError
 from conformance.scenario import WHOLE_RUN_MS, Scenario, Stage
+from conformance.scenarios.records import produce_until_ok, require_ok
 from fault_injection.process_faults import KillBroker
 from fault_injection.request_faults import DropRequest, DropResponse
 from fault_injection.targets import broker
@@ -32,11 +33,11 @@ def _play(stage: Stage) -> None:
     stage.partitions.append(partition)
     client = stage.session.client("client-1")
     with ThreadPoolExecutor(1) as thread:
-        _require_ok(client.produce(partition, ["client-1/1/1"]), "the first record")
+        require_ok(client.produce(partition, ["client-1/1/1"]), "the first record")
         _commit_behind_the_back(stage, client, thread, partition)
         _change_epoch(stage, partition, follower, third)
         _elect(stage, partition, leader, follower)
-        _require_ok(_until_ok(stage, client, partition), "a record under the new leader")
+        produce_until_ok(stage, client, partition, "client-1/3", STEP_S)
 
 
 def _commit_behind_the_back(
@@ -73,7 +74,7 @@ def _commit_behind_the_back(
     # Its first match means that no fetch of before is under way: nothing can tell the follower.
     engine.await_active(engine.inject("lose-answers", no_answer))
     engine.heal(blocked)
-    _require_ok(pending.result(), "the second record")
+    require_ok(pending.result(), "the second record")
 
 
 def _change_epoch(stage: Stage, partition: TopicPartition, follower: int, third: int) -> None:
@@ -106,19 +107,6 @@ def _elect(stage: Stage, partition: TopicPartition, leader: int, follower: int) 
     )
 
 
-def _until_ok(stage: Stage, client: Client, partition: TopicPartition) -> Answer:
-    """The first produce that succeeds; the new leader may not yet know that it leads."""
-    answers: list[Answer] = []
-
-    def produced() -> bool:
-        attempt = len(answers) + 1
-        answers.append(client.produce(partition, [f"client-1/3/{attempt}"]))
-        return answers[-1].is_ok
-
-    stage.cluster.await_state(produced, STEP_S, "a record under the new leader", may_end=True)
-    return answers[-1]
-
-
 def _is(action: Action, *, peer: str, offset: int) -> Callable[[TraceEvent], bool]:
     return lambda event: (
         event.action == action
@@ -126,11 +114,6 @@ def _is(action: Action, *, peer: str, offset: int) -> Callable[[TraceEvent], boo
         and event.peer == peer
         and (event.offset or 0) >= offset
     )
-
-
-def _require_ok(answer: Answer, what: str) -> None:
-    if not answer.is_ok:
-        raise ClusterError(f"{what} was not acknowledged: {answer.error_code}")
 
 
 SCENARIO = Scenario(

@@ -35,7 +35,7 @@ class Config:
     What the controller's configuration says counts; an administrator may ask for one such election.
     """
     mutant: Mutant | None = None
-    """One deliberately wrong rule. Set by the simulator, or by who leads a broker."""
+    """One deliberately wrong rule. Set by `--mutant`, or by who leads a broker."""
 
     @property
     def follower_wait_ms(self) -> int:

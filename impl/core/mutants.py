@@ -1,7 +1,8 @@
 """Deliberately wrong rules of the core, one each: what the checks must catch.
 
-A mutant is active only when a `Config` names it; nothing reads the environment, and the broker
-process has no flag for it (`tests/impl/core/test_mutants.py` holds this).
+A mutant is active only when a `Config` names it; nothing reads the environment, and a broker
+process takes one only beside `--fault-control`, and tells of it on stderr and in its trace
+(`tests/impl/core/test_mutants.py` holds this).
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """A broker process that is led: started with `--paced`, it does nothing but by moves.
 
 Everything is as in `node.py`, but what comes and what leaves waits in the pacer, and the clock
-stands still. Only such a process can have a mutant, by a move, and whoever has one says so.
+stands still. It may be given a mutant by a move, and whoever has one says so.
 """
 
 import asyncio
@@ -22,7 +22,6 @@ from impl.shell.pacer_service import PacerServer
 from impl.shell.recovery import Recovery
 from impl.shell.sessions import SessionNotification
 from impl.shell.storage import with_checkpoints
-from impl.trace_lines import mutant_awake
 from spec.znodes import TopicPartition
 
 
@@ -60,8 +59,7 @@ class LedProcess(BrokerProcess):
 
     def awaken(self, mutant: Mutant) -> None:
         """The core has this wrong rule from now on, and stderr and the trace say so."""
-        self._say(f"MUTANT {mutant}: this broker breaks a rule on purpose")
-        self._tracer.write(mutant_awake(self._config.broker_id, mutant))
+        self._tell_mutant(mutant)
         object.__setattr__(self._config, "mutant", mutant)
 
     # What a process does otherwise

@@ -41,6 +41,7 @@ from impl.core.events import (
     ZnodesRead,
 )
 from impl.core.messages import LeaderAndIsrRequest, StopReplicaRequest
+from impl.core.mutants import Mutant
 from impl.core.node import Node
 from impl.core.replica import RecoveredLog
 from impl.core.reports import LogsFailedRequest
@@ -65,6 +66,7 @@ from impl.trace_lines import (
     action_taken,
     log_failed,
     log_recovered,
+    mutant_awake,
     node_name,
     node_started,
 )
@@ -165,6 +167,8 @@ class BrokerProcess:
         self._listens = config.host, self._server.bind(config.host, config.port)
         host, port = self._options.advertised or self._listens
         self._core = self._begin_node(replace(config, host=host, port=port), recoveries)
+        if config.mutant:
+            self._tell_mutant(config.mutant)
         for partition, error in dict(self._storage.failed).items():
             self._fail(partition, error)
 
@@ -376,6 +380,11 @@ class BrokerProcess:
         error = context.get("exception")
         message = describe(error) if isinstance(error, Exception) else str(context.get("message"))
         self._put(Stop(message))
+
+    def _tell_mutant(self, mutant: Mutant) -> None:
+        """A wrong rule is never on unseen."""
+        self._say(f"MUTANT {mutant}: this broker breaks a rule on purpose")
+        self._tracer.write(mutant_awake(self._options.config.broker_id, mutant))
 
     def _say(self, sentence: str) -> None:
         sys.stderr.write(f"{node_name(self._options.config.broker_id)}: {sentence}\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from impl.core.config import Config
+from impl.core.mutants import Mutant
 from impl.shell.addresses import AddressError, ZooKeeperAddress, parse_zookeeper_address
 from impl.shell.log_store import SEGMENT_BYTES, FlushPolicy, LogOptions
 from spec.vocabulary import BrokerId, ProtocolLevel
@@ -58,6 +59,14 @@ def number(low: int, high: int) -> Callable[[str], int]:
         return int(text)
 
     return convert
+
+
+def mutant(text: str) -> Mutant:
+    """A converter for the name of a wrong rule."""
+    try:
+        return Mutant(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"there is no mutant {text!r}") from None
 
 
 def zookeeper_address(text: str) -> ZooKeeperAddress:
@@ -113,6 +122,11 @@ def _add_identity(parser: Parser) -> None:
         "--recover-from",
         type=number(0, RECORDS_MAX),
         help="of a paced broker: the high watermark that its checkpoints are taken to have",
+    )
+    parser.add_argument(
+        "--mutant",
+        type=mutant,
+        help="with --fault-control: a wrong rule, on purpose; stderr and the trace tell",
     )
 
 
@@ -179,6 +193,7 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
             checkpoint_ms=arguments.checkpoint_ms,
             min_insync_replicas=arguments.min_insync_replicas,
             unclean_leader_election=arguments.unclean_leader_election,
+            mutant=arguments.mutant,
         ),
         zookeeper=arguments.zookeeper,
         data=arguments.data,
@@ -205,4 +220,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parsed = parser.parse_args(arguments)
     if parsed.recover_from is not None and not parsed.paced:
         parser.error("--recover-from is only for a broker with --paced")
+    if parsed.mutant is not None and not parsed.fault_control:
+        parser.error("--mutant is only for a broker with --fault-control")
     return parsed

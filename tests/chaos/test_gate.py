@@ -47,6 +47,7 @@ def test_gate_at_level_0_fails_and_its_report_names_the_lost_record(tmp_path: Pa
         "spec": "PASS",
         "simulate": "FAIL",
         "chaos": "FAIL",
+        "canary": "PASS",
         "replay": "PASS",
         "analyse": "FAIL",
         "report": "PASS",

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from conformance.adapter import ClusterSettings
+from conformance.canary import play_canary
 from conformance.chaos import run_scenario
 from conformance.scenario import Scenario, Stage
 from conformance.scenario_run import ScenarioRun, read_folder
@@ -73,6 +74,33 @@ def test_phases_of_a_fault_are_in_the_trace(tmp_path: Path) -> None:
     assert {event.fault for event in faults} == {"zk.expire"}
     assert {event.target for event in faults} == {"leader(orders/0)"}
     assert faults[-1].broker_id in (1, 2, 3)
+
+
+def test_canary_is_found_and_tells_what_it_is(tmp_path: Path) -> None:
+    canary = play_canary(level=2, seed=1, out=tmp_path / "canary")
+
+    awake = {e.node for e in read_folder(tmp_path / "canary")[0] if e.action == "MutantAwake"}
+    assert (canary.verdict, canary.result.is_expected) == (Verdict.PASS, True), canary.sentence
+    assert "AcknowledgedDurable" in canary.seen_by
+    assert awake == {"broker-1", "broker-2", "broker-3"}
+
+
+def test_canary_of_a_rule_that_its_scenario_never_uses_is_not_found(tmp_path: Path) -> None:
+    canary = play_canary(level=2, seed=1, out=tmp_path / "canary", mutant="ignore_changed_target")
+
+    assert canary.verdict is Verdict.FAIL
+    assert "was not found (every check passed)" in canary.sentence
+
+
+def test_mutant_that_nobody_asked_for_is_an_error(tmp_path: Path) -> None:
+    settings = ClusterSettings(extra=("--mutant", "ignore_changed_target"))
+
+    result = ScenarioRun(
+        scenario=SCENARIOS["quiet"], settings=settings, seed=1, folder=tmp_path / "quiet"
+    ).play()
+
+    assert result.verdict is Verdict.ERROR
+    assert result.why == "a broker runs mutant ignore_changed_target, which nobody asked for"
 
 
 def _without_effect(stage: Stage) -> None:

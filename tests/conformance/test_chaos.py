@@ -46,6 +46,7 @@ def test_issue_scenarios_are_there_and_described() -> None:
         "topic_recreated",
         "truncation_loss",
         "zookeeper_failover",
+        "unreplicated_record",
         "random",
     ]
     for scenario in SCENARIOS.values():
@@ -87,7 +88,7 @@ def test_zookeeper_that_does_not_answer_is_told_at_once(
     monkeypatch.setattr("conformance.chaos.ANSWER_S", 0.2)
 
     with pytest.raises(ZooKeeperError, match=r"no ZooKeeper answers at 127\.0\.0\.1:1 "):
-        run_scenarios(level=2, seed=1, out=tmp_path, zookeeper="127.0.0.1:1/a")
+        run_scenarios(settings=ClusterSettings(), seed=1, out=tmp_path, zookeeper="127.0.0.1:1/a")
 
     assert list(tmp_path.iterdir()) == []
 
@@ -122,7 +123,9 @@ def test_scenario_that_is_named_twice_runs_once_in_the_order_named(
 ) -> None:
     monkeypatch.setattr(ScenarioRun, "play", lambda run: replace(RESULT, name=run.scenario.name))
 
-    results = run_scenarios(["random", "quiet", "random"], level=2, seed=1, out=tmp_path)
+    results = run_scenarios(
+        ["random", "quiet", "random"], settings=ClusterSettings(), seed=1, out=tmp_path
+    )
 
     assert [result.name for result in results] == ["random", "quiet"]
 

@@ -81,26 +81,38 @@ def test_the_environment_changes_no_config_and_no_node(
 
 @pytest.mark.parametrize("flag", ["--mutant", "--mut", "--mutants"])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_broker_process_rejects_a_mutant(
+def test_a_broker_process_that_takes_no_faults_takes_no_mutant(
     capsys: pytest.CaptureFixture[str], flag: str, name: str
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         main([*NODE, flag, name])
 
     assert ended.value.code == EXIT_USAGE
-    assert flag in capsys.readouterr().err
+    assert "--mutant" in capsys.readouterr().err
 
 
-def test_the_help_of_the_broker_process_knows_no_mutant(
+@pytest.mark.parametrize("name", NAMES)
+def test_a_broker_process_that_takes_faults_takes_a_mutant(name: str) -> None:
+    assert node_options(parse([*NODE, "--fault-control", "--mutant", name])).config.mutant == name
+
+
+def test_a_mutant_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*NODE, "--fault-control", "--mutant", "no_such_rule"])
+
+    assert ended.value.code == EXIT_USAGE
+    assert "there is no mutant 'no_such_rule'" in capsys.readouterr().err
+
+
+def test_the_help_of_the_broker_process_says_that_a_mutant_is_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["node", "--help"])
 
-    told = capsys.readouterr().out
+    told = " ".join(capsys.readouterr().out.split())
     assert ended.value.code == 0
-    assert "--broker-id" in told
-    assert "mutant" not in told.lower()
+    assert "a wrong rule, on purpose; stderr and the trace tell" in told
 
 
 def strays(tree: ast.Module) -> list[int]:

@@ -145,8 +145,8 @@ def values(address: str) -> list[str]:
         (["--port", "70000"], "argument --port: '70000' is no number from 0 to 65535"),
         (["--level", "9"], "argument --level: '9' is no number from 0 to"),
         (["--flush-records", "often"], "argument --flush-records: 'often' is no number from 0 to"),
-        (["--mutant", "no_step_down"], "unrecognized arguments: --mutant no_step_down"),
         (["--recover-from", "1"], "--recover-from is only for a broker with --paced"),
+        (["--mutant", "no_step_down"], "--mutant is only for a broker with --fault-control"),
         (["--session-timeout-ms", "0"], "argument --session-timeout-ms: '0' is no number from 1"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
@@ -222,6 +222,16 @@ def test_a_broken_invariant_stops_the_node_with_one_line(
     assert told.startswith("broker-1 stopped: AssertionError at ")
     assert told.endswith(": cannot happen: SessionEstablished, True\n")
     assert told.count("\n") == 1
+
+
+def test_a_broker_that_breaks_a_rule_on_purpose_says_so(tmp_path: Path) -> None:
+    options = ["--fault-control", "--mutant", "no_step_down", "--start-timeout-ms", "100"]
+    ended = run(*arguments(tmp_path, NOWHERE, *options))
+
+    told = read_trace(tmp_path / "trace" / "trace-broker-1-1.ndjson").events
+    awake = [event.detail for event in told if event.action == "MutantAwake"]
+    assert "MUTANT no_step_down: this broker breaks a rule on purpose" in ended.stderr
+    assert awake == ["no_step_down"]
 
 
 @pytest.mark.zookeeper

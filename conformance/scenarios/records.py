@@ -1,0 +1,27 @@
+"""What directed scenarios do with single records."""
+
+from conformance.client import Answer, Client
+from conformance.cluster import ClusterError
+from conformance.scenario import Stage
+from spec.znodes import TopicPartition
+
+
+def require_ok(answer: Answer, what: str) -> None:
+    """Raise `ClusterError` unless the record was acknowledged."""
+    if not answer.is_ok:
+        raise ClusterError(f"{what} was not acknowledged: {answer.error_code}")
+
+
+def produce_until_ok(
+    stage: Stage, client: Client, partition: TopicPartition, name: str, deadline_s: float
+) -> Answer:
+    """The first produce of `<name>/<attempt>` that succeeds: a new leader may not know it yet."""
+    answers: list[Answer] = []
+
+    def produced() -> bool:
+        attempt = len(answers) + 1
+        answers.append(client.produce(partition, [f"{name}/{attempt}"]))
+        return answers[-1].is_ok
+
+    stage.cluster.await_state(produced, deadline_s, "a record under the new leader", may_end=True)
+    return answers[-1]
