@@ -52,6 +52,7 @@ _RESPONSES: dict[str, Any] = {
     "ListOffsets": wire.ListOffsetsResponse,
     "CreateTopic": wire.CreateTopicResponse,
     "DeleteTopic": wire.DeleteTopicResponse,
+    "CreatePartitions": wire.CreatePartitionsResponse,
     "Metadata": wire.MetadataResponse,
     "AlterPartitionReassignments": wire.AlterPartitionReassignmentsResponse,
     "ElectLeaders": wire.ElectLeadersResponse,
@@ -241,6 +242,12 @@ class Client:
     def delete_topic(self, topic: str) -> tuple[str | None, str]:
         """Ask any broker to delete a topic, begun at once and done later; as `create_topic`."""
         response = self._ask_any("DeleteTopic", wire.DeleteTopicRequest(topic=topic))
+        return _error_of(response), response.message
+
+    def create_partitions(self, topic: str, count: int) -> tuple[str | None, str]:
+        """Ask for `count` partitions in all, on brokers that are chosen in turn; as above."""
+        request = wire.CreatePartitionsRequest(topic=topic, partition_count=count)
+        response = self._ask_any("CreatePartitions", request)
         return _error_of(response), response.message
 
     def alter_partition_reassignments(

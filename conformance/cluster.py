@@ -12,7 +12,9 @@ from pathlib import Path
 from time import monotonic
 
 from conformance.adapter import ClusterSettings, Folders, broker_command
+from conformance.administrator import Administrator
 from conformance.client import Client, ClusterUnreachableError, Connections
+from conformance.recorder import Recorder, traced_write
 from conformance.zookeepers import ZooKeeperInUse
 from fault_injection.injectors.injection import Registration, Servers
 from fault_injection.links.client import Links
@@ -22,7 +24,7 @@ from fault_injection.sessions import expire_session
 from fault_injection.supervisor import ManagedProcess, Supervisor
 from fault_injection.targets import ClusterView
 from fault_injection.zookeeper_address import ZooKeeperAddress
-from fault_injection.zookeeper_client import NoZnodeError, Znode, ZooKeeperClient
+from fault_injection.zookeeper_client import BadVersionError, NoZnodeError, Znode, ZooKeeperClient
 from spec import znodes
 from spec.vocabulary import ElectionKind, ErrorCode
 from spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
@@ -61,6 +63,8 @@ class Cluster:
         self.zookeeper = zookeeper
         self.ensemble: Servers | None = None
         """Of our own, to be hurt; None when its ZooKeeper is another."""
+        self.recorder: Recorder | None = None
+        """Where the harness tells of what it writes over."""
         self.wiring = (
             Wiring(links=links, zookeeper=zookeeper, broker_ids=settings.broker_ids)
             if links
@@ -93,6 +97,11 @@ class Cluster:
     def znodes(self) -> ZooKeeperClient:
         """Its state in ZooKeeper, in a session of the harness."""
         return self._znodes
+
+    @property
+    def administrator(self) -> Administrator:
+        """Asks its brokers for changes, as a fault does."""
+        return Administrator(self.addresses)
 
     def connect(self) -> None:
         """The state in ZooKeeper can be read; raises `ZooKeeperError`."""
@@ -160,6 +169,22 @@ class Cluster:
         """The broker's session has ended at ZooKeeper, and its registration with it."""
         path = znodes.broker_path(broker_id)
         expire_session(self.zookeeper, session_id, password, watch_path=path)
+
+    def rewrite_state(self, partition: TopicPartition) -> int | None:
+        """The state of a partition was written as it is: its new version; None without a state.
+
+        The write is in the trace. Raises `InjectionError` when somebody else was faster.
+        """
+        path = znodes.leader_and_isr_path(partition)
+        found = self._read(path)
+        if found is None:
+            return None
+        with traced_write(self.recorder, partition, found, self._znodes.session_id) as written:
+            try:
+                written.append(self._znodes.rewrite(path, found))
+            except BadVersionError as error:
+                raise InjectionError(f"somebody else wrote {path} just now") from error
+        return written[0].znode_version
 
     def live_brokers(self) -> list[int]:
         """The ids below `/brokers/ids`, ascending."""

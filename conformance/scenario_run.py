@@ -180,6 +180,7 @@ class ScenarioRun:
     @contextmanager
     def _clients_of(self, cluster: Cluster, harness: Recorder) -> Iterator[Stage]:
         """Clients are at work; afterwards every partition has been read to its end."""
+        cluster.recorder = harness
         session = Session(
             folder=self.folder,
             run_id=self.run_id,

@@ -6,6 +6,7 @@ must show all come from this list. Injections are named and not imported: the si
 """
 
 from fault_injection import (
+    admin_faults,
     clock_faults,
     disk_faults,
     ensemble_faults,
@@ -25,6 +26,7 @@ AREAS = (
     network_faults,
     disk_faults,
     clock_faults,
+    admin_faults,
 )
 
 KINDS: dict[str, FaultKind] = {kind.kind: kind for area in AREAS for kind in area.KINDS}

@@ -1,18 +1,17 @@
 """Faults as JSON: how they stand in traces, schedules and scenario files."""
 
-from dataclasses import fields
 from typing import Any
 
 from fault_injection.catalogue import kind_of
 from fault_injection.fault import Fault
-from fault_injection.parameters import fields_of
+from fault_injection.parameters import Field, fields_of
 from fault_injection.targets import FaultError, Target
 
 
 def as_json(fault: Fault) -> dict[str, Any]:
     """`fault` as a JSON object, its kind first."""
-    values = {item.name: getattr(fault, item.name) for item in fields(fault)}
-    return {"fault": fault.kind, **{name: _plain(value) for name, value in values.items()}}
+    values = {item.name: _plain(getattr(fault, item.name)) for item in _told(fault)}
+    return {"fault": fault.kind, **values}
 
 
 def fault_from_json(document: object, *, where: str = "fault") -> Fault:
@@ -37,6 +36,11 @@ def make_fault(kind: str, given: dict[str, Any]) -> Fault:
     if missing:
         raise FaultError(f"{kind} needs the field {missing[0]!r}")
     return fault_class(**{name: known[name].read(value) for name, value in given.items()})
+
+
+def _told(fault: Fault) -> list[Field]:
+    fields = fields_of(type(fault))
+    return [f for f in fields if not f.parameter.is_younger or getattr(fault, f.name) != f.default]
 
 
 def _plain(value: object) -> object:

@@ -22,6 +22,8 @@ class Parameter:
     at_most: int | None = None
     choices: tuple[str, ...] = ()
     """Of a text; empty: any."""
+    is_younger: bool = False
+    """True when there are recorded faults without it: its default is left out of JSON."""
     plays: str = ""
     """Of a target: `victim`, which is one broker, or `receiver`, which may be all of them."""
 

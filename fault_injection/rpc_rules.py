@@ -73,9 +73,19 @@ def remove_rule(address: str, rule_id: str) -> RuleStatus:
 
 
 def get_session(address: str) -> BrokerSession:
-    """The ZooKeeper session of the broker at `address`."""
+    """The ZooKeeper session of the broker at `address`; its id is 0 while it has none."""
+    return _session_call(address, "GetSession")
+
+
+def forget_session(address: str) -> BrokerSession:
+    """The broker takes its session for lost, and ZooKeeper does not know; the session."""
+    return _session_call(address, "ForgetSession")
+
+
+def _session_call(address: str, method: str) -> BrokerSession:
     with broker_at(address) as stub:
-        session = stub.GetSession(fault_control_pb2.SessionRequest(), timeout=CALL_DEADLINE_S)
+        call = cast(Callable[..., Any], getattr(stub, method))
+        session = call(fault_control_pb2.SessionRequest(), timeout=CALL_DEADLINE_S)
     return BrokerSession(session_id=session.session_id, password=session.password)
 
 

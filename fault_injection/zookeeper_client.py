@@ -152,6 +152,11 @@ class ZooKeeperClient:
         stat = self._answer(path, self._client.set_async(path, data, version=version))
         return int(stat.version)
 
+    def rewrite(self, path: str, znode: Znode) -> Znode:
+        """Write what `znode` has if it is still that version; as it is then. Raises as `set`."""
+        pending = self._client.set_async(path, znode.data, version=znode.znode_version)
+        return _znode(znode.data, self._answer(path, pending))
+
     def delete(self, path: str, *, version: int = ANY_VERSION) -> None:
         """Delete the znode at `path` if it has `version` (-1: any)."""
         self._answer(path, self._client.delete_async(path, version=version))

@@ -8,12 +8,23 @@ from fault_injection.fault_kind import Backend, FaultKind
 from fault_injection.parameters import Parameter
 from spec.vocabulary import EnvironmentAction
 
+EXPIRY_MODES = ("duplicate", "local_only")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpireSession(BrokerFault):
     """ZooKeeper ends the broker's session while the process lives and does not know it."""
 
     kind: ClassVar[str] = "zk.expire"
+    mode: Annotated[
+        str,
+        Parameter(
+            "duplicate: a second client with its password closes it; local_only: the broker takes "
+            "it for lost while ZooKeeper keeps it until its timeout",
+            choices=EXPIRY_MODES,
+            is_younger=True,
+        ),
+    ] = "duplicate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +65,23 @@ class FailOverZooKeeper(Fault):
     ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaceVersion(Fault):
+    """Somebody writes a partition's state as it is: only its version is another."""
+
+    kind: ClassVar[str] = "zk.version_race"
+    topic: Annotated[str, Parameter("the name of the topic")]
+    partition: Annotated[int, Parameter("the number of the partition", at_least=0)] = 0
+    count: Annotated[int, Parameter("how many times", at_least=1)] = 1
+
+
 KINDS = (
     FaultKind(
         fault_class=ExpireSession,
         injector="sessions:Expiry",
         missing={},
-        evidence="the registration of the old session is gone",
+        evidence="the registration of the old session is gone; local_only: it is still there, "
+        "and the broker has another session",
         undo="the broker registers by a new session, by itself",
         requirements=("FAIL-008", "CTL-009", "START-005"),
         spec_actions=(EnvironmentAction.EXPIRE_SESSION,),
@@ -95,5 +117,13 @@ KINDS = (
         undo="every server serves; how many brokers kept their sessions is told",
         requirements=("ZK-006", "CTL-009"),
         spec_actions=(EnvironmentAction.SUSPEND_SESSION, EnvironmentAction.RESUME_SESSION),
+    ),
+    FaultKind(
+        fault_class=RaceVersion,
+        injector="znodes:VersionRace",
+        missing={Backend.SIM: "its trace knows of no writer that is not a broker"},
+        evidence="by how much the version has grown",
+        undo="nothing: who needs the version reads it again",
+        requirements=("ZK-003", "ISR-004"),
     ),
 )

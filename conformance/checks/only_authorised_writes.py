@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from conformance.checks.evidence import Evidence
 from conformance.checks.generations import is_flagged
-from conformance.checks.ordering import by_zxid, partition_of_event
+from conformance.checks.ordering import broker_of, by_zxid, partition_of_event
 from conformance.checks.znode_history import (
     LeaderAndIsrWrite,
     brokers_by_session,
@@ -50,6 +50,8 @@ class _World:
     """What the run tells beside the writes."""
 
     sessions: Mapping[int, int]
+    strangers: AbstractSet[int | None]
+    """Sessions of a harness that owns up to its writes."""
     unclean: frozenset[_Decision]
     registered: Mapping[int, Sequence[tuple[int, int]]]
     """Broker -> the first and the last zxid of each of its registrations."""
@@ -64,6 +66,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     evidence = Evidence(invariant=Invariant.ONLY_AUTHORISED_WRITES)
     world = _World(
         sessions=brokers_by_session(events),
+        strangers={e.session_id for e in events if _is_success(e) and broker_of(e) is None},
         unclean=frozenset(_decision(event) for event in events if is_flagged(event)),
         registered=registrations(events),
         failed={(e.broker_id, partition_of_event(e)) for e in events if e.action == "LogFailed"},
@@ -97,6 +100,8 @@ def _fault(write: LeaderAndIsrWrite, world: _World) -> str | None:
     author = None if session is None else world.sessions.get(session)
     if write.after is None:
         return "the document is malformed"
+    if author is None and session in world.strangers and write.before == write.after:
+        return None
     if author is None:
         return f"session {session} belongs to no broker"
     if write.after.leader != NO_BROKER and write.after.leader not in write.after.isr:

@@ -3,6 +3,7 @@
 from conformance.adapter import UsageError
 from conformance.scenario import Scenario
 from conformance.scenarios import (
+    administration,
     broker_faults,
     ensemble,
     reassignment,
@@ -24,6 +25,7 @@ SCENARIOS: dict[str, Scenario] = {
         truncation_loss.SCENARIO,
         ensemble.SCENARIO,
         unreplicated_record.SCENARIO,
+        *administration.SCENARIOS,
         broker_faults.RANDOM,
     )
 }

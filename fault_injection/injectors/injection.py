@@ -5,7 +5,7 @@ The engine calls `inject`, then asks for `evidence` until there is some, then ca
 The injections are in one module per area; `catalogue.py` says which kind is done by which.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -15,6 +15,7 @@ from fault_injection.rpc_rules import InjectionError
 from fault_injection.targets import ClusterView
 from fault_injection.zookeeper_client import Znode
 from fault_injection.zookeeper_status import MemberState, ServerStatus
+from spec.znodes import TopicPartition
 
 AnyFault_co = TypeVar("AnyFault_co", bound=Fault, covariant=True)
 
@@ -107,11 +108,30 @@ class Znodes(Protocol):
     def read(self, path: str) -> Znode:
         """The znode there; raises `NoZnodeError`."""
 
-    def set(self, path: str, data: bytes, *, version: int) -> int:
-        """Write if the znode has that version; the new one."""
-
     def delete(self, path: str) -> None:
         """Delete the znode there."""
+
+
+class Administrator(Protocol):
+    """Asks brokers for changes; a method returns when the change is granted, not when it is done.
+
+    Each raises `InjectionError` when it is refused or nobody answers.
+    """
+
+    def reassign(self, partition: TopicPartition, replicas: Sequence[int]) -> None:
+        """The partition is to move."""
+
+    def set_partition_count(self, topic: str, count: int) -> None:
+        """The topic is to have so many partitions."""
+
+    def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> None:
+        """The topic is to exist, with these replicas of each partition."""
+
+    def delete_topic(self, topic: str) -> None:
+        """The topic is to go."""
+
+    def elect_preferred(self, partition: TopicPartition) -> None:
+        """Its first assigned replica is to lead."""
 
 
 class FaultTarget(Protocol):
@@ -127,6 +147,10 @@ class FaultTarget(Protocol):
 
     def is_in_sync(self) -> bool:
         """All brokers live, and every partition is led with all its replicas in sync."""
+
+    @property
+    def administrator(self) -> Administrator:
+        """Whom faults that are requests go through."""
 
     def live_brokers(self) -> list[int]:
         """The registered brokers, ascending."""
@@ -149,6 +173,12 @@ class FaultTarget(Protocol):
 
     def registration(self, broker_id: int) -> Registration | None:
         """The broker's registration now; None when there is none."""
+
+    def rewrite_state(self, partition: TopicPartition) -> int | None:
+        """The state of a partition was written as it is: its new version; None without a state.
+
+        Raises `InjectionError` when somebody else was faster.
+        """
 
     def expire_session(self, session_id: int, password: bytes, broker_id: int) -> None:
         """The session has ended at ZooKeeper."""

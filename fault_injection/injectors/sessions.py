@@ -1,4 +1,4 @@
-"""Sessions at ZooKeeper that end while their brokers live."""
+"""Sessions that end while their brokers live: at ZooKeeper, or in the mind of the broker alone."""
 
 from dataclasses import dataclass, field
 
@@ -10,23 +10,33 @@ from fault_injection.zookeeper_faults import ExpireSession
 
 @dataclass(slots=True)
 class Expiry:
-    """`zk.expire`: a second connection with the broker's session id and password closes it."""
+    """`zk.expire`: closed from elsewhere with its id and password, or forgotten by its owner."""
 
     deed: Deed[ExpireSession]
     _before: Registration | None = field(init=False, default=None)
+    _outlived: str = field(init=False, default="")
+    """Of a forgotten session: what shows that ZooKeeper kept it."""
 
     def inject(self) -> None:
-        """The session has ended at ZooKeeper."""
-        before = self.deed.target.registration(self.deed.broker_id)
+        """The session has ended at ZooKeeper, or its owner takes it for lost."""
+        target, broker_id = self.deed.target, self.deed.broker_id
+        before = target.registration(broker_id)
         if before is None:
-            raise InjectionError(f"broker {self.deed.broker_id} has no session to expire")
+            raise InjectionError(f"broker {broker_id} has no session to expire")
         self._before = before
+        if self.deed.fault.mode == "local_only":
+            rpc_rules.forget_session(before.address)
+            return
         session = rpc_rules.get_session(before.address)
-        self.deed.target.expire_session(session.session_id, session.password, self.deed.broker_id)
+        target.expire_session(session.session_id, session.password, broker_id)
 
     def evidence(self) -> str | None:
-        """The registration of the old session is gone."""
-        if self._before is None or self._is_old(self.deed.target.registration(self.deed.broker_id)):
+        """The old registration is gone, or it is there while the broker has another session."""
+        if self._before is None:
+            return None
+        if self.deed.fault.mode == "local_only":
+            return self._outlived or self._look_at_both(self._before)
+        if self._is_old(self.deed.target.registration(self.deed.broker_id)):
             return None
         return f"session {self._before.session_id:#x} ended"
 
@@ -37,6 +47,18 @@ class Expiry:
         """Registered by another session."""
         now = self.deed.target.registration(self.deed.broker_id)
         return None if now is None or self._is_old(now) else registered(now)
+
+    def _look_at_both(self, before: Registration) -> str | None:
+        session = rpc_rules.get_session(before.address)
+        if session.session_id in (0, before.session_id):
+            return None
+        # Asked second: what was registered then still is, though its owner is somebody else now.
+        if self._is_old(self.deed.target.registration(self.deed.broker_id)):
+            self._outlived = (
+                f"the broker has session {session.session_id:#x}, "
+                f"and {before.session_id:#x} owns its registration still"
+            )
+        return self._outlived or None
 
     def _is_old(self, now: Registration | None) -> bool:
         return bool(now and self._before and now.session_id == self._before.session_id)

@@ -33,6 +33,7 @@ class FaultControl:
 
     rules: FaultRules
     identity: Identity
+    forget_session: Callable[[], None]
     crashes: CrashPoints
     disk: WatchedFiles
     failed_logs: Callable[[], Mapping[TopicPartition, StorageError]]
@@ -45,6 +46,7 @@ class FaultControl:
             "RemoveRule": (self.remove_rule, wire.RuleName),
             "GetRule": (self.get_rule, wire.RuleName),
             "GetSession": (self.get_session, wire.SessionRequest),
+            "ForgetSession": (self.forget, wire.SessionRequest),
             "SetCrashPoint": (self.set_crash_point, wire.CrashPoint),
             "SetDiskFault": (self.set_disk_fault, wire.DiskFault),
             "GetDisk": (self.get_disk, wire.DiskRequest),
@@ -69,6 +71,12 @@ class FaultControl:
         """The session of now."""
         session_id, password = self.identity()
         return wire.Session(session_id=session_id, password=password)
+
+    async def forget(self, request: wire.SessionRequest) -> wire.Session:
+        """The session of now is about to count as lost; ZooKeeper keeps it until its timeout."""
+        forgotten = await self.get_session(request)
+        self.forget_session()
+        return forgotten
 
     async def set_crash_point(self, wanted: wire.CrashPoint) -> wire.CrashPointStatus:
         """The process dies at that passage, or is spared."""

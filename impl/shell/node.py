@@ -56,7 +56,13 @@ from impl.shell.notifications import Answered, Connected, Disconnected, Expired,
 from impl.shell.options import NodeOptions
 from impl.shell.recovery import Recovery
 from impl.shell.rpc import CannotListenError, RpcClient, RpcServer
-from impl.shell.sessions import AnswersReady, DeadlinePassed, SessionNotification, Sessions
+from impl.shell.sessions import (
+    AnswersReady,
+    DeadlinePassed,
+    Forgotten,
+    SessionNotification,
+    Sessions,
+)
 from impl.shell.storage import Storage, notices, recovered_logs
 from impl.shell.tracer import TraceError, Tracer
 from impl.shell.watched_files import WatchedFiles
@@ -181,6 +187,7 @@ class BrokerProcess:
         return FaultControl(
             rules=self._client.rules,
             identity=lambda: self._sessions.identity,
+            forget_session=self._sessions.forget,
             crashes=self._crashes,
             disk=disk,
             failed_logs=lambda: self._storage.failed,
@@ -233,7 +240,7 @@ class BrokerProcess:
                 return (event,)
             case Answered() | Connected() | Disconnected() | Expired() | Triggered():
                 return self._sessions.events(item)
-            case AnswersReady() | DeadlinePassed():
+            case AnswersReady() | DeadlinePassed() | Forgotten():
                 return self._sessions.events(item)
             case _:
                 return (item,)

@@ -70,7 +70,14 @@ class DeadlinePassed:
     session: object
 
 
-SessionNotification = Notification | AnswersReady | DeadlinePassed
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """The session is to count as lost, though ZooKeeper keeps it."""
+
+    session: object
+
+
+SessionNotification = Notification | AnswersReady | DeadlinePassed | Forgotten
 
 
 class Sessions:
@@ -126,6 +133,13 @@ class Sessions:
         self.perform(ReadZnodes(op_id=self._own_op_id, paths=(path,)))
         return await future
 
+    def forget(self) -> None:
+        """The session counts as lost, and another is opened; ZooKeeper is not told of it.
+
+        Its ephemerals stay until it ends by its own timeout.
+        """
+        self._put(Forgotten(self._session))
+
     async def close(self) -> None:
         """Close the session: its ephemerals go now, unless ZooKeeper does not answer in time.
 
@@ -149,6 +163,9 @@ class Sessions:
             case Disconnected():
                 yield from self._disconnected()
             case Expired() | DeadlinePassed():
+                yield from self._over()
+            case Forgotten():
+                self._session.hang_up()
                 yield from self._over()
             case Triggered(path=path, children=children):
                 if self._state is not State.NONE:

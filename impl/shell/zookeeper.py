@@ -7,6 +7,7 @@ under another (ZK-006).
 """
 
 import logging
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -191,6 +192,13 @@ class KazooSession:
     def ask_for_contact(self, op_id: int) -> None:
         """Ask something harmless: its `Answered` proves that the session lived when it was sent."""
         self._send(op_id, [(wire.Exists(self._root or "/", None), None)])
+
+    def hang_up(self) -> None:
+        """Never connect again, and say nothing to the server: it will end the session by itself."""
+        self._handler.retired = True
+        connected = self._client._connection._socket
+        if connected is not None:
+            connected.shutdown(socket.SHUT_RDWR)
 
     def retire(self) -> threading.Thread:
         """Never connect again, close the session if it is reachable; the thread ends when done."""

@@ -6,6 +6,7 @@ A deed returns how it is undone, or None when there is nothing to act on. Undoin
 
 from collections.abc import Callable
 
+from fault_injection.admin_faults import KickController
 from fault_injection.clock_faults import DriftClock, JumpClock
 from fault_injection.disk_faults import (
     BreakDisk,
@@ -37,6 +38,7 @@ from fault_injection.zookeeper_faults import (
     LoseZooKeeperReplies,
 )
 from impl.core.effects import AppendRecords, Effect
+from impl.core.zookeeper import Delete, Written
 from impl.sim.clock import TRUE_RATE
 from impl.sim.cluster import CLIENT, Cluster
 from impl.sim.disk import GROWS, USES
@@ -45,6 +47,8 @@ from impl.sim.process import Process
 from impl.sim.restarts import Roll, restart_one
 from impl.sim.scheduler import US_PER_MS
 from impl.trace_lines import Line
+from spec.vocabulary import ANY_VERSION
+from spec.znodes import CONTROLLER
 
 Heal = Callable[[], Line]
 """Undoes a fault; returns the evidence."""
@@ -59,6 +63,8 @@ def do_to_all(fault: Fault, cluster: Cluster) -> Heal:
             return _fail_over(cluster)
         case RollBrokers():
             return Roll(fault, cluster).heal
+        case KickController():
+            return _kick(cluster)
         case _:
             raise AssertionError(f"{fault.kind} hurts one broker")
 
@@ -75,7 +81,7 @@ def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
         case FillDisk() | BreakDisk() | SlowDisk():
             return _hurt_disk(fault, cluster, process)
         case ExpireSession():
-            return _expire(cluster, process)
+            return _expire(fault, cluster, process)
         case DriftClock() | JumpClock():
             return _meddle_with_clock(fault, process)
         case RpcFault():
@@ -214,10 +220,13 @@ def _stutter(fault: StutterBroker | StarveBroker, cluster: Cluster, process: Pro
     return heal
 
 
-def _expire(cluster: Cluster, process: Process) -> Heal | None:
+def _expire(fault: ExpireSession, cluster: Cluster, process: Process) -> Heal | None:
     session_id = process.zookeeper.session_id
     if not session_id:
         return None
+    if fault.mode == "local_only":
+        process.zookeeper.forget_session()
+        return lambda: {"session_id": session_id}
     cluster.zookeeper.end_session(session_id)
     return lambda: {"session_id": session_id}
 
@@ -345,3 +354,12 @@ def _fail_over(cluster: Cluster) -> Heal:
         return {}
 
     return heal
+
+
+def _kick(cluster: Cluster) -> Heal:
+    """Somebody who is no broker deletes the znode."""
+    server = cluster.zookeeper
+    session_id = server.open_session(cluster.options.session_timeout_ms)
+    result = server.write(session_id, (Delete(path=CONTROLLER, expected_version=ANY_VERSION),))
+    server.end_session(session_id)
+    return lambda: {"matched": int(isinstance(result, Written))}

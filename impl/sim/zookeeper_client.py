@@ -126,6 +126,20 @@ class ZkClient:
         """The connection is gone now; the session is not."""
         self._gate(self._disconnect)
 
+    def forget_session(self) -> None:
+        """The client takes its session for lost and opens another; the server is not told."""
+        self._gate(self._forget)
+
+    def _forget(self) -> None:
+        if not self._is_connected:
+            return
+        self._is_connected = False
+        self._connection += 1
+        asked, self._in_flight = list(self._in_flight.values()), {}
+        for ask in asked:
+            self._deliver(unknown(ask))
+        self._lose()
+
     def _arrive(self, ask: Ask, path: str, found: list[Znode | Children], link: _Link) -> None:
         """One request of a pipeline reaches the server; others' writes may come between two."""
         is_late = link.connection != self._connection
@@ -203,6 +217,9 @@ class ZkClient:
             for event in list(self._fired):
                 self._tell(event)
             return
+        self._lose()
+
+    def _lose(self) -> None:
         self._fired.clear()
         self.session_id = NO_SESSION
         self._deliver(SessionLost())

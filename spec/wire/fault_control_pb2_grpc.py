@@ -54,6 +54,11 @@ class FaultControlStub:
                 request_serializer=spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
                 response_deserializer=spec_dot_wire_dot_fault__control__pb2.Session.FromString,
                 _registered_method=True)
+        self.ForgetSession = channel.unary_unary(
+                '/fencepost.FaultControl/ForgetSession',
+                request_serializer=spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
+                response_deserializer=spec_dot_wire_dot_fault__control__pb2.Session.FromString,
+                _registered_method=True)
         self.SetCrashPoint = channel.unary_unary(
                 '/fencepost.FaultControl/SetCrashPoint',
                 request_serializer=spec_dot_wire_dot_fault__control__pb2.CrashPoint.SerializeToString,
@@ -110,6 +115,13 @@ class FaultControlServicer:
 
     def GetSession(self, request, context):
         """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ForgetSession(self, request, context):
+        """ZooKeeper is not told and keeps it
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -171,6 +183,11 @@ def add_FaultControlServicer_to_server(servicer, server):
             ),
             'GetSession': grpc.unary_unary_rpc_method_handler(
                     servicer.GetSession,
+                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.SessionRequest.FromString,
+                    response_serializer=spec_dot_wire_dot_fault__control__pb2.Session.SerializeToString,
+            ),
+            'ForgetSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForgetSession,
                     request_deserializer=spec_dot_wire_dot_fault__control__pb2.SessionRequest.FromString,
                     response_serializer=spec_dot_wire_dot_fault__control__pb2.Session.SerializeToString,
             ),
@@ -311,6 +328,33 @@ class FaultControl:
             request,
             target,
             '/fencepost.FaultControl/GetSession',
+            spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
+            spec_dot_wire_dot_fault__control__pb2.Session.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForgetSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.FaultControl/ForgetSession',
             spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
             spec_dot_wire_dot_fault__control__pb2.Session.FromString,
             options,

@@ -47,6 +47,8 @@ def test_issue_scenarios_are_there_and_described() -> None:
         "truncation_loss",
         "zookeeper_failover",
         "unreplicated_record",
+        "administration",
+        "version_race",
         "random",
     ]
     for scenario in SCENARIOS.values():

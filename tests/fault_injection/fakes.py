@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Never
+from typing import Any, Never
 
 from fault_injection.injectors.injection import Registration
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.targets import ClusterView
+from spec.znodes import TopicPartition
 
 
 def registered(session_id: int, zxid: int, address: str = "") -> Registration:
@@ -54,6 +55,9 @@ class FakeTarget:
     processes: dict[int, FakeProcess] = field(default_factory=dict)
     expired: list[tuple[int, bytes, int]] = field(default_factory=list)
     restarted: list[int] = field(default_factory=list)
+    servers: Any = None
+    znodes: Any = None
+    administrator: Any = None
     folder: Path = Path()
 
     def data_folder(self, broker_id: int) -> Path:
@@ -69,13 +73,8 @@ class FakeTarget:
     def live_brokers(self) -> list[int]:
         return sorted(self.registrations)
 
-    @property
-    def servers(self) -> Never:
-        raise InjectionError("there is no ensemble")
-
-    @property
-    def znodes(self) -> Never:
-        raise InjectionError("there is no ZooKeeper")
+    def rewrite_state(self, partition: TopicPartition) -> Never:
+        raise InjectionError(f"there is no state of {partition}")
 
     def come_back(self, broker_id: int) -> None:
         self.registrations[broker_id] = registered(broker_id, 2)

@@ -64,7 +64,7 @@ def test_a_backend_that_cannot_do_a_kind_says_why() -> None:
         require_backend("a", "net.isolate", Backend.REAL)
         with pytest.raises(FaultError, match=r"^a: net\.isolate cannot be simulated, since it is"):
             require_backend("a", "net.isolate", Backend.SIM)
-    with pytest.raises(FaultError, match=r"unknown fault .proc\.nap.; choose one of clock"):
+    with pytest.raises(FaultError, match=r"unknown fault .proc\.nap.; choose one of admin"):
         kind_of("proc.nap")
 
 

@@ -81,14 +81,15 @@ def test_every_kind_has_one_sentence() -> None:
     ("document", "message"),
     [
         (3, "expected a JSON object"),
-        ({"fault": "proc.nap"}, "unknown fault 'proc.nap'; choose one of clock.drift"),
+        ({"fault": "proc.nap"}, "unknown fault 'proc.nap'; choose one of admin.add_partitions"),
         ({"fault": "proc.pause", "target": "1"}, "needs the field 'for_ms'"),
         ({"fault": "proc.pause", "target": "1", "for_ms": "long"}, "for_ms is 'long'"),
         ({"fault": "proc.pause", "target": "1", "for_ms": True}, "for_ms is True"),
         ({"fault": "proc.pause", "target": "1", "for_ms": 0}, "for_ms is 0; give 1 or more"),
         ({"fault": "proc.pause", "target": "boss", "for_ms": 1}, "target 'boss' is none"),
         ({"fault": "proc.pause", "target": "any", "for_ms": 1}, "for receivers only"),
-        ({"fault": "zk.expire", "target": "1", "mode": "x"}, "has no field 'mode'"),
+        ({"fault": "zk.expire", "target": "1", "manner": "x"}, "has no field 'manner'"),
+        ({"fault": "zk.expire", "target": "1", "mode": "x"}, "mode 'x' is none; choose one of"),
         (
             {"fault": "rpc.hold", "method": "Sing", "sender": "1", "for_ms": 1},
             "method 'Sing' is none",

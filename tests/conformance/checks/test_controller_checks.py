@@ -13,6 +13,7 @@ from conformance.checks import (
 )
 from conformance.checks.registry import CheckFunction
 from conformance.verdict import Verdict
+from spec.vocabulary import Outcome
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 from tests.conformance.checks.znode_stories import (
     FIRST,
@@ -94,6 +95,21 @@ def unknown_session(trace: Trace) -> None:
     trace.zookeeper("SetData", ZNODE, SHRUNK, session=7, zxid=3, version=1)
 
 
+def stranger_that_changes_something(trace: Trace) -> None:
+    rewrite(trace, SHRUNK)
+
+
+def stranger_that_does_not_tell(trace: Trace) -> None:
+    trace.zookeeper("SetData", ZNODE, FIRST, session=7, zxid=3, version=1)
+
+
+def rewrite(trace: Trace, data: str) -> None:
+    """The harness stores `data` as version 1, and tells of it."""
+    asked = {"path": ZNODE, "data": data, "expected_version": 0, "session_id": 7}
+    trace.operation("harness", "WriteLeaderAndIsr", Outcome.OK, znode_version=1, zxid=3, **asked)
+    trace.zookeeper("SetData", ZNODE, data, session=7, zxid=3, version=1)
+
+
 def leader_outside_the_isr(trace: Trace) -> None:
     store(trace, 3, document(2, 1, [3]), 1, zxid=3)
 
@@ -164,6 +180,8 @@ def elected_without_raising_the_epoch(trace: Trace) -> None:
             "made ISR [4] of ISR [1, 2, 3]",
         ),
         (only_authorised_writes.check, unknown_session, "session 7 belongs to no broker"),
+        (only_authorised_writes.check, stranger_that_changes_something, "7 belongs to no broker"),
+        (only_authorised_writes.check, stranger_that_does_not_tell, "7 belongs to no broker"),
         (only_authorised_writes.check, leader_outside_the_isr, "leader 2 is not in ISR [3]"),
         (only_authorised_writes.check, malformed_document, "the document is malformed"),
         (leader_in_isr.check, leader_outside_the_isr, "leader 2 outside its ISR [3]"),
@@ -300,3 +318,13 @@ def test_at_level_0_an_election_rests_on_the_znode() -> None:
     result = one_controller_per_epoch.check(trace.events)
 
     assert [violation.node for violation in result.violations] == ["broker-2"]
+
+
+def test_a_harness_that_tells_of_it_may_write_what_is_there() -> None:
+    trace = Trace()
+    register(trace)
+    elect(trace, 3, 1, zxid=1)
+    store(trace, 3, FIRST, 0, zxid=2)
+    rewrite(trace, FIRST)
+
+    assert only_authorised_writes.check(trace.events).verdict is Verdict.PASS

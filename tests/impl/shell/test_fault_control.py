@@ -37,9 +37,11 @@ class Bench:
         self.disk = WatchedFiles(folder)
         self.storage = Storage(folder, options, self.disk)
         self.clock = NodeClock()
+        self.forgotten: list[int] = []
         self.control = FaultControl(
             rules=FaultRules(),
             identity=lambda: (SessionId(2**62), b"pass"),
+            forget_session=lambda: self.forgotten.append(2**62),
             crashes=CrashPoints("broker-1"),
             disk=self.disk,
             failed_logs=lambda: self.storage.failed,
@@ -234,3 +236,12 @@ def test_a_crash_point_that_is_none_is_refused(bench: Bench) -> None:
     refused = asyncio.run(bench.control.set_crash_point(point)).error
     assert refused.startswith("'before_lunch' is no crash point; choose one of before_append, ")
     assert asyncio.run(bench.control.set_crash_point(never)).error == "nth is 0; give 1 or more"
+
+
+def test_a_session_is_named_before_it_is_forgotten(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+
+    forgotten = asyncio.run(bench.control.forget(wire.SessionRequest()))
+
+    assert (forgotten.session_id, forgotten.password) == (2**62, b"pass")
+    assert bench.forgotten == [2**62]

@@ -283,6 +283,24 @@ async def test_a_lost_session_is_not_used_again_though_the_server_would(chroot: 
 
 
 @asynchronous
+async def test_a_forgotten_session_lives_on_at_the_server_beside_the_next_one(chroot: str) -> None:
+    async with core_at(chroot) as core, core_at(chroot) as other:
+        forgotten = core.sessions.session_id
+        await core.write(Create(path=A, data=b"", ephemeral=True))
+        core.sessions.forget()
+        await core.event(SessionLost)
+        await core.event(SessionEstablished, 2)
+        result = await other.read(A, watch=True)
+
+        assert core.sessions.session_id != forgotten
+        assert SessionSuspended not in map(type, core.events)
+        assert result.znodes is not None
+        assert result.znodes[0].stat is not None
+        assert result.znodes[0].stat.ephemeral_owner == forgotten
+        await other.event(WatchFired)  # it ends by its timeout
+
+
+@asynchronous
 async def test_what_is_asked_without_a_session_is_rejected(chroot: str) -> None:
     async with core_behind_relay(chroot) as (core, relay, _):
         late = WriteZnodes(op_id=core.op_id(), ops=(Create(path=A, data=b""),))

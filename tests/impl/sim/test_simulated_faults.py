@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from fault_injection.admin_faults import KickController
 from fault_injection.clock_faults import DriftClock, JumpClock
 from fault_injection.disk_faults import (
     BreakDisk,
@@ -36,6 +37,7 @@ from fault_injection.targets import CONTROLLER, broker, follower, leader
 from fault_injection.zookeeper_faults import (
     CutZooKeeper,
     DelayZooKeeper,
+    ExpireSession,
     FailOverZooKeeper,
     LoseZooKeeperReplies,
 )
@@ -107,6 +109,9 @@ def is_at_rest(cluster: Cluster) -> bool:
         CutZooKeeper(target=CONTROLLER, for_ms=2_500),
         DelayZooKeeper(target=CONTROLLER, for_ms=2_000, delay_ms=300),
         FailOverZooKeeper(for_ms=800),
+        ExpireSession(target=CONTROLLER, mode="local_only"),
+        ExpireSession(target=leader("t"), mode="local_only"),
+        KickController(),
     ],
     ids=lambda fault: fault.kind,
 )

@@ -1,0 +1,101 @@
+"""What a third party does to znodes: it writes over them, or takes them away."""
+
+from dataclasses import dataclass, field
+
+from fault_injection.admin_faults import KickController
+from fault_injection.injectors.admin import read, state_of
+from fault_injection.injectors.injection import Deed
+from fault_injection.rpc_rules import InjectionError
+from fault_injection.zookeeper_client import Znode
+from fault_injection.zookeeper_faults import RaceVersion
+from spec import znodes
+from spec.znodes import TopicPartition
+
+
+@dataclass(slots=True)
+class VersionRace:
+    """`zk.version_race`: the state of a partition is written as it is, under a new version."""
+
+    deed: Deed[RaceVersion]
+    _before: Znode | None = field(init=False, default=None)
+
+    def inject(self) -> None:
+        """The version has grown; raises `InjectionError` when somebody else writes meanwhile."""
+        self._before = self._read()
+        for _ in range(self.deed.fault.count):
+            if self.deed.target.rewrite_state(self._key()) is None:
+                raise InjectionError(f"{self._key()} has no state to be written again")
+
+    def evidence(self) -> str | None:
+        """The version, which is higher by as many writes at least."""
+        now = self._read()
+        if self._before is None or now is None or now.czxid != self._before.czxid:
+            return None
+        grown = now.znode_version - self._before.znode_version
+        if grown < self.deed.fault.count:
+            return None
+        return f"version {self._before.znode_version} became {now.znode_version}"
+
+    def heal(self) -> None:
+        """Nothing: who needs the version reads it again."""
+
+    def healed(self) -> str | None:
+        """The partition has a leader that is in its ISR."""
+        now = self._read()
+        if now is None:
+            return "the partition is no more"
+        state = state_of(self.deed.target.znodes, self._key())
+        if state is None or state.leader not in state.isr:
+            return None
+        return f"broker {state.leader} leads at version {now.znode_version}"
+
+    def _read(self) -> Znode | None:
+        return read(self.deed.target.znodes, self._path())
+
+    def _path(self) -> str:
+        return znodes.leader_and_isr_path(self._key())
+
+    def _key(self) -> TopicPartition:
+        return TopicPartition(self.deed.fault.topic, self.deed.fault.partition)
+
+
+@dataclass(slots=True)
+class Kick:
+    """`admin.controller_kick`: `/controller` is deleted while its owner lives."""
+
+    deed: Deed[KickController]
+    _epoch: int = field(init=False, default=-1)
+    _kicked: Znode | None = field(init=False, default=None)
+
+    def inject(self) -> None:
+        """The znode is gone; raises `InjectionError` when there is no controller."""
+        epoch, kicked = self._epoch_now(), self._controller()
+        if kicked is None or epoch is None:
+            raise InjectionError("there is no controller to depose")
+        self.deed.target.znodes.delete(znodes.CONTROLLER)
+        self._epoch, self._kicked = epoch, kicked
+
+    def evidence(self) -> str | None:
+        """A controller under a new epoch."""
+        epoch, now = self._epoch_now(), self._controller()
+        if self._kicked is None or now is None or epoch is None or epoch <= self._epoch:
+            return None
+        return (
+            f"{znodes.CONTROLLER} of session {self._kicked.ephemeral_owner:#x} was deleted; "
+            f"epoch {self._epoch} became {epoch}"
+        )
+
+    def heal(self) -> None:
+        """Nothing: a broker takes the office by itself."""
+
+    def healed(self) -> str | None:
+        """There is a controller."""
+        now = self._controller()
+        return f"session {now.ephemeral_owner:#x} has the controller" if now else None
+
+    def _controller(self) -> Znode | None:
+        return read(self.deed.target.znodes, znodes.CONTROLLER)
+
+    def _epoch_now(self) -> int | None:
+        znode = read(self.deed.target.znodes, znodes.CONTROLLER_EPOCH)
+        return int(znode.data) if znode and znode.data.isdigit() else None
