@@ -2,10 +2,11 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from time import monotonic
+from dataclasses import dataclass, field, replace
+from time import monotonic, monotonic_ns
 
 from conformance.cluster import Cluster, ClusterError
+from conformance.noise import Noise
 from conformance.verdict import CheckResult, Verdict
 from conformance.workload import Floor, Session, Workload
 from fault_injection.engine import FaultEngine
@@ -91,6 +92,17 @@ class Problem:
 
     verdict: Verdict
     sentence: str
+    waited_ns: tuple[int, int] | None = None
+    """From when to when something was waited for that did not come; None: nothing was."""
+
+    def beside(self, noise: Noise) -> "Problem":
+        """What it is worth when the host may be to blame: nobody can tell. A broken rule stays."""
+        excuse = noise.beside(*self.waited_ns) if self.waited_ns else ""
+        if not excuse or self.verdict is not Verdict.FAIL:
+            return self
+        return replace(
+            self, verdict=Verdict.INCONCLUSIVE, sentence=f"{self.sentence}; but {excuse}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +121,8 @@ class ScenarioResult:
     faults: tuple[FaultReport, ...] = ()
     floors: tuple[Floor, ...] = ()
     problems: tuple[Problem, ...] = ()
+    noise: tuple[str, ...] = ()
+    """What the host did meanwhile, one sentence each."""
     events: int = 0
     acknowledged: int = 0
     seconds: float = 0.0
@@ -139,6 +153,7 @@ class Record:
     """What is gathered while a scenario runs."""
 
     problems: list[Problem] = field(default_factory=list)
+    noise: Noise = field(default_factory=Noise)
     faults: tuple[FaultReport, ...] = ()
     floors: tuple[Floor, ...] = ()
     executed: Schedule | None = None
@@ -146,6 +161,15 @@ class Record:
     def add(self, verdict: Verdict, sentence: str) -> None:
         """The run is worth at most `verdict`."""
         self.problems.append(Problem(verdict=verdict, sentence=sentence))
+
+    def add_missed(self, sentence: str, since: float) -> None:
+        """Something did not come in the time that it had, from `since` (monotonic s) until now."""
+        waited_ns = round(since * 1e9), monotonic_ns()
+        self.problems.append(Problem(verdict=Verdict.FAIL, sentence=sentence, waited_ns=waited_ns))
+
+    def excuse(self) -> None:
+        """What may be the fault of the host decides nothing."""
+        self.problems = [problem.beside(self.noise) for problem in self.problems]
 
     def judge_faults(self, workload: Workload | None) -> None:
         """A fault without effect, or outside of a working run, shows nothing."""

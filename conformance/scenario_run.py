@@ -21,6 +21,7 @@ from conformance.checks.completeness import trace_health
 from conformance.checks.log_history import FINAL_READER
 from conformance.checks.registry import CHECKS, run_checks
 from conformance.cluster import Cluster, ClusterError, running_cluster
+from conformance.noise import Heartbeat, Stall, lost_sessions, write_lost, write_stall
 from conformance.recorder import LamportClock, Recorder
 from conformance.scenario import (
     ASSIGNMENT,
@@ -142,6 +143,7 @@ class ScenarioRun:
                     self._clients_of(cluster, harness) as stage,
                 ):
                     yield stage
+                self._note_lost_sessions(harness)
                 transactions = zookeeper.transactions()
                 if transactions is not None:
                     self._write_transactions(transactions)
@@ -153,9 +155,25 @@ class ScenarioRun:
         with Recorder(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
             harness.write(Kind.RUN, "RunStarted", detail=json.dumps(self._description()))
             try:
-                yield harness
+                with Heartbeat(partial(self._note_stall, harness)):
+                    yield harness
             finally:
                 harness.write(Kind.RUN, "RunEnded", detail=json.dumps(self._ending()))
+
+    def _note_stall(self, harness: Recorder, stall: Stall) -> None:
+        self.record.noise.stalls.append(stall)
+        write_stall(harness, stall)
+
+    def _note_lost_sessions(self, harness: Recorder) -> None:
+        """All that is noise is known now; what it may have caused decides nothing."""
+        of_brokers = read_folder(self.folder, "broker-*")[0]
+        of_harness = read_folder(self.folder, "harness")[0]
+        timeout_ms = self.settings.session_timeout_ms
+        lost = lost_sessions(of_brokers, of_harness, session_timeout_ms=timeout_ms)
+        self.record.noise.lost.extend(lost)
+        for one in lost:
+            write_lost(harness, one)
+        self.record.excuse()
 
     def _description(self) -> dict[str, object]:
         return {
@@ -230,20 +248,27 @@ class ScenarioRun:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
 
     def _cool_down(self, stage: Stage) -> None:
-        workload = stage.workload
+        workload, since = stage.workload, monotonic()
         if workload and not workload.await_acknowledged(workload.acknowledged + COOL_DOWN, WORK_S):
-            self.record.add(
-                Verdict.FAIL, f"no {COOL_DOWN} requests were acknowledged in {WORK_S:g} s after it"
+            self.record.add_missed(
+                f"no {COOL_DOWN} requests were acknowledged in {WORK_S:g} s after it", since
             )
 
     def _await_health(self, stage: Stage) -> None:
-        cluster, partitions = stage.cluster, stage.partitions
+        cluster, partitions, since = stage.cluster, stage.partitions, monotonic()
         try:
             cluster.await_state(
                 lambda: cluster.is_healthy(partitions), HEALTHY_S, "full ISRs after the faults"
             )
         except ClusterError as error:
-            self.record.add(Verdict.FAIL, str(error))
+            self._add_failure(str(error), since, HEALTHY_S)
+
+    def _add_failure(self, sentence: str, since: float, deadline_s: float) -> None:
+        """Only who used all of the time may have been short of it: a dead broker has no excuse."""
+        if monotonic() - since >= deadline_s:
+            self.record.add_missed(sentence, since)
+        else:
+            self.record.add(Verdict.FAIL, sentence)
 
     def _end_faults(self, stage: Stage) -> None:
         self.record.faults = tuple(stage.engine.reports())
@@ -253,11 +278,11 @@ class ScenarioRun:
         self.record.judge_faults(stage.workload)
 
     def _read_everything(self, stage: Stage) -> None:
-        reader = stage.session.client(FINAL_READER)
+        reader, since = stage.session.client(FINAL_READER), monotonic()
         try:
             read_everything(reader, stage.partitions, deadline_s=FINAL_READ_S)
         except NotConvergedError as error:
-            self.record.add(Verdict.FAIL, str(error))
+            self._add_failure(str(error), since, FINAL_READ_S)
 
     def _write_transactions(self, transactions: Sequence[Transaction]) -> None:
         events = to_trace_events(transactions, self.run_id)
@@ -296,6 +321,7 @@ class ScenarioRun:
             faults=self.record.faults,
             floors=self.record.floors,
             problems=tuple(self.record.problems),
+            noise=self.record.noise.sentences,
             events=len(events),
             acknowledged=sum(map(_is_acknowledgement, events)),
             seconds=monotonic() - self._started,
@@ -331,11 +357,11 @@ class ScenarioRun:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def read_folder(folder: Path) -> tuple[list[TraceEvent], list[str]]:
-    """All events of a run folder, and what could not be read of it."""
+def read_folder(folder: Path, nodes: str = "*") -> tuple[list[TraceEvent], list[str]]:
+    """All events of a run folder, of the nodes so named, and what could not be read of it."""
     events: list[TraceEvent] = []
     doubts: list[str] = []
-    for path in sorted(folder.glob("trace-*.ndjson")):
+    for path in sorted(folder.glob(f"trace-{nodes}.ndjson")):
         found = read_trace(path)
         events.extend(found.events)
         if found.foreign_lines:

@@ -13,6 +13,7 @@ from conformance.scenario_run import ScenarioRun, read_folder
 from conformance.scenarios import SCENARIOS
 from conformance.verdict import Verdict
 from fault_injection.request_faults import DropRequest
+from fault_injection.rpc_rules import get_session
 from fault_injection.schedule import Schedule, TimedFault
 from fault_injection.supervisor import Supervisor
 from fault_injection.targets import broker
@@ -101,6 +102,32 @@ def test_mutant_that_nobody_asked_for_is_an_error(tmp_path: Path) -> None:
 
     assert result.verdict is Verdict.ERROR
     assert result.why == "a broker runs mutant ignore_changed_target, which nobody asked for"
+
+
+def _expire_in_secret(stage: Stage) -> None:
+    """Broker 2 loses its session, and no fault has been announced."""
+    before = stage.cluster.registration(2)
+    assert before is not None
+    assert stage.workload is not None
+    session = get_session(before.address)
+    stage.cluster.expire_session(session.session_id, session.password, 2)
+    stage.cluster.await_state(
+        lambda: (now := stage.cluster.registration(2)) is not None and now.zxid != before.zxid,
+        20.0,
+        "broker 2 again",
+    )
+
+
+def test_session_that_is_lost_without_a_fault_is_noise(tmp_path: Path) -> None:
+    scenario = Scenario(name="secret", sentence="-", requirements=(), play=_expire_in_secret)
+
+    result = ScenarioRun(
+        scenario=scenario, settings=ClusterSettings(), seed=1, folder=tmp_path / "secret"
+    ).play()
+
+    told = [e for e in read_folder(tmp_path / "secret")[0] if e.action == "SessionLost"]
+    assert "broker 2 lost its session while no fault was on it" in result.noise
+    assert 2 in [event.broker_id for event in told]
 
 
 def _without_effect(stage: Stage) -> None:
