@@ -34,6 +34,8 @@ class ClusterSettings:
     replica_lag_ms: int = 1500
     mutant: str = ""
     """A rule that every broker breaks on purpose; only the reference knows `--mutant`."""
+    first_controller: int = 0
+    """The broker that starts first and is elected; 0: whoever comes first."""
     extra: tuple[str, ...] = ()
     """More flags for every broker."""
 
@@ -42,6 +44,10 @@ class ClusterSettings:
             raise UsageError(f"level {self.level} is none; choose one of {LEVELS}")
         if self.brokers < 1:
             raise UsageError(f"a cluster of {self.brokers} brokers is none; give 1 or more")
+        if self.first_controller > self.brokers:
+            raise UsageError(
+                f"first_controller is {self.first_controller}; choose one of 1 to {self.brokers}"
+            )
         if not shlex.split(self.command):
             raise UsageError("the command of the implementation is empty; name a program")
 

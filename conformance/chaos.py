@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from conformance.adapter import ClusterSettings, UsageError
-from conformance.scenario import ScenarioResult
+from conformance.scenario import Scenario, ScenarioResult
 from conformance.scenario_run import ScenarioRun
 from conformance.scenarios import SCENARIOS, find
 from conformance.simulate import REFERENCE_TARGET, Subject
@@ -36,6 +36,26 @@ def run_scenarios(
     `ZooKeeperError` when nobody answers at the address.
     """
     scenarios = [find(name) for name in dict.fromkeys(names)] if names else list(SCENARIOS.values())
+    return play_all(
+        scenarios,
+        settings=settings,
+        seed=seed,
+        out=out,
+        zookeeper=zookeeper,
+        on_progress=on_progress,
+    )
+
+
+def play_all(
+    scenarios: Sequence[Scenario],
+    *,
+    settings: ClusterSettings,
+    seed: int | None,
+    out: Path,
+    zookeeper: str = EMBEDDED,
+    on_progress: Progress | None = None,
+) -> tuple[ScenarioResult, ...]:
+    """As `run_scenarios`, of scenarios that need not be in the list; without seed, their own."""
     _require_zookeeper(zookeeper)
     results: list[ScenarioResult] = []
     for done, scenario in enumerate(scenarios):
@@ -43,7 +63,11 @@ def run_scenarios(
             on_progress(done, len(scenarios), scenario.name)
         folder = out / scenario.name
         run = ScenarioRun(
-            scenario=scenario, settings=settings, seed=seed, folder=folder, zookeeper=zookeeper
+            scenario=scenario,
+            settings=settings,
+            seed=scenario.seed if seed is None else seed,
+            folder=folder,
+            zookeeper=zookeeper,
         )
         results.append(run.play())
     if on_progress:

@@ -109,8 +109,13 @@ class Cluster:
 
     def start(self) -> None:
         """All brokers are registered and one of them is the controller; raises `ClusterError`."""
+        first = self.settings.first_controller
+        if first:
+            self.restart(first)
+            self.await_state(lambda: self.controller() == first, START_DEADLINE_S, "a controller")
         for broker_id in self.settings.broker_ids:
-            self.restart(broker_id)
+            if broker_id != first:
+                self.restart(broker_id)
         self.await_state(self._is_complete, START_DEADLINE_S, "all brokers and a controller")
 
     def stop(self) -> None:
@@ -155,10 +160,11 @@ class Cluster:
 
     def ended(self) -> list[int]:
         """The brokers that do not run."""
+        started = self._supervisor.processes
         return [
             broker_id
             for broker_id in self.settings.broker_ids
-            if not self._supervisor.processes[f"broker-{broker_id}"].is_running
+            if (name := f"broker-{broker_id}") in started and not started[name].is_running
         ]
 
     def log_tail(self, broker_id: int) -> str:

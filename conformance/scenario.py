@@ -1,15 +1,18 @@
 """What a chaos scenario is, and what it plays on."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic, monotonic_ns
+from typing import Any
 
 from conformance.cluster import Cluster, ClusterError
 from conformance.noise import Noise
 from conformance.verdict import CheckResult, Verdict
 from conformance.workload import Floor, Session, Workload
+from conformance.zookeepers import ENSEMBLE
 from fault_injection.engine import FaultEngine
+from fault_injection.plan import Floors, Plan
 from fault_injection.progress import FaultReport
 from fault_injection.schedule import Schedule
 from spec.trace import TraceEvent, read_trace
@@ -22,10 +25,6 @@ ASSIGNMENT = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 WHOLE_RUN_MS = 120_000
 """Of a fault that ends with its scenario, not by time."""
 POLL_S = 0.03
-WARM_UP = 20
-"""Acknowledged requests before the first fault."""
-COOL_DOWN = 20
-"""Acknowledged requests after the last fault was healed."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,6 +79,33 @@ class Scenario:
     replica_lag_ms: int = 1500
     needs_ensemble: bool = False
     """True when it hurts servers of ZooKeeper: it runs on an ensemble of our own only."""
+    plan: Plan | None = None
+    """Where the scenario comes from a schedule file."""
+    again: str = ""
+    """The option of `fencepost chaos` that runs it; empty: its name."""
+
+    @property
+    def cluster(self) -> Mapping[str, Any]:
+        """Settings of the cluster that differ from the usual ones."""
+        own = {} if self.plan is None else self.plan.cluster
+        servers = {"zookeeper": ENSEMBLE} if self.needs_ensemble else {}
+        return {"replica_lag_ms": self.replica_lag_ms, **servers, **own}
+
+    @property
+    def healthy_within_s(self) -> float:
+        """How long everything may take to be in sync after the last fault was healed."""
+        plan = Plan(plan_id=self.name) if self.plan is None else self.plan
+        return plan.healthy_within_ms / 1000
+
+    @property
+    def seed(self) -> int:
+        """Where chance comes from when nobody says."""
+        return 0 if self.plan is None else self.plan.seed
+
+    @property
+    def floors(self) -> Floors:
+        """How many acknowledged requests a run must have."""
+        return Floors() if self.plan is None else self.plan.floors
 
     def expected(self, level: int) -> Verdict:
         """What the reference gives."""
@@ -171,7 +197,7 @@ class Record:
         """What may be the fault of the host decides nothing."""
         self.problems = [problem.beside(self.noise) for problem in self.problems]
 
-    def judge_faults(self, workload: Workload | None) -> None:
+    def judge_faults(self, workload: Workload | None, during: int = 0) -> None:
         """A fault without effect, or outside of a working run, shows nothing."""
         for report in self.faults:
             if report.timed.must_take_effect and not report.is_effective:
@@ -180,6 +206,13 @@ class Record:
                     f"{report.timed.fault_id} ({report.timed.fault.kind}) ended {report.phase}",
                 )
         self.floors = _floors(self.faults, workload) if workload else ()
+        acknowledged = _while_faults(self.faults, workload) if workload else during
+        if acknowledged < during:
+            self.add(
+                Verdict.VACUOUS,
+                f"{acknowledged} requests were acknowledged while faults were about; "
+                f"the schedule wants {during}",
+            )
         for floor in self.floors:
             if not floor.is_met:
                 self.add(
@@ -187,6 +220,15 @@ class Record:
                     f"{floor.fault_id}: {floor.before} requests were acknowledged before it and "
                     f"{floor.after} after it; a fault counts between two working phases",
                 )
+
+
+def _while_faults(faults: Sequence[FaultReport], workload: Workload) -> int:
+    """What was acknowledged from the first injection to the last healing."""
+    done = [(r.injected_ns, r.healed_ns) for r in faults if r.injected_ns and r.healed_ns]
+    if not done:
+        return 0
+    first_ns, last_ns = min(start for start, _ in done), max(end for _, end in done)
+    return workload.floor("", first_ns, last_ns).during
 
 
 def _floors(faults: Sequence[FaultReport], workload: Workload) -> tuple[Floor, ...]:

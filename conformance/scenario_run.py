@@ -25,9 +25,7 @@ from conformance.noise import Heartbeat, Stall, lost_sessions, write_lost, write
 from conformance.recorder import LamportClock, Recorder
 from conformance.scenario import (
     ASSIGNMENT,
-    COOL_DOWN,
     TOPIC,
-    WARM_UP,
     Record,
     Scenario,
     ScenarioResult,
@@ -38,16 +36,17 @@ from conformance.workload import NotConvergedError, Session, Workload, read_ever
 from conformance.zookeepers import EMBEDDED, ENSEMBLE, OWN, zookeeper_for
 from fault_injection.engine import FaultEngine
 from fault_injection.ledger import Ledger
+from fault_injection.plan import Load, Plan
+from fault_injection.plan_record import write_executed, write_expanded, write_source
 from fault_injection.progress import PhaseChange
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.supervisor import LEDGER_FILE, ProcessError, Supervisor
+from fault_injection.trace_tail import TraceTail
 from fault_injection.transaction_log import Transaction, to_trace_events
 from fault_injection.zookeeper_address import ZooKeeperError
-from spec.trace import TRACE_VERSION, Kind, TraceEvent, encode, read_trace
+from spec.trace import TRACE_VERSION, Kind, Phase, TraceEvent, encode, read_trace
 from spec.vocabulary import Invariant, Outcome
 
-HEALTHY_S = 25.0
-"""How long everything may take to be in sync again after the last fault was healed."""
 WORK_S = 20.0
 """How long the clients may take to get a few requests acknowledged."""
 FINAL_READ_S = 15.0
@@ -81,24 +80,29 @@ class ScenarioRun:
     record: Record = field(init=False, default_factory=Record)
     _started: float = field(init=False, default_factory=monotonic)
 
+    _first_controller: int = field(init=False, default=1)
+    """Who was elected before anything happened; a replay begins with the same one."""
+
     def __post_init__(self) -> None:
         self.run_id = f"{self.scenario.name}-{self.settings.level}-{secrets.token_hex(4)}"
-        self.settings = replace(self.settings, replica_lag_ms=self.scenario.replica_lag_ms)
+        own = dict(self.scenario.cluster)
+        wanted = own.pop("zookeeper", self.zookeeper)
+        if self.zookeeper == EMBEDDED:
+            self.zookeeper = wanted
         if self.scenario.needs_ensemble:
             self.zookeeper = ENSEMBLE  # servers of somebody else are not hurt
+        self.settings = replace(self.settings, **own)
 
     @property
     def reproduce(self) -> str:
         """The command that runs the same again."""
         if self.again:
             return self.again
-        command = (
-            f"fencepost chaos --scenario {self.scenario.name} --seed {self.seed} "
-            f"--level {self.settings.level}"
-        )
+        what = self.scenario.again or f"--scenario {self.scenario.name}"
+        command = f"fencepost chaos {what} --seed {self.seed} --level {self.settings.level}"
         if self.settings.mutant:
             command += f" --mutant {self.settings.mutant}"
-        if self.zookeeper == EMBEDDED:
+        if self.zookeeper == self.scenario.cluster.get("zookeeper", EMBEDDED):
             return command
         return f"{command} --zookeeper {quote(self.zookeeper)}"
 
@@ -205,10 +209,12 @@ class ScenarioRun:
             bootstrap=partial(_addresses, cluster),
             clock=harness.clock,
         )
+        self._first_controller = cluster.controller() or 1
         engine = FaultEngine(
             target=cluster,
             ledger=Ledger(Folders(root=self.folder).processes / LEDGER_FILE),
-            record=lambda change: _write_phase(harness, change),
+            record=lambda change: self._note_phase(stage, harness, change),
+            traces=TraceTail(self.folder),
         )
         stage = Stage(
             cluster=cluster, engine=engine, session=session, partitions=[], seed=self.seed
@@ -237,9 +243,46 @@ class ScenarioRun:
         finally:
             self._end_faults(stage)
 
+    def _note_phase(self, stage: Stage, harness: Recorder, change: PhaseChange) -> None:
+        """It is in the trace, and what a role resolved to in the expanded schedule."""
+        _write_phase(harness, change)
+        if change.phase is Phase.INJECTING:
+            write_expanded(self.folder, self._source(stage), stage.engine.running())
+
+    def _source(self, stage: Stage) -> Plan:
+        """The schedule file, or what the script of the scenario has asked for so far."""
+        if self.scenario.plan is not None:
+            return self.scenario.plan
+        return Plan(
+            plan_id=self.scenario.name,
+            says=self.scenario.sentence,
+            seed=self.seed,
+            profile=Load.STEADY if self.scenario.has_workload else Load.NONE,
+            cluster=self.scenario.cluster,
+            actions=tuple(running.action for running in stage.engine.running()),
+            origin={"kind": "script", "scenario": self.scenario.name},
+        )
+
+    def _write_schedules(self, stage: Stage) -> None:
+        """As it was meant, as it was resolved, and as it was executed."""
+        source, faults = self._source(stage), stage.engine.running()
+        origin = {
+            "kind": "executed",
+            "run": self.run_id,
+            "level": self.settings.level,
+            "mutant": self.settings.mutant,
+            "of": dict(source.origin),
+        }
+        write_source(self.folder, source)
+        write_expanded(self.folder, source, faults)
+        cluster = {**source.cluster, "first_controller": self._first_controller}
+        executed = replace(source, origin=origin, cluster=cluster)
+        write_executed(self.folder, executed, faults, offset_ms=stage.engine.offset_ms)
+
     def _warm_up(self, stage: Stage) -> None:
-        if stage.workload and not stage.workload.await_acknowledged(WARM_UP, WORK_S):
-            raise ClusterError(f"no {WARM_UP} requests were acknowledged in {WORK_S:g} s")
+        floor = self.scenario.floors.before
+        if stage.workload and not stage.workload.await_acknowledged(floor, WORK_S):
+            raise ClusterError(f"no {floor} requests were acknowledged in {WORK_S:g} s")
 
     def _perform(self, stage: Stage) -> None:
         try:
@@ -248,20 +291,22 @@ class ScenarioRun:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
 
     def _cool_down(self, stage: Stage) -> None:
-        workload, since = stage.workload, monotonic()
-        if workload and not workload.await_acknowledged(workload.acknowledged + COOL_DOWN, WORK_S):
+        workload, since, floor = stage.workload, monotonic(), self.scenario.floors.after
+        if workload and not workload.await_acknowledged(workload.acknowledged + floor, WORK_S):
             self.record.add_missed(
-                f"no {COOL_DOWN} requests were acknowledged in {WORK_S:g} s after it", since
+                f"no {floor} requests were acknowledged in {WORK_S:g} s after it", since
             )
 
     def _await_health(self, stage: Stage) -> None:
         cluster, partitions, since = stage.cluster, stage.partitions, monotonic()
         try:
             cluster.await_state(
-                lambda: cluster.is_healthy(partitions), HEALTHY_S, "full ISRs after the faults"
+                lambda: cluster.is_healthy(partitions),
+                self.scenario.healthy_within_s,
+                "full ISRs after the faults",
             )
         except ClusterError as error:
-            self._add_failure(str(error), since, HEALTHY_S)
+            self._add_failure(str(error), since, self.scenario.healthy_within_s)
 
     def _add_failure(self, sentence: str, since: float, deadline_s: float) -> None:
         """Only who used all of the time may have been short of it: a dead broker has no excuse."""
@@ -275,7 +320,8 @@ class ScenarioRun:
         self.record.executed = stage.engine.executed(self.seed)
         if stage.workload is not None:
             stage.workload.stop()
-        self.record.judge_faults(stage.workload)
+        self.record.judge_faults(stage.workload, self.scenario.floors.during)
+        self._write_schedules(stage)
 
     def _read_everything(self, stage: Stage) -> None:
         reader, since = stage.session.client(FINAL_READER), monotonic()

@@ -18,11 +18,14 @@ from fault_injection.fault_json import as_json
 from fault_injection.fault_kind import Backend
 from fault_injection.injectors.dispatch import injection_of
 from fault_injection.injectors.injection import Deed, FaultTarget, Injection
+from fault_injection.plan import Action, AfterAction, AfterEvent, At, Plan, plan_of
 from fault_injection.progress import FaultReport, PhaseChange, RunningFault
 from fault_injection.rpc_rules import InjectionError
-from fault_injection.schedule import Schedule, TimedFault
+from fault_injection.schedule import Schedule
 from fault_injection.supervisor import ProcessError
-from fault_injection.targets import ANY_BROKER
+from fault_injection.targets import ANY_BROKER, Target
+from fault_injection.trace_tail import NoTraces, Traces
+from fault_injection.triggers import Watch
 from fault_injection.zookeeper_address import ZooKeeperError
 from spec.trace import Phase
 
@@ -30,6 +33,8 @@ TROUBLE = (InjectionError, ProcessError, ZooKeeperError)
 """What the world may do to an injection; everything else is a defect and ends the run."""
 
 POLL_S = 0.03
+WATCHING_POLL_S = 0.005
+"""While an action waits for a line of a trace."""
 RESOLVE_MS = 8_000
 """How long a role may stay vacant or its broker away; then the fault counts as without effect."""
 EVIDENCE_MS = 10_000
@@ -68,11 +73,18 @@ class FaultEngine:
     record: Callable[[PhaseChange], None]
     clock: Clock = field(default_factory=Clock)
     make_injection: MakeInjection = injection_of
+    traces: Traces = field(default_factory=NoTraces)
     _started_ns: int = field(init=False)
     _faults: list[RunningFault] = field(init=False, default_factory=list)
+    _planned: list[RunningFault] = field(init=False, default_factory=list)
+    _offset_ms: int = field(init=False, default=0)
+    """When the plan that is executed began."""
+    _first_ms: int | None = field(init=False, default=None)
+    _watch: Watch = field(init=False)
 
     def __post_init__(self) -> None:
         self._started_ns = self.clock.now_ns()
+        self._watch = Watch(resolve=self._resolved)
 
     def __enter__(self) -> Self:
         return self
@@ -85,21 +97,22 @@ class FaultEngine:
     ) -> None:
         self._heal_now()
 
-    def run(self, schedule: Schedule) -> None:
-        """Every fault of `schedule` has been injected and healed, or reported as without effect.
+    def run(self, schedule: Schedule | Plan) -> None:
+        """Every fault has been injected and healed, or reported as without effect.
 
         A kill without a restart stays until `heal_all`. Raises `FaultError`, before anything is
         done, for a fault that only the simulator can do.
         """
-        for timed in schedule.faults:
-            require_backend(timed.fault_id, timed.fault.kind, Backend.REAL)
-        offset_ms = self._now_ms()
-        pending = [self._plan(timed) for timed in schedule.faults]
+        plan = plan_of(schedule) if isinstance(schedule, Schedule) else schedule
+        for action in plan.actions:
+            require_backend(action.action_id, action.fault.kind, Backend.REAL)
+        self._start(plan)
+        pending = [self._plan(action) for action in plan.actions]
         while pending or self._is_busy():
-            while pending and pending[0].timed.at_ms <= self._now_ms() - offset_ms:
-                self._arm(pending.pop(0))
+            self._look_at_events()
+            pending = [running for running in pending if not self._begins(running, plan)]
             self.tick()
-            self.clock.wait(POLL_S)
+            self.clock.wait(WATCHING_POLL_S if self._watch.needs_events else POLL_S)
 
     def inject(self, fault_id: str, fault: Fault, *, is_held: bool = False) -> RunningFault:
         """The fault is injected now; held, it lasts until `heal`, whatever its own time.
@@ -107,7 +120,8 @@ class FaultEngine:
         Raises `InjectionError` when it could not be injected.
         """
         require_backend(fault_id, fault.kind, Backend.REAL)
-        running = self._plan(TimedFault(fault_id=fault_id, at_ms=self._now_ms(), fault=fault))
+        when = At(at_ms=self._now_ms() - self._offset_ms)
+        running = self._plan(Action(action_id=fault_id, fault=fault, when=when))
         running.is_held = is_held
         self._arm(running)
         self._tick_until(lambda: running.phase is not Phase.PLANNED)
@@ -141,21 +155,70 @@ class FaultEngine:
         """How each fault went, in order of injection."""
         return [running.report() for running in self._faults]
 
+    @property
+    def offset_ms(self) -> int:
+        """When the first plan began, from the start of the engine."""
+        return self._first_ms or 0
+
     def executed(self, seed: int) -> Schedule:
         """The schedule as it was executed: real times, and the brokers that targets resolved to."""
         done = [running for running in self._faults if running.injected_ms is not None]
         pinned = sorted((running.pinned() for running in done), key=lambda timed: timed.at_ms)
         return Schedule(seed=seed, faults=tuple(pinned))
 
+    def running(self) -> list[RunningFault]:
+        """All faults so far, in the order in which they were planned."""
+        return list(self._planned)
+
     def tick(self) -> None:
         """Each fault has taken the step that is due."""
         for running in self._armed():
             self._step(running)
 
-    def _plan(self, timed: TimedFault) -> RunningFault:
-        running = RunningFault(timed=timed, since_ms=self._now_ms())
+    def _start(self, plan: Plan) -> None:
+        """Times count from now on, and so do events."""
+        self._offset_ms = self._now_ms()
+        self._first_ms = self._offset_ms if self._first_ms is None else self._first_ms
+        self.traces.skip()
+        for action in plan.actions:
+            self._watch.add(action.when)
+            self._watch.add(action.until)
+
+    def _plan(self, action: Action) -> RunningFault:
+        running = RunningFault(action=action, since_ms=self._now_ms())
+        self._planned.append(running)
         self._note(running, "")
         return running
+
+    def _look_at_events(self) -> None:
+        if self._watch.needs_events:
+            for event in self.traces.events():
+                self._watch.observe(event, self._plan_ms())
+
+    def _begins(self, running: RunningFault, plan: Plan) -> bool:
+        """Its time has come, or never will: either way it waits no more."""
+        when = running.action.when
+        if self._watch.has_come(when, self._plan_ms()):
+            if plan.is_quiet(self._plan_ms()):
+                return False
+            self._arm(running)
+            return True
+        if self._watch.is_hopeless(when):
+            self._give_up(running, "the action that it follows did not come so far")
+        elif not isinstance(when, At) and self._is_late(running, when):
+            self._give_up(
+                running, f"what it waits for did not come in {running.action.deadline_ms} ms"
+            )
+        return running.is_over
+
+    def _give_up(self, running: RunningFault, why: str) -> None:
+        self._faults.append(running)
+        self._move(running, Phase.INEFFECTIVE, why)
+
+    def _is_late(self, running: RunningFault, when: AfterEvent | AfterAction) -> bool:
+        """True when its deadline is over, which counts from when it could begin at the earliest."""
+        first_ms = self._watch.since_ms(when)
+        return first_ms is not None and self._plan_ms() > first_ms + running.action.deadline_ms
 
     def _arm(self, running: RunningFault) -> None:
         running.since_ms = self._now_ms()
@@ -167,7 +230,9 @@ class FaultEngine:
     def _is_busy(self) -> bool:
         """True while a fault is on its way; one that stays for good is not."""
         return any(
-            running.phase is not Phase.ACTIVE or running.lasts_ms is not None
+            running.phase is not Phase.ACTIVE
+            or running.lasts_ms is not None
+            or running.action.until is not None
             for running in self._armed()
         )
 
@@ -220,7 +285,7 @@ class FaultEngine:
         running.evidence = _looked(running.injection.evidence)
         if running.evidence is not None:
             self._move(running, Phase.ACTIVE, running.evidence)
-        elif self._has_no_effect(running):
+        elif self._has_no_effect(running) or self._is_ended(running):
             self._start_healing(running)
 
     def _has_no_effect(self, running: RunningFault) -> bool:
@@ -230,14 +295,25 @@ class FaultEngine:
         return lasted_ms >= own_ms + margin_ms
 
     def _is_due(self, running: RunningFault) -> bool:
-        active_ms = running.lasts_ms
+        if self._is_ended(running):
+            return True
         lasted_ms = self._now_ms() - (running.injected_ms or 0)
-        return active_ms is not None and lasted_ms >= active_ms
+        if running.action.until is not None:
+            running.is_overdue = lasted_ms >= running.action.deadline_ms
+            return running.is_overdue
+        lasts_ms = running.lasts_ms
+        return lasts_ms is not None and lasted_ms >= lasts_ms
+
+    def _is_ended(self, running: RunningFault) -> bool:
+        """True when what it lasts until has come."""
+        until = running.action.until
+        return until is not None and self._watch.has_come(until, self._plan_ms())
 
     def _start_healing(self, running: RunningFault) -> None:
         if running.injection is None:
             self._move(running, Phase.INEFFECTIVE, "the run ended before its time")
         elif running.phase is not Phase.HEALING:
+            running.healing_ms = self._now_ms()
             self._move(running, Phase.HEALING, running.error)
             self._undo(running)
 
@@ -265,8 +341,11 @@ class FaultEngine:
         running.healed_ns = self.clock.now_ns()
         if running.entry is not None:
             self.ledger.close(running.entry)
-        phase = Phase.HEALED if running.evidence is not None else Phase.INEFFECTIVE
-        self._move(running, phase, proof)
+        is_credited = running.evidence is not None and not running.is_overdue
+        if running.is_overdue:
+            waited_ms = running.action.deadline_ms
+            proof = f"what it lasts until did not come in {waited_ms} ms; {proof}"
+        self._move(running, Phase.HEALED if is_credited else Phase.INEFFECTIVE, proof)
 
     def _heal_now(self) -> None:
         """What is left unhealed is undone, without waiting for the target to be well."""
@@ -287,8 +366,16 @@ class FaultEngine:
     def _now_ms(self) -> int:
         return (self.clock.now_ns() - self._started_ns) // 1_000_000
 
+    def _plan_ms(self) -> int:
+        """The time of the plan that is executed."""
+        return self._now_ms() - self._offset_ms
+
+    def _resolved(self, target: Target) -> int | None:
+        return target.resolve(self.target.view())
+
     def _move(self, running: RunningFault, phase: Phase, detail: str = "") -> None:
         running.phase, running.since_ms = phase, self._now_ms()
+        self._watch.note(running.timed.fault_id, phase, self._plan_ms())
         self._note(running, detail)
 
     def _note(self, running: RunningFault, detail: str) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fault_injection.injectors.injection import Deed, FaultTarget, Injection
+from fault_injection.plan import Action
 from fault_injection.schedule import TimedFault
 from spec.trace import Phase
 
@@ -36,12 +37,19 @@ class FaultReport:
         """True when the fault was proved and healed."""
         return self.phase is Phase.HEALED and self.evidence is not None
 
+    @property
+    def seconds(self) -> float | None:
+        """From the injection to the proof that all is well; None when it did not come so far."""
+        if self.injected_ns is None or self.healed_ns is None:
+            return None
+        return round((self.healed_ns - self.injected_ns) / 1e9, 3)
+
 
 @dataclass(slots=True, kw_only=True)
 class RunningFault:
     """A fault between its time and its end."""
 
-    timed: TimedFault
+    action: Action
     since_ms: int
     """When the current phase began."""
     phase: Phase = Phase.PLANNED
@@ -54,9 +62,17 @@ class RunningFault:
     is_undone: bool = False
     is_held: bool = False
     """True for a fault that lasts until it is healed, whatever its own time."""
+    is_overdue: bool = False
+    """What was to end it never came: it earns no credit."""
     injected_ms: int | None = None
+    healing_ms: int | None = None
     injected_ns: int | None = None
     healed_ns: int | None = None
+
+    @property
+    def timed(self) -> TimedFault:
+        """The fault without what it waits for."""
+        return self.action.timed
 
     @property
     def is_over(self) -> bool:

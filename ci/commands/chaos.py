@@ -1,20 +1,18 @@
-"""`fencepost chaos`: directed fault scenarios on real processes and a real ZooKeeper."""
+"""`fencepost chaos`: fault scenarios and schedules on real processes and a real ZooKeeper."""
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ci.commands.guided import follow_counterexamples
-from ci.commands.options import (
-    NEWEST_LEVEL,
-    JsonOption,
-    LevelOption,
-    OutFolder,
-    SeedOption,
-    ZookeeperOption,
-)
-from ci.failures import UsageError as Misuse, as_usage
+from ci.commands.options import NEWEST_LEVEL, JsonOption, OutFolder, ZookeeperOption
+from ci.failures import UsageError, as_usage
 from ci.zookeeper_choice import EMBEDDED, check_zookeeper
+
+if TYPE_CHECKING:
+    from conformance.scenario import Scenario, ScenarioResult
 
 ScenarioNames = Annotated[
     list[str] | None, typer.Option("--scenario", help="May be given again.  [default: all]")
@@ -30,13 +28,33 @@ Counterexamples = Annotated[
 Mutant = Annotated[
     str, typer.Option(metavar="NAME", help="A rule that all brokers break; it should be found.")
 ]
+ScheduleFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Execute a schedule file instead.")
+]
+ReplayedRun = Annotated[
+    Path | None,
+    typer.Option(metavar="RUN", help="Execute what a run executed, on the same brokers."),
+]
+OptionalSeed = Annotated[
+    int | None,
+    typer.Option(min=0, help="Where chance comes from.  [default: the file's, or 0]"),
+]
+OptionalLevel = Annotated[
+    int | None,
+    typer.Option(
+        min=0, max=2, help="Protocol level: 0 draft-v3, 2 the newest.  [default: 2, or the run's]"
+    ),
+]
 COLUMNS = ("name", "verdict", "faults", "acknowledged", "message")
+FAULT_COLUMNS = ("fault", "kind", "broker", "phase", "seconds", "evidence")
 
 
 def chaos(
     scenario: ScenarioNames = None,
-    seed: SeedOption = 0,
-    level: LevelOption = NEWEST_LEVEL,
+    schedule: ScheduleFile = None,
+    replay: ReplayedRun = None,
+    seed: OptionalSeed = None,
+    level: OptionalLevel = None,
     zookeeper: ZookeeperOption = EMBEDDED,
     out: OutFolder = None,
     from_counterexample: Counterexamples = None,
@@ -47,43 +65,95 @@ def chaos(
 
     Brokers run under a real ZooKeeper, and every check judges what they did.
     """
-    from ci.console import progress, say, show_json, show_table
-    from ci.outcomes import of_scenarios
+    from ci.console import progress
     from ci.runs import make_run_folder, new_run_id
-    from conformance.adapter import UsageError
-    from conformance.chaos import run_scenarios, settings_of
-    from conformance.scenarios import find
-    from conformance.verdict import exit_code
+    from conformance import adapter
+    from conformance.chaos import play_all, settings_of
 
+    given = [scenario, schedule, replay, from_counterexample]
+    if sum(map(bool, given)) > 1:
+        raise UsageError(
+            "--scenario, --schedule, --replay and --from-counterexample exclude each other; "
+            "give one"
+        )
     if from_counterexample:
-        if scenario or zookeeper != EMBEDDED:
-            beside = "--scenario" if scenario else "--zookeeper"
-            raise Misuse(f"--from-counterexample chooses what is run; leave out {beside}")
+        if zookeeper != EMBEDDED:
+            raise UsageError("--from-counterexample chooses what is run; leave out --zookeeper")
         return follow_counterexamples(from_counterexample, out, as_json=as_json)
-    names = scenario or []
-    with as_usage(UsageError):
-        for name in names:
-            find(name)
-        settings = settings_of(level, mutant)
+    with as_usage(adapter.UsageError):
+        scenarios = chosen(scenario, schedule, replay)
+        before = origin_of(scenarios)
+        settings = settings_of(
+            before.get("level", NEWEST_LEVEL) if level is None else level,
+            mutant or before.get("mutant", ""),
+        )
     check_zookeeper(zookeeper)
     folder = make_run_folder(new_run_id(), out)
-    with progress("chaos") as advance:
-        results = run_scenarios(
-            names,
+    with progress("chaos") as advance, as_usage(adapter.UsageError):
+        results = play_all(
+            scenarios,
             settings=settings,
             seed=seed,
             out=folder,
             zookeeper=zookeeper,
             on_progress=advance,
         )
+    return tell(results, folder, as_json=as_json, with_faults=bool(schedule or replay))
+
+
+def chosen(
+    names: Sequence[str] | None, schedule: Path | None, replay: Path | None
+) -> list["Scenario"]:
+    """What is to be run; raises `conformance.adapter.UsageError`."""
+    from conformance.directed import find_executed, find_schedule
+    from conformance.scenarios import SCENARIOS, find
+
+    if schedule is not None:
+        return [find_schedule(schedule)]
+    if replay is not None:
+        return [find_executed(replay)]
+    return [find(name) for name in dict.fromkeys(names)] if names else list(SCENARIOS.values())
+
+
+def origin_of(scenarios: Sequence["Scenario"]) -> Mapping[str, Any]:
+    """Of a run that is replayed, its `level` and `mutant`; else empty."""
+    plan = scenarios[0].plan if len(scenarios) == 1 else None
+    return plan.origin if plan and plan.origin.get("kind") == "executed" else {}
+
+
+def tell(
+    results: Sequence["ScenarioResult"], folder: Path, *, as_json: bool, with_faults: bool
+) -> int:
+    """Show what came of it; the exit code."""
+    from ci.console import say, show_json, show_table
+    from ci.outcomes import of_scenarios
+    from conformance.verdict import exit_code
+
     outcome = of_scenarios(results)
     rows = outcome.detail["scenarios"]
     if as_json:
         show_json({"verdict": outcome.verdict, "run": str(folder), "scenarios": rows})
-    else:
-        show_table("", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
-        for row in rows:
-            if row["verdict"] != "PASS":
-                say(f"again: {row['reproduce']}")
-        say(f"{outcome.verdict}: {outcome.summary}; traces in {folder}")
+        return exit_code([row["verdict"] for row in rows])
+    if with_faults:
+        show_table("faults", FAULT_COLUMNS, [row for result in results for row in faults(result)])
+    show_table("", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
+    for row in rows:
+        if row["verdict"] != "PASS":
+            say(f"again: {row['reproduce']}")
+    say(f"{outcome.verdict}: {outcome.summary}; traces in {folder}")
     return exit_code([row["verdict"] for row in rows])
+
+
+def faults(result: "ScenarioResult") -> list[list[str]]:
+    """How each fault of a run went."""
+    return [
+        [
+            report.timed.fault_id,
+            report.timed.fault.kind,
+            "-" if report.broker_id is None else str(report.broker_id),
+            str(report.phase),
+            "-" if report.seconds is None else f"{report.seconds:.2f}",
+            report.evidence or "-",
+        ]
+        for report in result.faults
+    ]

@@ -1,6 +1,7 @@
 """The chaos scenarios, in the order in which they are run."""
 
 from conformance.adapter import UsageError
+from conformance.directed import shipped
 from conformance.scenario import Scenario
 from conformance.scenarios import (
     administration,
@@ -27,6 +28,7 @@ SCENARIOS: dict[str, Scenario] = {
         unreplicated_record.SCENARIO,
         *administration.SCENARIOS,
         broker_faults.RANDOM,
+        *shipped(),
     )
 }
 

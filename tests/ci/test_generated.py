@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ci.generated import ROOT, SCHEMA, WIRE, GeneratorError, main, refresh
+from fault_injection import table
 from spec.pages import README
 
 
@@ -13,6 +14,8 @@ from spec.pages import README
 def copy(tmp_path: Path) -> Path:
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "spec", tmp_path / "spec", ignore=ignore)
+    (tmp_path / table.README).parent.mkdir()
+    shutil.copy(ROOT / table.README, tmp_path / table.README)
     return tmp_path
 
 
@@ -52,6 +55,13 @@ def test_a_page_without_a_place_for_a_table_is_an_error(copy: Path) -> None:
     page.write_text(page.read_text().replace("<!-- end of hazards -->", ""))
 
     with pytest.raises(GeneratorError, match="no place for the table of hazards"):
+        refresh(copy, only_compare=True)
+
+
+def test_a_page_without_a_place_for_the_faults_is_an_error(copy: Path) -> None:
+    (copy / table.README).write_text("nothing")
+
+    with pytest.raises(GeneratorError, match="there is no place for the table; write"):
         refresh(copy, only_compare=True)
 
 

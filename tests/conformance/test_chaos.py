@@ -33,7 +33,8 @@ REPORT = FaultReport(
 
 
 def test_issue_scenarios_are_there_and_described() -> None:
-    assert list(SCENARIOS) == [
+    scripts = [name for name, scenario in SCENARIOS.items() if scenario.plan is None]
+    assert scripts == [
         "quiet",
         "leader_pause",
         "leader_kill",

@@ -10,6 +10,7 @@ from conformance.adapter import UsageError
 from conformance.scenario import Stage
 from conformance.testing.faults import Faults
 from fault_injection.fault import Fault
+from fault_injection.plan import Action, At
 from fault_injection.process_faults import KillBroker, PauseBroker
 from fault_injection.progress import RunningFault
 from fault_injection.rpc_rules import InjectionError
@@ -28,8 +29,8 @@ class ListeningEngine:
     def inject(self, fault_id: str, fault: Fault, *, is_held: bool) -> RunningFault:
         assert is_held
         self.said.append(f"inject {fault_id} {fault.victim}")
-        timed = TimedFault(fault_id=fault_id, at_ms=0, fault=fault)
-        return RunningFault(timed=timed, since_ms=0, broker_id=3)
+        action = Action(action_id=fault_id, fault=fault, when=At(at_ms=0))
+        return RunningFault(action=action, since_ms=0, broker_id=3)
 
     def await_active(self, running: RunningFault) -> None:
         if not self.has_effect:

@@ -1,0 +1,77 @@
+"""Schedule files as scenarios: those that come with Fencepost, and whatever file a user names."""
+
+from functools import partial
+from pathlib import Path
+
+from conformance.adapter import UsageError
+from conformance.scenario import Scenario, Stage
+from fault_injection.catalogue import require_backend
+from fault_injection.document_reader import PlanError
+from fault_injection.fault_kind import Backend
+from fault_injection.plan import Load, Plan
+from fault_injection.plan_file import read_plan
+from fault_injection.plan_record import EXECUTED, read_executed
+from fault_injection.targets import FaultError
+
+SCHEDULES = Path(__file__).parent / "scenarios" / "schedules"
+"""One file per story; several kinds of faults in one run save time."""
+
+
+def shipped() -> tuple[Scenario, ...]:
+    """The schedule files of this folder as scenarios, by name."""
+    return tuple(scenario_of(read_plan(path)) for path in sorted(SCHEDULES.glob("*.yaml")))
+
+
+def scenario_of(plan: Plan, again: str = "") -> Scenario:
+    """The plan as a scenario; `again` is the option that runs it, if it is not its name."""
+    return Scenario(
+        name=plan.plan_id,
+        sentence=plan.says or "Faults from a schedule file.",
+        requirements=plan.covers,
+        play=partial(_play, plan),
+        fails_at=frozenset(plan.fails_at),
+        has_workload=plan.profile is Load.STEADY,
+        plan=plan,
+        again=again,
+    )
+
+
+def find_schedule(path: Path) -> Scenario:
+    """The scenario of a file, of which real processes can do all; raises `UsageError`."""
+    try:
+        plan = read_plan(path)
+        _require_real(plan)
+    except FaultError as error:
+        raise UsageError(str(error)) from error
+    return scenario_of(plan, f"--schedule {path}")
+
+
+def find_executed(run: Path) -> Scenario:
+    """What a run executed, as a scenario; raises `UsageError`."""
+    folder = executed_folder(run)
+    try:
+        return scenario_of(read_executed(folder), f"--replay {folder}")
+    except PlanError as error:
+        raise UsageError(str(error)) from error
+
+
+def executed_folder(run: Path) -> Path:
+    """The folder of the one scenario of a run; raises `UsageError` when it is not one."""
+    if (run / EXECUTED).is_file():
+        return run
+    found = sorted(path.parent for path in run.glob(f"*/{EXECUTED}"))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageError(f"{run} holds no {EXECUTED}; name the folder of a run of fencepost chaos")
+    names = ", ".join(path.name for path in found)
+    raise UsageError(f"{run} holds several scenarios; name the folder of one of {names}")
+
+
+def _require_real(plan: Plan) -> None:
+    for action in plan.actions:
+        require_backend(action.action_id, action.fault.kind, Backend.REAL)
+
+
+def _play(plan: Plan, stage: Stage) -> None:
+    stage.engine.run(plan)

@@ -1,0 +1,392 @@
+"""Schedule files: plans as YAML, or JSON, which is YAML too. `fault_injection/README.md` tells all.
+
+Reading is strict. What `as_document` writes is what `plan_from_document` reads.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fault_injection.document_reader import PlanError, Reader
+from fault_injection.fault import Fault
+from fault_injection.fault_json import as_json, make_fault
+from fault_injection.plan import (
+    DEADLINE_MS,
+    Action,
+    AfterAction,
+    AfterEvent,
+    At,
+    Condition,
+    Floors,
+    Load,
+    Operator,
+    Plan,
+    Quiet,
+    Trigger,
+)
+from fault_injection.targets import FaultError, Target, parse_target
+from spec.trace import Phase, TraceEvent
+
+SCHEMA_VERSION = 1
+LASTS = ("for_ms", "restart_after_ms")
+"""The parameters that are `for_ms` of an action."""
+WHO = ("target", "sender")
+"""The parameters that are `target` of an action."""
+CLUSTER_NUMBERS = ("brokers", "session_timeout_ms", "replica_lag_ms", "first_controller")
+ZOOKEEPERS = ("embedded", "ensemble")
+EVENT_FIELDS = frozenset(TraceEvent.__struct_fields__)
+TRIGGERS = ("at_ms", "after", "with", "on")
+
+
+class StrictLoader(yaml.SafeLoader):
+    """As YAML's safe loader; a name that is given twice is an error and not a matter of order."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: ANN401, FBT001, FBT002
+        """The mapping of a node."""
+        names = [self.construct_object(key, deep=True) for key, _ in node.value]
+        twice = sorted({str(name) for name in names if names.count(name) > 1})
+        if twice:
+            raise PlanError(
+                f"line {node.start_mark.line + 1}: the name {twice[0]!r} is given twice; keep one"
+            )
+        return super().construct_mapping(node, deep)
+
+
+StrictLoader.yaml_implicit_resolvers = {
+    letter: [(tag, pattern) for tag, pattern in resolvers if letter in "tTfF" or "bool" not in tag]
+    for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+"""`on` is a name here, and not another word for true."""
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan in a file; raises `PlanError`, which begins with the file's name."""
+    try:
+        return plan_from_text(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PlanError(f"{path}: {error.strerror}; name a schedule file") from error
+    except UnicodeDecodeError as error:
+        raise PlanError(f"{path}: it is no UTF-8 text; name a schedule file") from error
+    except FaultError as error:
+        raise PlanError(f"{path}: {error}") from error
+
+
+def plan_from_text(text: str) -> Plan:
+    """The plan in a text; raises `PlanError`."""
+    try:
+        document = yaml.load(text, Loader=StrictLoader)  # noqa: S506  a safe loader, see above
+    except yaml.YAMLError as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
+        problem = getattr(error, "problem", None) or "it cannot be read"
+        raise PlanError(f"line {line}: no valid YAML: {problem}") from error
+    return plan_from_document(document)
+
+
+def plan_from_document(document: object) -> Plan:
+    """The plan that `as_document` wrote; raises `PlanError` with one sentence."""
+    reader = Reader.of("the schedule", document)
+    version = reader.number("schema", at_least=1)
+    if version != SCHEMA_VERSION:
+        raise reader.error(f"schema is {version}; this Fencepost reads schema {SCHEMA_VERSION}")
+    actions = tuple(
+        _action(f"actions[{index}]", item)
+        for index, item in enumerate(reader.list_of("actions", dict))
+    )
+    try:
+        plan = Plan(
+            plan_id=reader.text("id"),
+            says=reader.text("says", ""),
+            seed=reader.number("seed", 0),
+            profile=Load(reader.choice("profile", Load.STEADY, tuple(Load))),
+            cluster=_cluster(reader.inner("cluster")),
+            floors=_floors(reader.inner("floors")),
+            actions=actions,
+            quiet=tuple(map(_quiet, reader.list_of("quiet", dict))),
+            healthy_within_ms=_final(reader.inner("final")),
+            fails_at=reader.list_of("fails_at", int),
+            origin=_origin(reader),
+        )
+    except PlanError:
+        raise
+    except FaultError as error:
+        raise reader.error(str(error)) from error
+    reader.finish()
+    return plan
+
+
+def _cluster(reader: Reader) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        name: reader.number(name, at_least=1) for name in CLUSTER_NUMBERS if reader.has(name)
+    }
+    if reader.has("zookeeper"):
+        found["zookeeper"] = reader.choice("zookeeper", None, ZOOKEEPERS)
+    reader.knows(*CLUSTER_NUMBERS, "zookeeper")
+    reader.finish()
+    return found
+
+
+def _floors(reader: Reader) -> Floors:
+    usual = Floors()
+    found = Floors(
+        before=reader.number("before", usual.before),
+        during=reader.number("during", usual.during),
+        after=reader.number("after", usual.after),
+    )
+    reader.finish()
+    return found
+
+
+def _quiet(document: object) -> Quiet:
+    reader = Reader.of("quiet", document)
+    found = Quiet(at_ms=reader.number("at_ms"), for_ms=reader.number("for_ms", at_least=1))
+    reader.finish()
+    return found
+
+
+def _final(reader: Reader) -> int:
+    found = reader.number("healthy_within_ms", Plan(plan_id="").healthy_within_ms, at_least=1)
+    reader.finish()
+    return found
+
+
+def _origin(reader: Reader) -> dict[str, Any]:
+    if not reader.has("origin"):
+        return {"kind": "hand"}
+    inner = reader.inner("origin")
+    inner.text("kind")
+    return inner.given
+
+
+def _action(where: str, document: object) -> Action:
+    reader = Reader.of(where, document)
+    action_id = reader.text("id")
+    if not action_id:
+        raise reader.error("id is empty; give a name")
+    reader.where = f"{where} ({action_id})"
+    until = _trigger(reader, "until", action_id) if reader.has("until") else None
+    deadline_ms = reader.number("deadline_ms", DEADLINE_MS, at_least=1)
+    action = Action(
+        action_id=action_id,
+        fault=_fault(reader, deadline_ms if until else None),
+        when=_trigger(reader, "when", "") if reader.has("when") else At(at_ms=0),
+        until=until,
+        deadline_ms=deadline_ms,
+        must_take_effect=reader.flag("must_take_effect", default=True),
+        covers=reader.list_of("covers", str),
+    )
+    reader.knows("record", "until", "when")
+    reader.finish()
+    if until is not None and action.fault.active_ms == 0:
+        raise reader.error(f"{action.fault.kind} is over at once; leave out until")
+    return action
+
+
+def _fault(reader: Reader, until_deadline_ms: int | None) -> Fault:
+    """The fault of an action; `target` and `for_ms` stand beside its other parameters."""
+    from fault_injection.catalogue import kind_of
+
+    try:
+        kind = kind_of(reader.text("kind"))
+    except PlanError:
+        raise
+    except FaultError as error:
+        raise reader.error(str(error)) from error
+    names = {item.name for item in kind.parameters}
+    given = dict(reader.inner("params").given)
+    who = next((name for name in WHO if name in names), "")
+    lasts = next((name for name in LASTS if name in names), "")
+    reader.knows("target", "for_ms")
+    for name, inside in (("target", who), ("for_ms", lasts)):
+        if inside and inside in given:
+            raise reader.error(f"params has {inside}; write it as {name} of the action")
+        if reader.has(name):
+            if not inside:
+                raise reader.error(f"{kind.kind} takes no {name}; leave it out")
+            given[inside] = reader.given[name]
+    if until_deadline_ms is not None and lasts:
+        if reader.has("for_ms"):
+            raise reader.error("it has for_ms and until; keep one")
+        given[lasts] = until_deadline_ms
+    if lasts == "restart_after_ms":
+        given.setdefault(lasts, None)
+    try:
+        return make_fault(kind.kind, given)
+    except FaultError as error:
+        raise reader.error(str(error)) from error
+
+
+def _trigger(reader: Reader, name: str, own_id: str) -> Trigger:
+    """`own_id` is what an end counts from when it does not say."""
+    inner = reader.inner(name)
+    given = [one for one in TRIGGERS if inner.has(one)]
+    if len(given) != 1:
+        found = " and ".join(given) or "nothing"
+        raise inner.error(f"it has {found}; give exactly one of {', '.join(TRIGGERS)}")
+    match given[0]:
+        case "at_ms":
+            found_trigger: Trigger = At(at_ms=inner.number("at_ms"))
+        case "with":
+            found_trigger = AfterAction(action_id=inner.text("with"), phase=Phase.INJECTING)
+        case "on":
+            found_trigger = _on(inner.inner("on"), own_id)
+        case _:
+            found_trigger = _after(inner.inner("after"), own_id)
+    inner.finish()
+    return found_trigger
+
+
+def _after(reader: Reader, own_id: str) -> Trigger:
+    plus_ms = reader.number("plus_ms", 0)
+    if reader.has("action"):
+        phases = (Phase.INJECTING, Phase.ACTIVE, Phase.HEALING, Phase.HEALED)
+        phase = Phase(reader.choice("phase", Phase.ACTIVE, phases))
+        action = AfterAction(action_id=reader.text("action"), phase=phase, plus_ms=plus_ms)
+        reader.finish()
+        return action
+    if not reader.has("event"):
+        raise reader.error("it has neither event nor action; give one of them")
+    event = AfterEvent(
+        event=reader.text("event"),
+        by=_by(reader),
+        match=_conditions(reader.inner("match")),
+        nth=reader.number("nth", 1, at_least=1),
+        since=reader.text("since", own_id),
+        plus_ms=plus_ms,
+    )
+    reader.finish()
+    return event
+
+
+def _on(reader: Reader, own_id: str) -> Trigger:
+    """The short form: the event's name, and its fields beside it."""
+    given = dict(reader.given)
+    event = given.pop("event", "")
+    if not isinstance(event, str) or not given | {"event": event}:
+        raise reader.error(f"event is {event!r}; give the name of an action")
+    if not reader.given:
+        raise reader.error("it is empty; give an event or fields of one")
+    return AfterEvent(event=event, match=_conditions(Reader(reader.where, given)), since=own_id)
+
+
+def _by(reader: Reader) -> Target | None:
+    reader.knows("by")
+    if not reader.has("by"):
+        return None
+    try:
+        return parse_target(str(reader.given["by"]))
+    except FaultError as error:
+        raise reader.error(f"by: {error}") from error
+
+
+def _conditions(reader: Reader) -> tuple[Condition, ...]:
+    unknown = sorted(set(reader.given) - EVENT_FIELDS)
+    if unknown:
+        raise reader.error(
+            f"{unknown[0]!r} is no field of a trace line; spec/trace.schema.json lists them"
+        )
+    return tuple(
+        condition
+        for name, value in reader.given.items()
+        for condition in _comparisons(reader, name, value)
+    )
+
+
+def _comparisons(reader: Reader, name: str, value: object) -> list[Condition]:
+    if not isinstance(value, dict):
+        return [Condition(name=name, operator=Operator.EQ, value=_plain(value))]
+    found = []
+    for word, other in value.items():
+        if word not in tuple(Operator):
+            raise reader.error(
+                f"{name}: {word!r} compares nothing; choose one of {', '.join(Operator)}"
+            )
+        operator = Operator(word)
+        is_list = isinstance(other, list)
+        if operator is Operator.IN and not is_list:
+            raise reader.error(f"{name}: in is {other!r}; give a list")
+        if operator not in (Operator.EQ, Operator.NE, Operator.IN) and type(other) is not int:
+            raise reader.error(f"{name}: {word} is {other!r}; give a whole number")
+        found.append(Condition(name=name, operator=operator, value=_plain(other)))
+    if not found:
+        raise reader.error(f"{name}: nothing is compared; choose one of {', '.join(Operator)}")
+    return found
+
+
+def _plain(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def as_document(plan: Plan) -> dict[str, Any]:
+    """The plan as plain values; what is usual is left out."""
+    usual = Plan(plan_id="")
+    floors = plan.floors
+    document: dict[str, Any] = {"schema": SCHEMA_VERSION, "id": plan.plan_id}
+    document |= {"says": plan.says} if plan.says else {}
+    document |= {"seed": plan.seed, "profile": str(plan.profile)}
+    document |= {"cluster": dict(plan.cluster)} if plan.cluster else {}
+    document["floors"] = {
+        "before": floors.before,
+        "during": floors.during,
+        "after": floors.after,
+    }
+    document["actions"] = [action_document(action) for action in plan.actions]
+    if plan.quiet:
+        document["quiet"] = [{"at_ms": one.at_ms, "for_ms": one.for_ms} for one in plan.quiet]
+    if plan.healthy_within_ms != usual.healthy_within_ms:
+        document["final"] = {"healthy_within_ms": plan.healthy_within_ms}
+    document |= {"fails_at": list(plan.fails_at)} if plan.fails_at else {}
+    document["origin"] = dict(plan.origin)
+    return document
+
+
+def action_document(action: Action) -> dict[str, Any]:
+    """One action as plain values."""
+    given = as_json(action.fault)
+    document: dict[str, Any] = {"id": action.action_id, "kind": given.pop("fault")}
+    for name in WHO:
+        if name in given:
+            document["target"] = given.pop(name)
+    lasts = [given.pop(name) for name in LASTS if name in given]
+    document |= {"params": given} if given else {}
+    document["when"] = trigger_document(action.when)
+    if action.until is not None:
+        document["until"] = trigger_document(action.until)
+    elif lasts and lasts[0] is not None:
+        document["for_ms"] = lasts[0]
+    if action.deadline_ms != DEADLINE_MS:
+        document["deadline_ms"] = action.deadline_ms
+    if not action.must_take_effect:
+        document["must_take_effect"] = False
+    return document | ({"covers": list(action.covers)} if action.covers else {})
+
+
+def trigger_document(trigger: Trigger) -> dict[str, Any]:
+    """One trigger as plain values."""
+    match trigger:
+        case At():
+            return {"at_ms": trigger.at_ms}
+        case AfterAction():
+            plus = {"plus_ms": trigger.plus_ms} if trigger.plus_ms else {}
+            return {"after": {"action": trigger.action_id, "phase": str(trigger.phase), **plus}}
+        case AfterEvent():
+            return {"after": _event_document(trigger)}
+
+
+def _event_document(trigger: AfterEvent) -> dict[str, Any]:
+    match: dict[str, Any] = {}
+    for one in trigger.match:
+        value = list(one.value) if isinstance(one.value, tuple) else one.value
+        match.setdefault(one.name, {})[str(one.operator)] = value
+    document: dict[str, Any] = {"event": trigger.event}
+    document |= {"by": str(trigger.by)} if trigger.by else {}
+    document |= {"match": match} if match else {}
+    document |= {"nth": trigger.nth} if trigger.nth != 1 else {}
+    document |= {"since": trigger.since} if trigger.since else {}
+    return document | ({"plus_ms": trigger.plus_ms} if trigger.plus_ms else {})
+
+
+def to_yaml(plan: Plan, comment: str = "") -> str:
+    """The plan as a file that can be committed."""
+    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    return head + yaml.safe_dump(as_document(plan), sort_keys=False, width=100, allow_unicode=True)

@@ -1,0 +1,174 @@
+"""Schedule files: what is written is read again, and every mistake gets one sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance.directed import SCHEDULES
+from fault_injection.document_reader import PlanError
+from fault_injection.plan import AfterAction, AfterEvent, At, Condition, Operator, Plan, plan_of
+from fault_injection.plan_file import plan_from_text, read_plan, to_yaml
+from fault_injection.process_faults import KillBroker
+from fault_injection.request_faults import HoldRequest
+from fault_injection.schedule import generate
+from fault_injection.targets import broker, leader
+from spec.trace import Phase
+
+WHOLE = """
+schema: 1
+id: story
+says: A story.
+seed: 7
+profile: none
+cluster: {brokers: 4, session_timeout_ms: 900, zookeeper: ensemble, first_controller: 2}
+floors: {before: 1, during: 2, after: 3}
+quiet: [{at_ms: 100, for_ms: 50}]
+final: {healthy_within_ms: 9000}
+fails_at: [0]
+origin: {kind: tlc, model: truncation}
+actions:
+  - id: hold
+    kind: rpc.hold
+    target: controller
+    params: {method: LeaderAndIsr, receiver: leader(orders/0)}
+    until: {after: {event: BecomeLeader, by: "2", match: {leader_epoch: {ge: 3}, isr: [1, 2]}}}
+    deadline_ms: 700
+    covers: [CTL-006]
+  - id: kill
+    kind: proc.kill
+    target: leader(orders/0)
+    when: {after: {action: hold, plus_ms: 5}}
+  - {id: expire, kind: zk.expire, target: 3, when: {with: kill}, must_take_effect: false}
+  - {id: jump, kind: clock.jump, target: 3, params: {by_ms: 9},
+     when: {on: {event: WriteIsr, topic: {ne: x}, partition: {in: [0, 1]}}}}
+  - {id: pause, kind: proc.pause, target: 1, for_ms: 20, when: {at_ms: 150}}
+"""
+
+
+def test_a_file_tells_what_waits_for_what() -> None:
+    plan = plan_from_text(WHOLE)
+    hold, kill, expire, jump, pause = plan.actions
+
+    assert (plan.plan_id, plan.seed, plan.fails_at, plan.covers) == ("story", 7, (0,), ("CTL-006",))
+    assert hold.fault == HoldRequest(
+        method="LeaderAndIsr",
+        sender=hold.fault.victim,
+        receiver=leader("orders"),
+        for_ms=700,
+    )
+    assert hold.when == At(at_ms=0)
+    assert hold.until == AfterEvent(
+        event="BecomeLeader",
+        by=broker(2),
+        match=(
+            Condition(name="leader_epoch", operator=Operator.GE, value=3),
+            Condition(name="isr", operator=Operator.EQ, value=(1, 2)),
+        ),
+        since="hold",
+    )
+    assert kill.fault == KillBroker(target=leader("orders"), restart_after_ms=None)
+    assert kill.when == AfterAction(action_id="hold", plus_ms=5)
+    assert expire.when == AfterAction(action_id="kill", phase=Phase.INJECTING)
+    assert not expire.must_take_effect
+    assert isinstance(jump.when, AfterEvent)
+    assert [one.operator for one in jump.when.match] == [Operator.NE, Operator.IN]
+    assert pause.when == At(at_ms=150)
+    assert plan.is_quiet(100)
+    assert not plan.is_quiet(150)
+
+
+def test_what_is_written_is_read_again() -> None:
+    plan = plan_from_text(WHOLE)
+
+    assert plan_from_text(to_yaml(plan, "two\nlines")) == plan
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_drawn_schedule_is_a_plan_as_well(seed: int) -> None:
+    drawn = generate(seed, brokers=[1, 2, 3], duration_ms=20_000, session_timeout_ms=1500)
+    plan = plan_of(drawn)
+
+    assert plan_from_text(to_yaml(plan)) == plan
+    assert tuple(action.timed for action in plan.actions) == drawn.faults
+
+
+@pytest.mark.parametrize("path", sorted(SCHEDULES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_file_that_comes_along_has_the_name_of_its_plan(path: Path) -> None:
+    plan = read_plan(path)
+
+    assert plan.plan_id == path.stem
+    assert plan.says.endswith(".")
+    assert plan.covers
+
+
+def one(action: str) -> str:
+    return f"schema: 1\nid: a\nactions:\n  - {{id: first, {action}}}\n"
+
+
+PAUSE = "kind: proc.pause, target: 1, for_ms: 5"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", "line 1: no valid YAML: "),
+        ("3", "the schedule: expected an object with named fields, found 3"),
+        ("schema: 2\nid: a", "schema is 2; this Fencepost reads schema 1"),
+        ("id: a", "the field schema is missing; add it"),
+        ("schema: 1", "the field id is missing"),
+        ("schema: 1\nid: a\nid: b", "line 1: the name 'id' is given twice; keep one"),
+        ("schema: 1\nid: a\nnap: 1", "there is no field 'nap'; choose among actions, cluster"),
+        ("schema: 1\nid: a\nprofile: wild", "profile is 'wild'; choose one of steady, none"),
+        ("schema: 1\nid: a\ncluster: {brokers: 0}", "cluster: brokers is 0; give 1 or more"),
+        ("schema: 1\nid: a\ncluster: {size: 3}", "cluster: there is no field 'size'"),
+        ("schema: 1\nid: a\nactions: [3]", "actions holds 3; give a list of objects"),
+        (one("kind: proc.nap"), r"actions\[0\] \(first\): unknown fault 'proc.nap'; choose one of"),
+        (one("kind: proc.pause, target: 1"), "proc.pause needs the field 'for_ms'"),
+        (one("kind: proc.pause, target: boss, for_ms: 5"), "target 'boss' is none; write a"),
+        (one("kind: zk.expire, target: 1, for_ms: 5"), "zk.expire takes no for_ms; leave it out"),
+        (one("kind: proc.pause, params: {target: 1}, for_ms: 5"), "write it as target of the"),
+        (one(f"{PAUSE}, when: {{}}"), "when: it has nothing; give exactly one of at_ms, after"),
+        (one(f"{PAUSE}, when: {{at_ms: 1, with: b}}"), "when: it has at_ms and with; give exactly"),
+        (one(f"{PAUSE}, when: {{at_ms: -1}}"), "when: at_ms is -1; give 0 or more"),
+        (one(f"{PAUSE}, when: {{after: {{}}}}"), "it has neither event nor action; give one"),
+        (one(f"{PAUSE}, when: {{with: b}}"), "first: when refers to 'b', which is not among the"),
+        (one(f"{PAUSE}, until: {{with: first}}"), "it has for_ms and until; keep one"),
+        (
+            one("kind: proc.pause, target: 1, until: {with: b}"),
+            "until refers to 'b', which is no action; choose one of first",
+        ),
+        (one("kind: zk.expire, target: 1, until: {at_ms: 9}"), "zk.expire is over at once; leave"),
+        (one(f"{PAUSE}, when: {{on: {{}}}}"), "it is empty; give an event or fields of one"),
+        (one(f"{PAUSE}, when: {{on: {{mood: 1}}}}"), "'mood' is no field of a trace line"),
+        (one(f"{PAUSE}, when: {{on: {{leader: {{about: 1}}}}}}"), "'about' compares nothing"),
+        (one(f"{PAUSE}, when: {{on: {{leader: {{ge: x}}}}}}"), "ge is 'x'; give a whole number"),
+        (one(f"{PAUSE}, when: {{on: {{leader: {{in: 1}}}}}}"), "in is 1; give a list"),
+        (one(f"{PAUSE}, covers: [1]"), "covers holds 1; give a list of texts"),
+        (one(PAUSE) + f"  - {{id: first, {PAUSE}}}\n", "the id 'first' is used twice; rename one"),
+        (
+            one(f"{PAUSE}, when: {{at_ms: 7}}") + "quiet: [{at_ms: 5, for_ms: 5}]\n",
+            "at_ms 7 is in a quiet time; move one",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "story.yaml"
+    path.write_text(text)
+
+    with pytest.raises(PlanError, match=message) as caught:
+        read_plan(path)
+
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=r"none\.yaml: No such file or directory; name a schedule"):
+        read_plan(tmp_path / "none.yaml")
+
+
+def test_the_usual_is_left_out_of_a_small_file() -> None:
+    assert to_yaml(Plan(plan_id="small")) == (
+        "schema: 1\nid: small\nseed: 0\nprofile: steady\n"
+        "floors:\n  before: 20\n  during: 0\n  after: 20\nactions: []\norigin:\n  kind: hand\n"
+    )
