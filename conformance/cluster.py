@@ -65,7 +65,7 @@ class Cluster:
         """Of our own, to be hurt; None when its ZooKeeper is another."""
         self.recorder: Recorder | None = None
         """Where the harness tells of what it writes over."""
-        self.wiring = (
+        self._wiring = (
             Wiring(links=links, zookeeper=zookeeper, broker_ids=settings.broker_ids)
             if links
             else None
@@ -103,6 +103,15 @@ class Cluster:
         """Asks its brokers for changes, as a fault does."""
         return Administrator(self.addresses)
 
+    @property
+    def wiring(self) -> Wiring:
+        """Of its connections; raises `InjectionError` when they go through no proxy."""
+        if self._wiring is None:
+            raise InjectionError(
+                "this cluster's connections go through no proxy; start it with one"
+            )
+        return self._wiring
+
     def connect(self) -> None:
         """The state in ZooKeeper can be read; raises `ZooKeeperError`."""
         self._znodes.connect()
@@ -133,7 +142,7 @@ class Cluster:
         """A broker that does not run is starting on its data."""
         left = self._read(znodes.broker_path(broker_id))
         self._orphaned[broker_id] = left.czxid if left else 0
-        wiring = self.wiring
+        wiring = self._wiring
         address = wiring.zookeeper_for(broker_id) if wiring else self.zookeeper
         command = broker_command(
             self.settings,
@@ -204,7 +213,7 @@ class Cluster:
         found = self._registered(broker_id)
         if found is None:
             return None
-        own_address = self.wiring.address_of(broker_id) if self.wiring else None
+        own_address = self._wiring.address_of(broker_id) if self._wiring else None
         return replace(found, address=own_address) if own_address else found
 
     def addresses(self) -> list[str]:

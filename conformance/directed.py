@@ -5,7 +5,7 @@ from pathlib import Path
 
 from conformance.adapter import UsageError
 from conformance.scenario import Scenario, Stage
-from fault_injection.catalogue import require_backend
+from fault_injection.catalogue import needs_links, require_backend
 from fault_injection.document_reader import PlanError
 from fault_injection.fault_kind import Backend
 from fault_injection.plan import Load, Plan
@@ -33,6 +33,7 @@ def scenario_of(plan: Plan, again: str = "") -> Scenario:
         has_workload=plan.profile is Load.STEADY,
         plan=plan,
         again=again,
+        needs_links=needs_links(action.fault.kind for action in plan.actions),
     )
 
 

@@ -107,6 +107,9 @@ class Scenario:
         """How many acknowledged requests a run must have."""
         return Floors() if self.plan is None else self.plan.floors
 
+    needs_links: bool = False
+    """True when it hurts connections: all of them go through the proxy then."""
+
     def expected(self, level: int) -> Verdict:
         """What the reference gives."""
         return Verdict.FAIL if level in self.fails_at else Verdict.PASS

@@ -36,6 +36,7 @@ from conformance.workload import NotConvergedError, Session, Workload, read_ever
 from conformance.zookeepers import EMBEDDED, ENSEMBLE, OWN, zookeeper_for
 from fault_injection.engine import FaultEngine
 from fault_injection.ledger import Ledger
+from fault_injection.links.client import Links
 from fault_injection.plan import Load, Plan
 from fault_injection.plan_record import write_executed, write_expanded, write_source
 from fault_injection.progress import PhaseChange
@@ -143,6 +144,7 @@ class ScenarioRun:
                         run_id=self.run_id,
                         supervisor=supervisor,
                         zookeeper=zookeeper,
+                        links=Links.start(supervisor) if self.scenario.needs_links else None,
                     ) as cluster,
                     self._clients_of(cluster, harness) as stage,
                 ):

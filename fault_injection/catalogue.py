@@ -5,6 +5,8 @@ A kind is one class and one line of `KINDS` in the module of its area, and one i
 must show all come from this list. Injections are named and not imported: the simulator needs none.
 """
 
+from collections.abc import Iterable
+
 from fault_injection import (
     admin_faults,
     clock_faults,
@@ -88,6 +90,11 @@ def require_backend(fault_id: str, kind: str, backend: Backend) -> None:
     raise FaultError(
         f"{fault_id}: {kind} cannot be simulated, since {why}; the simulator can do {able}"
     )
+
+
+def needs_links(kinds: Iterable[str]) -> bool:
+    """True when one of the kinds takes a run whose connections go through the proxy."""
+    return any(kind_of(kind).needs_links for kind in kinds)
 
 
 def kind_ids(backend: Backend) -> list[str]:

@@ -23,6 +23,8 @@ class FaultKind:
     fault_class: type[Fault]
     injector: str = ""
     """`module:class` below `fault_injection.injectors`; empty: it cannot be done for real."""
+    needs_links: bool = False
+    """True when connections must go through the proxy from the start of the run."""
     missing: Mapping[Backend, str]
     """Why a backend cannot do it, as the end of a sentence."""
     evidence: str

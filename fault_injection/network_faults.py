@@ -1,4 +1,8 @@
-"""Faults on the ways between brokers; ZooKeeper stays in reach."""
+"""Faults on the ways between brokers; ZooKeeper stays in reach.
+
+On real processes they are rules of the proxy (`links/`): bytes wait, and are not lost. A message
+that was sent is delivered when the way is open again, unless its sender has taken it back.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -6,6 +10,7 @@ from typing import Annotated, ClassVar
 from fault_injection.fault import Fault, ForMs, LastingBrokerFault, LinkFault
 from fault_injection.fault_kind import Backend, FaultKind
 from fault_injection.parameters import Parameter
+from fault_injection.targets import FaultError
 from spec.vocabulary import EnvironmentAction
 
 
@@ -40,38 +45,202 @@ class ReorderLink(LinkFault):
     delay_ms: Annotated[int, Parameter("at most this much more than usual", unit="ms", at_least=1)]
 
 
-NEEDS_LINKS = "the ways between processes go through no proxy yet"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeBrokers(LastingBrokerFault):
+    """The brokers fall into two halves, and one broker alone still reaches both; clients all."""
+
+    kind: ClassVar[str] = "net.bridge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RingOfMajorities(Fault):
+    """Each broker hears only from a majority around itself, and no two from the same one."""
+
+    kind: ClassVar[str] = "net.majority_ring"
+    for_ms: ForMs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwizzleBrokers(Fault):
+    """Brokers are cut off from all others one by one, and come back one by one otherwise."""
+
+    kind: ClassVar[str] = "net.swizzle"
+    cut: Annotated[tuple[int, ...], Parameter("who is cut off, in this order", at_least=1)]
+    back: Annotated[tuple[int, ...], Parameter("the same brokers, as they come back", at_least=1)]
+    gap_ms: Annotated[int, Parameter("the time between two steps", unit="ms", at_least=1)]
+
+    def __post_init__(self) -> None:
+        Fault.__post_init__(self)
+        if sorted(self.cut) != sorted(self.back) or len(set(self.cut)) < len(self.cut):
+            raise FaultError(f"{self.kind}: cut and back do not name the same brokers, each once")
+
+    @property
+    def active_ms(self) -> int:
+        """Until the last one is back."""
+        return 2 * len(self.cut) * self.gap_ms
+
+    def windows(self) -> dict[int, tuple[int, int]]:
+        """Of each broker, from when to when it is cut off."""
+        steps = len(self.cut)
+        return {
+            broker_id: (at * self.gap_ms, (steps + self.back.index(broker_id)) * self.gap_ms)
+            for at, broker_id in enumerate(self.cut)
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlapBroker(LastingBrokerFault):
+    """The broker is cut off from other brokers and clients again and again, for a while each."""
+
+    kind: ClassVar[str] = "net.flap"
+    cut_ms: Annotated[int, Parameter("how long it is cut off each time", unit="ms", at_least=1)]
+    open_ms: Annotated[int, Parameter("how long it is reached between", unit="ms", at_least=1)]
+
+    def windows(self) -> tuple[tuple[int, int], ...]:
+        """From when to when it is cut off."""
+        starts = range(0, self.for_ms, self.cut_ms + self.open_ms)
+        return tuple((start, min(start + self.cut_ms, self.for_ms)) for start in starts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelayLink(LinkFault):
+    """What the sender says to the receiver comes late; the way back is as fast as always."""
+
+    kind: ClassVar[str] = "net.latency"
+    delay_ms: Annotated[int, Parameter("how much later than usual", unit="ms", at_least=1)]
+    jitter_ms: Annotated[int, Parameter("up to this much more", unit="ms", at_least=0)] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NarrowLink(LinkFault):
+    """Only so many bytes per second get from the sender to the receiver."""
+
+    kind: ClassVar[str] = "net.bandwidth"
+    kb_per_s: Annotated[int, Parameter("how many thousand bytes per second pass", at_least=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetStreams(LinkFault):
+    """Whatever the sender has connected to the receiver is reset, again and again."""
+
+    kind: ClassVar[str] = "rpc.stream_reset"
+    every_ms: Annotated[int, Parameter("the time between two resets", unit="ms", at_least=1)]
+
+
+def windows_of_moments(for_ms: int, every_ms: int) -> tuple[tuple[int, int], ...]:
+    """A short window every `every_ms`, for `for_ms`; all of it in milliseconds."""
+    return tuple((start, start + 1) for start in range(0, for_ms, every_ms))
+
 
 KINDS = (
     FaultKind(
         fault_class=IsolateBroker,
-        missing={Backend.REAL: NEEDS_LINKS},
-        evidence="how many messages were stopped",
-        undo="the ways are open again",
+        injector="links:Cut",
+        needs_links=True,
+        missing={},
+        evidence="bytes or connections are held, and probes pass on all other ways only",
+        undo="probes pass again",
         requirements=("ISR-001", "CMD-010"),
         spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
     ),
     FaultKind(
         fault_class=PartitionBrokers,
-        missing={Backend.REAL: NEEDS_LINKS},
-        evidence="how many messages were stopped",
-        undo="the ways are open again",
+        injector="links:Cut",
+        needs_links=True,
+        missing={},
+        evidence="bytes or connections are held, and probes pass on all other ways only",
+        undo="probes pass again",
         requirements=("ISR-001", "CMD-010"),
         spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
     ),
     FaultKind(
         fault_class=CutOneWay,
-        missing={Backend.REAL: NEEDS_LINKS},
-        evidence="how many messages were stopped",
-        undo="the way is open again",
+        injector="links:Cut",
+        needs_links=True,
+        missing={},
+        evidence="bytes or connections are held, and probes pass on all other ways only",
+        undo="probes pass again",
         requirements=("ISR-001", "CTL-012"),
         spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
     ),
     FaultKind(
+        fault_class=BridgeBrokers,
+        injector="links:Cut",
+        needs_links=True,
+        missing={},
+        evidence="bytes or connections are held, and probes pass on all other ways only",
+        undo="probes pass again",
+        requirements=("ISR-001", "CMD-010"),
+        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
+    ),
+    FaultKind(
+        fault_class=RingOfMajorities,
+        injector="links:Cut",
+        needs_links=True,
+        missing={},
+        evidence="bytes or connections are held, and probes pass on all other ways only",
+        undo="probes pass again",
+        requirements=("ISR-001", "CTL-012"),
+        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
+    ),
+    FaultKind(
+        fault_class=SwizzleBrokers,
+        injector="links:CutInTurns",
+        needs_links=True,
+        missing={},
+        evidence="each broker was cut off, and bytes or connections were held",
+        undo="probes pass again",
+        requirements=("ISR-001", "CMD-010"),
+        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
+    ),
+    FaultKind(
+        fault_class=FlapBroker,
+        injector="links:CutInTurns",
+        needs_links=True,
+        missing={},
+        evidence="the broker was cut off twice or more, and bytes or connections were held",
+        undo="probes pass again",
+        requirements=("ISR-001", "CMD-010"),
+        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
+    ),
+    FaultKind(
         fault_class=ReorderLink,
-        missing={Backend.REAL: NEEDS_LINKS},
+        missing={
+            Backend.REAL: "bytes on a connection never overtake each other, and brokers send "
+            "what they have for each other over one connection"
+        },
         evidence="how many messages took their own time",
         undo="messages go their usual way again",
         requirements=("CMD-002", "CTL-006"),
+    ),
+    FaultKind(
+        fault_class=DelayLink,
+        injector="links:Slow",
+        needs_links=True,
+        missing={},
+        evidence="how many bytes came late; for real, a probe took that long too",
+        undo="nothing waits any more, and probes pass",
+        requirements=("ISR-001", "REPL-004"),
+    ),
+    FaultKind(
+        fault_class=NarrowLink,
+        injector="links:Slow",
+        needs_links=True,
+        missing={Backend.SIM: "its messages have no size"},
+        evidence="how many bytes had to wait",
+        undo="nothing waits any more, and probes pass",
+        requirements=("ISR-001", "REPL-004"),
+    ),
+    FaultKind(
+        fault_class=ResetStreams,
+        injector="links:Reset",
+        needs_links=True,
+        missing={
+            Backend.SIM: "it has messages and no connections; "
+            "what a reset loses, rpc.drop_request and rpc.drop_response lose too"
+        },
+        evidence="how many connections were reset",
+        undo="probes pass",
+        requirements=("CMD-002", "REPL-004"),
     ),
 )

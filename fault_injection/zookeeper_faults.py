@@ -6,9 +6,13 @@ from typing import Annotated, ClassVar
 from fault_injection.fault import BrokerFault, Fault, LastingBrokerFault
 from fault_injection.fault_kind import Backend, FaultKind
 from fault_injection.parameters import Parameter
+from fault_injection.targets import FaultError
 from spec.vocabulary import EnvironmentAction
 
 EXPIRY_MODES = ("duplicate", "local_only")
+DIRECTIONS = ("both", "c2s", "s2c")
+"""Of the bytes between a broker (client) and ZooKeeper (server)."""
+MODES = ("stall", "reset", "refuse")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +36,36 @@ class CutZooKeeper(LastingBrokerFault):
     """The broker does not reach ZooKeeper; if that is long, its session ends unheard of."""
 
     kind: ClassVar[str] = "zk.cut"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HurtZooKeeperLink(LastingBrokerFault):
+    """The way between the broker and ZooKeeper is hurt in one direction or both, by a proxy."""
+
+    kind: ClassVar[str] = "zk.link"
+    direction: Annotated[
+        str,
+        Parameter("whose bytes: of both, client to server, or back", choices=DIRECTIONS),
+    ] = "both"
+    mode: Annotated[
+        str,
+        Parameter("bytes wait, connections are reset, or only new ones are refused", choices=MODES),
+    ] = "stall"
+
+    def __post_init__(self) -> None:
+        LastingBrokerFault.__post_init__(self)
+        if self.mode != "stall" and self.direction != "both":
+            raise FaultError(
+                f"{self.kind}: {self.mode} ends both directions; leave direction at 'both'"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropConnection(LastingBrokerFault):
+    """The broker's connection to ZooKeeper is reset again and again; its session lives on."""
+
+    kind: ClassVar[str] = "zk.conn_drop"
+    every_ms: Annotated[int, Parameter("the time between two resets", unit="ms", at_least=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,23 +122,49 @@ KINDS = (
     ),
     FaultKind(
         fault_class=CutZooKeeper,
-        missing={Backend.REAL: "the ways to ZooKeeper go through no proxy yet"},
-        evidence="the connection is broken",
-        undo="the way is open again",
+        injector="links:Cut",
+        needs_links=True,
+        missing={},
+        evidence="the connection is broken; for real, bytes are held and no probe passes",
+        undo="the way is open again, and the broker is registered",
         requirements=("CTL-008", "ISR-004"),
         spec_actions=(EnvironmentAction.SUSPEND_SESSION, EnvironmentAction.RESUME_SESSION),
     ),
     FaultKind(
+        fault_class=HurtZooKeeperLink,
+        injector="links:ZooKeeperLink",
+        needs_links=True,
+        missing={Backend.SIM: "it has no connections to hurt in one direction; zk.cut hurts both"},
+        evidence="bytes are held, or connections reset or refused, as the mode says",
+        undo="the way is open again, and the broker is registered",
+        requirements=("CTL-008", "ISR-004"),
+        spec_actions=(EnvironmentAction.SUSPEND_SESSION, EnvironmentAction.RESUME_SESSION),
+    ),
+    FaultKind(
+        fault_class=DropConnection,
+        injector="links:Reset",
+        needs_links=True,
+        missing={},
+        evidence="how often the connection was reset",
+        undo="the broker is registered by the same session",
+        requirements=("ZK-003", "ZK-006"),
+        spec_actions=(EnvironmentAction.SUSPEND_SESSION, EnvironmentAction.RESUME_SESSION),
+    ),
+    FaultKind(
         fault_class=DelayZooKeeper,
-        missing={Backend.REAL: "the ways to ZooKeeper go through no proxy yet"},
-        evidence="answers come late",
+        injector="links:Slow",
+        needs_links=True,
+        missing={},
+        evidence="answers come late; for real, how many bytes",
         undo="answers come at once, after those that are late",
         requirements=("ZK-003", "ZK-004"),
     ),
     FaultKind(
         fault_class=LoseZooKeeperReplies,
-        missing={Backend.REAL: "the ways to ZooKeeper go through no proxy yet"},
-        evidence="how many writes were done whose answers were lost",
+        injector="links:LostReplies",
+        needs_links=True,
+        missing={},
+        evidence="how many writes were done whose answers were lost; for real, at which zxid",
         undo="nothing is lost any more; the broker connects again by itself",
         requirements=("ZK-006",),
         spec_actions=(EnvironmentAction.LOSE_REPLY,),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from fault_injection.fault import Fault
+from fault_injection.links.wiring import Wiring
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.targets import ClusterView
 from fault_injection.zookeeper_client import Znode
@@ -151,6 +152,10 @@ class FaultTarget(Protocol):
     @property
     def administrator(self) -> Administrator:
         """Whom faults that are requests go through."""
+
+    @property
+    def wiring(self) -> Wiring:
+        """Of its connections; raises `InjectionError` when they go through no proxy."""
 
     def live_brokers(self) -> list[int]:
         """The registered brokers, ascending."""

@@ -37,8 +37,8 @@ class Flow:
         self.route = route
         self.is_held = False
         """True while nothing of what the client sends may pass."""
-        self.has_reacted = False
-        """True when the server has sent something."""
+        self.is_probe = False
+        """True for a connection of the proxy's own, which is no evidence of what others do."""
         self._upstream = upstream
         self._board = board
         self._on_end = on_end
@@ -61,14 +61,14 @@ class Flow:
         link = self.asks.link
         refusing = self._board.refusing(link)
         if refusing is not None:
-            refusing.status.connections_refused += 1
+            refusing.status.connections_refused += not self.is_probe
             self.reset()
             return
         self._board.count(link).connections += 1
         self.asks.update()  # nothing is read before there is a server to send it to
         for stalling in self._board.stalling(link):
             self.is_held = True
-            stalling.status.connections_held += 1
+            stalling.status.connections_held += not self.is_probe
         self.apply()
 
     def apply(self) -> None:
@@ -82,6 +82,11 @@ class Flow:
             return
         self.is_held = False
         self._dialling = asyncio.get_running_loop().create_task(self._dial())
+
+    def be_probe(self) -> None:
+        """What happens to this connection is not counted."""
+        self.is_probe = True
+        self.asks.is_counted = self.answers.is_counted = False
 
     def reset(self) -> None:
         """Both ends get a reset."""

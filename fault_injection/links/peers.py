@@ -28,8 +28,11 @@ _ALL_STATES = 0xFFFFFFFF
 _HEADER = struct.Struct("=IHHII")
 _QUERY = struct.Struct("=BBxxI")
 _PORTS = struct.Struct("!HH")
-_INODE_AT = _HEADER.size + 4 + 48 + 16
-_ANSWER_MAX = 4096
+_DUMP = 0x300
+_SOCKID_SIZE = 48
+_PORT_AT = _HEADER.size + 4
+_INODE_AT = _PORT_AT + _SOCKID_SIZE + 16
+_ANSWER_MAX = 65536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,21 +96,51 @@ def _asked(own: tuple[str, int], peer: tuple[str, int]) -> int:
     ends = [socket.inet_aton(host) + bytes(12) for host in (own[0], peer[0])]
     any_device = struct.pack("=3I", 0, _NO_COOKIE, _NO_COOKIE)
     sockid = _PORTS.pack(own[1], peer[1]) + b"".join(ends) + any_device
-    query = _QUERY.pack(socket.AF_INET, socket.IPPROTO_TCP, _ALL_STATES) + sockid
-    header = _HEADER.pack(_HEADER.size + len(query), _BY_FAMILY, _REQUEST, 1, 0)
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
-        kernel.send(header + query)
-        answer = kernel.recv(_ANSWER_MAX)
-    if _HEADER.unpack_from(answer)[1] != _BY_FAMILY:
-        return 0  # there is none, or none that it knows of
-    return int(struct.unpack_from("=I", answer, _INODE_AT)[0])
+    for _, inode in _messages(socket.AF_INET, _ALL_STATES, sockid, flags=_REQUEST):
+        return inode
+    return 0  # there is none, or none that the kernel knows of
 
 
 def listening_ports(leader: int) -> list[int]:
-    """The ports at which the processes of a session listen, ascending."""
-    pids = [leader, *(pid for pid, session in sessions() if session == leader)]
-    own = {inode for pid in pids for inode in inodes_of(pid)}
-    return sorted({s.port for s in sockets() if s.listens and s.inode in own})
+    """The ports at which a process listens, or those that it started; ascending."""
+    listening = _listening()
+    own = inodes_of(leader)
+    if not own & set(listening.values()):
+        own = {i for pid, session in sessions() if session == leader for i in inodes_of(pid)}
+    return sorted({port for port, inode in listening.items() if inode in own})
+
+
+def _listening() -> dict[int, int]:
+    """Port -> inode of all sockets that listen."""
+    with suppress(OSError):
+        nothing = bytes(_SOCKID_SIZE)
+        found = [
+            one
+            for family in (socket.AF_INET, socket.AF_INET6)
+            for one in _messages(family, 1 << int(LISTENS, 16), nothing, flags=_REQUEST | _DUMP)
+        ]
+        if found:
+            return dict(found)
+    return {s.port: s.inode for s in sockets() if s.listens}
+
+
+def _messages(family: int, states: int, sockid: bytes, *, flags: int) -> Iterator[tuple[int, int]]:
+    """Own port and inode of each socket that the kernel tells of."""
+    query = _QUERY.pack(family, socket.IPPROTO_TCP, states) + sockid
+    header = _HEADER.pack(_HEADER.size + len(query), _BY_FAMILY, flags, 1, 0)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
+        kernel.send(header + query)
+        while True:
+            answer, at = kernel.recv(_ANSWER_MAX), 0
+            while at + _HEADER.size <= len(answer):
+                size, kind, *_ = _HEADER.unpack_from(answer, at)
+                if kind != _BY_FAMILY:
+                    return  # the end of the list, or an error
+                port = struct.unpack_from("!H", answer, at + _PORT_AT)[0]
+                yield port, struct.unpack_from("=I", answer, at + _INODE_AT)[0]
+                at += (size + 3) & ~3
+            if not flags & _DUMP:
+                return
 
 
 def sockets() -> Iterator[Socket]:

@@ -139,6 +139,7 @@ class Pipe:
         self.source = source
         self.sink = sink
         self.cut: Cut | None = None
+        self.is_counted = True
         self.has_ended = False
         """True when the source sends no more."""
         self.is_finished = False
@@ -238,7 +239,8 @@ class Pipe:
             self._queue.append((at, piece))
         self._free_at = at
         self._queued += len(data)
-        self._board.delayed(self.link, len(data))
+        if self.is_counted:
+            self._board.delayed(self.link, len(data))
         self._set_timer()
         self.update()
 

@@ -163,6 +163,7 @@ class Proxy:
         )
         if probe is not None:
             probe.flow = flow
+            flow.be_probe()
         self._flows.add(flow)
         return flow
 
@@ -205,7 +206,7 @@ class Proxy:
     def _drop(self, active: ActiveRule) -> None:
         for flow in list(self._flows):
             if active.rule.is_on(flow.asks.link) and not flow.client.is_lost:
-                active.status.connections_reset += 1
+                active.status.connections_reset += not flow.is_probe
                 flow.reset()
 
     def _statuses(self, rule_ids: list[str]) -> list[Answer | None]:
@@ -214,7 +215,8 @@ class Proxy:
 
     def _looked_at(self, active: ActiveRule) -> Answer:
         """The status of a rule, with what waits at this moment."""
-        status, pipes = active.status, [p for f in self._flows for p in (f.asks, f.answers)]
+        flows = [flow for flow in self._flows if not flow.is_probe]
+        status, pipes = active.status, [p for f in flows for p in (f.asks, f.answers)]
         held = [p for p in pipes if p.is_stalled and active.rule.stalls and active.applies]
         status.bytes_waiting = sum(p.waiting() for p in held if active.rule.is_on(p.link))
         status.bytes_stalled = max(status.bytes_stalled, status.bytes_waiting)

@@ -4,8 +4,6 @@ A deed returns how it is undone, or None when there is nothing to act on. Undoin
 `matched: 0` says that the fault had no effect.
 """
 
-from collections.abc import Callable
-
 from fault_injection.admin_faults import KickController
 from fault_injection.clock_faults import DriftClock, JumpClock
 from fault_injection.disk_faults import (
@@ -17,7 +15,18 @@ from fault_injection.disk_faults import (
     StaleCheckpoint,
 )
 from fault_injection.fault import Fault
-from fault_injection.network_faults import CutOneWay, IsolateBroker, PartitionBrokers, ReorderLink
+from fault_injection.network_faults import (
+    BridgeBrokers,
+    CutOneWay,
+    DelayLink,
+    FlapBroker,
+    IsolateBroker,
+    PartitionBrokers,
+    ReorderLink,
+    RingOfMajorities,
+    SwizzleBrokers,
+    windows_of_moments,
+)
 from fault_injection.process_faults import (
     BounceBroker,
     CrashAt,
@@ -33,6 +42,7 @@ from fault_injection.targets import ANY_BROKER
 from fault_injection.zookeeper_faults import (
     CutZooKeeper,
     DelayZooKeeper,
+    DropConnection,
     ExpireSession,
     FailOverZooKeeper,
     LoseZooKeeperReplies,
@@ -40,9 +50,10 @@ from fault_injection.zookeeper_faults import (
 from impl.core.effects import AppendRecords, Effect
 from impl.core.zookeeper import Delete, Written
 from impl.sim.clock import TRUE_RATE
-from impl.sim.cluster import CLIENT, Cluster
+from impl.sim.cluster import Cluster
 from impl.sim.disk import GROWS, USES
-from impl.sim.network import Link, Rule
+from impl.sim.link_deeds import Heal, hurt_link, hurt_links
+from impl.sim.network import Rule
 from impl.sim.process import Process
 from impl.sim.restarts import Roll, restart_one
 from impl.sim.scheduler import US_PER_MS
@@ -50,15 +61,12 @@ from impl.trace_lines import Line
 from spec.vocabulary import ANY_VERSION
 from spec.znodes import CONTROLLER
 
-Heal = Callable[[], Line]
-"""Undoes a fault; returns the evidence."""
-
 
 def do_to_all(fault: Fault, cluster: Cluster) -> Heal:
     """A fault that is no single broker's."""
     match fault:
-        case PartitionBrokers():
-            return _partition(fault, cluster)
+        case PartitionBrokers() | RingOfMajorities() | SwizzleBrokers():
+            return hurt_links(fault, cluster)
         case FailOverZooKeeper():
             return _fail_over(cluster)
         case RollBrokers():
@@ -86,9 +94,16 @@ def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
             return _meddle_with_clock(fault, process)
         case RpcFault():
             return _rule(fault, cluster, process)
-        case IsolateBroker() | CutOneWay() | ReorderLink():
-            return _hurt_link(fault, cluster, process)
-        case CutZooKeeper() | DelayZooKeeper() | LoseZooKeeperReplies():
+        case (
+            IsolateBroker()
+            | BridgeBrokers()
+            | FlapBroker()
+            | CutOneWay()
+            | ReorderLink()
+            | DelayLink()
+        ):
+            return hurt_link(fault, cluster, process)
+        case CutZooKeeper() | DelayZooKeeper() | LoseZooKeeperReplies() | DropConnection():
             return _hurt_session(fault, cluster, process)
         case _:
             raise AssertionError(f"{fault.kind} hurts no single broker, or is not simulated")
@@ -274,51 +289,18 @@ def _rule(fault: RpcFault, cluster: Cluster, process: Process) -> Heal | None:
     return heal
 
 
-def _hurt_link(
-    fault: IsolateBroker | CutOneWay | ReorderLink, cluster: Cluster, process: Process
-) -> Heal | None:
-    victim = process.broker_id
-    if isinstance(fault, IsolateBroker):
-        return _link(cluster, Link(lambda a, b: (a == victim) != (b == victim), None))
-    other = fault.receiver.resolve(cluster.view())
-    if other == victim or (other is None and fault.receiver != ANY_BROKER):
-        return None
-    delay_us = fault.delay_ms * US_PER_MS if isinstance(fault, ReorderLink) else None
-    return _link(cluster, Link(_one_way(victim, other), delay_us))
-
-
-def _one_way(sender: int, receiver: int | None) -> Callable[[int, int], bool]:
-    """To everybody but clients when there is no receiver."""
-    if receiver is None:
-        return lambda a, b: a == sender and b != CLIENT
-    return lambda a, b: a == sender and b == receiver
-
-
-def _partition(fault: PartitionBrokers, cluster: Cluster) -> Heal:
-    side = frozenset(fault.side)
-    return _link(
-        cluster, Link(lambda a, b: CLIENT not in (a, b) and (a in side) != (b in side), None)
-    )
-
-
-def _link(cluster: Cluster, link: Link) -> Heal:
-    cluster.network.links.append(link)
-
-    def heal() -> Line:
-        cluster.network.links.remove(link)
-        return {"matched": link.matched}
-
-    return heal
-
-
 # ZooKeeper
 
 
 def _hurt_session(
-    fault: CutZooKeeper | DelayZooKeeper | LoseZooKeeperReplies, cluster: Cluster, process: Process
+    fault: CutZooKeeper | DelayZooKeeper | LoseZooKeeperReplies | DropConnection,
+    cluster: Cluster,
+    process: Process,
 ) -> Heal:
     if isinstance(fault, CutZooKeeper):
         return _cut_from_zookeeper(cluster, process)
+    if isinstance(fault, DropConnection):
+        return _drop_connections(fault, cluster, process)
     if isinstance(fault, DelayZooKeeper):
         process.zookeeper.delay_us = fault.delay_ms * US_PER_MS
     else:
@@ -340,6 +322,24 @@ def _cut_from_zookeeper(cluster: Cluster, process: Process) -> Heal:
     def heal() -> Line:
         cluster.cut_from_zookeeper[broker_id] -= 1
         return {"session_id": session_id}
+
+    return heal
+
+
+def _drop_connections(fault: DropConnection, cluster: Cluster, process: Process) -> Heal:
+    session_id, dropped = process.zookeeper.session_id, [0]
+
+    def drop() -> None:
+        if process.is_alive and dropped[0] >= 0:
+            dropped[0] += 1
+            process.zookeeper.break_connection()
+
+    for start_ms, _ in windows_of_moments(fault.for_ms, fault.every_ms):
+        cluster.scheduler.after_ms(start_ms, drop)
+
+    def heal() -> Line:
+        matched, dropped[0] = dropped[0], -1
+        return {"matched": matched, "session_id": session_id}
 
     return heal
 

@@ -9,7 +9,8 @@ from fault_injection.fault_kind import Backend
 from fault_injection.schedule import TimedFault
 from fault_injection.targets import ANY_BROKER
 from impl.sim.cluster import Cluster
-from impl.sim.deeds import Heal, do_to, do_to_all
+from impl.sim.deeds import do_to, do_to_all
+from impl.sim.link_deeds import Heal
 from impl.sim.recorder import NodeTrace
 from impl.trace_lines import Line
 from spec.trace import Kind, Phase

@@ -76,6 +76,8 @@ class Link:
     """Of a message's sender and receiver."""
     delay_us: int | None
     """Messages take up to this much longer; None: they are lost."""
+    least_us: int = 0
+    """And at least this much longer."""
     matched: int = 0
 
 
@@ -111,7 +113,7 @@ class Network:
             link.matched += 1
             if link.delay_us is None:
                 return None
-            delay_us += self._random.randint(0, link.delay_us)
+            delay_us += link.least_us + self._random.randint(0, link.delay_us)
         return delay_us
 
     def delay_us(self) -> int:

@@ -76,6 +76,10 @@ class FakeTarget:
     def rewrite_state(self, partition: TopicPartition) -> Never:
         raise InjectionError(f"there is no state of {partition}")
 
+    @property
+    def wiring(self) -> Never:
+        raise InjectionError("its connections go through no proxy")
+
     def come_back(self, broker_id: int) -> None:
         self.registrations[broker_id] = registered(broker_id, 2)
 

@@ -16,7 +16,17 @@ from fault_injection.disk_faults import (
     StaleCheckpoint,
 )
 from fault_injection.fault import Fault
-from fault_injection.network_faults import CutOneWay, IsolateBroker, PartitionBrokers, ReorderLink
+from fault_injection.network_faults import (
+    BridgeBrokers,
+    CutOneWay,
+    DelayLink,
+    FlapBroker,
+    IsolateBroker,
+    PartitionBrokers,
+    ReorderLink,
+    RingOfMajorities,
+    SwizzleBrokers,
+)
 from fault_injection.process_faults import (
     CRASH_POINTS,
     BounceBroker,
@@ -37,6 +47,7 @@ from fault_injection.targets import CONTROLLER, broker, follower, leader
 from fault_injection.zookeeper_faults import (
     CutZooKeeper,
     DelayZooKeeper,
+    DropConnection,
     ExpireSession,
     FailOverZooKeeper,
     LoseZooKeeperReplies,
@@ -105,6 +116,12 @@ def is_at_rest(cluster: Cluster) -> bool:
         PartitionBrokers(side=(1,), for_ms=2_000),
         CutOneWay(sender=follower("t"), receiver=leader("t"), for_ms=2_000),
         ReorderLink(sender=leader("t"), delay_ms=400, for_ms=2_000),
+        BridgeBrokers(target=follower("t"), for_ms=2_000),
+        RingOfMajorities(for_ms=2_000),
+        SwizzleBrokers(cut=(1, 2), back=(1, 2), gap_ms=500),
+        FlapBroker(target=leader("t"), cut_ms=300, open_ms=200, for_ms=2_000),
+        DelayLink(sender=leader("t"), delay_ms=100, jitter_ms=50, for_ms=2_000),
+        DropConnection(target=CONTROLLER, every_ms=400, for_ms=2_000),
         CutZooKeeper(target=CONTROLLER, for_ms=200),
         CutZooKeeper(target=CONTROLLER, for_ms=2_500),
         DelayZooKeeper(target=CONTROLLER, for_ms=2_000, delay_ms=300),

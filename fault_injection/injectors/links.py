@@ -1,0 +1,396 @@
+"""Faults on the ways between processes: rules of the proxy, what they counted, and probes.
+
+A probe is a connection of the proxy's own that goes the way of a member's connections. By probes
+it is shown that what should be closed is closed, that the rest is open, and that all is open again.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from fault_injection.fault import LinkFault
+from fault_injection.injectors.injection import Deed, Registration, registered
+from fault_injection.injectors.processes import process_state
+from fault_injection.links.rules import Link, Rule, RuleStatus
+from fault_injection.links.wiring import Wiring, broker_name
+from fault_injection.network_faults import (
+    BridgeBrokers,
+    CutOneWay,
+    DelayLink,
+    FlapBroker,
+    IsolateBroker,
+    NarrowLink,
+    PartitionBrokers,
+    ResetStreams,
+    RingOfMajorities,
+    SwizzleBrokers,
+    windows_of_moments,
+)
+from fault_injection.rpc_rules import InjectionError
+from fault_injection.ways import around_bridge, between, outside_majorities
+from fault_injection.zookeeper_faults import (
+    CutZooKeeper,
+    DelayZooKeeper,
+    DropConnection,
+    HurtZooKeeperLink,
+    LoseZooKeeperReplies,
+)
+
+SILENT_MS = 200
+"""A probe that has not passed by then, and by three times the slowest other, is stopped."""
+STRAGGLER_MS = 1_000
+"""So long other probes are waited for; a busy broker may be slow."""
+
+
+@dataclass(slots=True)
+class ProxyFault:
+    """What all of them have in common: rules come, are looked at, and go."""
+
+    deed: Deed[Any]
+    rules: list[Rule] = field(init=False, default_factory=list)
+    before: Registration | None = field(init=False, default=None)
+    """Of the broker that is hurt, if it is one."""
+    last: list[RuleStatus] = field(init=False, default_factory=list)
+    """What the rules had done when they were last looked at."""
+
+    @property
+    def wiring(self) -> Wiring:
+        """The places of the cluster; raises `InjectionError` when it has none."""
+        return self.deed.target.wiring
+
+    @property
+    def links(self) -> frozenset[Link]:
+        """All that the rules are about."""
+        return frozenset(link for rule in self.rules for link in rule.links)
+
+    def make_rules(self) -> list[Rule]:
+        """The rules that are the fault."""
+        raise NotImplementedError
+
+    def proof(self) -> str | None:
+        """The evidence, once the rules were looked at."""
+        raise NotImplementedError
+
+    def inject(self) -> None:
+        """The rules apply."""
+        if self.deed.victim_id is not None:
+            self.before = self.deed.target.registration(self.deed.victim_id)
+        self.rules = self.make_rules()
+        if not self.links:
+            raise InjectionError(f"{self.deed.fault.kind}: there is no way between these")
+        self.wiring.links.add(self.rules)
+
+    def evidence(self) -> str | None:
+        """What the rules did."""
+        found = self.wiring.links.status(self._names())
+        self.last = [status for status in found if status is not None]
+        return self.proof() if len(self.last) == len(self.rules) else None
+
+    def heal(self) -> None:
+        """The rules apply no more."""
+        if self.rules:
+            found = self.wiring.links.remove(self._names())
+            self.last = [status for status in found if status is not None] or self.last
+
+    def healed(self) -> str | None:
+        """Probes pass on all ways, and the broker that was hurt is registered."""
+        if not self.rules:
+            return "nothing was done"
+        passed = self.open_again()
+        now = self._registration()
+        if passed is None or (self.deed.victim_id is not None and now is None):
+            return None
+        return f"{passed}, {registered(now)}" if now is not None else passed
+
+    def open_again(self) -> str | None:
+        """What shows that bytes pass on all ways that were hurt."""
+        ways = self.probed(self.links)
+        results = self._results("healed", ways)
+        if any(result is None for result in results.values()):
+            if self._waited_ms("healed") > STRAGGLER_MS:  # it may have come before the server
+                self.wiring.links.end_probe(self._probe("healed"))
+            return None
+        self.wiring.links.end_probe(self._probe("healed"))
+        return f"{len(results)} ways are open"
+
+    def probed(self, links: Iterable[Link]) -> frozenset[Link]:
+        """Those that a probe can go now: towards a place, between members that are up."""
+        up = {broker_name(b) for b in self.deed.target.live_brokers() if self._is_up(b)}
+        servers = set(self.wiring.zookeepers)
+        away = set(self.wiring.brokers) - up
+        return frozenset((a, b) for a, b in links if a not in away | servers and b in up | servers)
+
+    def judge(self, closed: frozenset[Link], others: frozenset[Link]) -> str | None:
+        """What shows that nothing passes on `closed` and that bytes pass on the `others`."""
+        closed, others = self.probed(closed), self.probed(others)
+        results = self._results("active", closed | others)
+        waited_ms = self._waited_ms("active")
+        took = [ms for link in others if (ms := results.get(link)) is not None]
+        if any(results.get(link) is not None for link in closed):
+            raise InjectionError("bytes pass where none should")
+        if others and not took:
+            return None
+        if waited_ms < max(SILENT_MS, 3 * max(took, default=0)):
+            return None
+        if len(took) < len(others) and waited_ms < STRAGGLER_MS:
+            return None
+        self.wiring.links.end_probe(self._probe("active"))
+        return f"{len(closed)} ways are closed to probes, {len(took)} of {len(others)} others open"
+
+    def name(self) -> str:
+        """The member that is hurt."""
+        return broker_name(self.deed.broker_id)
+
+    def held(self) -> str:
+        """What did not pass."""
+        size = sum(status.bytes_stalled for status in self.last)
+        held = sum(status.connections_held for status in self.last)
+        return f"{size} bytes and {held} connections were held"
+
+    def rule(self, links: Iterable[Link], **what: Any) -> Rule:  # noqa: ANN401
+        """A rule of this fault, named by it."""
+        return Rule(rule_id=self.deed.fault_id, links=frozenset(links), **what)
+
+    def _results(self, about: str, links: frozenset[Link]) -> dict[Link, float | None]:
+        """How long each probe took so far; they are sent at the first call with these links."""
+        probe = self._probe(about)
+        found = {r.link: r.passed_ms for r in self.wiring.links.probed(probe)}
+        if set(found) != links:
+            self.wiring.links.start_probe(probe, links)
+            return dict.fromkeys(links)
+        return found
+
+    def _waited_ms(self, about: str) -> float:
+        results = self.wiring.links.probed(self._probe(about))
+        return min((result.waited_ms for result in results), default=float(STRAGGLER_MS))
+
+    def _probe(self, about: str) -> str:
+        return f"{self.deed.fault_id}: {about}"
+
+    def _names(self) -> list[str]:
+        return [rule.rule_id for rule in self.rules]
+
+    def _registration(self) -> Registration | None:
+        victim = self.deed.victim_id
+        return None if victim is None else self.deed.target.registration(victim)
+
+    def _is_up(self, broker_id: int) -> bool:
+        """True when its process runs and does not stand still."""
+        try:
+            process = self.deed.target.process(broker_id)
+        except InjectionError:
+            return False
+        return process_state(process.pid) != "T"
+
+
+@dataclass(slots=True)
+class Cut(ProxyFault):
+    """`net.isolate`, `partition`, `oneway`, `bridge`, `majority_ring`, `zk.cut`: bytes wait."""
+
+    def make_rules(self) -> list[Rule]:
+        """One for all ways that are closed."""
+        return [self.rule(self._closed(), stalls=True)]
+
+    def proof(self) -> str | None:
+        """Something is held, and probes agree."""
+        judged = self.judge(self.links, self._others())
+        if judged is None or not any(status.has_blocked for status in self.last):
+            return None
+        return f"{self.held()}; {judged}"
+
+    def _closed(self) -> frozenset[Link]:
+        brokers, fault = self.wiring.brokers, self.deed.fault
+        match fault:
+            case IsolateBroker():
+                return cut_off(self.wiring, self.deed.broker_id)
+            case PartitionBrokers():
+                side = {broker_name(broker_id) for broker_id in fault.side} & set(brokers)
+                return between(side, set(brokers) - side)
+            case CutOneWay():
+                return towards(self.wiring, self.deed)
+            case BridgeBrokers():
+                return around_bridge(self.name(), brokers)
+            case RingOfMajorities():
+                return outside_majorities(brokers)
+            case CutZooKeeper():
+                return between([self.name()], self.wiring.zookeepers)
+            case _:
+                raise AssertionError(f"{fault.kind} closes no way")
+
+    def _others(self) -> frozenset[Link]:
+        """The ways of the same sort that stay open."""
+        if isinstance(self.deed.fault, CutZooKeeper):
+            return between(self.wiring.brokers, self.wiring.zookeepers) - self.links
+        clients = [link for b in self.wiring.broker_ids for link in self.wiring.with_clients(b)]
+        return (between(self.wiring.brokers, self.wiring.brokers) | set(clients)) - self.links
+
+
+@dataclass(slots=True)
+class CutInTurns(ProxyFault):
+    """`net.swizzle`, `net.flap`: brokers are cut off for some times; the proxy keeps them."""
+
+    def make_rules(self) -> list[Rule]:
+        """One per broker."""
+        fault = self.deed.fault
+        if isinstance(fault, FlapBroker):
+            closed = cut_off(self.wiring, self.deed.broker_id)
+            return [self.rule(closed, stalls=True, windows=fault.windows())]
+        assert isinstance(fault, SwizzleBrokers)
+        return [
+            Rule(
+                rule_id=f"{self.deed.fault_id}/{broker_id}",
+                links=cut_off(self.wiring, broker_id),
+                stalls=True,
+                windows=(window,),
+            )
+            for broker_id, window in fault.windows().items()
+        ]
+
+    def proof(self) -> str | None:
+        """All windows that show what it is have begun, and something was held."""
+        begun = min(status.windows_begun for status in self.last)
+        enough = min(2, *(len(rule.windows) for rule in self.rules))
+        if begun < enough or not all(status.has_blocked for status in self.last):
+            return None
+        times = sum(status.windows_begun for status in self.last)
+        return f"cut off {times} times so far; {self.held()}"
+
+
+@dataclass(slots=True)
+class Slow(ProxyFault):
+    """`net.latency`, `net.bandwidth`, `zk.delay`: bytes take their time."""
+
+    def make_rules(self) -> list[Rule]:
+        """One for all ways."""
+        fault = self.deed.fault
+        match fault:
+            case DelayLink():
+                links = towards(self.wiring, self.deed)
+                return [self.rule(links, delay_ms=fault.delay_ms, jitter_ms=fault.jitter_ms)]
+            case NarrowLink():
+                return [self.rule(towards(self.wiring, self.deed), kb_per_s=fault.kb_per_s)]
+            case DelayZooKeeper():
+                links = self.wiring.from_zookeeper(self.deed.broker_id)
+                return [self.rule(links, delay_ms=fault.delay_ms)]
+            case _:
+                raise AssertionError(f"{fault.kind} slows nothing down")
+
+    def proof(self) -> str | None:
+        """Bytes waited; of a delayed way, a probe took that long too."""
+        late = sum(status.bytes_delayed for status in self.last)
+        if not late:
+            return None
+        if not isinstance(self.deed.fault, DelayLink):
+            return f"{late} bytes had to wait"
+        results = self._results("active", self.probed(self.links))
+        if not results or any(took is None for took in results.values()):
+            return None
+        fastest = min(took for took in results.values() if took is not None)
+        self.wiring.links.end_probe(self._probe("active"))
+        if fastest < self.deed.fault.delay_ms:
+            raise InjectionError(f"a probe took {fastest:g} ms only")
+        return f"{late} bytes came late; probes took {fastest:g} ms or more"
+
+
+@dataclass(slots=True)
+class Reset(ProxyFault):
+    """`rpc.stream_reset`, `zk.conn_drop`: connections end, and may be made again at once."""
+
+    def make_rules(self) -> list[Rule]:
+        """One, that applies for a moment each time."""
+        fault = self.deed.fault
+        assert isinstance(fault, ResetStreams | DropConnection)
+        moments = windows_of_moments(fault.for_ms, fault.every_ms)
+        if isinstance(fault, DropConnection):
+            links = self.wiring.to_zookeeper(self.deed.broker_id)
+        else:
+            links = towards(self.wiring, self.deed)
+        return [self.rule(links, drops=True, windows=moments)]
+
+    def proof(self) -> str | None:
+        """Connections were reset; of a session, at every moment so far."""
+        (status,) = self.last
+        if not status.connections_reset:
+            return None
+        return f"{status.connections_reset} connections were reset"
+
+    def healed(self) -> str | None:
+        """As always; and a session that lost only its connections is the same one still."""
+        now = self._registration()
+        dropped = isinstance(self.deed.fault, DropConnection)
+        if dropped and self.before and now and now.session_id != self.before.session_id:
+            raise InjectionError(f"session {self.before.session_id:#x} has ended")
+        return ProxyFault.healed(self)
+
+
+@dataclass(slots=True)
+class LostReplies(ProxyFault):
+    """`zk.lose_reply`: ZooKeeper answers a write, and the proxy ends the connection instead."""
+
+    def make_rules(self) -> list[Rule]:
+        """One for what the broker asks."""
+        fault = self.deed.fault
+        assert isinstance(fault, LoseZooKeeperReplies)
+        links = self.wiring.to_zookeeper(self.deed.broker_id)
+        return [self.rule(links, replies_to_lose=fault.count)]
+
+    def proof(self) -> str | None:
+        """ZooKeeper's own words that it did the write, which the broker never got."""
+        lost = [reply for status in self.last for reply in status.lost_replies]
+        if not lost:
+            return None
+        return "; ".join(f"{one.path} was written at zxid {one.zxid}, unanswered" for one in lost)
+
+
+@dataclass(slots=True)
+class ZooKeeperLink(ProxyFault):
+    """`zk.link`: one or both directions wait, or connections are reset or refused."""
+
+    def make_rules(self) -> list[Rule]:
+        """One for the direction and the mode."""
+        fault, broker_id = self.deed.fault, self.deed.broker_id
+        assert isinstance(fault, HurtZooKeeperLink)
+        to, back = self.wiring.to_zookeeper(broker_id), self.wiring.from_zookeeper(broker_id)
+        if fault.mode != "stall":
+            return [self.rule(to, refuses=True, drops=fault.mode == "reset")]
+        return [
+            self.rule({"both": to | back, "c2s": to, "s2c": back}[fault.direction], stalls=True)
+        ]
+
+    def proof(self) -> str | None:
+        """What the mode says has happened, and what it leaves alone has not."""
+        (status,), fault = self.last, self.deed.fault
+        if fault.mode == "stall":
+            return self._proof_of_stall() if status.has_blocked else None
+        if fault.mode == "reset":
+            done = status.connections_reset and status.connections_refused
+            told = f"{status.connections_reset} connections were reset, then "
+            return f"{told}{status.connections_refused} refused" if done else None
+        others = self.wiring.to_zookeeper(self.deed.broker_id)
+        judged = self.judge(others, between(self.wiring.brokers, self.wiring.zookeepers) - others)
+        return judged and f"new connections are refused, the old one stands; {judged}"
+
+    def _proof_of_stall(self) -> str | None:
+        closed = self.links & self.wiring.to_zookeeper(self.deed.broker_id)
+        if not closed:
+            return self.held()
+        others = between(self.wiring.brokers, self.wiring.zookeepers) - self.links
+        judged = self.judge(closed, others)
+        return judged and f"{self.held()}; {judged}"
+
+
+def cut_off(wiring: Wiring, broker_id: int) -> frozenset[Link]:
+    """All ways between a broker and other brokers or clients."""
+    name = broker_name(broker_id)
+    return between([name], wiring.brokers) | wiring.with_clients(broker_id)
+
+
+def towards(wiring: Wiring, deed: Deed[Any]) -> frozenset[Link]:
+    """The ways from the sender to the receiver, or to every other broker."""
+    assert isinstance(deed.fault, LinkFault)
+    sender = broker_name(deed.broker_id)
+    if deed.receiver_id is not None:
+        receivers = [broker_name(deed.receiver_id)]
+    else:
+        receivers = list(wiring.brokers)
+    return frozenset((sender, receiver) for receiver in receivers if receiver != sender)
