@@ -7,16 +7,19 @@ scenario `truncation_loss`, told with the fixtures.
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import pytest
 
 from conformance.adapter import ClusterSettings
-from conformance.testing.cluster import RunningCluster
-from conformance.testing.faults import Faults
 from fault_injection.process_faults import KillBroker
 from fault_injection.request_faults import DropRequest, DropResponse, RpcFault
 from fault_injection.targets import broker
 from spec.trace import TraceEvent
+
+if TYPE_CHECKING:  # they know gRPC, which is slow to collect
+    from conformance.testing.cluster import RunningCluster
+    from conformance.testing.faults import Faults
 
 LONG_MS = 60_000
 
@@ -55,7 +58,7 @@ def obeys(event: TraceEvent) -> bool:
 
 
 @pytest.mark.chaos(level=0)
-def test_truncation(cluster: RunningCluster, faults: Faults) -> None:
+def test_truncation(cluster: "RunningCluster", faults: "Faults") -> None:
     follower = cluster.controller()
     assert follower is not None
     leader, third = [b for b in cluster.brokers if b != follower]
