@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.adapter import UsageError
-from fault_injection.schedule import TimedFault, schedule_from_json
+from fault_injection.plan import Action, Plan
+from fault_injection.plan_record import EXECUTED, read_executed
 from spec.trace import Kind, TraceEvent, read_trace
 
 HARNESS_TRACE = "trace-harness.ndjson"
@@ -26,8 +27,10 @@ class Recorded:
     """How brokers were started; None: the reference."""
     zookeeper: str | None
     """Which ZooKeeper it had; None: the single server."""
-    faults: Mapping[str, TimedFault] = field(default_factory=dict)
-    """By `fault_id`: when each was injected, and at which brokers."""
+    first_controller: int = 0
+    """Who was elected before anything happened; 0: nobody knows."""
+    faults: Mapping[str, Action] = field(default_factory=dict)
+    """By id: when each was injected, and at which brokers."""
 
 
 def read_bundle(folder: Path) -> Recorded:
@@ -35,13 +38,13 @@ def read_bundle(folder: Path) -> Recorded:
     path = folder / HARNESS_TRACE
     if not path.is_file():
         raise UsageError(f"{folder} is no run of a test: it holds no {HARNESS_TRACE}")
-    events = read_trace(path).events
-    begun, ended = _detail(folder, events, "RunStarted"), _detail(folder, events, "RunEnded")
+    begun = _begun(folder, read_trace(path).events)
     test = begun.get("test")
     if not isinstance(test, str):
         again = begun.get("reproduce") or "the command that made it"
         raise UsageError(f"{folder} is no run of a test; run it again with: {again}")
     try:
+        executed = _executed(folder)
         return Recorded(
             folder=folder,
             test=test,
@@ -49,22 +52,21 @@ def read_bundle(folder: Path) -> Recorded:
             level=int(begun["level"]),
             command=begun.get("command"),
             zookeeper=begun.get("zookeeper"),
-            faults=_faults(ended.get("executed")),
+            first_controller=executed.cluster.get("first_controller", 0),
+            faults={action.action_id: action for action in executed.actions},
         )
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path} cannot be read as a run of a test: {error}") from error
 
 
-def _faults(executed: object) -> dict[str, TimedFault]:
-    if executed is None:
-        return {}
-    schedule = schedule_from_json(json.dumps(executed))
-    return {timed.fault_id: timed for timed in schedule.faults}
+def _executed(folder: Path) -> Plan:
+    """What was done; a run that was killed has not written it down. Raises `PlanError`."""
+    return read_executed(folder) if (folder / EXECUTED).is_file() else Plan(plan_id=folder.name)
 
 
-def _detail(folder: Path, events: list[TraceEvent], action: str) -> dict[str, Any]:
-    """What `RunStarted` or `RunEnded` tells; a run that was killed has no end and no faults."""
-    found = [event for event in events if event.kind is Kind.RUN and event.action == action]
+def _begun(folder: Path, events: list[TraceEvent]) -> dict[str, Any]:
+    """What `RunStarted` tells."""
+    found = [event for event in events if event.kind is Kind.RUN and event.action == "RunStarted"]
     try:
         told = json.loads(found[0].detail or "{}") if found else {}
     except json.JSONDecodeError as error:

@@ -3,13 +3,17 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
 
 from conformance.adapter import UsageError
 from conformance.scenario import Stage
 from fault_injection.fault import Fault
+from fault_injection.plan import Action, At, Plan, plan_of
+from fault_injection.plan_file import read_plan
 from fault_injection.progress import RunningFault
 from fault_injection.rpc_rules import InjectionError
-from fault_injection.schedule import Schedule, TimedFault
+from fault_injection.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +33,14 @@ class Faults:
     stage: Stage
     drawn: Schedule | None = None
     """What the profile of the marker drew from the seed."""
-    recorded: Mapping[str, TimedFault] = field(default_factory=dict)
+    recorded: Mapping[str, Action] = field(default_factory=dict)
     """Of the run that is run again: by id, when each fault was injected and whom it hit.
 
     Schedules follow it. A fault that the test itself injects resolves its role anew: the test
     speaks of the brokers of this run.
     """
     has_run_drawn: bool = False
-    _count: int = 0
+    _ids: set[str] = field(init=False, default_factory=set)
 
     @contextmanager
     def active(self, fault: Fault) -> Iterator[Evidence]:
@@ -57,17 +61,18 @@ class Faults:
         finally:
             self.stage.engine.heal(running)
 
-    def run(self, schedule: Schedule | None = None) -> None:
-        """Every fault of `schedule` was injected and healed; without one, of what was drawn.
+    def run(self, schedule: Schedule | Plan | Path | None = None) -> None:
+        """Every fault of a schedule was injected and healed; without one, of what was drawn.
 
-        Whether they took effect is judged when the test is over. Raises `UsageError` when nothing
-        was drawn.
+        A path is that of a schedule file. Whether faults took effect is judged when the test is
+        over. Raises `UsageError` when nothing was drawn, and `FaultError` for a bad schedule.
         """
         if schedule is None:
             schedule = self._drawn()
             self.has_run_drawn = True
-        named = [replace(timed, fault_id=self._next_id()) for timed in schedule.faults]
-        self.stage.engine.run(replace(schedule, faults=self._again(named)))
+        plan = read_plan(schedule) if isinstance(schedule, Path) else schedule
+        named = self._numbered(plan) if isinstance(plan, Schedule) else self._as_named(plan)
+        self.stage.engine.run(self._again(named))
 
     def _inject(self, fault: Fault) -> RunningFault:
         fault_id = self._next_id()
@@ -83,20 +88,31 @@ class Faults:
             raise InjectionError(f"seed {self.drawn.seed} drew no fault; give a larger budget")
         return self.drawn
 
-    def _again(self, planned: list[TimedFault]) -> tuple[TimedFault, ...]:
-        """As the recorded run executed them, or as planned when there is none.
+    def _numbered(self, schedule: Schedule) -> Plan:
+        """With ids that no other fault of the test has."""
+        faults = [replace(timed, fault_id=self._next_id()) for timed in schedule.faults]
+        return plan_of(replace(schedule, faults=tuple(faults)))
 
-        Its times count from the start of that run, so they are moved: the first is as planned.
+    def _as_named(self, plan: Plan) -> Plan:
+        """Its triggers name its actions, so they keep their ids; raises `UsageError`."""
+        ids = {action.action_id for action in plan.actions}
+        for used in sorted(ids & self._ids):
+            raise UsageError(f"the test has a fault {used!r} already; give the action another id")
+        self._ids |= ids
+        return plan
+
+    def _again(self, plan: Plan) -> Plan:
+        """As the recorded run executed it, or as it is when there is none.
+
+        What was injected has its real time there, counted from the first schedule of that run.
         """
-        recorded = [self._recorded_as(timed.fault_id, timed.fault) for timed in planned]
-        done = [timed for timed in recorded if timed is not None]
-        if not done:
-            return tuple(planned)
-        begun_ms = min(timed.at_ms for timed in done) - planned[0].at_ms
-        moved = [replace(timed, at_ms=max(0, timed.at_ms - begun_ms)) for timed in done]
-        return tuple(sorted(moved, key=lambda timed: timed.at_ms))
+        executed = [self._recorded_as(one.action_id, one.fault) or one for one in plan.actions]
+        pairs = list(zip(plan.actions, executed, strict=True))
+        begun_ms = min((late for now, then in pairs if (late := _late_ms(now, then))), default=0)
+        moved = (_earlier(then, begun_ms) if _late_ms(now, then) else then for now, then in pairs)
+        return replace(plan, actions=tuple(moved))
 
-    def _recorded_as(self, fault_id: str, fault: Fault) -> TimedFault | None:
+    def _recorded_as(self, fault_id: str, fault: Fault) -> Action | None:
         """What the recorded run did under this id; raises `UsageError` when that was another."""
         recorded = self.recorded.get(fault_id)
         if recorded is not None and recorded.fault.kind != fault.kind:
@@ -107,5 +123,19 @@ class Faults:
         return recorded
 
     def _next_id(self) -> str:
-        self._count += 1
-        return f"fault-{self._count}"
+        numbers = (f"fault-{number}" for number in count(1))
+        fault_id = next(name for name in numbers if name not in self._ids)
+        self._ids.add(fault_id)
+        return fault_id
+
+
+def _late_ms(planned: Action, executed: Action) -> int:
+    """How much later it was executed, on the clock of its run; 0 for what never was."""
+    if isinstance(planned.when, At) and isinstance(executed.when, At):
+        return executed.when.at_ms - planned.when.at_ms
+    return 0
+
+
+def _earlier(action: Action, by_ms: int) -> Action:
+    assert isinstance(action.when, At)
+    return replace(action, when=At(at_ms=max(0, action.when.at_ms - by_ms)))

@@ -1,6 +1,7 @@
 """The fixture `quiet`: a span in which nothing may go wrong."""
 
 from dataclasses import dataclass, field
+from time import monotonic
 from types import TracebackType
 
 from conformance.adapter import UsageError
@@ -25,7 +26,7 @@ class Quiet:
 
     It begins when everything is in sync, and ends when clients were served after the block.
     A broker that lost its session makes the run inconclusive, since the host may have stalled;
-    what was never in sync or not served is a failure.
+    what was never in sync or not served is a failure, unless the host is seen to have stalled.
     Raises `UsageError` when a fault is active, and `DisturbedError`.
     """
 
@@ -51,17 +52,17 @@ class Quiet:
             self._require_same()
 
     def _await_health(self) -> None:
-        cluster, partitions = self.stage.cluster, self.stage.partitions
+        cluster, partitions, since = self.stage.cluster, self.stage.partitions, monotonic()
         try:
             cluster.await_state(lambda: cluster.is_healthy(partitions), HEALTHY_S, "full ISRs")
         except ClusterError as error:
-            raise self._disturbed(Verdict.FAIL, f"before a quiet span, {error}") from error
+            raise self._missed(f"before a quiet span, {error}", since) from error
 
     def _require_service(self) -> None:
-        workload = self.stage.workload
+        workload, since = self.stage.workload, monotonic()
         if workload and not workload.await_acknowledged(workload.acknowledged + SERVED, SERVED_S):
             told = f"no {SERVED} requests were acknowledged in {SERVED_S:g} s of a quiet span"
-            raise self._disturbed(Verdict.FAIL, told)
+            raise self._missed(told, since)
 
     def _require_same(self) -> None:
         for broker_id in self.stage.cluster.ended():
@@ -83,6 +84,11 @@ class Quiet:
             if report.phase not in over:
                 told = f"{report.timed.fault_id} ({report.timed.fault.kind})"
                 raise UsageError(f"{told} is active in a quiet span; heal it first")
+
+    def _missed(self, sentence: str, since: float) -> DisturbedError:
+        """A failure, unless the host may be to blame."""
+        self.record.add_missed(sentence, since)
+        return DisturbedError(sentence)
 
     def _disturbed(self, verdict: Verdict, sentence: str) -> DisturbedError:
         self.record.add(verdict, sentence)

@@ -150,6 +150,7 @@ def settings_of(
     if recorded is not None:
         level = recorded.level
         command = command or recorded.command or ""
+        settings = replace(settings, first_controller=recorded.first_controller)
     return replace(settings, level=level, command=command or settings.command)
 
 
@@ -168,6 +169,7 @@ def message_of(result: ScenarioResult, folder: Path) -> str:
         f"{verdict}{meaning}: {first}",
         *others,
         f"faults: {told}",
+        *(f"the host: {sentence}" for sentence in result.noise[:SHOWN_MAX]),
         f"seed {result.seed}, level {result.level}, {result.acknowledged} requests acknowledged",
         f"bundle: {shown(folder)}",
         f"again: {result.reproduce}",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -10,7 +11,8 @@ from conformance.adapter import UsageError
 from conformance.scenario import Stage
 from conformance.testing.faults import Faults
 from fault_injection.fault import Fault
-from fault_injection.plan import Action, At
+from fault_injection.plan import Action, AfterAction, At, Plan, Trigger
+from fault_injection.plan_file import to_yaml
 from fault_injection.process_faults import KillBroker, PauseBroker
 from fault_injection.progress import RunningFault
 from fault_injection.rpc_rules import InjectionError
@@ -24,7 +26,7 @@ PAUSE = PauseBroker(target=CONTROLLER, for_ms=9)
 class ListeningEngine:
     said: list[str] = field(default_factory=list)
     has_effect: bool = True
-    schedules: list[Schedule] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
 
     def inject(self, fault_id: str, fault: Fault, *, is_held: bool) -> RunningFault:
         assert is_held
@@ -40,8 +42,8 @@ class ListeningEngine:
     def heal(self, running: RunningFault) -> None:
         self.said.append(f"heal {running.timed.fault_id}")
 
-    def run(self, schedule: Schedule) -> None:
-        self.schedules.append(schedule)
+    def run(self, plan: Plan) -> None:
+        self.plans.append(plan)
 
 
 @dataclass
@@ -51,7 +53,7 @@ class EngineOnly:
 
 def faults_of(
     engine: ListeningEngine,
-    recorded: Mapping[str, TimedFault] | None = None,
+    recorded: Mapping[str, Action] | None = None,
     drawn: Schedule | None = None,
 ) -> Faults:
     stage = cast(Stage, EngineOnly(engine))
@@ -60,6 +62,11 @@ def faults_of(
 
 def timed(fault_id: str, at_ms: int, fault: Fault = PAUSE) -> TimedFault:
     return TimedFault(fault_id=fault_id, at_ms=at_ms, fault=fault)
+
+
+def at(action_id: str, when: int | Trigger, fault: Fault = PAUSE) -> Action:
+    trigger = At(at_ms=when) if isinstance(when, int) else when
+    return Action(action_id=action_id, fault=fault, when=trigger)
 
 
 def test_fault_is_active_in_its_block_and_healed_after_it() -> None:
@@ -93,6 +100,10 @@ def test_fault_without_effect_is_healed_and_its_body_not_run() -> None:
     assert engine.said == ["inject fault-1 controller", "heal fault-1"]
 
 
+def ids(plan: Plan) -> list[str]:
+    return [action.action_id for action in plan.actions]
+
+
 def test_schedules_of_one_test_share_no_fault_id() -> None:
     engine = ListeningEngine()
     faults = faults_of(engine)
@@ -100,25 +111,59 @@ def test_schedules_of_one_test_share_no_fault_id() -> None:
     faults.run(Schedule(seed=1, faults=(timed("mine", 0), timed("other", 5))))
     faults.run(Schedule(seed=1, faults=(timed("mine", 0),)))
 
-    ids = [[fault.fault_id for fault in schedule.faults] for schedule in engine.schedules]
-    assert ids == [["fault-1", "fault-2"], ["fault-3"]]
+    assert [ids(plan) for plan in engine.plans] == [["fault-1", "fault-2"], ["fault-3"]]
+
+
+def test_plan_keeps_the_ids_that_its_triggers_name() -> None:
+    engine = ListeningEngine()
+    faults = faults_of(engine)
+    after = AfterAction(action_id="fault-1")
+    plan = Plan(plan_id="p", actions=(at("fault-1", 0), at("then", after)))
+
+    faults.run(plan)
+    with faults.active(PAUSE) as evidence:
+        pass
+
+    assert ids(engine.plans[0]) == ["fault-1", "then"]
+    assert evidence.fault_id == "fault-2"
+    with pytest.raises(UsageError, match="has a fault 'fault-1' already"):
+        faults.run(plan)
+
+
+def test_schedule_file_is_read(tmp_path: Path) -> None:
+    engine = ListeningEngine()
+    file = tmp_path / "own.yaml"
+    file.write_text(to_yaml(Plan(plan_id="own", actions=(at("mine", 7),))))
+
+    faults_of(engine).run(file)
+
+    assert ids(engine.plans[0]) == ["mine"]
 
 
 def test_replayed_schedule_hits_the_recorded_brokers_at_the_recorded_distance() -> None:
     engine = ListeningEngine()
     hit = PauseBroker(target=broker(2), for_ms=9)
-    recorded = {"fault-1": timed("fault-1", 7_010, hit), "fault-2": timed("fault-2", 7_950, hit)}
+    recorded = {"fault-1": at("fault-1", 7_010, hit), "fault-2": at("fault-2", 7_950, hit)}
     faults = faults_of(engine, recorded)
 
     faults.run(Schedule(seed=1, faults=(timed("a", 100), timed("b", 1_000))))
 
-    again = [(one.at_ms, str(one.fault.victim)) for one in engine.schedules[0].faults]
-    assert again == [(100, "2"), (1_040, "2")]
+    again = [(one.when, str(one.fault.victim)) for one in engine.plans[0].actions]
+    assert again == [(At(at_ms=100), "2"), (At(at_ms=1_040), "2")]
+
+
+def test_replayed_fault_that_was_never_injected_keeps_its_time() -> None:
+    engine = ListeningEngine()
+    faults = faults_of(engine, {"fault-1": at("fault-1", 100), "fault-2": at("fault-2", 5_020)})
+
+    faults.run(Schedule(seed=1, faults=(timed("a", 100), timed("b", 1_000))))
+
+    assert [one.when for one in engine.plans[0].actions] == [At(at_ms=100), At(at_ms=1_000)]
 
 
 def test_replay_of_a_test_that_does_something_else_is_refused() -> None:
     kill = KillBroker(target=broker(2), restart_after_ms=None)
-    faults = faults_of(ListeningEngine(), {"fault-1": timed("fault-1", 0, kill)})
+    faults = faults_of(ListeningEngine(), {"fault-1": at("fault-1", 0, kill)})
 
     with (
         pytest.raises(UsageError, match=r"recorded run injected proc.kill .* injects proc.pause"),

@@ -10,8 +10,9 @@ import pytest
 
 from conformance.recorder import LamportClock, Recorder
 from conformance.testing.bundle import read_bundle
+from fault_injection.plan import Action, At, Plan
+from fault_injection.plan_file import as_document
 from fault_injection.process_faults import PauseBroker
-from fault_injection.schedule import Schedule, TimedFault
 from fault_injection.targets import broker
 from spec.trace import Kind
 
@@ -27,11 +28,11 @@ def test_bare(faults): ...
 
 def test_other(): ...
 """
-EXECUTED = Schedule(
-    seed=1,
-    faults=(
-        TimedFault(fault_id="fault-1", at_ms=40, fault=PauseBroker(target=broker(2), for_ms=9)),
-    ),
+PAUSE = PauseBroker(target=broker(2), for_ms=9)
+EXECUTED = Plan(
+    plan_id="test_it",
+    cluster={"first_controller": 3},
+    actions=(Action(action_id="fault-1", fault=PAUSE, when=At(at_ms=40)),),
 )
 
 
@@ -48,8 +49,8 @@ def bundle(folder: Path, told: Mapping[str, object]) -> Path:
     """A folder such as a failing test leaves, as far as it is read."""
     with Recorder(folder, run_id="r", node="harness", clock=LamportClock()) as harness:
         harness.write(Kind.RUN, "RunStarted", detail=json.dumps(told))
-        ending = {"executed": json.loads(EXECUTED.to_json())}
-        harness.write(Kind.RUN, "RunEnded", detail=json.dumps(ending))
+        harness.write(Kind.RUN, "RunEnded")
+    (folder / "schedule.executed.json").write_text(json.dumps(as_document(EXECUTED)))
     return folder
 
 
@@ -100,7 +101,8 @@ def test_bundle_tells_what_was_run_and_whom_it_hurt(tmp_path: Path) -> None:
     recorded = read_bundle(bundle(tmp_path / "run", told("t.py::test_it", seed=5)))
 
     assert (recorded.test, recorded.seed, recorded.level) == ("t.py::test_it", 5, 0)
-    assert recorded.faults == {"fault-1": EXECUTED.faults[0]}
+    assert recorded.first_controller == 3
+    assert recorded.faults == {"fault-1": EXECUTED.actions[0]}
 
 
 @pytest.mark.parametrize(
