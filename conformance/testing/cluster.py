@@ -94,12 +94,18 @@ class RunningCluster:
         return self.stage.cluster.isr_of(self._key(partition))
 
     def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> list[TopicPartition]:
-        """Its partitions, each led and in sync; they are read when the test is over.
+        """Its partitions, each in sync and served; they are read when the test is over.
 
         Brokers may be down that have no replica of it. Raises `ClusterError`.
         """
         created = self.stage.cluster.create_topic(topic, assignment, may_end=True)
         self.stage.partitions.extend(created)
+        session = self.stage.session
+        asking = Client(session.bootstrap, connections=session.connections, node="harness")
+        self.await_state(
+            lambda: all(asking.list_offsets(partition).is_ok for partition in created),
+            f"leaders that serve {topic}",
+        )
         return created
 
     def client(self) -> Client:

@@ -22,11 +22,12 @@ if TYPE_CHECKING:  # they know gRPC, which is slow to collect
     from conformance.testing.faults import Faults
 
 LONG_MS = 60_000
+STEP_MS = 15_000
 
 
 @pytest.fixture
 def cluster_settings() -> ClusterSettings:
-    return ClusterSettings(replica_lag_ms=LONG_MS)
+    return ClusterSettings(replica_lag_ms=LONG_MS, session_timeout_ms=3000)
 
 
 def fetch(fault: type[RpcFault], sender: int, receiver: int) -> RpcFault:
@@ -64,11 +65,11 @@ def test_truncation(cluster: "RunningCluster", faults: "Faults") -> None:
     leader, third = [b for b in cluster.brokers if b != follower]
     (ledger,) = cluster.create_topic("ledger", [[leader, follower, third]])
     client = cluster.client()
-    assert client.produce(ledger, ["first"]).is_ok
+    assert client.produce(ledger, ["first"], timeout_ms=STEP_MS).is_ok
 
     with ThreadPoolExecutor(1) as thread, ExitStack() as lasting:
         with faults.active(fetch(DropRequest, third, leader)):
-            second = thread.submit(client.produce, ledger, ["second"], timeout_ms=15_000)
+            second = thread.submit(client.produce, ledger, ["second"], timeout_ms=STEP_MS)
             cluster.await_event(leader, serves(follower), "the second record at the follower")
             lasting.enter_context(faults.active(fetch(DropResponse, follower, leader)))
         assert second.result().is_ok
