@@ -4,10 +4,9 @@ Enums travel by name. Per type the conversion is built once, so that a message c
 """
 
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache
-from operator import attrgetter
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from google.protobuf.message import DecodeError, Message
@@ -52,42 +51,28 @@ def _message_class(kind: type) -> type[Message]:
 
 @cache
 def _to_wire(kind: Kind) -> Convert:
-    message_class = _message_class(kind)
     parts = {name: _field_to_wire(hint) for name, hint in _fields(kind)}
-    plain, values, others = _sorted_out(parts)
-
-    def convert(value: object) -> Message:
-        fields = dict(zip(plain, values(value), strict=True))
-        for name, part in others:
-            fields[name] = part(getattr(value, name))
-        return message_class(**fields)
-
-    return convert
+    return _written_out(_message_class(kind), parts)
 
 
 @cache
 def _from_wire(kind: Kind) -> Convert:
     parts = {name: _field_from_wire(hint) for name, hint in _fields(kind)}
-    plain, values, others = _sorted_out(parts)
+    return _written_out(kind, parts)
 
-    def convert(message: Message) -> object:
-        fields = dict(zip(plain, values(message), strict=True))
-        for name, part in others:
-            fields[name] = part(getattr(message, name))
-        return kind(**fields)
 
+def _written_out(make: Kind, parts: Mapping[str, Convert]) -> Convert:
+    """Makes one from a value with fields of the same names, each by its part.
+
+    Compiled once per type: what looks through the fields each time takes three times as long.
+    """
+    sources = [
+        f"{name}=source.{name}" if part is _same else f"{name}=parts['{name}'](source.{name})"
+        for name, part in parts.items()
+    ]
+    text = f"lambda source: make({', '.join(sources)})"
+    convert: Convert = eval(text, {"make": make, "parts": parts})  # noqa: S307  the names are ours
     return convert
-
-
-def _sorted_out(
-    parts: Mapping[str, Convert],
-) -> tuple[list[str], Callable[[object], Sequence[Any]], list[tuple[str, Convert]]]:
-    """The fields that stay as they are, how all their values are got at once, and the others."""
-    plain = [name for name, part in parts.items() if part is _same]
-    others = [(name, part) for name, part in parts.items() if part is not _same]
-    if len(plain) > 1:
-        return plain, attrgetter(*plain), others
-    return plain, lambda value: [getattr(value, name) for name in plain], others
 
 
 def _fields(kind: type[Struct]) -> list[tuple[str, Any]]:

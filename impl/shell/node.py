@@ -336,8 +336,10 @@ class BrokerProcess:
             case AppendRecords(base_offset=offset, records=records):
                 self._storage.append(partition, offset, records)
             case ReplyRecords(token=token, response=response, start=start, end=end):
-                found = tuple(self._storage.start(partition).read(start, end))
-                self._server.reply(token, structs.replace(response, records=found))
+                found = self._storage.read(partition, start, end)
+                if found:
+                    response = structs.replace(response, records=tuple(found))
+                self._server.reply(token, response)
             case TruncateRecords(offset=offset):
                 self._storage.start(partition).truncate(offset)
             case CheckpointHighWatermark(high_watermark=offset):
@@ -345,7 +347,7 @@ class BrokerProcess:
             case DeleteLog():
                 self._storage.delete(partition)
             case StartLog(partition_incarnation=incarnation):
-                self._storage.start(partition).belong_to(incarnation)
+                self._storage.begin(partition, incarnation)
 
     def _ask_zookeeper(self, effect: ReadZnodes | ListChildren | WriteZnodes) -> None:
         mono_ns = time.monotonic_ns()

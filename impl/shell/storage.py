@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from impl.core.messages import Record
 from impl.core.replica import RecoveredLog
-from impl.shell.checkpoints import CheckpointError, read_incarnation
+from impl.shell.checkpoints import FIRST, CheckpointError, read_incarnation
 from impl.shell.files import Files, StorageError
 from impl.shell.log_store import LogOptions, LogStore
 from impl.shell.recovery import Recovery
@@ -41,6 +41,8 @@ class Storage:
         self._options = options or LogOptions()
         self._files = files or Files()
         self._logs: dict[TopicPartition, LogStore] = {}
+        self._begun: dict[TopicPartition, PartitionIncarnation] = {}
+        """Logs that have had no record yet: all that there is of them is whose they are."""
         self._failed: dict[TopicPartition, StorageError] = {}
         self._checkpoints: dict[TopicPartition, Offset] = {}
         """High watermarks that are still to be written."""
@@ -69,6 +71,16 @@ class Storage:
                 self.fail(partition, error)
         return recovered
 
+    def begin(self, partition: TopicPartition, incarnation: PartitionIncarnation) -> None:
+        """There is a log of this incarnation; a new one costs nothing before it has records.
+
+        A broker is told of thousands at once. Which folders there are is known by `recover`.
+        """
+        if partition in self._logs or partition in self._failed:
+            self.start(partition).belong_to(incarnation)
+        elif not self._begun.get(partition):
+            self._begun[partition] = incarnation
+
     def start(self, partition: TopicPartition) -> LogStore:
         """The log of `partition`, begun if there is none."""
         if partition in self._failed:
@@ -77,6 +89,8 @@ class Storage:
         if log is None:
             log = LogStore(self.folder_of(partition), self._options, self._files)
             self._logs[partition] = log
+            if partition in self._begun:
+                log.belong_to(self._begun.pop(partition))
         return log
 
     def folder_of(self, partition: TopicPartition) -> Path:
@@ -100,8 +114,16 @@ class Storage:
         if self._options.flush.ms:
             self._unflushed.setdefault(partition)
 
+    def read(self, partition: TopicPartition, start: Offset, end: Offset) -> Sequence[Record]:
+        """The records from `start` up to, not including, `end`."""
+        if start == end and partition in self._begun:
+            return ()
+        return self.start(partition).read(start, end)
+
     def checkpoint_high_watermark(self, partition: TopicPartition, high_watermark: Offset) -> None:
         """The high watermark will be written soon, at the latest when the storage is closed."""
+        if partition in self._begun and high_watermark == FIRST:
+            return  # as it is without a checkpoint
         self.start(partition)
         self._checkpoints[partition] = high_watermark
 
@@ -137,6 +159,8 @@ class Storage:
 
     def delete(self, partition: TopicPartition) -> None:
         """No log of the partition is left; a crash leaves it whole, or to the next start."""
+        if self._begun.pop(partition, None) is not None:
+            return
         self._forget(partition)
         folder = self.folder_of(partition)
         deleted = folder.with_name(folder.name + DELETED)
@@ -145,6 +169,7 @@ class Storage:
         self._failed.pop(partition, None)
 
     def _forget(self, partition: TopicPartition) -> None:
+        self._begun.pop(partition, None)
         self._checkpoints.pop(partition, None)
         self._unflushed.pop(partition, None)
         log = self._logs.pop(partition, None)

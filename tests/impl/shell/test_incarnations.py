@@ -16,7 +16,7 @@ RECORD = Record(LeaderEpoch(0), "a")
 
 def begun(folder: Path, incarnation: PartitionIncarnation) -> Storage:
     storage = Storage(folder)
-    storage.start(T0).belong_to(incarnation)
+    storage.begin(T0, incarnation)
     storage.append(T0, Offset(0), [RECORD])
     return storage
 
@@ -30,7 +30,7 @@ def found(folder: Path) -> dict[TopicPartition, tuple[Offset, PartitionIncarnati
 
 def test_a_folder_keeps_the_incarnation_that_it_was_begun_with(tmp_path: Path) -> None:
     storage = begun(tmp_path, OLD)
-    storage.start(T0).belong_to(NEW)
+    storage.begin(T0, NEW)
     storage.close()
 
     assert found(tmp_path) == {T0: (1, OLD)}
@@ -50,7 +50,7 @@ def test_of_a_deleted_log_nothing_is_left(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
     storage.delete(T0)
 
-    storage.start(T0).belong_to(NEW)
+    storage.begin(T0, NEW)
     storage.append(T0, Offset(0), [RECORD])
     storage.close()
     assert found(tmp_path) == {T0: (1, NEW)}

@@ -10,7 +10,7 @@ from impl.shell.files import Files, StorageError
 from impl.shell.log_store import FlushPolicy, LogOptions
 from impl.shell.segments import Segment
 from impl.shell.storage import CHECKPOINTS_PER_TICK, Storage, notices, recovered_logs
-from spec.vocabulary import Offset, PartitionIncarnation
+from spec.vocabulary import NO_INCARNATION, Offset, PartitionIncarnation
 from spec.znodes import TopicPartition
 from tests.impl.shell.log_folders import records
 
@@ -67,7 +67,8 @@ def test_storage_finds_the_logs_of_an_earlier_start(tmp_path: Path) -> None:
 
 def test_a_log_without_records_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
     storage = Storage(tmp_path)
-    storage.start(T0).belong_to(PartitionIncarnation(7))
+    storage.begin(T0, PartitionIncarnation(7))
+    assert storage.read(T0, Offset(0), Offset(0)) == ()
     storage.checkpoint_high_watermark(T0, Offset(0))
     storage.tick(0)
     assert not storage.folder_of(T0).exists()
@@ -79,6 +80,39 @@ def test_a_log_without_records_leaves_nothing_on_the_disk(tmp_path: Path) -> Non
 
     storage = Storage(tmp_path)
     assert list(storage.recover()) == [T0]
+    storage.close()
+
+
+def test_a_log_without_records_is_of_the_first_incarnation_that_is_known(tmp_path: Path) -> None:
+    storage = Storage(tmp_path)
+    for incarnation in (NO_INCARNATION, 7, 8):
+        storage.begin(T0, PartitionIncarnation(incarnation))
+    storage.append(T0, Offset(0), records("one"))
+
+    assert storage.incarnation_of(T0) == 7
+    storage.close()
+
+
+def test_a_deleted_log_without_records_is_forgotten(tmp_path: Path) -> None:
+    storage = Storage(tmp_path)
+    storage.begin(T0, PartitionIncarnation(7))
+    storage.delete(T0)
+    storage.begin(T0, PartitionIncarnation(8))
+    storage.append(T0, Offset(0), records("one"))
+
+    assert storage.incarnation_of(T0) == 8
+    storage.close()
+
+
+def test_a_log_that_failed_before_it_had_records_stays_failed(tmp_path: Path) -> None:
+    storage = Storage(tmp_path)
+    storage.begin(T0, PartitionIncarnation(7))
+    storage.fail(T0, StorageError("it is broken"))
+
+    with pytest.raises(StorageError, match="it is broken"):
+        storage.read(T0, Offset(0), Offset(0))
+    with pytest.raises(StorageError, match="it is broken"):
+        storage.begin(T0, PartitionIncarnation(7))
     storage.close()
 
 
