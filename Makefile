@@ -20,7 +20,7 @@ help:
 	@echo 'make check   ruff, mypy, generated files, the requirement catalogue'
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
 	@echo 'make models  all models of tier pull_request: some minutes'
-	@echo 'make nightly all models, which actions they take, and every repair undone: about an hour'
+	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes: about an hour'
 	@echo 'make bench   control plane, producing, storage, faults, simulator and specs, with targets: some ten minutes'
 	@echo 'make setup   only .venv'
 	@echo 'make lock    renew requirements.lock (needs uv)'
@@ -56,6 +56,7 @@ nightly: setup
 	@$(RUN) ci check --tier nightly $(ARGS)
 	@$(RUN) ci check --coverage --tier nightly
 	@$(RUN) ci check --without-repairs
+	@$(RUN) ci chaos --from-counterexample all
 
 bench: setup
 	@$(RUN) ci.bench.control_plane $(ARGS)

@@ -29,17 +29,19 @@ from fault_injection.transaction_log import Transaction, read_transactions, to_t
 from fault_injection.zookeeper_address import ZooKeeperError
 from fault_injection.zookeeper_client import ZooKeeperClient
 from fault_injection.zookeeper_server import ZooKeeperServer
-from spec.pacing import MoveList, write_moves
+from spec.pacing import MoveList, read_moves, write_moves
 from spec.trace import TRACE_VERSION, Kind, encode
 from spec.vocabulary import Invariant
 
 MOVES_FILE = "moves.ndjson"
+KINDS = ("hazard", "repaired")
 
 SHOWN_BY: Mapping[str, frozenset[Invariant]] = MappingProxyType(
     {
         "CommittedDurable": frozenset(
             {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LEADER_COMPLETE, Invariant.LOG_MATCHING}
         ),
+        "VersionAgreement": frozenset({Invariant.LINEARIZABLE_ZNODE}),
         "QuorumSuperset": frozenset({Invariant.ACKNOWLEDGED_DURABLE, Invariant.LEADER_COMPLETE}),
         "StaleControllerHarmless": frozenset({Invariant.ONE_CONTROLLER_PER_EPOCH}),
         "CommandReflectsZk": frozenset({Invariant.LINEARIZABLE_ZNODE}),
@@ -109,7 +111,15 @@ class Guided:
         if not shows(self.violates, self.hazard.found):
             found = ", ".join(self.hazard.found) or "nothing"
             return f"{self.violates} was to be seen, and {found} was"
-        return f"the repair leaves it at {self.repaired.refused}" if self.repaired.refused else ""
+        place, _, _ = self.repaired.refused.partition(": ")
+        return f"the repair refuses {place}" if place else ""
+
+
+def ride_verdict(ride: Ride) -> Verdict:
+    """What one ride alone is worth: a violation is one, wanted or not."""
+    if ride.found:
+        return Verdict.FAIL
+    return Verdict.INCONCLUSIVE if ride.problem else Verdict.PASS
 
 
 def shows(violates: str, found: Sequence[str]) -> bool:
@@ -125,15 +135,21 @@ def is_visible(violates: str) -> bool:
 
 def select(names: Sequence[str], target: str = REFERENCE_TARGET) -> list[dict[str, str]]:
     """The counterexamples of these rows or schedules; raises `UsageError` for an unknown one."""
-    known = load(target).schedules()
+    simulator = load(target)
+    known = simulator.schedules()
     if "all" in names:
         return known
     found = []
     for name in dict.fromkeys(names):
         named = [one for one in known if name in (one["schedule"], one["row"])]
         if not named:
-            rows = ", ".join(sorted(one["row"] for one in known))
-            raise UsageError(f"no counterexample of {name} is kept; choose all, or of {rows}")
+            try:
+                why = simulator.why_not_led(name)
+            except ValueError as error:
+                raise UsageError(str(error)) from error
+            if why:
+                raise UsageError(f"nothing is led along {name}: {why}")
+            named = [{"schedule": name, "row": name}]
         found.extend(named)
     return found
 
@@ -151,49 +167,73 @@ def follow(
     Raises `UsageError` before anything starts, and `ZooKeeperError` when ZooKeeper does not start.
     """
     wanted = select(names, target)
+    lists = [_lists(one["schedule"], target) for one in wanted]
     results: list[Guided] = []
-    with _ground(out) as ground, ThreadPoolExecutor(jobs) as pool:
+    with _ground(out) as ground, _workers(jobs) as pool:
         rides = [
-            (
-                one,
-                [
-                    pool.submit(ground.ride, target, one["schedule"], is_repaired=is_repaired)
-                    for is_repaired in (False, True)
-                ],
-            )
-            for one in wanted
+            [
+                pool.submit(ground.ride, listed, out / one["schedule"] / kind)
+                for kind, listed in zip(KINDS, pair, strict=True)
+            ]
+            for one, pair in zip(wanted, lists, strict=True)
         ]
-        for one, (hazard, repaired) in rides:
+        for one, (listed, _), (hazard, repaired) in zip(wanted, lists, rides, strict=True):
             if on_progress:
                 on_progress(len(results), len(wanted), one["schedule"])
-            listed, hazardous = hazard.result()
             results.append(
                 Guided(
                     name=one["schedule"],
                     row=one["row"],
                     violates=listed.violates,
                     of=len(listed.steps),
-                    hazard=hazardous,
-                    repaired=repaired.result()[1],
+                    hazard=hazard.result(),
+                    repaired=repaired.result(),
                 )
             )
     return tuple(results)
+
+
+def follow_file(path: Path, *, out: Path) -> tuple[MoveList, Ride]:
+    """Lead processes by a file of moves, as a run before has left it.
+
+    Raises `MoveError`, and `ZooKeeperError` when ZooKeeper does not start.
+    """
+    listed = read_moves(path)
+    with _ground(out) as ground:
+        return listed, ground.ride(listed, out / listed.name)
+
+
+def _lists(name: str, target: str) -> tuple[MoveList, MoveList]:
+    """With the hazard, and repaired."""
+    moves = load(target).moves
+    try:
+        return moves(name, is_repaired=False), moves(name, is_repaired=True)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+@contextmanager
+def _workers(jobs: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that begin nothing more once this is left."""
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ground:
     """What all rides share."""
 
-    out: Path
     supervisor: Supervisor
     server: ZooKeeperServer
 
-    def ride(self, target: str, name: str, *, is_repaired: bool) -> tuple[MoveList, Ride]:
-        listed = load(target).moves(name, is_repaired=is_repaired)
-        folder = self.out / name / ("repaired" if is_repaired else "hazard")
+    def ride(self, listed: MoveList, folder: Path) -> Ride:
+        """All moves were made, or as many as could be, on processes of their own."""
         folder.mkdir(parents=True)
         write_moves(folder / MOVES_FILE, listed)
-        return listed, _Run(ground=self, listed=listed, folder=folder).ride()
+        return _Run(ground=self, listed=listed, folder=folder).ride()
 
 
 @contextmanager
@@ -203,7 +243,7 @@ def _ground(out: Path) -> Iterator[_Ground]:
         server = ZooKeeperServer(supervisor, folders.zookeeper)
         server.start()
         try:
-            yield _Ground(out=out, supervisor=supervisor, server=server)
+            yield _Ground(supervisor=supervisor, server=server)
         finally:
             server.stop()
 

@@ -22,7 +22,7 @@ from spec.trace import Kind, TraceEvent
 
 SESSION_TIMEOUT_MS = 60_000
 """No session may end by itself: the list says when one does."""
-ANSWER_S = 10.0
+ANSWER_S = 15.0
 CLIENT = "client-1"
 CONSUMER = -1
 """The replica id of a fetch that is no follower's."""

@@ -60,7 +60,10 @@ class Simulator(Protocol):
         """What comes of a schedule of steps: a file, or that of a mutant; `impl.sim.adapter`."""
 
     def schedules(self) -> list[dict[str, str]]:
-        """The counterexamples that `moves` knows by name: `schedule` and `row`."""
+        """The counterexamples that are led when all are: `schedule`, `row` and `violates`."""
+
+    def why_not_led(self, row: str) -> str:
+        """Why nothing can be led along the counterexample of a row; empty when it can."""
 
     def moves(self, steps: str, *, is_repaired: bool) -> MoveList:
         """What leads paced processes along a schedule; `impl.sim.adapter`."""

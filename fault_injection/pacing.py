@@ -17,8 +17,8 @@ from spec.wire import (
 )
 
 REPLICATION = "/fencepost.Replication/"
-CONNECT_S = 20.0
-MOVE_S = 5.0
+CONNECT_S = 30.0
+MOVE_S = 15.0
 """How long what a move is about may take to come."""
 SLACK_S = 5.0
 """How much longer the broker may take to say so."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ci.commands.guided import follow_counterexamples
+from ci.commands.guided import follow_counterexamples, make_moves
 from ci.commands.options import NEWEST_LEVEL, JsonOption, OutFolder, ZookeeperOption
 from ci.failures import UsageError, as_usage
 from ci.zookeeper_choice import EMBEDDED, check_zookeeper
@@ -24,6 +24,10 @@ Counterexamples = Annotated[
         metavar="MODEL|all",
         help="Lead processes along the counterexample of a model, with its hazard and without.",
     ),
+]
+MovesFile = Annotated[
+    Path | None,
+    typer.Option("--moves", metavar="FILE", help="Make the moves that such a run has left."),
 ]
 Mutant = Annotated[
     str, typer.Option(metavar="NAME", help="A rule that all brokers break; it should be found.")
@@ -58,6 +62,7 @@ def chaos(
     zookeeper: ZookeeperOption = EMBEDDED,
     out: OutFolder = None,
     from_counterexample: Counterexamples = None,
+    moves: MovesFile = None,
     mutant: Mutant = "",
     as_json: JsonOption = False,
 ) -> int:
@@ -70,15 +75,17 @@ def chaos(
     from conformance import adapter
     from conformance.chaos import play_all, settings_of
 
-    given = [scenario, schedule, replay, from_counterexample]
+    given = [scenario, schedule, replay, from_counterexample, moves]
     if sum(map(bool, given)) > 1:
         raise UsageError(
-            "--scenario, --schedule, --replay and --from-counterexample exclude each other; "
-            "give one"
+            "--scenario, --schedule, --replay, --from-counterexample and --moves exclude each "
+            "other; give one"
         )
+    if (from_counterexample or moves) and zookeeper != EMBEDDED:
+        raise UsageError("moves say what is run, and on what; leave out --zookeeper")
+    if moves:
+        return make_moves(moves, out, as_json=as_json)
     if from_counterexample:
-        if zookeeper != EMBEDDED:
-            raise UsageError("--from-counterexample chooses what is run; leave out --zookeeper")
         return follow_counterexamples(from_counterexample, out, as_json=as_json)
     with as_usage(adapter.UsageError):
         scenarios = chosen(scenario, schedule, replay)

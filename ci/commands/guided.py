@@ -12,17 +12,47 @@ if TYPE_CHECKING:
 COLUMNS = ("model", "verdict", "steps", "with the hazard", "repaired: steps", "found", "seconds")
 
 
+def make_moves(path: Path, out: Path | None, *, as_json: bool) -> int:
+    """Make the moves of a file again, and say what the checks found."""
+    from dataclasses import asdict
+
+    from ci.console import say, show_json
+    from ci.runs import make_run_folder, new_run_id
+    from conformance.guided import follow_file, ride_verdict
+    from conformance.verdict import exit_code
+    from fault_injection.zookeeper_address import ZooKeeperError
+    from spec.pacing import MoveError, read_moves
+
+    with as_usage(MoveError):
+        read_moves(path)
+    folder = make_run_folder(new_run_id(), out)
+    try:
+        listed, ride = follow_file(path, out=folder)
+    except ZooKeeperError as error:
+        raise HarnessError(str(error)) from error
+    verdict = ride_verdict(ride)
+    if as_json:
+        show_json({"verdict": verdict, "run": str(folder), "name": listed.name, **asdict(ride)})
+        return exit_code([verdict])
+    found = ", ".join(ride.found) or "nothing"
+    say(f"{ride.made} of {ride.moves} moves of {listed.name}, {ride.steps} of its steps")
+    if ride.problem:
+        say(ride.problem)
+    say(f"{verdict}: violated {found}; traces in {folder}")
+    return exit_code([verdict])
+
+
 def follow_counterexamples(names: Sequence[str], out: Path | None, *, as_json: bool) -> int:
     """Lead processes along each counterexample twice, and say what the checks found."""
     from ci.console import progress, say, show_json, show_table
     from ci.runs import make_run_folder, new_run_id
-    from conformance.adapter import UsageError
+    from conformance.adapter import UsageError as WrongName
     from conformance.guided import follow, select
     from conformance.verdict import exit_code, worst
     from fault_injection.zookeeper_address import ZooKeeperError
     from reports.words import count
 
-    with as_usage(UsageError):
+    with as_usage(WrongName):
         select(names)
     folder = make_run_folder(new_run_id(), out)
     try:

@@ -4,6 +4,7 @@ The target is called `python:impl.sim.adapter`. Everything that crosses is plain
 and events of `spec.trace`.
 """
 
+from functools import cache, lru_cache
 from pathlib import Path
 
 from impl.core.mutant_records import MUTANTS
@@ -13,10 +14,11 @@ from impl.sim.script.play import play as play_script, scenario_text
 from impl.sim.script.stage import Judge
 from impl.sim.shrink import Fails, shrink as shrink_run
 from impl.sim.steps.schedule import SCHEDULES, ScheduleError, read_schedule
-from impl.sim.steps.sources import SOURCES
+from impl.sim.steps.sources import MADE_ANEW, SOURCES, obstacle, schedule_of
 from impl.sim.steps.stepper import moves_along, replay as replay_schedule
 from impl.sim.swarm import swarm
 from spec.pacing import MoveList
+from spec.tlc.models import load_models, select
 from spec.trace import TraceEvent
 from spec.vocabulary import ProtocolLevel
 
@@ -87,21 +89,42 @@ def replay(steps: str, judge: Judge) -> dict[str, object]:
 
 
 def schedules() -> list[dict[str, str]]:
-    """The counterexamples that are kept as schedules: `schedule`, and the `row` of models.toml."""
-    return [{"schedule": name, "row": source.row} for name, source in SOURCES.items()]
+    """The counterexamples that are led when all are: `schedule`, its `row`, what it `violates`.
+
+    A row that is no schedule's is asked of TLC when it is wanted.
+    """
+    kept = [
+        {"schedule": name, "row": source.row, "violates": schedule_of(name).violates or ""}
+        for name, source in SOURCES.items()
+    ]
+    models = select(_models(), MADE_ANEW)
+    return kept + [
+        {"schedule": model.name, "row": model.name, "violates": model.invariant or ""}
+        for model in models
+    ]
+
+
+def why_not_led(row: str) -> str:
+    """Why processes cannot be led along the counterexample of a row; empty when they can.
+
+    Raises `ValueError` with one sentence for an unknown row.
+    """
+    (model,) = select(_models(), [row])
+    return obstacle(model)
 
 
 def moves(steps: str, *, is_repaired: bool) -> MoveList:
-    """What leads paced processes along a schedule of steps; it is named as for `replay`.
+    """What leads paced processes along a counterexample: a schedule, a row, or a file of steps.
 
-    With `is_repaired` the protocol is as it should be. Raises `ValueError` as `replay` does.
+    With `is_repaired` the protocol is as it should be. Raises `ValueError` with one sentence.
     """
-    shipped = SCHEDULES / f"{steps}.json"
-    try:
-        schedule = read_schedule(shipped if shipped.is_file() else Path(steps))
-    except ScheduleError as error:
-        raise ValueError(str(error)) from error
+    schedule = _schedule_of(steps)
     return moves_along(schedule, is_repaired=is_repaired)
+
+
+_models = cache(load_models)
+_schedule_of = lru_cache(maxsize=8)(schedule_of)
+"""TLC is asked once for both."""
 
 
 def _play_schedule(path: Path, judge: Judge) -> dict[str, object]:

@@ -4,16 +4,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from conformance.adapter import UsageError
-from conformance.guided import Guided, Ride, follow, select, shows
+from conformance.guided import (
+    Guided,
+    Ride,
+    follow,
+    follow_file,
+    ride_verdict,
+    select,
+    shows,
+)
 from conformance.scenario_run import read_folder
 from conformance.verdict import Verdict
-from spec.pacing import read_moves
-from spec.trace import TraceEvent
+from impl.sim.adapter import moves
+from spec.pacing import read_moves, write_moves
 
-QUICK = ("no_step_down", "controller_epoch_not_raised")
-"""One that loses a record, and one of the control plane."""
+QUICK = "leader_may_leave_isr"
 
 RIDE = Ride(
     level=2,
@@ -33,7 +41,7 @@ GUIDED = Guided(name="m", row="m", violates="CommittedDurable", of=2, hazard=RID
 
 def test_a_violation_with_the_hazard_and_none_without_is_a_pass() -> None:
     assert GUIDED.verdict is Verdict.PASS
-    assert GUIDED.message == "the repair leaves it at step 2, A of 1: no"
+    assert GUIDED.message == "the repair refuses step 2, A of 1"
 
 
 def test_a_violation_that_does_not_appear_is_a_failure() -> None:
@@ -81,28 +89,57 @@ def test_a_row_is_known_by_its_name_and_by_its_schedules() -> None:
 
     assert by_row == select(["high_watermark_from_leader_alone"])[0]
     assert len(select(["all"])) >= 30
-    with pytest.raises(UsageError, match="no counterexample of nothing_such is kept"):
-        select(["nothing_such"])
+    assert (
+        select(["send_unwritten_decisions_obeyed"])[0]["row"] == "send_unwritten_decisions_obeyed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nothing_such", "unknown model nothing_such"),
+        ("isr_changes", "isr_changes holds: it has no counterexample"),
+        ("leader_ignores_command", "is a liveness property: its counterexample has no end"),
+        ("leader_stays_outside", "the core is not led through Reassignment"),
+    ],
+)
+def test_a_row_that_cannot_be_led_says_why(name: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        select([name])
 
 
 @pytest.mark.zookeeper
-def test_processes_follow_counterexamples_move_by_move(tmp_path: Path) -> None:
-    results = follow(QUICK, out=tmp_path)
+def test_processes_follow_a_counterexample_and_do_so_again_until_a_move_differs(
+    tmp_path: Path,
+) -> None:
+    (result,) = follow([QUICK], out=tmp_path)
+    left = read_moves(tmp_path / QUICK / "hazard" / "moves.ndjson")
 
-    assert [(r.name, r.verdict, r.message[:27]) for r in results] == [
-        (name, Verdict.PASS, "the repair leaves it at ste") for name in QUICK
-    ]
-    assert [(r.hazard.steps, r.hazard.made) for r in results] == [
-        (r.of, r.hazard.moves) for r in results
-    ]
-    for name in QUICK:
-        events, doubts = read_folder(tmp_path / name / "hazard")
-        assert doubts == []
-        assert read_moves(tmp_path / name / "hazard" / "moves.ndjson").name == name
-        assert awake(events) == {name}
-        assert awake(read_folder(tmp_path / name / "repaired")[0]) == set()
+    assert (result.verdict, result.message) == (
+        Verdict.PASS,
+        "the repair refuses step 1, ShrinkIsr of 1",
+    )
+    assert (result.hazard.steps, result.hazard.made) == (result.of, result.hazard.moves)
+    assert "LeaderInIsr" in result.hazard.found
+    assert left == moves(QUICK, is_repaired=False)
+    assert awake(tmp_path / QUICK / "hazard") == {QUICK}
+    assert awake(tmp_path / QUICK / "repaired") == set()
+
+    at = next(n for n, move in enumerate(left.moves) if move.step == 2 and move.takes)
+    other = structs.replace(left.moves[at], takes=["BecomeLeader"])
+    changed = (*left.moves[:at], other, *left.moves[at + 1 :])
+    write_moves(tmp_path / "changed", structs.replace(left, moves=changed))
+
+    _, ride = follow_file(tmp_path / "changed", out=tmp_path / "out")
+
+    assert ride_verdict(replace(ride, found=())) is Verdict.INCONCLUSIVE
+    assert ride.made == at
+    assert ride.problem.startswith(f"at step 2, {left.steps[1]}: at ")
+    assert "not ['BecomeLeader']" in ride.problem
 
 
-def awake(events: list[TraceEvent]) -> set[str | None]:
+def awake(folder: Path) -> set[str | None]:
     """The mutants that brokers say they have."""
+    events, doubts = read_folder(folder)
+    assert doubts == []
     return {event.detail for event in events if event.action == "MutantAwake"}

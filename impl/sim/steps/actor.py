@@ -299,7 +299,7 @@ class Actor:
             self._note(
                 Verb.REQUEST,
                 method=type(request).__name__.removesuffix("Request"),
-                body=to_builtins(request),
+                body=_body(request),
                 number=self._last_token,
             )
         else:
@@ -323,6 +323,12 @@ class Actor:
         """No answer came in time."""
         self._note(Verb.FAIL, number=send.request_id)
         self.step(RequestFailed(request_id=send.request_id, to=send.to, request=send.request))
+
+
+def _body(request: Request) -> dict[str, Any]:
+    """The request as a file of moves has it."""
+    body = to_builtins(request)
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in body.items()}
 
 
 def _is_bid(ask: Ask) -> bool:

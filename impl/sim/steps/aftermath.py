@@ -31,7 +31,7 @@ class Aftermath:
     def happen(self) -> None:
         """One record more, then one survivor, read in full."""
         leader = self._acting_leader()
-        if leader is not None and self._is_durable():
+        if leader is not None and (self._must_match or self._is_durable()):
             self._commit_one_more(leader)
         if self._is_durable():
             self.world.settle()
@@ -72,6 +72,7 @@ class Aftermath:
             self._replicate(self.world.actors[int(follower)], leader)
         self.moves.take(_step(Action.ADVANCE_HIGH_WATERMARK, leader))
         if self._must_match:
+            self.world.produce(leader.number, LAST_VALUE + 1)
             for other in self.world.running():
                 self._replicate(other, leader)
                 self._replicate(other, leader, rounds=1)

@@ -7,14 +7,23 @@ name. `truncation_to_high_watermark` needs no mutant: that is what level 1 does.
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
 
+from impl.core.mutants import Mutant
 from impl.sim.steps.behaviours import counterexample
-from impl.sim.steps.schedule import SCHEDULES, Schedule, write_schedule
+from impl.sim.steps.schedule import (
+    SCHEDULES,
+    Schedule,
+    ScheduleError,
+    read_schedule,
+    read_setting,
+    write_schedule,
+)
 from spec.tlc.config import ConstantValue
-from spec.tlc.models import load_models, select
+from spec.tlc.models import Model, Verdict, load_models, select
 
 WAY_BUDGET_S = 900
 
@@ -84,6 +93,42 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
     }
 )
 """Schedule -> source."""
+
+
+MADE_ANEW = ("commit_with_old_isr_quorum", "unclean_election_truncation_to_high_watermark")
+"""Rows of hazards that no schedule shows; TLC needs seconds for them."""
+
+STEPPED = frozenset({"MCLeaderAndIsr", "MCReplication", "MCReplicationUnclean"})
+"""The modules whose actions the core follows one by one."""
+
+
+def obstacle(model: Model) -> str:
+    """Why the counterexample of a row has no steps for the core: a sentence, or nothing."""
+    if model.expected is not Verdict.VIOLATES:
+        return f"{model.name} holds: it has no counterexample"
+    if model.module not in STEPPED:
+        return f"the core is not led through {model.module.removeprefix('MC')}, step by step"
+    if model.tlc_config().specification:
+        return f"{model.invariant} is a liveness property: its counterexample has no end"
+    unknown = sorted(set(read_setting(model.tlc_config()).mutants) - {*Mutant})
+    return f"the core has no mutant {unknown[0]}" if unknown else ""
+
+
+def schedule_of(name: str) -> Schedule:
+    """A kept schedule by its own name or its row's, a file's, or any other row's, made by TLC.
+
+    Raises `ScheduleError`, `ModelError`, or `ValueError` for a row that has no steps for the core.
+    """
+    names = {source.row: kept for kept, source in SOURCES.items()}
+    kept = SCHEDULES / f"{names.get(name, name)}.json"
+    if kept.is_file():
+        return read_schedule(kept)
+    if Path(name).is_file():
+        return read_schedule(Path(name))
+    (model,) = select(load_models(), [name])
+    if why := obstacle(model):
+        raise ScheduleError(why)
+    return counterexample(model)
 
 
 def make(name: str) -> Schedule:
