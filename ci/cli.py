@@ -22,6 +22,7 @@ from ci.commands import (
     describe,
     faults,
     gate,
+    heal,
     mutants,
     partitions,
     reassign,
@@ -68,6 +69,7 @@ app.command("gate")(gate.gate)
 app.command("check")(check.check)
 app.command("simulate")(simulate.simulate)
 app.command("chaos")(chaos.chaos)
+app.command("heal")(heal.heal)
 app.command("report")(report.report)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(mutants.app, name="mutants")

@@ -1,6 +1,7 @@
 """`fencepost chaos`: fault scenarios and schedules on real processes and a real ZooKeeper."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,7 +106,7 @@ def chaos(
             zookeeper=zookeeper,
             on_progress=advance,
         )
-    return tell(results, folder, as_json=as_json, with_faults=bool(schedule or replay))
+    return tell(results, folder, as_json=as_json, is_whole=not any(given))
 
 
 def chosen(
@@ -129,19 +130,24 @@ def origin_of(scenarios: Sequence["Scenario"]) -> Mapping[str, Any]:
 
 
 def tell(
-    results: Sequence["ScenarioResult"], folder: Path, *, as_json: bool, with_faults: bool
+    results: Sequence["ScenarioResult"], folder: Path, *, as_json: bool, is_whole: bool
 ) -> int:
-    """Show what came of it; the exit code."""
+    """Show what came of it, fault by fault, or kind by kind when all was run; the exit code."""
     from ci.console import say, show_json, show_table
     from ci.outcomes import of_scenarios
+    from conformance import fault_table
     from conformance.verdict import exit_code
 
     outcome = of_scenarios(results)
     rows = outcome.detail["scenarios"]
+    kinds = fault_table.kind_rows(results)
     if as_json:
-        show_json({"verdict": outcome.verdict, "run": str(folder), "scenarios": rows})
+        told = {"scenarios": rows, "kinds": [asdict(row) for row in kinds]}
+        show_json({"verdict": outcome.verdict, "run": str(folder), **told})
         return exit_code([row["verdict"] for row in rows])
-    if with_faults:
+    if is_whole:
+        show_table("faults", fault_table.COLUMNS, [row.cells for row in kinds])
+    else:
         show_table("faults", FAULT_COLUMNS, [row for result in results for row in faults(result)])
     show_table("", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
     for row in rows:

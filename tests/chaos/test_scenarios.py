@@ -8,6 +8,7 @@ import pytest
 from conformance.adapter import ClusterSettings
 from conformance.canary import play_canary
 from conformance.chaos import run_scenario
+from conformance.fault_table import kind_rows, undone_kinds
 from conformance.scenario import Scenario, Stage
 from conformance.scenario_run import ScenarioRun, read_folder
 from conformance.scenarios import SCENARIOS
@@ -21,6 +22,7 @@ from fault_injection.zookeeper_client import ZooKeeperClient
 from fault_injection.zookeeper_server import ZooKeeperServer
 from spec.trace import Kind, Phase
 from spec.vocabulary import Invariant
+from tests.chaos.conftest import Played
 
 pytestmark = pytest.mark.chaos
 
@@ -34,12 +36,18 @@ LOSS = {
 
 
 @pytest.mark.parametrize("name", list(SCENARIOS))
-def test_reference_passes_at_its_newest_level(name: str, tmp_path: Path) -> None:
-    result = run_scenario(name, level=2, seed=1, out=tmp_path)
+def test_reference_passes_at_its_newest_level(name: str, played: Played) -> None:
+    result = played(name)
 
     assert (result.verdict, result.why) == (Verdict.PASS, "")
     assert result.acknowledged > 0
     assert result.is_expected
+
+
+def test_every_kind_of_fault_took_effect_on_real_processes_and_was_healed(played: Played) -> None:
+    rows = kind_rows(played(name) for name in SCENARIOS)
+
+    assert undone_kinds(rows) == []
 
 
 @pytest.mark.parametrize("level", [0, 1])

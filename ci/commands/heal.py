@@ -1,0 +1,41 @@
+"""`fencepost heal`: ends and undoes what a killed harness has left."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ci.commands.options import JsonOption
+from ci.failures import UsageError
+
+HealedFolder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Where runs are; every ledger below is looked at.")
+]
+
+
+def heal(directory: HealedFolder = Path(), as_json: JsonOption = False) -> int:
+    """End and undo what a killed run has left; runs that are at work are left alone."""
+    from ci.console import say, show_json
+    from conformance.verdict import ExitCode
+    from fault_injection.healing import heal_below
+
+    if not directory.is_dir():
+        raise UsageError(f"{directory} is no folder; name one that holds runs")
+    runs = heal_below(directory)
+    exit_code = ExitCode.INCOMPLETE if any(run.left for run in runs) else ExitCode.FINE
+    if as_json:
+        show_json({"runs": [{**asdict(run), "ledger": str(run.ledger)} for run in runs]})
+        return exit_code
+    for run in runs:
+        if run.is_at_work:
+            say(f"{run.ledger}: its harness is at work; nothing was touched")
+        for what in run.undone:
+            say(f"{run.ledger}: undone: {what}")
+        for what in run.left:
+            say(f"{run.ledger}: still open: {what}")
+        if run.survivors:
+            say(f"{run.ledger}: of a cluster that is meant to stay up: {run.survivors} processes")
+    undone = sum(len(run.undone) for run in runs)
+    say(f"{undone} undone, {sum(len(run.left) for run in runs)} still open")
+    return exit_code
