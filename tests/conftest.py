@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 import conformance  # noqa: F401 - before any test imports gRPC, see its docstring
 
-pytest_plugins = ("pytester",)
+pytest_plugins = ("pytester", "conformance.testing.plugin")
 
 # The same examples on every machine, and none judged by the time that it took.
 settings.register_profile(

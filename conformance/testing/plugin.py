@@ -100,6 +100,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     except BaseException as error:  # skipped, or Ctrl-C
         if RUN in item.stash:
             item.stash[RUN].abandon(error)
+        if RUN in item.stash and isinstance(error, pytest.skip.Exception):
+            _forget(item)
         raise
     if RUN in item.stash:
         _end(item, None)
@@ -184,13 +186,18 @@ def _end(item: pytest.Item, error: BaseException | None) -> None:
         _add(error, told)
         return
     if result.verdict is Verdict.PASS:
-        if not keeps_all(item.config):
-            shutil.rmtree(run.folder, ignore_errors=True)
+        _forget(item)
         return
     is_undecided = result.verdict in (Verdict.VACUOUS, Verdict.INCONCLUSIVE)
     if is_undecided and is_skip(item.config):
         raise pytest.skip.Exception(told) from None
     raise pytest.fail.Exception(told, pytrace=False) from None
+
+
+def _forget(item: pytest.Item) -> None:
+    """Of a run that nobody needs nothing is left, unless all are kept."""
+    if not keeps_all(item.config):
+        shutil.rmtree(item.stash[RUN].folder, ignore_errors=True)
 
 
 def _add(error: BaseException, told: str) -> None:

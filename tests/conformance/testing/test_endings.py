@@ -140,10 +140,13 @@ def test_it(cluster):
     assert "raise InjectionError" not in result.stdout.str()
 
 
-def test_skipped_test_is_not_judged(play: Play) -> None:
+def test_skipped_test_is_not_judged_and_leaves_no_bundle(
+    play: Play, pytester: pytest.Pytester
+) -> None:
     test = "import pytest\ndef test_it(cluster): pytest.skip('not today')"
 
     result = play("FAIL", test, "-s")
 
     result.assert_outcomes(skipped=1)
     assert "abandoned: Skipped" in result.stdout.str()
+    assert not (pytester.path / "run").exists()
