@@ -40,6 +40,10 @@ ReplayedRun = Annotated[
     Path | None,
     typer.Option(metavar="RUN", help="Execute what a run executed, on the same brokers."),
 ]
+ShrunkRunFolder = Annotated[
+    Path | None,
+    typer.Option(metavar="RUN", help="Print the schedule of a run that failed, made small."),
+]
 OptionalSeed = Annotated[
     int | None,
     typer.Option(min=0, help="Where chance comes from.  [default: the file's, or 0]"),
@@ -58,6 +62,7 @@ def chaos(
     scenario: ScenarioNames = None,
     schedule: ScheduleFile = None,
     replay: ReplayedRun = None,
+    shrink: ShrunkRunFolder = None,
     seed: OptionalSeed = None,
     level: OptionalLevel = None,
     zookeeper: ZookeeperOption = EMBEDDED,
@@ -76,11 +81,11 @@ def chaos(
     from conformance import adapter
     from conformance.chaos import play_all, settings_of
 
-    given = [scenario, schedule, replay, from_counterexample, moves]
+    given = [scenario, schedule, replay, shrink, from_counterexample, moves]
     if sum(map(bool, given)) > 1:
         raise UsageError(
-            "--scenario, --schedule, --replay, --from-counterexample and --moves exclude each "
-            "other; give one"
+            "--scenario, --schedule, --replay, --shrink, --from-counterexample and --moves "
+            "exclude each other; give one"
         )
     if (from_counterexample or moves) and zookeeper != EMBEDDED:
         raise UsageError("moves say what is run, and on what; leave out --zookeeper")
@@ -88,6 +93,8 @@ def chaos(
         return make_moves(moves, out, as_json=as_json)
     if from_counterexample:
         return follow_counterexamples(from_counterexample, out, as_json=as_json)
+    if shrink is not None:
+        return make_small(shrink, make_run_folder(new_run_id(), out), as_json=as_json)
     with as_usage(adapter.UsageError):
         scenarios = chosen(scenario, schedule, replay)
         before = origin_of(scenarios)
@@ -107,6 +114,31 @@ def chaos(
             on_progress=advance,
         )
     return tell(results, folder, as_json=as_json, is_whole=not any(given))
+
+
+def make_small(run: Path, folder: Path, *, as_json: bool) -> int:
+    """Print the smallest schedule that still violates what the run violated; keep it in a file."""
+    from ci.console import note, say, show_json
+    from conformance import adapter
+    from conformance.run_shrink import shrink_run
+    from fault_injection.plan_file import as_document, to_yaml
+
+    note(f"chaos: making {run} small; on real processes that takes as long as a dozen runs")
+    with as_usage(adapter.UsageError):
+        found = shrink_run(run, out=folder)
+    path = folder / "schedule.yaml"
+    text = to_yaml(found.plan, f"Violates {', '.join(found.violated)}; made small from {run}.")
+    path.write_text(text, encoding="utf-8")
+    if as_json:
+        document = as_document(found.plan)
+        show_json({"schedule": document, "path": str(path), "runs": found.runs})
+        return 0
+    say(text.rstrip())
+    note(
+        f"{len(found.plan.actions)} of {found.actions_before} actions are left after "
+        f"{found.runs} runs ({found.backend}); the schedule is in {path}"
+    )
+    return 0
 
 
 def chosen(

@@ -7,8 +7,10 @@ and events of `spec.trace`.
 from functools import cache, lru_cache
 from pathlib import Path
 
+from fault_injection.plan_file import plan_from_document
 from impl.core.mutant_records import MUTANTS
 from impl.core.mutants import Mutant
+from impl.sim.plan_run import options_of, run_plan
 from impl.sim.run import run
 from impl.sim.script.play import play as play_script, scenario_text
 from impl.sim.script.stage import Judge
@@ -40,6 +42,15 @@ def simulate_long(seed: int, *, level: int, seconds: int) -> list[TraceEvent]:
     """The trace of a run like that of `seed`, of so many virtual seconds."""
     options = swarm(seed, level=_level(level), duration_ms=seconds * 1000)
     return run(options, f"sim-{seed}-level-{level}-long")
+
+
+def play_plan(
+    document: dict[str, object], *, level: int, mutant: str | None = None
+) -> list[TraceEvent]:
+    """The trace of a schedule file as plain values; raises `ValueError` with one sentence."""
+    plan = plan_from_document(document)
+    options = options_of(plan, level=_level(level), mutant=_mutant(mutant))
+    return run_plan(plan, options, f"sim-{plan.plan_id}-level-{level}")
 
 
 def mutants() -> list[dict[str, object]]:

@@ -32,10 +32,23 @@ class Injector:
 
     def plan_fault(self, timed: TimedFault, start_ms: int) -> None:
         """The fault will happen at its time, counted from `start_ms`."""
+        self.announce(timed)
+        at_us = (start_ms + timed.at_ms) * 1000
+        self._cluster.scheduler.at_us(at_us, partial(self.inject, timed))
+
+    def announce(self, timed: TimedFault) -> None:
+        """The fault is planned; raises `FaultError` for one that cannot be simulated."""
         require_backend(timed.fault_id, timed.fault.kind, Backend.SIM)
         self._record(timed, Phase.PLANNED, None, {"at_ms": timed.at_ms, **as_json(timed.fault)})
-        at_us = (start_ms + timed.at_ms) * 1000
-        self._cluster.scheduler.at_us(at_us, partial(self._inject, timed))
+
+    def give_up(self, timed: TimedFault, reason: str) -> None:
+        """The fault will not be injected."""
+        self._record(timed, Phase.INEFFECTIVE, None, {"reason": reason})
+
+    @property
+    def active(self) -> frozenset[str]:
+        """The faults that are not over."""
+        return frozenset(self._active)
 
     @property
     def victims(self) -> frozenset[BrokerId]:
@@ -45,9 +58,10 @@ class Injector:
     def heal_all(self) -> None:
         """No fault is active any more, in reverse order of injection."""
         for fault_id in reversed(list(self._active)):
-            self._heal(fault_id)
+            self.heal(fault_id)
 
-    def _inject(self, timed: TimedFault) -> None:
+    def inject(self, timed: TimedFault) -> None:
+        """The fault is active from now on, or has no effect."""
         fault = timed.fault
         target = fault.victim
         broker_id = target.resolve(self._cluster.view())
@@ -70,9 +84,10 @@ class Injector:
         self._record(timed, Phase.ACTIVE, broker_id, {})
         active_ms = timed.fault.active_ms
         if active_ms is not None:
-            self._cluster.scheduler.after_ms(active_ms, lambda: self._heal(timed.fault_id))
+            self._cluster.scheduler.after_ms(active_ms, lambda: self.heal(timed.fault_id))
 
-    def _heal(self, fault_id: str) -> None:
+    def heal(self, fault_id: str) -> None:
+        """The fault is over, if it was not before."""
         if fault_id not in self._active:
             return
         timed, broker_id, heal = self._active.pop(fault_id)

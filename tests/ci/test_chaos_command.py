@@ -61,6 +61,18 @@ def test_several_scenarios_cannot_be_replayed_at_once(
     assert "the field schema is missing" in told
 
 
+def test_a_run_that_violates_nothing_is_not_made_small(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_folder = tmp_path / "run"
+    run_folder.mkdir()
+    (run_folder / "schedule.executed.json").write_text('{"schema": 1, "id": "a", "actions": []}')
+
+    told = refused(capsys, "--shrink", str(run_folder), "--out", str(tmp_path / "out"))
+
+    assert "violates nothing: nothing to shrink" in told
+
+
 def test_what_to_run_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = refused(capsys, "--scenario", "quiet", "--replay", str(tmp_path))
 

@@ -1,0 +1,179 @@
+"""One simulated run of a plan: actions that wait for events, by the clock of the simulator.
+
+For directed use: a schedule file, or one that is made small. Random runs have schedules of times.
+"""
+
+from dataclasses import dataclass, field
+
+from fault_injection.plan import Action, At, Load, Plan
+from fault_injection.schedule import Schedule
+from fault_injection.targets import Target
+from fault_injection.triggers import Watch
+from impl.core.mutants import Mutant
+from impl.sim.clients import FinalReader
+from impl.sim.cluster import Cluster
+from impl.sim.healing import unhealed
+from impl.sim.injector import Injector
+from impl.sim.options import Options
+from impl.sim.run import FINAL_READ_MS, create_topic, heal, run_line, start_clients
+from impl.trace_lines import Line
+from spec.trace import TRACE_VERSION, Kind, TraceEvent
+from spec.vocabulary import ProtocolLevel
+from spec.znodes import TopicPartition
+
+TOPIC = "orders"
+"""As on real processes."""
+PARTITIONS = 3
+LOOK_MS = 1
+"""How often the follower looks at what has happened."""
+WARM_UP_MS = 500
+COOL_DOWN_MS = 1_500
+LONGEST_MS = 300_000
+"""Every action has its deadlines; this is for a plan that has very many."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Follower:
+    """Begins and ends the actions of a plan when what they wait for has come."""
+
+    plan: Plan
+    cluster: Cluster
+    injector: Injector
+    _watch: Watch = field(init=False)
+    _waiting: list[Action] = field(init=False)
+    _lasting: dict[str, Action] = field(init=False, default_factory=dict)
+    _begun_ms: dict[str, int] = field(init=False, default_factory=dict)
+    _start_ms: int = field(init=False, default=0)
+    _seen: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._watch = Watch(resolve=self._resolved)
+        self._waiting = list(self.plan.actions)
+
+    def start(self) -> None:
+        """Times count from now on, and so do events."""
+        self._start_ms = self.cluster.scheduler.now_ms
+        self._seen = len(self.cluster.recorder.events)
+        for action in self.plan.actions:
+            self.injector.announce(action.timed)
+            self._watch.add(action.when)
+            self._watch.add(action.until)
+        self._look()
+
+    def is_done(self) -> bool:
+        """True when no action waits, and none that ends by itself is under way."""
+        lasting = (
+            action.fault.active_ms is not None
+            for action in self.plan.actions
+            if action.action_id in self.injector.active
+        )
+        return not self._waiting and not any(lasting)
+
+    def _look(self) -> None:
+        self._read_events()
+        now_ms = self.cluster.scheduler.now_ms - self._start_ms
+        for action in list(self._waiting):
+            self._consider(action, now_ms)
+        for action_id, action in list(self._lasting.items()):
+            self._consider_end(action_id, action, now_ms)
+        self.cluster.scheduler.after_ms(LOOK_MS, self._look)
+
+    def _read_events(self) -> None:
+        events = self.cluster.recorder.events
+        while self._seen < len(events):
+            event = events[self._seen]
+            now_ms = self.cluster.scheduler.now_ms - self._start_ms
+            if event.kind is Kind.FAULT and event.fault_id and event.phase:
+                self._watch.note(event.fault_id, event.phase, now_ms)
+            else:
+                self._watch.observe(event, now_ms)
+            self._seen += 1
+
+    def _consider(self, action: Action, now_ms: int) -> None:
+        when = action.when
+        if self._watch.has_come(when, now_ms):
+            if self.plan.is_quiet(now_ms):
+                return
+            self._waiting.remove(action)
+            self._begun_ms[action.action_id] = now_ms
+            self.injector.inject(action.timed)
+            if action.until is not None:
+                self._lasting[action.action_id] = action
+            return
+        if self._watch.is_hopeless(when) or self._is_late(action, now_ms):
+            self._waiting.remove(action)
+            self.injector.give_up(action.timed, "what it waits for did not come")
+
+    def _is_late(self, action: Action, now_ms: int) -> bool:
+        if isinstance(action.when, At):
+            return False
+        since_ms = self._watch.since_ms(action.when)
+        return since_ms is not None and now_ms > since_ms + action.deadline_ms
+
+    def _consider_end(self, action_id: str, action: Action, now_ms: int) -> None:
+        assert action.until is not None
+        if action_id not in self.injector.active:
+            del self._lasting[action_id]
+        elif self._watch.has_come(action.until, now_ms):
+            del self._lasting[action_id]
+            self.injector.heal(action_id)
+
+    def _resolved(self, target: Target) -> int | None:
+        return target.resolve(self.cluster.view())
+
+
+def options_of(plan: Plan, *, level: ProtocolLevel, mutant: Mutant | None) -> Options:
+    """The run of a plan: the settings of its cluster, in calm weather."""
+    cluster, is_idle = plan.cluster, plan.profile is Load.NONE
+    return Options(
+        seed=plan.seed,
+        level=level,
+        mutant=mutant,
+        brokers=cluster.get("brokers", 3),
+        partitions=PARTITIONS,
+        producers=0 if is_idle else 2,
+        consumers=0 if is_idle else 2,
+        session_timeout_ms=cluster.get("session_timeout_ms", 1_500),
+        replica_lag_time_ms=cluster.get("replica_lag_ms", 1_500),
+        settle_ms=plan.healthy_within_ms,
+        schedule=Schedule(seed=plan.seed),
+    )
+
+
+def run_plan(plan: Plan, options: Options, run_id: str) -> list[TraceEvent]:
+    """Play the plan; the same plan and options give the same events, byte for byte."""
+    cluster = Cluster(options, run_id)
+    harness = cluster.recorder.node("harness")
+    harness.write(run_line("RunStarted", _describe(plan, options)))
+    keys = [TopicPartition(TOPIC, partition) for partition in range(options.partitions)]
+    create_topic(cluster, TOPIC, len(keys))
+    clients = start_clients(cluster, keys)
+    injector = Injector(cluster, harness)
+    follower = Follower(plan=plan, cluster=cluster, injector=injector)
+    scheduler = cluster.scheduler
+    scheduler.run_until(scheduler.now_ms + WARM_UP_MS)
+    follower.start()
+    scheduler.run_until(scheduler.now_ms + LONGEST_MS, follower.is_done)
+    scheduler.run_until(scheduler.now_ms + COOL_DOWN_MS)
+    converged = heal(cluster, injector, clients)
+    ending: Line = {"converged": converged}
+    if not converged:
+        ending["unhealed"] = sorted(set(unhealed(cluster)))
+    reader = FinalReader(cluster, sorted(cluster.assignments()))
+    reader.read_all()
+    read = scheduler.run_until(scheduler.now_ms + FINAL_READ_MS, lambda: reader.is_done)
+    harness.write(run_line("RunEnded", {**ending, "final_read": read}))
+    return cluster.recorder.events
+
+
+def _describe(plan: Plan, options: Options) -> Line:
+    return {
+        "trace_version": TRACE_VERSION,
+        "backend": "sim",
+        "level": int(options.level),
+        "seed": options.seed,
+        "brokers": options.brokers,
+        "scenario": plan.plan_id,
+        "mutant": options.mutant,
+        "reproduce": f"the schedule {plan.plan_id} at level {options.level:d}",
+    }
