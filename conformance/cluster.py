@@ -15,6 +15,7 @@ from conformance.adapter import ClusterSettings, Folders, broker_command
 from conformance.administrator import Administrator
 from conformance.client import Client, ClusterUnreachableError, Connections
 from conformance.recorder import Recorder, traced_write
+from conformance.workload import Workload
 from conformance.zookeepers import ZooKeeperInUse
 from fault_injection.injectors.injection import Registration, Servers
 from fault_injection.links.client import Links
@@ -75,6 +76,8 @@ class Cluster:
         self._znodes = ZooKeeperClient(
             zookeeper, session_timeout_s=settings.session_timeout_ms / 1000
         )
+        self.workload: Workload | None = None
+        """The clients, when some are at work."""
         self._wait = threading.Event()
         self._orphaned: dict[int, int] = {}
         """By broker, the zxid of a registration that a process of before has left."""
@@ -111,6 +114,13 @@ class Cluster:
                 "this cluster's connections go through no proxy; start it with one"
             )
         return self._wiring
+
+    @property
+    def load(self) -> Workload:
+        """The clients that are at work."""
+        if self.workload is None:
+            raise InjectionError("no clients are at work here")
+        return self.workload
 
     def connect(self) -> None:
         """The state in ZooKeeper can be read; raises `ZooKeeperError`."""

@@ -90,6 +90,23 @@ class Recorder:
         self.close()
 
 
+class ClientCrashedError(Exception):
+    """The client has ended between a request and its answer; says which."""
+
+
+class MortalRecorder(Recorder):
+    """That of a client which may be told to end before it hears of the answer to a request."""
+
+    is_dying = False
+    """From now on the next answer is the end of the client, and is not in its trace."""
+
+    def write(self, kind: Kind, action: str, **fields: Any) -> TraceEvent:  # noqa: ANN401
+        """As `Recorder.write`; raises `ClientCrashedError`."""
+        if self.is_dying and kind is Kind.COMPLETE:
+            raise ClientCrashedError(self.node)
+        return super().write(kind, action, **fields)
+
+
 @contextmanager
 def traced_write(
     recorder: Recorder | None, partition: TopicPartition, found: Znode, session_id: int

@@ -235,6 +235,7 @@ class ScenarioRun:
             stage.partitions.extend(stage.cluster.create_topic(TOPIC, ASSIGNMENT))
             stage.workload = Workload(stage.session, stage.partitions, seed=self.seed)
             stage.workload.start()
+            stage.cluster.workload = stage.workload
         try:
             with stage.engine:
                 self._warm_up(stage)

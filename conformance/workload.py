@@ -14,7 +14,7 @@ from random import Random
 from time import monotonic, monotonic_ns
 
 from conformance.client import Answer, Client, Connections
-from conformance.recorder import LamportClock, Recorder
+from conformance.recorder import ClientCrashedError, LamportClock, MortalRecorder, Recorder
 from spec.vocabulary import ErrorCode
 from spec.znodes import TopicPartition
 
@@ -44,7 +44,16 @@ class Session:
 
     def client(self, node: str) -> Client:
         """A client that writes `trace-<node>.ndjson`."""
-        recorder = Recorder(self.folder, run_id=self.run_id, node=node, clock=self.clock)
+        return self.client_of(
+            Recorder(self.folder, run_id=self.run_id, node=node, clock=self.clock)
+        )
+
+    def mortal_recorder(self, node: str) -> MortalRecorder:
+        """Of a client that may end in the middle of a request."""
+        return MortalRecorder(self.folder, run_id=self.run_id, node=node, clock=self.clock)
+
+    def client_of(self, recorder: Recorder) -> Client:
+        """A client that writes there."""
         self.recorders.append(recorder)
         return Client(self.bootstrap, connections=self.connections, recorder=recorder)
 
@@ -70,6 +79,24 @@ class Floor:
         return self.before > 0 and self.after > 0
 
 
+@dataclass(slots=True, kw_only=True)
+class Burst:
+    """Producers that work without a pause beside the others, until it ends."""
+
+    threads: ThreadPoolExecutor
+    running: list[Future[None]] = field(default_factory=list)
+    over: threading.Event = field(default_factory=threading.Event)
+    acknowledged: int = 0
+    """How many of their requests were."""
+
+    def end(self) -> None:
+        """They have ended; raises what one of them raised."""
+        self.over.set()
+        self.threads.shutdown()
+        for client in self.running:
+            client.result()
+
+
 class Workload:
     """Producers and consumers in threads; runs from `start` to `stop`."""
 
@@ -92,6 +119,13 @@ class Workload:
         self._changed = threading.Condition()
         self._threads: ThreadPoolExecutor | None = None
         self._running: list[Future[None]] = []
+        self._hired = producers + consumers
+        """The number of the last client."""
+        self._at_work: dict[str, MortalRecorder] = {}
+        """Producers that nobody has told to end."""
+        self._crashed: dict[str, str] = {}
+        """What has become of those who were told to end."""
+        self._bursts: list[Burst] = []
 
     def start(self) -> None:
         """All clients are at work."""
@@ -100,9 +134,30 @@ class Workload:
             work = self._produce if number <= self._producers else self._consume
             self._running.append(self._threads.submit(work, f"client-{number}"))
 
+    def burst(self, producers: int) -> Burst:
+        """So many more producers are at work, each without a pause."""
+        burst = Burst(threads=ThreadPoolExecutor(producers, "burst"))
+        self._bursts.append(burst)
+        burst.running += [
+            burst.threads.submit(self._produce, self._next_name(), burst) for _ in range(producers)
+        ]
+        return burst
+
+    def crash_producer(self) -> Callable[[], str | None]:
+        """A producer will end between a request and its answer; another one takes its place.
+
+        What is returned tells, when it is called, what has become of it; None: nothing yet.
+        """
+        node, recorder = next(iter(self._at_work.items()))
+        del self._at_work[node]
+        recorder.is_dying = True
+        return lambda: self._crashed.get(node)
+
     def stop(self) -> None:
         """All clients have ended; raises what one of them raised."""
         self._stop.set()
+        for burst in self._bursts:
+            burst.end()
         if self._threads is not None:
             self._threads.shutdown()
         for client in self._running:
@@ -135,25 +190,54 @@ class Workload:
             after=len(acknowledged) - until_end,
         )
 
-    def _produce(self, node: str) -> None:
-        client = self._session.client(node)
-        chance = Random(f"{self._seed}/{node}")
-        sequence = 0
+    def _next_name(self) -> str:
+        with self._changed:
+            self._hired += 1
+            return f"client-{self._hired}"
+
+    def _produce(self, node: str, burst: Burst | None = None) -> None:
+        """One producer after the other, if one has to end in the middle."""
         while not self._stop.is_set():
+            recorder = self._session.mortal_recorder(node)
+            if burst is None:
+                self._at_work[node] = recorder
+            try:
+                self._produce_all(self._session.client_of(recorder), node, burst)
+            except ClientCrashedError:
+                heir = self._next_name()
+                self._crashed[node] = f"{node} ended in the middle of a request; {heir} goes on"
+                node = heir
+            else:
+                return
+
+    def _produce_all(self, client: Client, node: str, burst: Burst | None) -> None:
+        chance = Random(f"{self._seed}/{node}")
+        over, pace_s = (self._stop, PACE_S) if burst is None else (burst.over, 0.0)
+        sequence = 0
+        while not over.is_set():
             sequence += 1
-            self._produce_one(client, node, sequence, chance.choice(self._partitions))
-            self._stop.wait(PACE_S)
+            partition = chance.choice(self._partitions)
+            if self._produce_one(client, node, sequence, partition, over) and burst is not None:
+                with self._changed:
+                    burst.acknowledged += 1
+            over.wait(pace_s)
 
     def _produce_one(
-        self, client: Client, node: str, sequence: int, partition: TopicPartition
-    ) -> None:
+        self,
+        client: Client,
+        node: str,
+        sequence: int,
+        partition: TopicPartition,
+        over: threading.Event,
+    ) -> bool:
         for attempt in range(1, ATTEMPTS_MAX + 1):
             answer = client.produce(partition, [f"{node}/{sequence}/{attempt}"])
             if answer.is_ok:
                 self._note_acknowledged()
-                return
-            if self._stop.wait(BACK_OFF_S):
-                return
+                return True
+            if over.wait(BACK_OFF_S):
+                return False
+        return False
 
     def _note_acknowledged(self) -> None:
         with self._changed:

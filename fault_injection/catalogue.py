@@ -12,6 +12,7 @@ from fault_injection import (
     clock_faults,
     disk_faults,
     ensemble_faults,
+    load_faults,
     network_faults,
     process_faults,
     request_faults,
@@ -29,6 +30,7 @@ AREAS = (
     disk_faults,
     clock_faults,
     admin_faults,
+    load_faults,
 )
 
 KINDS: dict[str, FaultKind] = {kind.kind: kind for area in AREAS for kind in area.KINDS}

@@ -5,7 +5,7 @@ The engine calls `inject`, then asks for `evidence` until there is some, then ca
 The injections are in one module per area; `catalogue.py` says which kind is done by which.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -135,6 +135,27 @@ class Administrator(Protocol):
         """Its first assigned replica is to lead."""
 
 
+class Burst(Protocol):
+    """More producers than usual."""
+
+    @property
+    def acknowledged(self) -> int:
+        """How many of their requests were."""
+
+    def end(self) -> None:
+        """They have ended."""
+
+
+class Load(Protocol):
+    """The clients that are at work."""
+
+    def burst(self, producers: int) -> Burst:
+        """So many more producers are at work."""
+
+    def crash_producer(self) -> Callable[[], str | None]:
+        """A producer will end in the middle; what is returned tells when it has."""
+
+
 class FaultTarget(Protocol):
     """What the engine must know of a cluster to hurt it."""
 
@@ -156,6 +177,10 @@ class FaultTarget(Protocol):
     @property
     def wiring(self) -> Wiring:
         """Of its connections; raises `InjectionError` when they go through no proxy."""
+
+    @property
+    def load(self) -> Load:
+        """The clients that are at work; raises `InjectionError` when there are none."""
 
     def live_brokers(self) -> list[int]:
         """The registered brokers, ascending."""

@@ -64,6 +64,10 @@ class FakeTarget:
         assert broker_id in self.registrations
         return self.folder
 
+    @property
+    def load(self) -> Never:
+        raise InjectionError("no clients are at work here")
+
     def is_in_sync(self) -> bool:
         return True
 

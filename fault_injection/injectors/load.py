@@ -1,0 +1,58 @@
+"""What clients do, by those who are at work already."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fault_injection.injectors.injection import Burst, Deed
+from fault_injection.load_faults import BurstLoad, CrashClient
+
+
+@dataclass(slots=True)
+class MoreProducers:
+    """`load.burst`: more producers, for a while."""
+
+    deed: Deed[BurstLoad]
+    _burst: Burst | None = field(init=False, default=None)
+
+    def inject(self) -> None:
+        """They are at work."""
+        self._burst = self.deed.target.load.burst(self.deed.fault.producers)
+
+    def evidence(self) -> str | None:
+        """Some of their requests were acknowledged."""
+        if self._burst is None or not self._burst.acknowledged:
+            return None
+        return f"{self._burst.acknowledged} requests of {self.deed.fault.producers} more producers"
+
+    def heal(self) -> None:
+        """They have ended."""
+        if self._burst is not None:
+            self._burst.end()
+
+    def healed(self) -> str | None:
+        """How much they did."""
+        acknowledged = self._burst.acknowledged if self._burst is not None else 0
+        return f"{acknowledged} of their requests were acknowledged"
+
+
+@dataclass(slots=True)
+class EndOfProducer:
+    """`client.crash`: a producer does not live to hear an answer."""
+
+    deed: Deed[CrashClient]
+    _fate: Callable[[], str | None] | None = field(init=False, default=None)
+
+    def inject(self) -> None:
+        """The next answer is its end."""
+        self._fate = self.deed.target.load.crash_producer()
+
+    def evidence(self) -> str | None:
+        """It has ended, and another one goes on."""
+        return self._fate() if self._fate is not None else None
+
+    def heal(self) -> None:
+        """Nothing: another one goes on."""
+
+    def healed(self) -> str | None:
+        """Another one goes on."""
+        return self.evidence() or "no producer has ended"

@@ -1,0 +1,46 @@
+"""What clients do to a cluster: more at once than it is used to, and ends in the middle."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from fault_injection.fault import Fault, ForMs
+from fault_injection.fault_kind import Backend, FaultKind
+from fault_injection.parameters import Parameter
+
+DRAWN_INSTEAD = "how many clients there are and how fast is drawn with each of its runs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurstLoad(Fault):
+    """More producers than usual work at once, none of them with a pause between two requests."""
+
+    kind: ClassVar[str] = "load.burst"
+    producers: Annotated[int, Parameter("how many more", at_least=1, at_most=100)]
+    for_ms: ForMs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrashClient(Fault):
+    """A producer ends between a request and its answer, of which nobody will ever know."""
+
+    kind: ClassVar[str] = "client.crash"
+
+
+KINDS = (
+    FaultKind(
+        fault_class=BurstLoad,
+        injector="load:MoreProducers",
+        missing={Backend.SIM: DRAWN_INSTEAD},
+        evidence="how many of their requests were acknowledged",
+        undo="they have ended",
+        requirements=("ISR-001", "REPL-009"),
+    ),
+    FaultKind(
+        fault_class=CrashClient,
+        injector="load:EndOfProducer",
+        missing={Backend.SIM: "its clients are no processes, and end with the run"},
+        evidence="the producer ended with a request under way",
+        undo="another producer takes its place",
+        requirements=("CLI-004", "REPL-002"),
+    ),
+)
