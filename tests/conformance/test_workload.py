@@ -98,3 +98,42 @@ def test_final_read_of_a_silent_cluster_says_how_far_it_came(tmp_path: Path) -> 
         read_everything(session.client("client-final"), [PARTITION], deadline_s=0)
 
     session.close()
+
+
+def test_a_burst_is_more_producers_until_it_ends(
+    run_folder: tuple[Session, Path, list[str]],
+) -> None:
+    session, folder, log = run_folder
+    workload = Workload(session, [PARTITION], seed=3, producers=1, consumers=1)
+    workload.start()
+    workload.await_acknowledged(3, deadline_s=20)
+    burst = workload.burst(2)
+    workload.await_acknowledged(60, deadline_s=20)
+    burst.end()
+    by_then = burst.acknowledged
+    workload.await_acknowledged(workload.acknowledged + 3, deadline_s=20)
+    workload.stop()
+
+    assert 0 < by_then == burst.acknowledged
+    assert {value.split("/")[0] for value in log} == {"client-1", "client-3", "client-4"}
+    assert trace(folder, "client-3")
+
+
+def test_a_producer_that_crashes_leaves_a_request_open_and_an_heir(
+    run_folder: tuple[Session, Path, list[str]],
+) -> None:
+    session, folder, log = run_folder
+    workload = Workload(session, [PARTITION], seed=3, producers=1, consumers=1)
+    workload.start()
+    workload.await_acknowledged(3, deadline_s=20)
+    fate = workload.crash_producer()
+    workload.await_acknowledged(workload.acknowledged + 10, deadline_s=20)
+    workload.stop()
+
+    events = trace(folder, "client-1")
+    assert fate() == "client-1 ended in the middle of a request; client-3 goes on"
+    assert events[-1].kind is Kind.INVOKE
+    assert sum(e.kind is Kind.INVOKE for e in events) == 1 + sum(
+        e.kind is Kind.COMPLETE for e in events
+    )
+    assert any(value.startswith("client-3/") for value in log)
