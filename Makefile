@@ -44,6 +44,7 @@ check: setup
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
 	@$(RUN) ci.generated --check
+	@$(RUN) ci.led_hazards --check
 	@$(RUN) ci.catalogue
 
 chaos: setup

@@ -35,6 +35,7 @@ from spec.vocabulary import Invariant
 
 MOVES_FILE = "moves.ndjson"
 KINDS = ("hazard", "repaired")
+DECIDED = (Verdict.PASS, Verdict.FAIL)
 
 SHOWN_BY: Mapping[str, frozenset[Invariant]] = MappingProxyType(
     {
@@ -70,6 +71,8 @@ class Ride:
     """At which step the protocol left the counterexample, and how; empty when it did not."""
     found: tuple[str, ...]
     """The invariants that the checks found broken."""
+    decided: tuple[str, ...]
+    """The invariants that the checks had something to decide about."""
     problem: str
     """Why the run says nothing; empty when it does."""
     seconds: float
@@ -97,6 +100,8 @@ class Guided:
             return Verdict.INCONCLUSIVE
         if not is_visible(self.violates):
             return Verdict.NOT_OBSERVABLE
+        if not shows(self.violates, self.repaired.decided):
+            return Verdict.VACUOUS
         return Verdict.PASS if shows(self.violates, self.hazard.found) else Verdict.FAIL
 
     @property
@@ -108,6 +113,8 @@ class Guided:
             return problem
         if not is_visible(self.violates):
             return f"no check of a trace judges {self.violates}"
+        if not shows(self.violates, self.repaired.decided):
+            return f"without the hazard nothing showed whether {self.violates} holds"
         if not shows(self.violates, self.hazard.found):
             found = ", ".join(self.hazard.found) or "nothing"
             return f"{self.violates} was to be seen, and {found} was"
@@ -123,7 +130,7 @@ def ride_verdict(ride: Ride) -> Verdict:
 
 
 def shows(violates: str, found: Sequence[str]) -> bool:
-    """Did the checks find what a violation of that property must lead to?"""
+    """Is one of the checks among `found` that see what a violation of the property leads to?"""
     wanted = {invariant.value for invariant in SHOWN_BY.get(violates, ())}
     return bool({violates, *wanted} & set(found))
 
@@ -275,6 +282,7 @@ class _Run:
             harness.write(Kind.RUN, "RunEnded", detail=json.dumps({"problem": self.problem}))
         self._write_transactions()
         events, doubts = read_folder(self.folder)
+        results = run_checks(events)
         problems = [self.problem, *doubts, *trace_health(events).doubts]
         return Ride(
             level=self.listed.level,
@@ -283,7 +291,8 @@ class _Run:
             made=self.made,
             steps=self.listed.taken,
             refused=self.listed.refused,
-            found=tuple(r.invariant.value for r in run_checks(events) if r.violations),
+            found=tuple(r.invariant.value for r in results if r.violations),
+            decided=tuple(r.invariant.value for r in results if r.verdict in DECIDED),
             problem=next(filter(None, problems), ""),
             seconds=round(monotonic() - started, 2),
             folder=str(self.folder),

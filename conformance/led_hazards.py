@@ -42,9 +42,7 @@ def led_hazards(target: str = REFERENCE_TARGET) -> tuple[LedHazard, ...]:
     models = {model.name: model for model in load_models()}
     rules = {_rule(models[row].constants): row for row in violates if is_visible(violates[row])}
     shown = {
-        str(record["mutant"]): "along a schedule of its own"
-        if record["shows"]
-        else f"by seed {record['seed']}"
+        str(record["mutant"]): "along a schedule of its own" if record["shows"] else "by chance"
         for record in simulator.mutants()
     }
     found = []

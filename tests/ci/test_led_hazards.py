@@ -10,7 +10,7 @@ from conformance.led_hazards import Way, led_hazards as find
 
 
 def test_the_page_is_fresh() -> None:
-    assert PAGE.read_text() == page()
+    assert PAGE.read_text() == page(), "stale; run python -m ci.led_hazards"
 
 
 def test_twenty_hazards_and_more_go_the_whole_way_and_the_others_say_why_not() -> None:

@@ -31,6 +31,7 @@ RIDE = Ride(
     steps=2,
     refused="",
     found=("LeaderComplete",),
+    decided=("LeaderComplete",),
     problem="",
     seconds=1.0,
     folder="f",
@@ -69,6 +70,13 @@ def test_moves_that_could_not_be_made_decide_nothing(side: str) -> None:
 
     assert undecided.verdict is Verdict.INCONCLUSIVE
     assert undecided.message == "at step 1, A of 1: no answer came"
+
+
+def test_a_repaired_run_that_shows_nothing_is_vacuous() -> None:
+    idle = replace(GUIDED, repaired=replace(CLEAN, decided=("LeaderInIsr",)))
+
+    assert idle.verdict is Verdict.VACUOUS
+    assert idle.message == "without the hazard nothing showed whether CommittedDurable holds"
 
 
 def test_a_property_that_no_check_sees_is_no_failure_and_no_pass() -> None:

@@ -2,8 +2,9 @@
 
 A property of the specs is about all brokers at one instant; what a client loses shows later. So the
 leader that believes in itself takes one record more and commits it with the ISR that it knows; what
-was held happens; and then all replicas crash but one member of the published ISR, which leads, and
-is read from offset 0. All of this may happen to any cluster, and the right protocol loses nothing.
+was held happens; and then all replicas crash but one member of the published ISR, which leads,
+takes a record too, and is read from offset 0. All of this may happen to any cluster, and the right
+protocol loses nothing.
 """
 
 from impl.core.replica import Replica
@@ -15,7 +16,8 @@ from impl.sim.steps.world import RETRY_MS, STATE, World
 from spec.vocabulary import Action, EnvironmentAction
 from spec.znodes import LeaderAndIsr, broker_path, parse_leader_and_isr
 
-LAST_VALUE = 99
+LAST_VALUE = 98
+SURVIVORS_VALUE = 100
 ROUNDS_MAX = 10
 
 
@@ -37,6 +39,8 @@ class Aftermath:
             self.world.settle()
         survivor = self._survivor()
         if survivor is not None and self._is_led_by(survivor):
+            self.world.produce(survivor.number, SURVIVORS_VALUE)
+            self.moves.take(_step(Action.ADVANCE_HIGH_WATERMARK, survivor))
             self.world.read(survivor.number)
 
     # One record more
