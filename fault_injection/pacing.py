@@ -109,7 +109,9 @@ def _answer(
     metadata: tuple[tuple[str, str], ...],
 ) -> tuple[Any, dict[str, Any]]:
     try:
-        response, done = call.with_call(message, timeout=REQUEST_S, metadata=metadata)
+        response, done = call.with_call(
+            message, timeout=REQUEST_S, metadata=metadata, wait_for_ready=True
+        )
     except (grpc.RpcError, ValueError) as error:  # ValueError: the channel was closed
         raise PacingError(f"no answer came: {error}") from error
     return response, dict(done.trailing_metadata() or ())

@@ -52,9 +52,9 @@ class LedProcess(BrokerProcess):
         """ZooKeeper is asked; the answer comes as an event."""
         self._sessions.perform(ask)
 
-    def send(self, send: Send, address: str) -> None:
+    async def send(self, send: Send, address: str) -> None:
         """The request leaves for `address`; the response comes as an event."""
-        self._client.pin(send.to, address)
+        await self._client.reach(send.to, address)
         self._client.send(send)
 
     def awaken(self, mutant: Mutant) -> None:

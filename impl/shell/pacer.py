@@ -50,7 +50,7 @@ class Broker(Protocol):
     def ask(self, ask: Ask) -> None:
         """ZooKeeper is asked; the answer comes as an event."""
 
-    def send(self, send: Send, address: str) -> None:
+    async def send(self, send: Send, address: str) -> None:
         """The request leaves for `address`; the response comes as an event."""
 
     def awaken(self, mutant: Mutant) -> None:
@@ -150,7 +150,7 @@ class Pacer:
             case Verb.SEND:
                 held_send = self._held_send(move)
                 held_send.answer = None
-                self._broker.send(held_send.send, address)
+                await self._broker.send(held_send.send, address)
             case Verb.HEARD:
                 await self._heard(move)
             case Verb.FORGET_WATCHES:

@@ -238,9 +238,10 @@ class RpcClient:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def pin(self, broker_id: BrokerId, address: str) -> None:
-        """The broker listens there, whatever its registration says."""
+    async def reach(self, broker_id: BrokerId, address: str) -> None:
+        """The broker listens there, whatever its registration says, and there is a connection."""
         self._addresses.pin(broker_id, address)
+        await self._channel(address).channel_ready()
 
     async def close(self) -> None:
         """Drop what is on its way and close all channels."""

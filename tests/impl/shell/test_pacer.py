@@ -42,7 +42,7 @@ class Recording:
     def ask(self, ask: Ask) -> None:
         self.done.append(ask)
 
-    def send(self, send: Send, address: str) -> None:
+    async def send(self, send: Send, address: str) -> None:
         self.done.append((send, address))
 
     def awaken(self, mutant: Mutant) -> None:
