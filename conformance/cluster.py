@@ -111,7 +111,8 @@ class Cluster:
         """Of its connections; raises `InjectionError` when they go through no proxy."""
         if self._wiring is None:
             raise InjectionError(
-                "this cluster's connections go through no proxy; start it with one"
+                "its connections go through no proxy; a test says chaos(links=True), "
+                "a scenario needs_links"
             )
         return self._wiring
 
@@ -145,7 +146,9 @@ class Cluster:
                 process.terminate(STOP_GRACE_S)
 
     def close(self) -> None:
-        """The session with ZooKeeper is over."""
+        """The session with ZooKeeper is over, and the proxy gets no more commands."""
+        if self._wiring is not None:
+            self._wiring.links.close()
         self._znodes.close()
 
     def restart(self, broker_id: int) -> None:

@@ -1,9 +1,9 @@
-"""What faults cost, and how soon they are there: `python -m ci.bench.faults [pause | rules]`.
+"""What faults cost, and how soon they are there: `python -m ci.bench.faults [pause|rules|proxy]`.
 
 Each line has the target for two cores. A pause counts from the signal to the moment when every
 thread of a broker is seen to stand still; with the ledger, from the line on the disk that says how
 it is undone. A rule counts as what it adds to requests that it does not apply to, between two ends
-over the loopback.
+over the loopback; the proxy, as what it adds to them when they go through it.
 """
 
 import asyncio
@@ -14,10 +14,14 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ci.bench.control_plane import bench_cluster
 from ci.console import say, show_table
+from fault_injection.links.client import Links
+from fault_injection.supervisor import Supervisor
 from spec.vocabulary import BrokerId
 from spec.wire.fault_control_pb2 import RpcRule
 
@@ -30,6 +34,8 @@ REQUESTS = 300
 ROUNDS = 10
 RULE_TARGET_MS = 0.05
 """Of the median."""
+PROXY_TARGET_MS = 0.1
+"""Of the median, added to a request and its answer together."""
 RECEIVER = BrokerId(2)
 DEADLINE_MS = 10_000
 
@@ -86,6 +92,8 @@ class Ends:
         self._messages = import_module("impl.core.messages")
         self._send = import_module("impl.core.effects").Send
         self._answered: asyncio.Future[None] | None = None
+        self.address = ""
+        """Where the second one listens."""
         self.server = rpc.RpcServer(RECEIVER, "broker-2", tracer.LamportClock(), self._answer)
         self.client = rpc.RpcClient(
             "broker-1", tracer.LamportClock(), addresses, self._look_up, self._take
@@ -129,7 +137,8 @@ async def two_ends() -> Any:  # noqa: ANN401  as above
     ends = Ends()
     port = ends.server.bind("127.0.0.1", 0)
     await ends.server.start()
-    ends.client.pin(RECEIVER, f"127.0.0.1:{port}")
+    ends.address = f"127.0.0.1:{port}"
+    ends.client.pin(RECEIVER, ends.address)
     try:
         yield ends
     finally:
@@ -160,20 +169,17 @@ async def measure_rules() -> list[Measured]:
                 ends.client.rules.add(rule)
                 found[True] += await round_trips(lambda request=request: ends.ask(request))  # type: ignore[misc]
                 await ends.client.rules.remove(rule.rule_id)
-            added = {
-                share: quantile(found[True], share) - quantile(found[False], share)
-                for share in (0.5, 0.99)
-            }
-            lines.append(
-                Measured(
-                    what=f"a rule, beside {method} ({quantile(found[False], 0.5):.2f} ms)",
-                    p50=added[0.5],
-                    p99=added[0.99],
-                    figure=added[0.5],
-                    target=RULE_TARGET_MS,
-                )
-            )
+            what = f"a rule, beside {method} ({quantile(found[False], 0.5):.2f} ms)"
+            lines.append(_added(what, found, RULE_TARGET_MS))
     return lines
+
+
+def _added(what: str, found: dict[bool, list[float]], target: float) -> Measured:
+    """How much longer requests take with something than without."""
+    p50, p99 = (
+        quantile(found[True], share) - quantile(found[False], share) for share in (0.5, 0.99)
+    )
+    return Measured(what=what, p50=p50, p99=p99, figure=p50, target=target)
 
 
 def rules() -> Iterator[Measured]:
@@ -181,7 +187,45 @@ def rules() -> Iterator[Measured]:
     yield from asyncio.run(measure_rules())
 
 
-BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {"pause": pauses, "rules": rules}
+async def measure_proxy(links: Links) -> list[Measured]:
+    """Requests on a connection of its own, then through the proxy, in turn."""
+    lines = []
+    async with two_ends() as direct, two_ends() as led:
+        place = links.open_place(
+            "bench", server="broker-2", client="broker-1", upstream=led.address
+        )
+        led.client.pin(RECEIVER, place)
+        requests = zip(direct.requests().items(), led.requests().values(), strict=True)
+        for (method, request), same in requests:
+            await direct.ask(request)  # the connections
+            await led.ask(same)
+            found: dict[bool, list[float]] = {False: [], True: []}
+            for _ in range(ROUNDS):
+                found[False] += await round_trips(lambda request=request: direct.ask(request))  # type: ignore[misc]
+                found[True] += await round_trips(lambda request=same: led.ask(request))  # type: ignore[misc]
+            what = f"the proxy, around {method} ({quantile(found[False], 0.5):.2f} ms)"
+            lines.append(_added(what, found, PROXY_TARGET_MS))
+    return lines
+
+
+def proxy() -> Iterator[Measured]:
+    """What the proxy adds to requests on ways that no rule is about."""
+    with (
+        TemporaryDirectory(prefix="fencepost-bench-") as folder,
+        Supervisor(Path(folder), "bench-proxy") as supervisor,
+    ):
+        links = Links.start(supervisor)
+        try:
+            yield from asyncio.run(measure_proxy(links))
+        finally:
+            links.close()
+
+
+BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {
+    "pause": pauses,
+    "rules": rules,
+    "proxy": proxy,
+}
 
 
 def main(names: list[str]) -> None:
@@ -204,7 +248,7 @@ def main(names: list[str]) -> None:
             for one in lines
         ],
     )
-    say("a ratio below 1 is within its target: of a pause at p99, of a rule at p50")
+    say("a ratio below 1 is within its target: of a pause at p99, of the others at p50")
     say(f"load of the machine {load:.1f} before and {os.getloadavg()[0]:.1f} after")
 
 

@@ -26,15 +26,19 @@ class ChaosMark:
     """How long the drawn faults take, with the calm before and after them."""
     level: int | None = None
     """None: as the settings of the cluster say."""
+    links: bool = False
+    """True when connections go through the proxy, which faults such as `net.isolate` need."""
 
 
 def read_mark(args: tuple[object, ...], given: Mapping[str, Any]) -> ChaosMark:
     """The arguments of a marker; raises `UsageError` with one sentence."""
     if args:
         raise UsageError(f"chaos takes names only, not {args[0]!r}: chaos(profile=..., seeds=...)")
-    unknown = sorted(set(given) - {"profile", "seeds", "budget", "level"})
+    unknown = sorted(set(given) - {"profile", "seeds", "budget", "level", "links"})
     if unknown:
-        raise UsageError(f"chaos has no {unknown[0]!r}; it takes profile, seeds, budget and level")
+        raise UsageError(
+            f"chaos has no {unknown[0]!r}; it takes profile, seeds, budget, level and links"
+        )
     if "budget" in given and "profile" not in given:
         raise UsageError("budget is how long drawn faults take; name a profile to draw from")
     return ChaosMark(
@@ -42,6 +46,7 @@ def read_mark(args: tuple[object, ...], given: Mapping[str, Any]) -> ChaosMark:
         seeds=_seeds(given.get("seeds", 1)),
         budget_s=_budget(given.get("budget", BUDGET_S)),
         level=_level(given.get("level")),
+        links=_links(given.get("links", False)),
     )
 
 
@@ -78,6 +83,12 @@ def _budget(value: object) -> float:
     if isinstance(value, int | float) and 1 <= value <= BUDGET_MAX_S and value is not True:
         return float(value)
     raise UsageError(f"budget is {value!r}; give seconds, from 1 to {BUDGET_MAX_S:g}")
+
+
+def _links(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise UsageError(f"links is {value!r}; give True to lead connections through the proxy")
 
 
 def _level(value: object) -> int | None:

@@ -78,6 +78,7 @@ class ChaosRun:
             requirements=(),
             play=_nothing,
             replica_lag_ms=tested.settings.replica_lag_ms,
+            needs_links=tested.mark.links,
         )
         self._run = ScenarioRun(
             scenario=scenario,

@@ -111,7 +111,7 @@ class ProxyFault:
                 self.wiring.links.end_probe(self._probe("healed"))
             return None
         self.wiring.links.end_probe(self._probe("healed"))
-        return f"{len(results)} ways are open"
+        return f"{counted(len(results), 'way')} open to probes"
 
     def probed(self, links: Iterable[Link]) -> frozenset[Link]:
         """Those that a probe can go now: towards a place, between members that are up."""
@@ -135,7 +135,8 @@ class ProxyFault:
         if len(took) < len(others) and waited_ms < STRAGGLER_MS:
             return None
         self.wiring.links.end_probe(self._probe("active"))
-        return f"{len(closed)} ways are closed to probes, {len(took)} of {len(others)} others open"
+        open_ways = f"{len(took)} of {len(others)} others open"
+        return f"{counted(len(closed), 'way')} closed to probes, {open_ways}"
 
     def name(self) -> str:
         """The member that is hurt."""
@@ -145,7 +146,7 @@ class ProxyFault:
         """What did not pass."""
         size = sum(status.bytes_stalled for status in self.last)
         held = sum(status.connections_held for status in self.last)
-        return f"{size} bytes and {held} connections were held"
+        return f"{counted(size, 'byte')} and {counted(held, 'connection')} held"
 
     def rule(self, links: Iterable[Link], **what: Any) -> Rule:  # noqa: ANN401
         """A rule of this fault, named by it."""
@@ -312,7 +313,7 @@ class Reset(ProxyFault):
         (status,) = self.last
         if not status.connections_reset:
             return None
-        return f"{status.connections_reset} connections were reset"
+        return f"{counted(status.connections_reset, 'connection')} reset"
 
     def healed(self) -> str | None:
         """As always; and a session that lost only its connections is the same one still."""
@@ -364,8 +365,8 @@ class ZooKeeperLink(ProxyFault):
             return self._proof_of_stall() if status.has_blocked else None
         if fault.mode == "reset":
             done = status.connections_reset and status.connections_refused
-            told = f"{status.connections_reset} connections were reset, then "
-            return f"{told}{status.connections_refused} refused" if done else None
+            told = f"{counted(status.connections_reset, 'connection')} reset, "
+            return f"{told}then {status.connections_refused} refused" if done else None
         others = self.wiring.to_zookeeper(self.deed.broker_id)
         judged = self.judge(others, between(self.wiring.brokers, self.wiring.zookeepers) - others)
         return judged and f"new connections are refused, the old one stands; {judged}"
@@ -377,6 +378,11 @@ class ZooKeeperLink(ProxyFault):
         others = between(self.wiring.brokers, self.wiring.zookeepers) - self.links
         judged = self.judge(closed, others)
         return judged and f"{self.held()}; {judged}"
+
+
+def counted(number: int, noun: str) -> str:
+    """The number with its noun."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def cut_off(wiring: Wiring, broker_id: int) -> frozenset[Link]:

@@ -23,13 +23,14 @@ PIECE_MAX = 1024
 """A narrow link gets bytes in pieces of at most so many, one after the other."""
 ESTABLISHED = 1
 """From linux/tcp_states.h; otherwise the peer has closed, or is gone."""
+_BUFFER = bytearray(64 * 1024)
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 Cut = Callable[[bytes], list[bytes]]
 """Looks at the bytes of a pipe and returns those that pass."""
 
 
-class Side(asyncio.Protocol):
+class Side(asyncio.BufferedProtocol):
     """One end: the socket that a client or a server is at the other end of."""
 
     def __init__(
@@ -67,9 +68,13 @@ class Side(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         self._on_made(self)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, _size: int) -> bytearray:
+        """Asyncio's; where bytes may be put. They are taken out at once, so one is enough."""
+        return _BUFFER
+
+    def buffer_updated(self, size: int) -> None:
         """Asyncio's; bytes have come."""
-        self.out.take(data)
+        self.out.take(bytes(_BUFFER[:size]))
 
     def eof_received(self) -> bool:
         """Asyncio's; the peer sends no more, but may still read."""

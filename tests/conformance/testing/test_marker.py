@@ -43,7 +43,8 @@ def test_profile_names_areas_and_kinds(profile: object, kinds: tuple[str, ...]) 
         ({"budget": 5}, "budget is how long drawn faults take; name a profile to draw from"),
         ({"level": 7}, r"level 7 is none; choose one of \(0, 1, 2\)"),
         ({"level": "2"}, r"level '2' is none; choose one of \(0, 1, 2\)"),
-        ({"profil": "all"}, "chaos has no 'profil'; it takes profile, seeds, budget and level"),
+        ({"profil": "all"}, "chaos has no 'profil'; it takes profile, seeds, budget, level and"),
+        ({"links": 1}, "links is 1; give True to lead connections through the proxy"),
     ],
 )
 def test_what_cannot_be_run_is_refused_in_one_sentence(
