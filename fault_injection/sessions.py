@@ -5,6 +5,7 @@ silence longer than its timeout, in milliseconds. The few messages that this tak
 hand: a client library would bring threads and reconnect on its own.
 """
 
+import math
 import socket
 import struct
 import time
@@ -17,6 +18,9 @@ Evidence = dict[str, int | float | str | None]
 MAX_ATTEMPTS = 1000
 """The owner takes its session back at most once per reconnect; it does not win this often."""
 SESSION_TIMEOUT_MS = 10_000
+PATIENCE_S = 0.03
+"""A follower that two clients ask for one session at once answers the second one only."""
+LEAST_WAIT_S = 0.001
 
 _EXISTS = 3
 _CLOSE_SESSION = -11
@@ -37,9 +41,13 @@ class SessionError(ZooKeeperError):
 class _Connection:
     """A socket that speaks length-prefixed frames; every wait ends at one deadline."""
 
-    def __init__(self, address: ZooKeeperAddress, deadline: float) -> None:
+    def __init__(
+        self, address: ZooKeeperAddress, deadline: float, patience_s: float = math.inf
+    ) -> None:
+        """A server that is silent for `patience_s` counts as one that hung up."""
         self._address = address
         self._deadline = deadline
+        self._silent_at = time.monotonic() + patience_s
         self._socket = self._connect()
 
     def close(self) -> None:
@@ -100,6 +108,8 @@ class _Connection:
         except ConnectionError:
             return None
         except TimeoutError as error:
+            if time.monotonic() < self._deadline:
+                return None
             raise SessionError(f"{self._address} did not answer in time") from error
 
     def _receive_or_fail(self) -> bytes:
@@ -130,7 +140,7 @@ class _Connection:
         remaining_s = self._deadline - time.monotonic()
         if remaining_s <= 0:
             raise SessionError(f"{self._address} did not expire the session in time")
-        return remaining_s
+        return min(remaining_s, max(LEAST_WAIT_S, self._silent_at - time.monotonic()))
 
 
 def expire_session(
@@ -190,7 +200,7 @@ def _close_from_here(
     """
     close_sent = False
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        with closing(_Connection(where, deadline)) as connection:
+        with closing(_Connection(where, deadline, PATIENCE_S)) as connection:
             granted = connection.open_session(session_id, password)
             if granted == 0 and close_sent:
                 return attempt, None
@@ -213,7 +223,7 @@ def _require_refusal(
 ) -> None:
     """Show that nobody can resume the session; an owner that tries as well may cut us off."""
     for _ in range(MAX_ATTEMPTS):
-        with closing(_Connection(where, deadline)) as connection:
+        with closing(_Connection(where, deadline, PATIENCE_S)) as connection:
             granted = connection.open_session(session_id, password)
         if granted == 0:
             return
