@@ -69,7 +69,7 @@ bench: setup
 
 lock:
 	@command -v uv >/dev/null || { echo 'lock: uv is not on the PATH; install it first' >&2; exit 3; }
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra dev --extra containers --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --upgrade --output-file requirements.lock
 
 clean:

@@ -3,7 +3,7 @@
 from ci.failures import as_usage
 
 EMBEDDED = "embedded"
-OWN = (EMBEDDED, "ensemble")
+OWN = (EMBEDDED, "ensemble", "container", "containers")
 """As `conformance.zookeepers` has them, which would take long to import for a default."""
 ANSWER_DEADLINE_S = 5.0
 """A ZooKeeper that takes longer to grant a session is not one to measure failovers on."""

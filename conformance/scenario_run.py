@@ -33,7 +33,7 @@ from conformance.scenario import (
 )
 from conformance.verdict import CheckResult, Verdict, worst
 from conformance.workload import NotConvergedError, Session, Workload, read_everything
-from conformance.zookeepers import EMBEDDED, ENSEMBLE, OWN, zookeeper_for
+from conformance.zookeepers import CONTAINERS, EMBEDDED, ENSEMBLE, OWN, zookeeper_for
 from fault_injection.engine import FaultEngine
 from fault_injection.ledger import Ledger
 from fault_injection.links.client import Links
@@ -90,7 +90,7 @@ class ScenarioRun:
         wanted = own.pop("zookeeper", self.zookeeper)
         if self.zookeeper == EMBEDDED:
             self.zookeeper = wanted
-        if self.scenario.needs_ensemble:
+        if self.scenario.needs_ensemble and self.zookeeper != CONTAINERS:
             self.zookeeper = ENSEMBLE  # servers of somebody else are not hurt
         self.settings = replace(self.settings, **own)
 

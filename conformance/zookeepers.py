@@ -6,18 +6,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.adapter import Folders
+from fault_injection.injectors.injection import Servers
 from fault_injection.supervisor import Supervisor
 from fault_injection.transaction_log import Transaction, read_committed
 from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
 from fault_injection.zookeeper_client import ZooKeeperClient
-from fault_injection.zookeeper_ensemble import ZooKeeperEnsemble
+from fault_injection.zookeeper_ensemble import SIZE, ZooKeeperEnsemble
 from fault_injection.zookeeper_server import ZooKeeperServer
 
 EMBEDDED = "embedded"
 """One server from the jars inside PySpark."""
 ENSEMBLE = "ensemble"
 """Three of them, of which one leads."""
-OWN = (EMBEDDED, ENSEMBLE)
+CONTAINER = "container"
+"""One server in a container."""
+CONTAINERS = "containers"
+"""An ensemble of which each server has a container and the network between them can be cut."""
+OWN = (EMBEDDED, ENSEMBLE, CONTAINER, CONTAINERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +33,7 @@ class ZooKeeperInUse:
     """With the chroot that the run has for itself."""
     data_dirs: tuple[Path, ...] = ()
     """Of our own servers; none of somebody else's can be read."""
-    ensemble: ZooKeeperEnsemble | None = None
+    ensemble: Servers | None = None
     """Whose members may be hurt; None for a single server and for somebody else's."""
 
     def transactions(self) -> Sequence[Transaction] | None:
@@ -40,7 +45,7 @@ class ZooKeeperInUse:
 def zookeeper_for(
     run_id: str, *, supervisor: Supervisor, folder: Path, choice: str = EMBEDDED
 ) -> Iterator[ZooKeeperInUse]:
-    """An empty ZooKeeper: `EMBEDDED`, `ENSEMBLE`, or one that runs at the address `choice`.
+    """An empty ZooKeeper: one of `OWN`, or one that runs at the address `choice`.
 
     Somebody else's gets a chroot of its own for this run, which is gone afterwards.
     Raises `ZooKeeperError`.
@@ -62,9 +67,36 @@ def zookeeper_for(
             )
         finally:
             ensemble.stop_all()
+    elif choice in (CONTAINER, CONTAINERS):
+        with _in_containers(run_id, supervisor, directory, choice) as zookeeper:
+            yield zookeeper
     else:
         with _chroot(ZooKeeperAddress.parse(choice), run_id) as address:
             yield ZooKeeperInUse(address=address)
+
+
+@contextmanager
+def _in_containers(
+    run_id: str, supervisor: Supervisor, directory: Path, choice: str
+) -> Iterator[ZooKeeperInUse]:
+    from fault_injection.container_engine import container_engine
+    from fault_injection.zookeeper_containers import ZooKeeperContainers
+
+    supervisor.watch()
+    size = SIZE if choice == CONTAINERS else 1
+    with container_engine(supervisor) as engine:
+        servers = ZooKeeperContainers(
+            engine, directory, supervisor.ledger, run_id=run_id, size=size
+        )
+        servers.start()
+        try:
+            yield ZooKeeperInUse(
+                address=servers.address,
+                data_dirs=servers.data_dirs,
+                ensemble=servers if size > 1 else None,
+            )
+        finally:
+            servers.stop_all()
 
 
 @contextmanager

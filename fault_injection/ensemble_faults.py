@@ -10,7 +10,7 @@ from spec.vocabulary import EnvironmentAction
 
 MEMBERS = ("leader", "follower", "1", "2", "3")
 """By role or by number; of the followers, the first."""
-DEEDS = ("pause", "kill", "restart")
+DEEDS = ("pause", "kill", "restart", "disconnect")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,9 @@ class HurtServer(Fault):
     deed: Annotated[
         str,
         Parameter(
-            "it stands still, is killed, or is asked to end and started again", choices=DEEDS
+            "it stands still, is killed, is asked to end and started again, or loses its network "
+            "(only in containers)",
+            choices=DEEDS,
         ),
     ]
     for_ms: ForMs

@@ -8,7 +8,10 @@ Standard library only and no site-packages: it must be up at once and cost nothi
 import argparse
 import os
 import select
+import shutil
 import signal
+import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -26,13 +29,22 @@ EXIT_DEADLINE_S = 2.5
 """How long killed processes may take to be gone; a run is to be clean in three seconds."""
 
 
+ENGINE_DEADLINE_S = 2.0
+ENGINE_PATHS = {"container": "/containers/{name}?force=1&v=1", "network": "/networks/{name}"}
+"""Kind of an entry -> what the engine is asked to delete."""
+
+
 def reap(ledger: Ledger) -> None:
     """Kill the open entries' processes and resume paused survivors; closes what is settled.
 
-    A process is touched only while pid, start time and run tag all match. Entries of other kinds
-    stay open: they need a harness.
+    A process is touched only while pid, start time and run tag all match. Containers and their
+    network go by name, if their engine has a socket and still answers. Entries of other kinds stay
+    open: they need a harness.
     """
     entries = ledger.open_entries()
+    for entry in reversed(entries):
+        if entry.kind in ENGINE_PATHS and _remove_from_engine(entry):
+            ledger.close(entry.number)
     doomed = [entry for entry in entries if entry.kind == "process" and not _survives(entry)]
     killed = {entry.number: _kill(_identity(entry)) for entry in doomed}
     for entry in entries:
@@ -44,6 +56,35 @@ def reap(ledger: Ledger) -> None:
         if _await_exit(killed[entry.number], deadline):
             kill_session(_identity(entry))
             ledger.close(entry.number)
+    for entry in entries:
+        if entry.kind == "engine_folder":
+            shutil.rmtree(str(entry.fields["folder"]), ignore_errors=True)
+            ledger.close(entry.number)
+
+
+def _remove_from_engine(entry: Entry) -> bool:
+    """True when the engine has removed it, or knows nothing of it, or is gone with it."""
+    scheme, _, path = str(entry.fields["engine"]).partition("://")
+    if scheme != "unix":
+        return False
+    what = ENGINE_PATHS[entry.kind].format(name=entry.fields["name"])
+    try:
+        with socket.socket(socket.AF_UNIX) as engine:
+            engine.settimeout(ENGINE_DEADLINE_S)
+            engine.connect(path)
+            engine.sendall(f"DELETE {what} HTTP/1.0\r\n\r\n".encode())
+            _, status, *_ = engine.recv(4096).split(b" ", 2)
+    except OSError:
+        return _remove_bridge(entry)  # the engine is gone, and every container with it
+    return status in (b"204", b"404")
+
+
+def _remove_bridge(entry: Entry) -> bool:
+    """What alone outlives an engine of our own."""
+    if "bridge" in entry.fields:
+        command = ["ip", "link", "delete", str(entry.fields["bridge"])]
+        subprocess.run(command, stderr=subprocess.DEVNULL, check=False)
+    return True
 
 
 def _identity(entry: Entry) -> ProcessIdentity:

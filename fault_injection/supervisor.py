@@ -231,6 +231,11 @@ class Supervisor:
     ) -> None:
         self.close()
 
+    @property
+    def ledger(self) -> Ledger:
+        """Of the run; its reaper reads it."""
+        return self._ledger
+
     def start(
         self,
         name: str,
@@ -254,6 +259,10 @@ class Supervisor:
         log = log or self.directory / f"{name}.log"
         return self._spawner.submit(self._start, name, command, environment, log).result()
 
+    def watch(self) -> None:
+        """The reaper is there, for entries of the ledger that are no processes."""
+        self._spawner.submit(self._watch).result()
+
     def stop_all(self, grace_s: float = 0.0) -> None:
         """End every process, the stopped ones too; with `grace_s`, ask them first."""
         running = [process for process in self.processes.values() if process.is_running]
@@ -276,8 +285,7 @@ class Supervisor:
     def _start(
         self, name: str, command: list[str], environment: dict[str, str], log: Path
     ) -> ManagedProcess:
-        if self._reaper is None:
-            self._reaper = _start_reaper(self._ledger.path)
+        self._watch()
         parent = [] if self._detached else ["--parent", str(os.getpid())]
         launcher = [sys.executable, "-I", "-S", launch.__file__, *parent]
         launcher += ["--go-fd", str(_GO_FD), "--", *command]
@@ -295,6 +303,10 @@ class Supervisor:
         finally:
             os.close(go)
         return process
+
+    def _watch(self) -> None:
+        if self._reaper is None:
+            self._reaper = _start_reaper(self._ledger.path)
 
     def _adopt_entry(self, entry: Entry) -> None:
         if entry.kind not in {"process", "pause"}:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fault_injection.ports import free_ports
 from fault_injection.supervisor import Supervisor
+from fault_injection.zookeeper_address import ZooKeeperError
 from fault_injection.zookeeper_server import (
     BIND_ATTEMPTS,
     SYNC_TICKS,
@@ -105,6 +106,16 @@ class ZooKeeperEnsemble:
     def restart(self, number: int) -> None:
         """A member that has ended is starting again; raises `ZooKeeperError`."""
         self._member(number).begin(self._client_ports[number - 1])
+
+    def cut_off(self, number: int) -> None:
+        """Processes share the network of the host: raises `ZooKeeperError`."""
+        raise ZooKeeperError(
+            f"server {number} has no network of its own; run it with --zookeeper containers"
+        )
+
+    def join(self, number: int) -> None:
+        """As `cut_off`."""
+        self.cut_off(number)
 
     def leader(self) -> int | None:
         """The number of the member that leads; None while there is none.

@@ -27,6 +27,7 @@ class MemberState(StrEnum):
 
     RUNNING = "running"
     PAUSED = "paused"
+    CUT_OFF = "cut off"
     ENDED = "ended"
 
 

@@ -17,8 +17,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on s
 ZookeeperOption = Annotated[
     str,
     typer.Option(
-        metavar="embedded|ensemble|HOST:PORT/CHROOT",
-        help="A server of our own, three of them, or one that is there already.",
+        metavar="embedded|ensemble|container|containers|HOST:PORT/CHROOT",
+        help="One server of our own or three, as processes or in containers, or one that is there.",
     ),
 ]
 SparkMasterOption = Annotated[

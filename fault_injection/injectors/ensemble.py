@@ -25,9 +25,11 @@ class MemberHurt:
         """The member stands still or has ended."""
         fault, servers = self.deed.fault, self.deed.target.servers
         absence = self._absence = Absence.of(self.deed.target, _number(fault.member, servers))
-        if fault.deed == "pause":
-            absence.must_elect = fault.for_ms >= servers.silence_ms + ELECTION_MARGIN_MS
-            servers.pause(absence.number)
+        if fault.deed in ("pause", "disconnect"):
+            long_enough = fault.for_ms >= servers.silence_ms + ELECTION_MARGIN_MS
+            absence.must_elect = absence.was_leader and long_enough
+            deed = servers.pause if fault.deed == "pause" else servers.cut_off
+            deed(absence.number)
         elif fault.deed == "kill":
             servers.kill(absence.number)
         else:
@@ -127,6 +129,8 @@ class Absence:
         state = servers.state(self.number)
         if state is MemberState.PAUSED:
             servers.resume(self.number)
+        elif state is MemberState.CUT_OFF:
+            servers.join(self.number)
         elif state is MemberState.ENDED:
             servers.restart(self.number)
 

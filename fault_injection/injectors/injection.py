@@ -102,6 +102,12 @@ class Servers(Protocol):
     def restart(self, number: int) -> None:
         """A member that has ended is starting again on its data."""
 
+    def cut_off(self, number: int) -> None:
+        """Nobody reaches a member, which runs on; raises `ZooKeeperError` where that cannot be."""
+
+    def join(self, number: int) -> None:
+        """A member that was cut off is in reach again."""
+
 
 class Znodes(Protocol):
     """A session of the harness's own; as `ZooKeeperClient`."""

@@ -4,6 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,13 +23,15 @@ Sleeper = Callable[..., ManagedProcess]
 def eventually() -> Eventually:
     """`eventually(condition)`: True as soon as the condition holds, False after five seconds."""
 
-    def wait(condition: Callable[[], bool]) -> bool:
-        deadline = time.monotonic() + 5.0
-        while not (holds := condition()) and time.monotonic() < deadline:
-            threading.Event().wait(0.002)
-        return holds
+    return partial(eventually_within, 5.0)
 
-    return wait
+
+def eventually_within(seconds: float, condition: Callable[[], bool]) -> bool:
+    """True as soon as the condition holds, False when it does not in time."""
+    deadline = time.monotonic() + seconds
+    while not (holds := condition()) and time.monotonic() < deadline:
+        threading.Event().wait(0.002)
+    return holds
 
 
 @pytest.fixture
