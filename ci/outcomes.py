@@ -278,17 +278,24 @@ def of_scenarios(results: Sequence["ScenarioResult"]) -> Outcome:
     passed = sum(1 for row in rows if row["verdict"] == Verdict.PASS)
     acknowledged = sum(result.acknowledged for result in results)
     faults = sum(len(result.faults) for result in results)
+    indefinite = sum(result.settlement.indefinite for result in results)
+    unsettled = sum(result.settlement.unsettled for result in results)
     return Outcome(
         verdict=worst(result.verdict for result in results),
         summary=(
             f"{passed} of {count(len(rows), 'scenario')} passed, {count(faults, 'fault')}, "
-            f"{count(acknowledged, 'request')} acknowledged"
+            f"{count(acknowledged, 'request')} acknowledged, "
+            f"{unsettled} of {count(indefinite, 'operation')} without an answer left open"
         ),
         figures={
             "scenarios": len(rows),
             "scenarios_passed": passed,
             "faults": faults,
             "acknowledged": acknowledged,
+            "operations": sum(result.settlement.operations for result in results),
+            "indefinite": indefinite,
+            "unsettled": unsettled,
+            "noisy_scenarios": sum(1 for result in results if result.noise),
             "trace_events": sum(result.events for result in results),
         },
         detail={"scenarios": rows},
@@ -313,10 +320,20 @@ def _scenario_row(result: "ScenarioResult") -> dict[str, Any]:
         "seed": result.seed,
         "faults": len(result.faults),
         "acknowledged": result.acknowledged,
+        "floors": " / ".join(str(min(counts)) for counts in _counts(result)),
+        "indefinite": result.settlement.indefinite,
+        "unsettled": result.settlement.unsettled,
+        "noise": "; ".join(result.noise),
         "seconds": round(result.seconds, 1),
         "reproduce": result.reproduce,
         "message": result.why,
     }
+
+
+def _counts(result: "ScenarioResult") -> list[tuple[int, ...]]:
+    """Acknowledged before, during and after each fault; nothing where nobody counted."""
+    floors = [(floor.before, floor.during, floor.after) for floor in result.floors]
+    return list(zip(*floors, strict=True))
 
 
 def of_analysis(analysis: "Analysis") -> Outcome:

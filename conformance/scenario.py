@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.cluster import Cluster, ClusterError
 from conformance.noise import Noise
+from conformance.settlement import Settlement
 from conformance.verdict import CheckResult, Verdict
 from conformance.workload import Floor, Session, Workload
 from conformance.zookeepers import ENSEMBLE
@@ -77,6 +78,8 @@ class Scenario:
     has_workload: bool = True
     """False when the scenario's own clients are the only ones."""
     replica_lag_ms: int = 1500
+    during_min: int = 0
+    """Requests that are to be acknowledged while each of its faults lasts: a quorum stays."""
     needs_ensemble: bool = False
     """True when it hurts servers of ZooKeeper: it runs on an ensemble of our own only."""
     plan: Plan | None = None
@@ -150,6 +153,8 @@ class ScenarioResult:
     faults: tuple[FaultReport, ...] = ()
     floors: tuple[Floor, ...] = ()
     problems: tuple[Problem, ...] = ()
+    settlement: Settlement = field(default_factory=Settlement)
+    """What became of the operations without an answer."""
     noise: tuple[str, ...] = ()
     """What the host did meanwhile, one sentence each."""
     events: int = 0
@@ -200,7 +205,9 @@ class Record:
         """What may be the fault of the host decides nothing."""
         self.problems = [problem.beside(self.noise) for problem in self.problems]
 
-    def judge_faults(self, workload: Workload | None, during: int = 0) -> None:
+    def judge_faults(
+        self, workload: Workload | None, during: int = 0, *, during_min: int = 0
+    ) -> None:
         """A fault without effect, or outside of a working run, shows nothing."""
         for report in self.faults:
             if report.timed.must_take_effect and not report.is_effective:
@@ -208,7 +215,7 @@ class Record:
                     Verdict.VACUOUS,
                     f"{report.timed.fault_id} ({report.timed.fault.kind}) ended {report.phase}",
                 )
-        self.floors = _floors(self.faults, workload) if workload else ()
+        self.floors = _floors(self.faults, workload, during_min) if workload else ()
         acknowledged = _while_faults(self.faults, workload) if workload else during
         if acknowledged < during:
             self.add(
@@ -218,11 +225,12 @@ class Record:
             )
         for floor in self.floors:
             if not floor.is_met:
-                self.add(
-                    Verdict.VACUOUS,
-                    f"{floor.fault_id}: {floor.before} requests were acknowledged before it and "
-                    f"{floor.after} after it; a fault counts between two working phases",
-                )
+                self.add(Verdict.VACUOUS, floor.sentence)
+
+    def judge_settlement(self, settlement: Settlement) -> None:
+        """Too many operations of which nobody knows how they ended prove little."""
+        if not settlement.is_enough:
+            self.add(Verdict.INCONCLUSIVE, settlement.sentence)
 
 
 def _while_faults(faults: Sequence[FaultReport], workload: Workload) -> int:
@@ -234,9 +242,13 @@ def _while_faults(faults: Sequence[FaultReport], workload: Workload) -> int:
     return workload.floor("", first_ns, last_ns).during
 
 
-def _floors(faults: Sequence[FaultReport], workload: Workload) -> tuple[Floor, ...]:
+def _floors(
+    faults: Sequence[FaultReport], workload: Workload, during_min: int
+) -> tuple[Floor, ...]:
     return tuple(
-        workload.floor(report.timed.fault_id, report.injected_ns, report.healed_ns)
+        workload.floor(
+            report.timed.fault_id, report.injected_ns, report.healed_ns, during_min=during_min
+        )
         for report in faults
         if report.is_effective and report.injected_ns is not None and report.healed_ns is not None
     )

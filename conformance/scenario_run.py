@@ -31,6 +31,7 @@ from conformance.scenario import (
     ScenarioResult,
     Stage,
 )
+from conformance.settlement import settle
 from conformance.verdict import CheckResult, Verdict, worst
 from conformance.workload import NotConvergedError, Session, Workload, read_everything
 from conformance.zookeepers import CONTAINERS, EMBEDDED, ENSEMBLE, OWN, zookeeper_for
@@ -323,7 +324,9 @@ class ScenarioRun:
         self.record.executed = stage.engine.executed(self.seed)
         if stage.workload is not None:
             stage.workload.stop()
-        self.record.judge_faults(stage.workload, self.scenario.floors.during)
+        self.record.judge_faults(
+            stage.workload, self.scenario.floors.during, during_min=self.scenario.during_min
+        )
         self._write_schedules(stage)
 
     def _read_everything(self, stage: Stage) -> None:
@@ -344,6 +347,8 @@ class ScenarioRun:
         for doubt in (*doubts, *trace_health(events).doubts):
             self.record.add(Verdict.INCONCLUSIVE, doubt)
         self._judge_mutants(events)
+        settlement = settle(events, has_transactions=self.zookeeper in OWN)
+        self.record.judge_settlement(settlement)
         checks = run_checks(events)
         unseen = self._unobservable(checks)
         weights = [_weight(check) for check in checks if check not in unseen]
@@ -370,6 +375,7 @@ class ScenarioRun:
             faults=self.record.faults,
             floors=self.record.floors,
             problems=tuple(self.record.problems),
+            settlement=settlement,
             noise=self.record.noise.sentences,
             events=len(events),
             acknowledged=sum(map(_is_acknowledgement, events)),

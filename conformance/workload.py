@@ -25,6 +25,8 @@ FETCH_RECORDS = 200
 CURIOSITY = 0.1
 """How often a consumer asks something else than what comes next."""
 POLL_S = 0.05
+AROUND_MIN = 1
+"""Acknowledged requests before a fault, and after it, without which it shows nothing."""
 
 
 class NotConvergedError(Exception):
@@ -66,17 +68,31 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Floor:
-    """How many records were acknowledged around one fault; counts, not rates."""
+    """How many requests were acknowledged around one fault; counts, not rates: hosts differ."""
 
     fault_id: str
     before: int
     during: int
     after: int
+    during_min: int = 0
+    """What a quorum that the fault leaves should at least have served."""
 
     @property
     def is_met(self) -> bool:
-        """The fault fell into a run that worked before it and worked again after it."""
-        return self.before > 0 and self.after > 0
+        """The cluster worked before the fault, as far as it could during it, and again after it."""
+        worked = min(self.before, self.after) >= AROUND_MIN
+        return worked and self.during >= self.during_min
+
+    @property
+    def sentence(self) -> str:
+        """What was counted, and what a fault needs to count itself."""
+        needs = f"{AROUND_MIN} before it and {AROUND_MIN} after it"
+        if self.during_min:
+            needs += f", and {self.during_min} while it lasts"
+        return (
+            f"{self.fault_id}: {self.before} requests were acknowledged before it, {self.during} "
+            f"during it and {self.after} after it; it counts with {needs}"
+        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -178,7 +194,9 @@ class Workload:
         with self._changed:
             return self._changed.wait_for(lambda: self.acknowledged >= count, deadline_s)
 
-    def floor(self, fault_id: str, injected_ns: int, healed_ns: int) -> Floor:
+    def floor(
+        self, fault_id: str, injected_ns: int, healed_ns: int, *, during_min: int = 0
+    ) -> Floor:
         """The acknowledgements before, during and after a fault."""
         acknowledged = self.acknowledged_ns
         before = bisect_left(acknowledged, injected_ns)
@@ -188,6 +206,7 @@ class Workload:
             before=before,
             during=until_end - before,
             after=len(acknowledged) - until_end,
+            during_min=during_min,
         )
 
     def _next_name(self) -> str:

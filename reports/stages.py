@@ -65,6 +65,13 @@ class Scenario:
     seed: int | None = None
     faults: int | list[Any] | None = None
     acknowledged: int | None = None
+    floors: str = ""
+    """The least counts acknowledged before, during and after a fault."""
+    indefinite: int | None = None
+    unsettled: int | None = None
+    """Of these, how many nobody knows the outcome of at the end."""
+    noise: str = ""
+    """What the host did meanwhile."""
     reproduce: str = ""
     message: str | None = None
 

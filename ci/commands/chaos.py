@@ -54,7 +54,7 @@ OptionalLevel = Annotated[
         min=0, max=2, help="Protocol level: 0 draft-v3, 2 the newest.  [default: 2, or the run's]"
     ),
 ]
-COLUMNS = ("name", "verdict", "faults", "acknowledged", "message")
+COLUMNS = ("name", "verdict", "faults", "floors", "acknowledged", "unsettled", "message", "noise")
 FAULT_COLUMNS = ("fault", "kind", "broker", "phase", "seconds", "evidence")
 
 

@@ -6,6 +6,7 @@ the preferred replicas lead again.
 
 from collections.abc import Mapping
 
+from conformance.cluster import ClusterError
 from conformance.scenario import Scenario, Stage
 from fault_injection.process_faults import KillBroker
 from fault_injection.targets import CONTROLLER
@@ -28,7 +29,9 @@ def _play(stage: Stage) -> None:
 def _move(stage: Stage, targets: Replicas, *, controller_dies: bool) -> None:
     """Every partition is where it was to go."""
     cluster = stage.cluster
-    cluster.reassign(targets)
+    cluster.await_state(
+        lambda: _is_granted(stage, targets), STEP_S, "a controller that grants the moves"
+    )
     if controller_dies:
         restart_after_ms = 2 * cluster.session_timeout_ms
         kill = KillBroker(target=CONTROLLER, restart_after_ms=restart_after_ms)
@@ -43,6 +46,15 @@ def _move(stage: Stage, targets: Replicas, *, controller_dies: bool) -> None:
         STEP_S,
         "the end of the moves",
     )
+
+
+def _is_granted(stage: Stage, targets: Replicas) -> bool:
+    """A controller refuses a broker of which it has not yet heard that it is back."""
+    try:
+        stage.cluster.reassign(targets)
+    except ClusterError:
+        return False
+    return True
 
 
 def _lead_as_preferred(stage: Stage) -> None:

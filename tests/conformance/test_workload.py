@@ -64,20 +64,30 @@ def test_floor_counts_around_the_fault(run_folder: tuple[Session, Path, list[str
     session, _, _ = run_folder
     workload = Workload(session, [PARTITION], seed=1, producers=1, consumers=0)
     workload.start()
-    workload.await_acknowledged(9, deadline_s=20)
+    workload.await_acknowledged(26, deadline_s=20)
     workload.stop()
     ends = workload.acknowledged_ns
 
-    floor = workload.floor("f", ends[3], ends[6])
+    floor = workload.floor("f", ends[12], ends[15], during_min=3)
 
-    assert (floor.before, floor.during) == (3, 3)
-    assert floor.after == len(ends) - 6
+    assert (floor.before, floor.during) == (12, 3)
+    assert floor.after == len(ends) - 15
     assert floor.is_met
 
 
-@pytest.mark.parametrize(("before", "after"), [(0, 5), (5, 0)])
+@pytest.mark.parametrize(("before", "after"), [(0, 50), (50, 0)])
 def test_fault_outside_of_a_working_run_does_not_count(before: int, after: int) -> None:
     assert not Floor(fault_id="f", before=before, during=9, after=after).is_met
+
+
+def test_fault_that_nobody_was_served_under_does_not_count_where_a_quorum_was_left() -> None:
+    floor = Floor(fault_id="f", before=50, during=4, after=50, during_min=5)
+
+    assert not floor.is_met
+    assert floor.sentence == (
+        "f: 50 requests were acknowledged before it, 4 during it and 50 after it; "
+        "it counts with 1 before it and 1 after it, and 5 while it lasts"
+    )
 
 
 def test_final_read_covers_the_log_in_one_pass(run_folder: tuple[Session, Path, list[str]]) -> None:

@@ -82,6 +82,10 @@ def scenario(name: str, verdict: str) -> dict[str, Any]:
         "seed": 7,
         "faults": 1,
         "acknowledged": 4,
+        "floors": "20 / 3 / 40",
+        "indefinite": 2,
+        "unsettled": 0,
+        "noise": "the host stood still once, for 400 ms at most",
         "reproduce": f"fencepost chaos --scenario {name} --seed 7",
         "message": None,
     }
