@@ -124,12 +124,14 @@ class Workload:
         seed: int,
         producers: int = 2,
         consumers: int = 2,
+        first_client: int = 1,
     ) -> None:
         self._session = session
         self._partitions = tuple(partitions)
         self._seed = seed
         self._producers = producers
         self._consumers = consumers
+        self._first_client = first_client
         self._stop = threading.Event()
         self._acknowledged_ns: list[int] = []
         self._changed = threading.Condition()
@@ -146,9 +148,10 @@ class Workload:
     def start(self) -> None:
         """All clients are at work."""
         self._threads = ThreadPoolExecutor(self._producers + self._consumers, "client")
-        for number in range(1, self._producers + self._consumers + 1):
-            work = self._produce if number <= self._producers else self._consume
-            self._running.append(self._threads.submit(work, f"client-{number}"))
+        for number in range(self._producers + self._consumers):
+            work = self._produce if number < self._producers else self._consume
+            name = f"client-{self._first_client + number}"
+            self._running.append(self._threads.submit(work, name))
 
     def burst(self, producers: int) -> Burst:
         """So many more producers are at work, each without a pause."""

@@ -9,6 +9,7 @@ import typer
 
 from ci.commands.guided import follow_counterexamples, make_moves
 from ci.commands.options import NEWEST_LEVEL, JsonOption, OutFolder, ZookeeperOption
+from ci.commands.soak import begin_soak, resume_soak, soak_plan
 from ci.failures import UsageError, as_usage
 from ci.zookeeper_choice import EMBEDDED, check_zookeeper
 
@@ -54,6 +55,13 @@ OptionalLevel = Annotated[
         min=0, max=2, help="Protocol level: 0 draft-v3, 2 the newest.  [default: 2, or the run's]"
     ),
 ]
+SoakTime = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Round after round of drawn faults for 90s, 10m or 1h."),
+]
+SoakFolder = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Go on with a soak that was interrupted.")
+]
 COLUMNS = ("name", "verdict", "faults", "floors", "acknowledged", "unsettled", "message", "noise")
 FAULT_COLUMNS = ("fault", "kind", "broker", "phase", "seconds", "evidence")
 
@@ -70,6 +78,8 @@ def chaos(
     from_counterexample: Counterexamples = None,
     moves: MovesFile = None,
     mutant: Mutant = "",
+    soak: SoakTime = None,
+    resume: SoakFolder = None,
     as_json: JsonOption = False,
 ) -> int:
     """Run fault scenarios on real processes.
@@ -81,12 +91,8 @@ def chaos(
     from conformance import adapter
     from conformance.chaos import play_all, settings_of
 
-    given = [scenario, schedule, replay, shrink, from_counterexample, moves]
-    if sum(map(bool, given)) > 1:
-        raise UsageError(
-            "--scenario, --schedule, --replay, --shrink, --from-counterexample and --moves "
-            "exclude each other; give one"
-        )
+    given = [scenario or soak, schedule, replay, shrink, from_counterexample, moves]
+    require_one(given)
     if (from_counterexample or moves) and zookeeper != EMBEDDED:
         raise UsageError("moves say what is run, and on what; leave out --zookeeper")
     if moves:
@@ -95,6 +101,9 @@ def chaos(
         return follow_counterexamples(from_counterexample, out, as_json=as_json)
     if shrink is not None:
         return make_small(shrink, make_run_folder(new_run_id(), out), as_json=as_json)
+    if resume:
+        beside = [scenario, *given[1:], out, mutant, seed is not None, level is not None]
+        return resume_soak(resume, soak, is_alone=not any(beside), as_json=as_json)
     with as_usage(adapter.UsageError):
         scenarios = chosen(scenario, schedule, replay)
         before = origin_of(scenarios)
@@ -103,6 +112,9 @@ def chaos(
             mutant or before.get("mutant", ""),
         )
     check_zookeeper(zookeeper)
+    if soak:
+        plan = soak_plan(soak, settings, scenario, seed=seed or 0, zookeeper=zookeeper)
+        return begin_soak(plan, out, as_json=as_json)
     folder = make_run_folder(new_run_id(), out)
     with progress("chaos") as advance, as_usage(adapter.UsageError):
         results = play_all(
@@ -139,6 +151,15 @@ def make_small(run: Path, folder: Path, *, as_json: bool) -> int:
         f"{found.runs} runs ({found.backend}); the schedule is in {path}"
     )
     return 0
+
+
+def require_one(given: Sequence[object]) -> None:
+    """Raise `UsageError` when two of the options are given that each say what is run."""
+    if sum(map(bool, given)) > 1:
+        raise UsageError(
+            "--scenario, --schedule, --replay, --shrink, --from-counterexample and --moves "
+            "exclude each other; give one"
+        )
 
 
 def chosen(

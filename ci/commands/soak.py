@@ -1,0 +1,127 @@
+"""`fencepost chaos --soak 1h`: rounds of drawn faults, with one screen that tells how it goes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ci.failures import UsageError as Misuse, as_usage
+
+if TYPE_CHECKING:
+    from conformance.adapter import ClusterSettings
+    from conformance.soak import Soak, SoakPlan, Totals
+
+SECONDS = {"s": 1, "m": 60, "h": 3600}
+DURATION_MAX_S = 7 * 24 * 3600
+DRAWN = "random"
+"""What is played unless scenarios are named."""
+
+
+def seconds_of(text: str) -> float:
+    """The length of `90s`, `10m` or `1h`; raises `UsageError` with what to write instead."""
+    number, unit = text[:-1], text[-1:]
+    if not number.isascii() or not number.isdecimal() or unit not in SECONDS:
+        raise Misuse(f"{text!r} is no duration; write for example 90s, 10m or 1h")
+    seconds = int(number) * SECONDS[unit]
+    if not 0 < seconds <= DURATION_MAX_S:
+        raise Misuse(f"a soak lasts more than nothing and at most a week, not {text}")
+    return float(seconds)
+
+
+def soak_plan(
+    duration: str,
+    settings: "ClusterSettings",
+    scenarios: Sequence[str] | None,
+    *,
+    seed: int,
+    zookeeper: str,
+) -> "SoakPlan":
+    """What is asked for; raises `UsageError` when that is no duration."""
+    from conformance.soak import SoakPlan
+
+    return SoakPlan(
+        duration_s=seconds_of(duration),
+        seed=seed,
+        level=settings.level,
+        scenarios=tuple(dict.fromkeys(scenarios or (DRAWN,))),
+        zookeeper=zookeeper,
+        mutant=settings.mutant,
+    )
+
+
+def begin_soak(plan: "SoakPlan", out: Path | None, *, as_json: bool) -> int:
+    """A new soak; the exit code of what it found."""
+    from ci.runs import make_run_folder, new_run_id
+    from conformance.soak import begin
+
+    return _run(begin(plan, make_run_folder(new_run_id(), out)), as_json=as_json)
+
+
+def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: bool) -> int:
+    """As `begin_soak`, of one that was interrupted; `duration` is of all sittings together.
+
+    It says itself what it plays: with other options beside it, it is no `is_alone` and refused.
+    """
+    from conformance.adapter import UsageError
+    from conformance.soak import resume
+
+    if not is_alone:
+        raise Misuse("--resume goes on with what was begun; give only --soak beside it")
+    with as_usage(UsageError):
+        soak = resume(folder, None if duration is None else seconds_of(duration))
+    return _run(soak, as_json=as_json)
+
+
+def _run(soak: "Soak", *, as_json: bool) -> int:
+    from ci.cli import INTERRUPTED
+    from ci.console import say, show_json
+    from ci.soak_screen import soak_screen
+    from conformance.verdict import exit_code
+
+    with soak_screen(soak.plan) as watcher:
+        totals = soak.run(watcher)
+    if as_json:
+        show_json(_document(soak, totals))
+    else:
+        for line in summary_lines(soak, totals):
+            say(line)
+    code = exit_code(totals.verdicts)
+    return INTERRUPTED if totals.is_interrupted and code != 1 else int(code)
+
+
+def summary_lines(soak: "Soak", totals: "Totals") -> list[str]:
+    """What was found, each finding with its folder and the command that shows it again."""
+    lines = []
+    for found in totals.findings:
+        where = soak.folder / found.bundle
+        lines.append(f"round {found.number} {found.verdict}: {found.why} (traces in {where})")
+        lines.append(f"  again: {found.reproduce}")
+    each = ", ".join(f"{count} {verdict}" for verdict, count in sorted(totals.verdicts.items()))
+    lines.append(
+        f"{totals.verdict}: {totals.rounds} rounds in {totals.seconds:.0f} s ({each or 'none'}), "
+        f"{totals.faults} faults, {totals.acknowledged} requests acknowledged, "
+        f"{totals.unsettled} of {totals.operations} operations left open, "
+        f"{totals.noisy} noisy rounds, at most {totals.memory_mb} MB"
+    )
+    if totals.is_interrupted or totals.seconds < soak.plan.duration_s:
+        lines.append(f"go on with: fencepost chaos --resume {soak.folder}")
+    return lines
+
+
+def _document(soak: "Soak", totals: "Totals") -> dict[str, object]:
+    import msgspec
+
+    return {
+        "verdict": totals.verdict,
+        "run": str(soak.folder),
+        "interrupted": totals.is_interrupted,
+        "rounds": totals.rounds,
+        "seconds": totals.seconds,
+        "verdicts": dict(totals.verdicts),
+        "faults": totals.faults,
+        "acknowledged": totals.acknowledged,
+        "operations": totals.operations,
+        "unsettled": totals.unsettled,
+        "noisy": totals.noisy,
+        "memory_mb": totals.memory_mb,
+        "findings": msgspec.to_builtins(totals.findings),
+    }

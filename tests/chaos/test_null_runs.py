@@ -1,0 +1,25 @@
+"""Runs without a fault find nothing; with a wrong rule they do, so that nothing means something."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance.null_runs import play_null_runs
+
+pytestmark = pytest.mark.chaos
+
+
+def test_runs_without_a_fault_raise_no_alarm(tmp_path: Path) -> None:
+    found = play_null_runs(3, level=2, seed=1, out=tmp_path / "null")
+
+    assert found.runs == 3
+    assert (found.alarms, found.undecided) == ((), ())
+    assert found.result.acknowledged >= 3 * 60
+
+
+def test_wrong_rule_raises_an_alarm_without_a_fault(tmp_path: Path) -> None:
+    mutant = "last_replica_is_preferred"
+
+    found = play_null_runs(1, level=2, seed=1, out=tmp_path / "null", mutant=mutant)
+
+    assert any(alarm.startswith("OnlyAuthorisedWrites: ") for alarm in found.alarms)

@@ -1,0 +1,236 @@
+"""A soak: its rounds, what it keeps, and how it goes on; rounds are real in `tests/chaos`."""
+
+from collections.abc import Iterator
+from itertools import count, cycle
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ci.cli import run
+from ci.commands.soak import seconds_of
+from ci.failures import UsageError as Misuse
+from ci.soak_screen import Screen, clock
+from conformance.adapter import UsageError
+from conformance.scenario import Problem, ScenarioResult
+from conformance.scenario_run import ScenarioRun
+from conformance.soak import BUNDLES_MAX, ROUNDS, Round, Soak, SoakPlan, Totals, begin, resume
+from conformance.verdict import Verdict
+
+PLAN = SoakPlan(
+    duration_s=10.0, seed=5, level=2, scenarios=("random", "quiet"), zookeeper="embedded"
+)
+
+
+class Watched:
+    """Who remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[int, str, int]] = []
+        self.ended: list[Round] = []
+
+    def begin(self, number: int, scenario: str, seed: int, totals: Totals) -> None:
+        assert totals.rounds == number - 1
+        self.begun.append((number, scenario, seed))
+
+    def end(self, round_: Round, totals: Totals) -> None:
+        assert totals.rounds == round_.number
+        self.ended.append(round_)
+
+
+@pytest.fixture(autouse=True)
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Verdict | None]:
+    """How the rounds end, in turn; None is Ctrl-C. Each leaves a trace of its own."""
+    endings: list[Verdict | None] = [Verdict.PASS]
+    turns: Iterator[int] = count()
+
+    def play(one: ScenarioRun) -> ScenarioResult:
+        one.folder.mkdir()
+        (one.folder / "trace-harness.ndjson").write_text("{}\n" * 1000)
+        verdict = endings[next(turns) % len(endings)]
+        if verdict is None:
+            raise KeyboardInterrupt
+        failed = verdict is not Verdict.PASS
+        problems = (Problem(verdict=verdict, sentence="it broke"),) if failed else ()
+        return ScenarioResult(
+            name=one.scenario.name,
+            sentence="-",
+            requirements=(),
+            level=2,
+            seed=one.seed,
+            run_id="r",
+            verdict=verdict,
+            expected=Verdict.PASS,
+            problems=problems,
+            acknowledged=7,
+            seconds=2.0,
+            reproduce=one.reproduce,
+        )
+
+    monkeypatch.setattr(ScenarioRun, "play", play)
+    return endings
+
+
+def soaked(soak: Soak) -> Watched:
+    """The soak, on a clock that takes two seconds per round."""
+    clock = count(0, 2)
+    soak.now = lambda: float(next(clock))
+    watched = Watched()
+    soak.run(watched)
+    return watched
+
+
+def test_rounds_take_turns_until_the_time_is_over(tmp_path: Path) -> None:
+    soak = begin(PLAN, tmp_path)
+
+    watched = soaked(soak)
+
+    assert watched.begun == [(1, "random", 5), (2, "quiet", 6), (3, "random", 7), (4, "quiet", 8)]
+    assert (soak.totals.rounds, soak.totals.acknowledged) == (4, 28)
+    assert soak.totals.verdict is Verdict.PASS
+
+
+def test_round_that_passes_leaves_a_line_and_one_that_does_not_its_folder(
+    tmp_path: Path, verdicts: list[Verdict | None]
+) -> None:
+    verdicts[:] = [Verdict.PASS, Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE]
+
+    watched = soaked(begin(PLAN, tmp_path))
+
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [
+        "round-00002",
+        "round-00004",
+    ]
+    assert [one.bundle for one in watched.ended] == ["", "round-00002", "", "round-00004"]
+    assert watched.ended[1].why == "it broke"
+    assert watched.ended[1].reproduce == "fencepost chaos --scenario quiet --seed 6 --level 2"
+
+
+def test_disk_and_memory_are_bounded_when_every_round_fails(
+    tmp_path: Path, verdicts: list[Verdict | None]
+) -> None:
+    verdicts[:] = [Verdict.FAIL]
+    soak = begin(msgspec.structs.replace(PLAN, duration_s=4.0 * BUNDLES_MAX), tmp_path)
+
+    soaked(soak)
+
+    kept = [path for path in tmp_path.iterdir() if path.is_dir()]
+    assert soak.totals.rounds > BUNDLES_MAX
+    assert len(kept) == len(soak.totals.findings) == BUNDLES_MAX
+
+
+def test_interrupted_soak_goes_on_with_the_round_that_it_had_begun(
+    tmp_path: Path, verdicts: list[Verdict | None]
+) -> None:
+    verdicts[:] = [Verdict.PASS, None, Verdict.PASS]
+    first = begin(PLAN, tmp_path)
+    soaked(first)
+    assert first.totals.is_interrupted
+    assert first.totals.verdict is Verdict.PASS
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
+
+    verdicts[:] = [Verdict.PASS]
+    watched = soaked(resume(tmp_path))
+
+    assert [number for number, _, _ in watched.begun] == [2, 3, 4]
+    assert resume(tmp_path).totals.rounds == 4
+
+
+def test_line_that_a_kill_cut_off_is_dropped(tmp_path: Path) -> None:
+    soaked(begin(PLAN, tmp_path))
+    rounds = tmp_path / ROUNDS
+    rounds.write_bytes(rounds.read_bytes()[:-20])
+
+    assert resume(tmp_path).totals.rounds == 3
+    assert rounds.read_bytes().endswith(b"}\n")
+
+
+def test_folder_of_a_round_that_was_killed_is_played_anew(tmp_path: Path) -> None:
+    (tmp_path / "round-00001").mkdir()
+
+    assert len(soaked(begin(PLAN, tmp_path)).ended) == 4
+
+
+def test_resumed_soak_may_be_given_more_time(tmp_path: Path) -> None:
+    soaked(begin(PLAN, tmp_path))
+    assert soaked(resume(tmp_path, 8.0)).begun == []
+
+    assert soaked(resume(tmp_path, 20.0)).begun[0][0] == 5
+    assert resume(tmp_path).plan.duration_s == 20.0
+
+
+@pytest.mark.parametrize(("text", "told"), [(None, "holds no soak"), ("{", "is damaged")])
+def test_folder_without_a_soak_is_refused(tmp_path: Path, text: str | None, told: str) -> None:
+    if text is not None:
+        (tmp_path / "soak.json").write_text(text)
+
+    with pytest.raises(UsageError, match=told):
+        resume(tmp_path)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1h", 3600)])
+def test_durations(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "1", "h", "1.5h", "-1h", "0s", "8000h", "1 h"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(Misuse):
+        seconds_of(text)
+
+
+def test_screen_shows_what_is_and_what_was() -> None:
+    totals = Totals()
+    finding = Round(
+        number=1,
+        scenario="random",
+        seed=5,
+        verdict=Verdict.FAIL,
+        why="LogMatching: Offset 1 differs.",
+        seconds=2.0,
+        faults=3,
+        acknowledged=4,
+        events=5,
+        operations=6,
+        unsettled=0,
+        bundle="round-00001",
+        reproduce="fencepost chaos",
+    )
+    totals.add(finding)
+    screen = Screen(plan=PLAN)
+    screen.end(finding, totals)
+    screen.begin(2, "quiet", 6, totals)
+
+    shown = dict(screen.lines())
+
+    assert shown["now"].startswith("round 2: quiet, seed 6, for ")
+    assert shown["rounds"] == "1: 1 FAIL"
+    assert shown["found"] == "round-00001: LogMatching: Offset 1 differs."
+    assert clock(3723) == "1:02:03"
+
+
+def test_command_says_each_round_and_the_end(
+    tmp_path: Path,
+    verdicts: list[Verdict | None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clock = cycle([0.0, 0.0, 5.0])
+    monkeypatch.setattr(Soak, "run", _with_clock(Soak.run, lambda: next(clock)))
+    verdicts[:] = [Verdict.FAIL]
+
+    assert run(["chaos", "--soak", "3s", "--seed", "5", "--out", str(tmp_path / "s")]) == 1
+
+    told = capsys.readouterr()
+    assert "soak: round 1 after 2 s: random seed 5: FAIL in 2 s" in told.err
+    assert "again: fencepost chaos --scenario random --seed 5 --level 2" in told.out
+    assert "FAIL: 1 rounds in 2 s (1 FAIL)" in told.out
+    assert f"go on with: fencepost chaos --resume {tmp_path / 's'}" in told.out
+
+
+def _with_clock(soak_run: object, now: object) -> object:
+    def run_with_clock(soak: Soak, watcher: object) -> Totals:
+        soak.now = now  # type: ignore[assignment]
+        return soak_run(soak, watcher)  # type: ignore[operator, no-any-return]
+
+    return run_with_clock
