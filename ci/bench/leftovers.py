@@ -22,8 +22,10 @@ from ci.console import note, say, show_table
 
 ROUNDS = 50
 GRACE_S = 3.0
-MOMENT_S = (0.2, 20.0)
-"""After how long a harness is killed."""
+MOMENT_S = (0.0, 15.0)
+"""How long after its first process was there a harness is killed."""
+START_S = 60.0
+"""How long the first process may take."""
 POLL_S = 0.02
 MARK = "FENCEPOST_LEFTOVERS"
 """The variable that the harness gets and all its processes inherit."""
@@ -58,6 +60,7 @@ def kill_once(seed: int, folder: Path, moment_s: float) -> Left:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    _await_first(mark)
     with suppress(subprocess.TimeoutExpired):  # it is at work, as it should be
         harness.wait(moment_s)
     before = len(marked(mark)) - 1
@@ -73,6 +76,13 @@ def kill_once(seed: int, folder: Path, moment_s: float) -> Left:
         processes=tuple(marked(mark)),
         mounts=tuple(sorted(set(MOUNTS.read_text().splitlines()) - mounts)),
     )
+
+
+def _await_first(mark: str) -> None:
+    """Something besides the harness runs: there is something that could be left."""
+    wait, deadline = threading.Event(), time.monotonic() + START_S
+    while len(marked(mark)) < 2 and time.monotonic() < deadline:
+        wait.wait(POLL_S)
 
 
 def _await_none(mark: str, since: float) -> float:
