@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
         for first in range(0, given.runs, PER_CLUSTER):
             runs = min(PER_CLUSTER, given.runs - first)
             out = Path(folder) / f"from-{first}"
-            found.append(play_null_runs(runs, level=given.level, seed=first, out=out))
+            found.append(play_null_runs(runs, level=given.level, seed=given.seed + first, out=out))
             note(f"null runs: {first + runs} of {given.runs}, {found[-1].result.verdict}")
     played = sum(one.runs for one in found)
     alarms = [sentence for one in found for sentence in one.alarms]

@@ -1,0 +1,49 @@
+"""The table of how long faults took to be healed."""
+
+from pathlib import Path
+
+import pytest
+
+from ci.bench.heals import main
+from spec.trace import Kind, Phase, TraceEvent, encode
+
+
+def write(folder: Path, *phases: tuple[Phase, int]) -> None:
+    """One fault, with each phase at its ms."""
+    lines = [
+        TraceEvent(
+            run_id="r",
+            node="harness",
+            seq=seq,
+            mono_ns=at_ms * 1_000_000,
+            kind=Kind.FAULT,
+            action="proc.kill",
+            fault="proc.kill",
+            fault_id="f",
+            phase=phase,
+        )
+        for seq, (phase, at_ms) in enumerate(phases)
+    ]
+    folder.mkdir()
+    (folder / "trace-harness.ndjson").write_bytes(b"".join(map(encode, lines)))
+
+
+@pytest.mark.parametrize(
+    ("ended", "ended_ms", "code"),
+    [(Phase.HEALED, 3000, 0), (Phase.HEALED, 3500, 1), (Phase.FAILED, 1001, 1)],
+)
+def test_what_heals_late_or_never_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ended: Phase, ended_ms: int, code: int
+) -> None:
+    phases = ((Phase.INJECTING, 0), (Phase.ACTIVE, 10), (Phase.HEALING, 1000), (ended, ended_ms))
+    write(tmp_path / "a", *phases)
+
+    assert main([str(tmp_path)]) == code
+    assert "proc.kill" in capsys.readouterr().out
+
+
+def test_folder_without_faults_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path)]) == 4
+    assert "holds no trace of a fault" in capsys.readouterr().err
