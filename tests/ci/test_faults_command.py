@@ -30,4 +30,4 @@ def test_a_kind_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_kind_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["faults", "explain", "proc.nap"]) == 4
 
-    assert "unknown fault 'proc.nap'; choose one of clock.drift" in capsys.readouterr().err
+    assert "unknown fault 'proc.nap'; choose one of admin.add_partitions" in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fault_injection.network_faults import IsolateBroker
+from fault_injection.network_faults import ReorderLink
 from fault_injection.schedule import TimedFault
 from fault_injection.targets import FaultError, broker
 from tests.fault_injection.test_engine import Bench, pause, run
@@ -10,8 +10,9 @@ from tests.fault_injection.test_engine import Bench, pause, run
 
 def test_fault_that_can_only_be_simulated_is_refused_before_anything_is_done() -> None:
     bench = Bench()
-    isolation = TimedFault(fault_id="b", at_ms=9, fault=IsolateBroker(target=broker(1), for_ms=10))
+    reorder = ReorderLink(sender=broker(1), for_ms=10, delay_ms=5)
+    disorder = TimedFault(fault_id="b", at_ms=9, fault=reorder)
 
-    with pytest.raises(FaultError, match=r"^b: net\.isolate can only be simulated, since .+; on r"):
-        run(bench, pause("a", 0), isolation)
+    with pytest.raises(FaultError, match=r"^b: net\.reorder can only be simulated, since .+; on r"):
+        run(bench, pause("a", 0), disorder)
     assert bench.log == []
