@@ -82,15 +82,15 @@ class ManagedProcess:
     def pause(self, deadline_s: float = KILL_DEADLINE_S) -> None:
         """Stop every thread of it (SIGSTOP); raises `ProcessError` when it is dead or does not."""
         with self._lock:
-            if not self.is_running:
-                raise ProcessError(f"{self.name} cannot be paused: it is not running")
-            if "pause" not in self._entries:
+            if self.is_running and "pause" not in self._entries:
                 self.note("pause", self._ledger.open("pause", **_fields(self)))
             self.stand(deadline_s)
 
     def stand(self, deadline_s: float = KILL_DEADLINE_S) -> None:
         """As `pause`, for who has paused it before: the ledger knows already how it is undone."""
         with self._lock:
+            if not self.is_running:  # and the ledger has forgotten it
+                raise ProcessError(f"{self.name} cannot be paused: it is not running")
             assert "pause" in self._entries, f"{self.name} stands still before the ledger says so"
             self._signal(signal.SIGSTOP)
             self._await_threads(stopped=True, deadline_s=deadline_s)

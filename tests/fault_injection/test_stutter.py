@@ -1,8 +1,10 @@
 """A real process that stands still and goes on, again and again."""
 
+import pytest
+
 from fault_injection.ledger import Ledger
 from fault_injection.process_faults import StutterBroker
-from fault_injection.supervisor import LEDGER_FILE, Supervisor
+from fault_injection.supervisor import LEDGER_FILE, ProcessError, Supervisor
 from fault_injection.targets import broker
 from tests.fault_injection.conftest import Eventually, Sleeper
 from tests.fault_injection.fakes import FakeTarget
@@ -43,3 +45,5 @@ def test_a_process_that_dies_of_something_else_ends_the_stutter(
     stutter.heal()
 
     assert not process.is_running
+    with pytest.raises(ProcessError, match="cannot be paused: it is not running"):
+        process.stand()  # as the thread would have, had it been in its turn of running
