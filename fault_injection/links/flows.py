@@ -94,8 +94,11 @@ class Flow:
         self.server.reset()
 
     def saw_reaction(self) -> bool:
-        """True when the server sent something, whether or not it has passed."""
-        return self.answers.passed > 0 or self.answers.waiting() > 0
+        """True when bytes have passed and the server sent something, which may wait on its way.
+
+        A gRPC server begins to speak before it is asked; that alone proves no way to it.
+        """
+        return self.asks.passed > 0 and (self.answers.passed > 0 or self.answers.waiting() > 0)
 
     async def _dial(self) -> None:
         endpoint = self._upstream()
