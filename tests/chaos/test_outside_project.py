@@ -115,8 +115,11 @@ def example() -> str:
 
 
 def again(output: str) -> list[str]:
-    """The replay line of a failure, as arguments of pytest."""
-    (line,) = re.findall(r"^(?:E +)?again: pytest (.*)$", output, re.MULTILINE)
+    """The replay line of a failure, as arguments of pytest.
+
+    The closing summary repeats it where the variable CI is set.
+    """
+    (line,) = set(re.findall(r"^(?:E +)?again: pytest (.*)$", output, re.MULTILINE))
     return shlex.split(line)
 
 
