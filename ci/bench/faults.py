@@ -22,6 +22,7 @@ from typing import Any
 from ci.bench.control_plane import bench_cluster
 from ci.console import say, show_table
 from conformance.zookeepers import OWN, zookeeper_for
+from fault_injection.container_engine import NoEngineError
 from fault_injection.links.client import Links
 from fault_injection.sessions import expire_session
 from fault_injection.supervisor import Supervisor
@@ -91,16 +92,25 @@ def pauses() -> Iterator[Measured]:
 
 
 def expiries() -> Iterator[Measured]:
-    """Sessions with an ephemeral znode end while their owners live: one server, then three."""
+    """Sessions with an ephemeral znode end while their owners live, in each ZooKeeper of ours."""
     for choice in OWN:
-        with TemporaryDirectory() as name, Supervisor(Path(name), "bench") as supervisor:
-            around = zookeeper_for("bench", supervisor=supervisor, folder=Path(name), choice=choice)
-            with around as zookeeper:
-                found = [gone_ms(zookeeper.address) for _ in range(EXPIRIES)]
+        try:
+            found = expired_ms(choice)
+        except NoEngineError as error:
+            say(f"skipped: expiry, {choice}: {error}")
+            continue
         p50, p99 = quantile(found, 0.5), quantile(found, 0.99)
         yield Measured(
             what=f"expiry, {choice}", p50=p50, p99=p99, figure=p99, target=EXPIRY_TARGET_MS
         )
+
+
+def expired_ms(choice: str) -> list[float]:
+    """How long each znode outlived its session, in a ZooKeeper of our own."""
+    with TemporaryDirectory() as name, Supervisor(Path(name), "bench") as supervisor:
+        around = zookeeper_for("bench", supervisor=supervisor, folder=Path(name), choice=choice)
+        with around as zookeeper:
+            return [gone_ms(zookeeper.address) for _ in range(EXPIRIES)]
 
 
 def gone_ms(address: str) -> float:
@@ -169,7 +179,7 @@ async def two_ends() -> Any:  # noqa: ANN401  as above
     port = ends.server.bind("127.0.0.1", 0)
     await ends.server.start()
     ends.address = f"127.0.0.1:{port}"
-    ends.client.pin(RECEIVER, ends.address)
+    await ends.client.reach(RECEIVER, ends.address)
     try:
         yield ends
     finally:
@@ -225,7 +235,7 @@ async def measure_proxy(links: Links) -> list[Measured]:
         place = links.open_place(
             "bench", server="broker-2", client="broker-1", upstream=led.address
         )
-        led.client.pin(RECEIVER, place)
+        await led.client.reach(RECEIVER, place)
         requests = zip(direct.requests().items(), led.requests().values(), strict=True)
         for (method, request), same in requests:
             await direct.ask(request)  # the connections
