@@ -4,11 +4,14 @@ Each line has the target for two cores. A pause counts from the signal to the mo
 thread of a broker is seen to stand still; with the ledger, from the line on the disk that says how
 it is undone. An expiry counts from the first request to the moment when another session hears that
 the ephemeral znode is gone. A rule counts as what it adds to requests that it does not apply to,
-between two ends over the loopback; the proxy, as what it adds to them when they go through it.
+between two ends over the loopback; the proxy, as what it adds to them when they go through it, and
+to a hundred bytes that come back: a gRPC call is several messages each way.
 """
 
 import asyncio
 import os
+import socket
+import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -44,6 +47,18 @@ RULE_TARGET_MS = 0.05
 """Of the median."""
 PROXY_TARGET_MS = 0.1
 """Of the median, added to a request and its answer together."""
+ECHO_BYTES = 100
+ECHO = """
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    connection, _ = listener.accept()
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while data := connection.recv(65536):
+        connection.sendall(data)
+"""
+"""A process that sends back what it gets, to one after the other."""
 RECEIVER = BrokerId(2)
 DEADLINE_MS = 10_000
 
@@ -249,14 +264,49 @@ async def measure_proxy(links: Links) -> list[Measured]:
     return lines
 
 
+def measure_echoes(links: Links) -> Measured:
+    """Some bytes and back, without the proxy and with it, in turn."""
+    with subprocess.Popen([sys.executable, "-c", ECHO], stdout=subprocess.PIPE, text=True) as echo:
+        assert echo.stdout is not None
+        try:
+            direct = f"127.0.0.1:{int(echo.stdout.readline())}"
+            found: dict[bool, list[float]] = {False: [], True: []}
+            for number in range(ROUNDS):
+                led = links.open_place(
+                    f"echo-{number}", server="echo", client="bench", upstream=direct
+                )
+                found[False] += echo_times(direct)
+                found[True] += echo_times(led)
+        finally:
+            echo.kill()
+    what = f"the proxy, around {ECHO_BYTES} bytes ({quantile(found[False], 0.5):.2f} ms)"
+    return _added(what, found, PROXY_TARGET_MS)
+
+
+def echo_times(address: str) -> list[float]:
+    """Each in ms, over a connection of their own."""
+    host, _, port = address.rpartition(":")
+    times_ms = []
+    with socket.create_connection((host, int(port))) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for _ in range(REQUESTS):
+            begun = time.perf_counter()
+            connection.sendall(b"x" * ECHO_BYTES)
+            echo = connection.recv(ECHO_BYTES, socket.MSG_WAITALL)
+            times_ms.append((time.perf_counter() - begun) * 1000)
+            assert len(echo) == ECHO_BYTES
+    return times_ms
+
+
 def proxy() -> Iterator[Measured]:
-    """What the proxy adds to requests on ways that no rule is about."""
+    """What the proxy adds to bytes and requests on ways that no rule is about."""
     with (
         TemporaryDirectory(prefix="fencepost-bench-") as folder,
         Supervisor(Path(folder), "bench-proxy") as supervisor,
     ):
         links = Links.start(supervisor)
         try:
+            yield measure_echoes(links)
             yield from asyncio.run(measure_proxy(links))
         finally:
             links.close()
