@@ -15,7 +15,10 @@ from reports.views import (
     StageRow,
     TimelineView,
 )
-from reports.words import PROMISES, count, gravity, listing, milliseconds, seconds
+from reports.words import PROMISES, at, count, gravity, listing, milliseconds, seconds
+
+OPEN_AT_MOST = 4
+"""With more runs than that, what happened in each is shown when it is asked for."""
 
 
 def summarise(
@@ -175,6 +178,7 @@ def _timelines(analysis: Analysis) -> tuple[TimelineView, ...]:
         left_out = [
             count(timeline.lanes_left_out, "partition") if timeline.lanes_left_out else "",
             count(timeline.faults_left_out, "fault") if timeline.faults_left_out else "",
+            count(timeline.moments_left_out, "later event") if timeline.moments_left_out else "",
         ]
         views.append(
             TimelineView(
@@ -182,6 +186,8 @@ def _timelines(analysis: Analysis) -> tuple[TimelineView, ...]:
                 facts=facts_of(folder),
                 picture=timeline_picture(timeline, f"Timeline of {folder.title}"),
                 left_out=listing([words for words in left_out if words]),
+                moments=tuple((at(m.at_ns), str(m.voice), m.text) for m in timeline.moments),
+                is_open=len(analysis.timelines) <= OPEN_AT_MOST,
             )
         )
     return tuple(views)

@@ -7,7 +7,9 @@ elections, faults and pixels, never by the number of records.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from conformance.checks.incarnations import split_by_incarnation
 from conformance.checks.ordering import split_by_partition
@@ -52,17 +54,37 @@ class SharedRow:
     fault: str | None
     phase: str | None
     target: str | None
+    says: str = ""
+    """What proved the phase, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteBin:
-    """Acknowledged records of one partition within one column of the picture."""
+    """What clients were answered by one partition within one column of the picture."""
 
     folder: int
     topic: str
     partition: int
     column: int
     records: int
+    """Acknowledged with acks=all."""
+    unanswered: int = 0
+    """Writes whose fate nobody told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A replica learned of a new ISR or of the end of its leadership, or cut its log."""
+
+    folder: int
+    topic: str
+    partition: int
+    mono_ns: int
+    broker_id: int
+    action: str
+    isr: tuple[int, ...] = ()
+    offset: int = -1
+    """The new end of a log that was cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +108,7 @@ class Leadership:
     shared: tuple[SharedRow, ...] = ()
     writes: tuple[WriteBin, ...] = ()
     unserved: tuple[Unserved, ...] = ()
+    turns: tuple[Turn, ...] = ()
 
 
 def together(parts: Iterable[Leadership]) -> Leadership:
@@ -96,6 +119,7 @@ def together(parts: Iterable[Leadership]) -> Leadership:
         shared=tuple(sorted((row for part in found for row in part.shared), key=_shared_order)),
         writes=tuple(sorted((w for part in found for w in part.writes), key=_write_order)),
         unserved=tuple(sorted((t for part in found for t in part.unserved), key=_unserved_order)),
+        turns=tuple(sorted((t for part in found for t in part.turns), key=_turn_order)),
     )
 
 
@@ -114,6 +138,10 @@ def _write_order(row: WriteBin) -> tuple[int, str, int, int]:
 
 def _unserved_order(row: Unserved) -> tuple[int, str, int]:
     return row.folder, row.topic, row.partition
+
+
+def _turn_order(turn: Turn) -> tuple[int, int, int, str, int, str]:
+    return turn.folder, turn.mono_ns, turn.broker_id, turn.topic, turn.partition, turn.action
 
 
 _DECIDES = (Action.INIT_LEADER, Action.ELECT_LEADER)
@@ -222,17 +250,55 @@ def unserved_of(folder: int, events: Iterable[TraceEvent]) -> tuple[Unserved, ..
 def writes_of(
     folder: int, events: Iterable[TraceEvent], span_ns: tuple[int, int]
 ) -> tuple[WriteBin, ...]:
-    """Acknowledged records per column of a picture that spans `span_ns`."""
+    """What clients were answered per column of a picture that spans `span_ns`."""
     first_ns, length_ns = span_ns[0], max(1, span_ns[1] - span_ns[0])
-    found: dict[tuple[str, int, int], int] = {}
+    found: dict[tuple[str, int, int], tuple[int, int]] = {}
     for event in events:
-        if is_acknowledged(event) and event.topic is not None and event.partition is not None:
-            column = min(BINS - 1, (event.mono_ns - first_ns) * BINS // length_ns)
-            key = (event.topic, event.partition, column)
-            found[key] = found.get(key, 0) + len(event.values or ())
+        if event.topic is None or event.partition is None or not _is_told(event):
+            continue
+        column = min(BINS - 1, (event.mono_ns - first_ns) * BINS // length_ns)
+        key = (event.topic, event.partition, column)
+        records, unanswered = found.get(key, (0, 0))
+        if is_acknowledged(event):
+            found[key] = records + len(event.values or ()), unanswered
+        else:
+            found[key] = records, unanswered + 1
     return tuple(
-        WriteBin(folder=folder, topic=topic, partition=partition, column=column, records=records)
-        for (topic, partition, column), records in sorted(found.items())
+        WriteBin(
+            folder=folder,
+            topic=topic,
+            partition=partition,
+            column=column,
+            records=records,
+            unanswered=unanswered,
+        )
+        for (topic, partition, column), (records, unanswered) in sorted(found.items())
+    )
+
+
+def _is_told(event: TraceEvent) -> bool:
+    is_open = event.kind is Kind.COMPLETE and event.outcome is Outcome.INDEFINITE
+    return is_acknowledged(event) or (is_open and is_write(event))
+
+
+_TURNS = (Action.ADOPT_ISR, Action.TRUNCATE_LOG, Action.FENCE_LEADER)
+
+
+def turns_of(folder: int, events: Iterable[TraceEvent]) -> tuple[Turn, ...]:
+    """The turns of the partitions whose events these are."""
+    return tuple(
+        Turn(
+            folder=folder,
+            topic=event.topic or "",
+            partition=-1 if event.partition is None else event.partition,
+            mono_ns=event.mono_ns,
+            broker_id=-1 if event.broker_id is None else event.broker_id,
+            action=event.action,
+            isr=tuple(event.isr or ()),
+            offset=-1 if event.offset is None else event.offset,
+        )
+        for event in events
+        if event.kind is Kind.ACTION and event.action in _TURNS
     )
 
 
@@ -254,7 +320,19 @@ def shared_rows(folder: int, events: Iterable[TraceEvent]) -> tuple[SharedRow, .
             fault=event.fault,
             phase=event.phase,
             target=event.target,
+            says=_proof(event),
         )
         for event in events
         if event.kind is Kind.FAULT or event.action in _SHARED_ACTIONS
     )
+
+
+def _proof(event: TraceEvent) -> str:
+    """What the harness says of a phase of a fault."""
+    if event.kind is not Kind.FAULT or event.detail is None:
+        return ""
+    try:
+        told = msgspec.json.decode(event.detail, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return ""
+    return str(told.get("says") or "")

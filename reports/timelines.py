@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reports.metrics import Occurrence, occurrences
+from reports.narrative import MOMENTS_SHOWN, Moment, moments
 from reports.tenures import BINS, Leadership, Tenure, WriteBin
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class Timeline:
     lanes: tuple[PartitionLane, ...]
     lanes_left_out: int
     faults_left_out: int
+    moments: tuple[Moment, ...] = ()
+    """What happened, in order; none without a fault."""
+    moments_left_out: int = 0
 
 
 def timelines(
@@ -86,6 +90,7 @@ def _timeline(
     writes = [bin_ for bin_ in leadership.writes if bin_.folder == folder]
     # The partitions whose leaders changed most say most; equal ones in the order of their names.
     chosen = sorted(sorted(tenures, key=lambda key: (-len(tenures[key]), key))[:PARTITIONS_SHOWN])
+    told = moments(folder, (start_ns, start_ns + duration_ns), leadership)
     return Timeline(
         folder=folder,
         duration_ns=duration_ns,
@@ -93,6 +98,8 @@ def _timeline(
         lanes=tuple(_lane(key, tenures[key], writes, start_ns, duration_ns) for key in chosen),
         lanes_left_out=len(tenures) - len(chosen),
         faults_left_out=max(0, len(own) - FAULTS_SHOWN),
+        moments=told[:MOMENTS_SHOWN],
+        moments_left_out=max(0, len(told) - MOMENTS_SHOWN),
     )
 
 

@@ -97,6 +97,10 @@ class TimelineView:
     facts: str
     picture: Markup
     left_out: str
+    moments: tuple[tuple[str, str, str], ...]
+    """(time, whom it is about, sentence): what happened, in order."""
+    is_open: bool
+    """True when they are shown without being asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

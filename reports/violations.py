@@ -23,6 +23,7 @@ from reports.tenures import (
     shared_rows,
     tenures_of,
     together,
+    turns_of,
     unserved_of,
     writes_of,
 )
@@ -126,6 +127,7 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
             tenures=tenures_of(task.folder, bucket),
             writes=writes_of(task.folder, bucket, task.span_ns),
             unserved=unserved_of(task.folder, bucket),
+            turns=turns_of(task.folder, bucket),
         ),
     )
 
