@@ -4,11 +4,9 @@ The client of `spec/wire/fault_control.proto`, but for the rules on requests (`r
 Every function raises `InjectionError` when the broker does not answer, or refuses.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
 
-from fault_injection.rpc_rules import CALL_DEADLINE_S, InjectionError, broker_at
+from fault_injection.rpc_rules import call_broker
 from spec.wire import fault_control_pb2 as wire
 
 
@@ -38,41 +36,32 @@ class Reading:
 
 def set_crash_point(address: str, point: str, nth: int) -> None:
     """The broker will die there; without a point it is spared."""
-    _call(address, "SetCrashPoint", wire.CrashPoint(point=point, nth=nth))
+    call_broker(address, "SetCrashPoint", wire.CrashPoint(point=point, nth=nth))
 
 
 def set_disk(address: str, verb: str, delay_ms: int = 0) -> DiskStatus:
     """The disk is well (no verb), `full`, `broken` or `slow`."""
-    return _disk(_call(address, "SetDiskFault", wire.DiskFault(verb=verb, delay_ms=delay_ms)))
+    return _disk(call_broker(address, "SetDiskFault", wire.DiskFault(verb=verb, delay_ms=delay_ms)))
 
 
 def get_disk(address: str) -> DiskStatus:
     """What the disk has refused so far."""
-    return _disk(_call(address, "GetDisk", wire.DiskRequest()))
+    return _disk(call_broker(address, "GetDisk", wire.DiskRequest()))
 
 
 def keep_older_files(address: str) -> DiskStatus:
     """Older versions of small files are in the data folder, to be put back."""
-    return _disk(_call(address, "KeepOlderFiles", wire.DiskRequest()))
+    return _disk(call_broker(address, "KeepOlderFiles", wire.DiskRequest()))
 
 
 def set_clock(address: str, *, jump_ms: int = 0, rate: int | None = None) -> Reading:
     """The clock jumps, and runs at that rate from now on, if one is given."""
-    return _reading(_call(address, "SetClock", wire.ClockFault(jump_ms=jump_ms, rate=rate)))
+    return _reading(call_broker(address, "SetClock", wire.ClockFault(jump_ms=jump_ms, rate=rate)))
 
 
 def get_clock(address: str) -> Reading:
     """What the broker takes for the time."""
-    return _reading(_call(address, "GetClock", wire.ClockRequest()))
-
-
-def _call(address: str, method: str, request: object) -> Any:  # noqa: ANN401  no annotations
-    with broker_at(address) as stub:
-        call = cast(Callable[..., Any], getattr(stub, method))
-        answer = call(request, timeout=CALL_DEADLINE_S)
-    if answer.error:
-        raise InjectionError(f"the broker at {address} refused {method}: {answer.error}")
-    return answer
+    return _reading(call_broker(address, "GetClock", wire.ClockRequest()))
 
 
 def _disk(status: wire.DiskStatus) -> DiskStatus:

@@ -132,76 +132,36 @@ def windows_of_moments(for_ms: int, every_ms: int) -> tuple[tuple[int, int], ...
     return tuple((start, start + 1) for start in range(0, for_ms, every_ms))
 
 
+def _cut(fault_class: type[Fault], requirement: str, in_turns: str = "") -> FaultKind:
+    """A kind that closes ways; `in_turns` is what proves it of one that closes them by turns."""
+    held = "bytes or connections are held, and probes pass on all other ways only"
+    return FaultKind(
+        fault_class=fault_class,
+        injector="links:CutInTurns" if in_turns else "links:Cut",
+        needs_links=True,
+        missing={},
+        evidence=in_turns or held,
+        undo="probes pass again",
+        requirements=("ISR-001", requirement),
+        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
+    )
+
+
 KINDS = (
-    FaultKind(
-        fault_class=IsolateBroker,
-        injector="links:Cut",
-        needs_links=True,
-        missing={},
-        evidence="bytes or connections are held, and probes pass on all other ways only",
-        undo="probes pass again",
-        requirements=("ISR-001", "CMD-010"),
-        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
+    _cut(IsolateBroker, "CMD-010"),
+    _cut(PartitionBrokers, "CMD-010"),
+    _cut(CutOneWay, "CTL-012"),
+    _cut(BridgeBrokers, "CMD-010"),
+    _cut(RingOfMajorities, "CTL-012"),
+    _cut(
+        SwizzleBrokers,
+        "CMD-010",
+        in_turns="each broker was cut off, and bytes or connections were held",
     ),
-    FaultKind(
-        fault_class=PartitionBrokers,
-        injector="links:Cut",
-        needs_links=True,
-        missing={},
-        evidence="bytes or connections are held, and probes pass on all other ways only",
-        undo="probes pass again",
-        requirements=("ISR-001", "CMD-010"),
-        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
-    ),
-    FaultKind(
-        fault_class=CutOneWay,
-        injector="links:Cut",
-        needs_links=True,
-        missing={},
-        evidence="bytes or connections are held, and probes pass on all other ways only",
-        undo="probes pass again",
-        requirements=("ISR-001", "CTL-012"),
-        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
-    ),
-    FaultKind(
-        fault_class=BridgeBrokers,
-        injector="links:Cut",
-        needs_links=True,
-        missing={},
-        evidence="bytes or connections are held, and probes pass on all other ways only",
-        undo="probes pass again",
-        requirements=("ISR-001", "CMD-010"),
-        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
-    ),
-    FaultKind(
-        fault_class=RingOfMajorities,
-        injector="links:Cut",
-        needs_links=True,
-        missing={},
-        evidence="bytes or connections are held, and probes pass on all other ways only",
-        undo="probes pass again",
-        requirements=("ISR-001", "CTL-012"),
-        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
-    ),
-    FaultKind(
-        fault_class=SwizzleBrokers,
-        injector="links:CutInTurns",
-        needs_links=True,
-        missing={},
-        evidence="each broker was cut off, and bytes or connections were held",
-        undo="probes pass again",
-        requirements=("ISR-001", "CMD-010"),
-        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
-    ),
-    FaultKind(
-        fault_class=FlapBroker,
-        injector="links:CutInTurns",
-        needs_links=True,
-        missing={},
-        evidence="the broker was cut off twice or more, and bytes or connections were held",
-        undo="probes pass again",
-        requirements=("ISR-001", "CMD-010"),
-        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
+    _cut(
+        FlapBroker,
+        "CMD-010",
+        in_turns="the broker was cut off twice or more, and bytes or connections were held",
     ),
     FaultKind(
         fault_class=ReorderLink,

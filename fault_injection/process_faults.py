@@ -14,12 +14,25 @@ CRASH_POINTS = tuple(
     for when in ("before", "after")
 )
 """Where a step of the core can be cut in two: around each kind of effect."""
-RestartAfterMs = Annotated[
-    int | None,
-    Parameter(
-        "when it starts again; none: when the faults of the run are healed", unit="ms", at_least=0
-    ),
-]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownBrokerFault(BrokerFault):
+    """What the faults that end a process for a while have in common."""
+
+    restart_after_ms: Annotated[
+        int | None,
+        Parameter(
+            "when it starts again; none: when the faults of the run are healed",
+            unit="ms",
+            at_least=0,
+        ),
+    ]
+
+    @property
+    def active_ms(self) -> int | None:
+        """How long the fault lasts before it is healed; None: to the end of the schedule."""
+        return self.restart_after_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,16 +43,10 @@ class PauseBroker(LastingBrokerFault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KillBroker(BrokerFault):
+class KillBroker(DownBrokerFault):
     """The process dies at once; after a while it starts again on the same data."""
 
     kind: ClassVar[str] = "proc.kill"
-    restart_after_ms: RestartAfterMs
-
-    @property
-    def active_ms(self) -> int | None:
-        """How long the fault lasts before it is healed; None: to the end of the schedule."""
-        return self.restart_after_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +73,10 @@ class CrashAt(LastingBrokerFault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StopBroker(BrokerFault):
+class StopBroker(DownBrokerFault):
     """The process is told to end and does so in good order; after a while it starts again."""
 
     kind: ClassVar[str] = "proc.term"
-    restart_after_ms: RestartAfterMs
-
-    @property
-    def active_ms(self) -> int | None:
-        """How long the fault lasts before it is healed; None: to the end of the schedule."""
-        return self.restart_after_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,7 @@
 The client of `spec/wire/fault_control.proto`, and the only place of this room that knows gRPC.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -83,28 +82,27 @@ def forget_session(address: str) -> BrokerSession:
 
 
 def _session_call(address: str, method: str) -> BrokerSession:
-    with broker_at(address) as stub:
-        call = cast(Callable[..., Any], getattr(stub, method))
-        session = call(fault_control_pb2.SessionRequest(), timeout=CALL_DEADLINE_S)
+    session = call_broker(address, method, fault_control_pb2.SessionRequest())
     return BrokerSession(session_id=session.session_id, password=session.password)
 
 
 def _rule_call(address: str, method: str, request: object) -> RuleStatus:
-    with broker_at(address) as stub:
-        call = cast(Callable[..., Any], getattr(stub, method))
-        status = call(request, timeout=CALL_DEADLINE_S)
-    if status.error:
-        raise RuleRefusedError(f"the broker at {address} refused {method}: {status.error}")
+    status = call_broker(address, method, request, refusal=RuleRefusedError)
     return RuleStatus(matched=status.matched, held=status.held, released=status.released)
 
 
-@contextmanager
-def broker_at(address: str) -> Iterator[Any]:
-    """The service FaultControl of a broker; whatever it does not answer is an `InjectionError`."""
+def call_broker(
+    address: str, method: str, request: object, *, refusal: type[InjectionError] = InjectionError
+) -> Any:  # noqa: ANN401  generated code has no annotations
+    """What the broker answers to a call of FaultControl.
+
+    Raises `refusal` when it will not do it, and `InjectionError` when it does not answer.
+    """
     options = [("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1)]
     try:
         with grpc.insecure_channel(address, options=options) as channel:
-            yield _STUB(channel)
+            call = cast(Callable[..., Any], getattr(_STUB(channel), method))
+            answer = call(request, timeout=CALL_DEADLINE_S)
     except grpc.RpcError as error:
         if error.code() is grpc.StatusCode.UNIMPLEMENTED:
             raise InjectionError(
@@ -115,3 +113,6 @@ def broker_at(address: str) -> Iterator[Any]:
             f"the broker at {address} does not answer fault commands "
             f"({error.code().name}); was it started with --fault-control?"
         ) from error
+    if said := getattr(answer, "error", ""):  # a session has no such field
+        raise refusal(f"the broker at {address} refused {method}: {said}")
+    return answer

@@ -107,9 +107,12 @@ class Faults:
         What was injected has its real time there, counted from the first schedule of that run.
         """
         executed = [self._recorded_as(one.action_id, one.fault) or one for one in plan.actions]
-        pairs = list(zip(plan.actions, executed, strict=True))
-        begun_ms = min((late for now, then in pairs if (late := _late_ms(now, then))), default=0)
-        moved = (_earlier(then, begun_ms) if _late_ms(now, then) else then for now, then in pairs)
+        late = [_late_ms(now, then) for now, then in zip(plan.actions, executed, strict=True)]
+        begun_ms = min(filter(None, late), default=0)
+        moved = (
+            _earlier(then, begun_ms) if late_ms else then
+            for then, late_ms in zip(executed, late, strict=True)
+        )
         return replace(plan, actions=tuple(moved))
 
     def _recorded_as(self, fault_id: str, fault: Fault) -> Action | None:

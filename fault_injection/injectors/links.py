@@ -4,6 +4,7 @@ A probe is a connection of the proxy's own that goes the way of a member's conne
 it is shown that what should be closed is closed, that the rest is open, and that all is open again.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,7 +44,7 @@ STRAGGLER_MS = 1_000
 
 
 @dataclass(slots=True)
-class ProxyFault:
+class ProxyFault(ABC):
     """What all of them have in common: rules come, are looked at, and go."""
 
     deed: Deed[Any]
@@ -63,13 +64,13 @@ class ProxyFault:
         """All that the rules are about."""
         return frozenset(link for rule in self.rules for link in rule.links)
 
+    @abstractmethod
     def make_rules(self) -> list[Rule]:
         """The rules that are the fault."""
-        raise NotImplementedError
 
+    @abstractmethod
     def proof(self) -> str | None:
         """The evidence, once the rules were looked at."""
-        raise NotImplementedError
 
     def inject(self) -> None:
         """The rules apply."""
@@ -277,7 +278,10 @@ class Slow(ProxyFault):
                 raise AssertionError(f"{fault.kind} slows nothing down")
 
     def proof(self) -> str | None:
-        """Bytes waited; of a delayed way, a probe took that long too."""
+        """Bytes waited; of a delayed way, the fastest probe took that long or more.
+
+        That the way back is as fast as always is not asked: no rule is on it.
+        """
         late = sum(status.bytes_delayed for status in self.last)
         if not late:
             return None
@@ -309,7 +313,7 @@ class Reset(ProxyFault):
         return [self.rule(links, drops=True, windows=moments)]
 
     def proof(self) -> str | None:
-        """Connections were reset; of a session, at every moment so far."""
+        """A connection was reset at least once; whether at every moment is not asked."""
         (status,) = self.last
         if not status.connections_reset:
             return None
