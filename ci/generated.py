@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fault_injection import table
+from fault_injection import plan_schema, table
 from fault_injection.targets import FaultError
 from spec.pages import README, PageError, refreshed
 from spec.trace import json_schema
@@ -68,6 +68,7 @@ def generate(root: Path) -> Iterator[tuple[Path, bytes]]:
                 path = WIRE / f"{name}{suffix}"
                 yield path, (Path(folder) / path).read_bytes()
     yield SCHEMA, json.dumps(json_schema(), indent=2).encode() + b"\n"
+    yield plan_schema.SCHEMA, plan_schema.schema_text().encode()
     try:
         yield README, refreshed((root / README).read_text(), root).encode()
         yield table.README, table.refreshed((root / table.README).read_text()).encode()

@@ -37,6 +37,8 @@ CLUSTER_NUMBERS = ("brokers", "session_timeout_ms", "replica_lag_ms", "first_con
 ZOOKEEPERS = ("embedded", "ensemble")
 EVENT_FIELDS = frozenset(TraceEvent.__struct_fields__)
 TRIGGERS = ("at_ms", "after", "with", "on")
+PHASES = (Phase.INJECTING, Phase.ACTIVE, Phase.HEALING, Phase.HEALED)
+"""Those that an action may wait for."""
 
 
 class StrictLoader(yaml.SafeLoader):
@@ -239,8 +241,7 @@ def _trigger(reader: Reader, name: str, own_id: str) -> Trigger:
 def _after(reader: Reader, own_id: str) -> Trigger:
     plus_ms = reader.number("plus_ms", 0)
     if reader.has("action"):
-        phases = (Phase.INJECTING, Phase.ACTIVE, Phase.HEALING, Phase.HEALED)
-        phase = Phase(reader.choice("phase", Phase.ACTIVE, phases))
+        phase = Phase(reader.choice("phase", Phase.ACTIVE, PHASES))
         action = AfterAction(action_id=reader.text("action"), phase=phase, plus_ms=plus_ms)
         reader.finish()
         return action

@@ -68,6 +68,15 @@ def explain(kind: KindName, as_json: JsonOption = False) -> int:
     return 0
 
 
+@app.command("schema")
+def schema() -> int:
+    """Print the JSON Schema of schedule files, for editors and other programs."""
+    from fault_injection.plan_schema import schema_text
+
+    print(schema_text(), end="")
+    return 0
+
+
 def shown_default(parameter: dict[str, object]) -> str:
     """What stands in the table; a parameter without default must be given."""
     if "default" not in parameter:

@@ -1,11 +1,13 @@
-"""`fencepost faults list|explain`: the catalogue as the engine reads it."""
+"""`fencepost faults list|explain|schema`: the catalogue as the engine reads it."""
 
 import json
 
 import pytest
 
 from ci.cli import run
+from ci.generated import ROOT
 from fault_injection.catalogue import KINDS
+from fault_injection.plan_schema import SCHEMA
 
 
 def test_every_kind_has_a_row(capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,6 +27,12 @@ def test_a_kind_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert "how long the election takes" in told
     assert "evidence: " in told
     assert "undone by: " in told
+
+
+def test_the_schema_is_what_is_committed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["faults", "schema"]) == 0
+
+    assert capsys.readouterr().out == (ROOT / SCHEMA).read_text()
 
 
 def test_an_unknown_kind_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:

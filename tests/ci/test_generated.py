@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ci.generated import ROOT, SCHEMA, WIRE, GeneratorError, main, refresh
-from fault_injection import table
+from fault_injection import plan_schema, table
 from spec.pages import README
 
 
@@ -15,7 +15,8 @@ def copy(tmp_path: Path) -> Path:
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "spec", tmp_path / "spec", ignore=ignore)
     (tmp_path / table.README).parent.mkdir()
-    shutil.copy(ROOT / table.README, tmp_path / table.README)
+    for path in (table.README, plan_schema.SCHEMA):
+        shutil.copy(ROOT / path, tmp_path / path)
     return tmp_path
 
 
@@ -48,6 +49,13 @@ def test_a_new_sentence_in_a_module_makes_the_tables_stale(copy: Path) -> None:
     )
 
     assert refresh(copy, only_compare=True) == [README]
+
+
+def test_a_schema_of_other_faults_is_stale(copy: Path) -> None:
+    schema = copy / plan_schema.SCHEMA
+    schema.write_text(schema.read_text().replace("proc.pause", "proc.nap"))
+
+    assert refresh(copy, only_compare=True) == [plan_schema.SCHEMA]
 
 
 def test_a_page_without_a_place_for_a_table_is_an_error(copy: Path) -> None:

@@ -1,17 +1,33 @@
 """Schedule files: what is written is read again, and every mistake gets one sentence."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
+import yaml
 
 from conformance.directed import SCHEDULES
+from fault_injection.catalogue import KINDS
 from fault_injection.document_reader import PlanError
+from fault_injection.parameters import Field
 from fault_injection.plan import AfterAction, AfterEvent, At, Condition, Operator, Plan, plan_of
-from fault_injection.plan_file import plan_from_text, read_plan, to_yaml
+from fault_injection.plan_file import (
+    LASTS,
+    WHO,
+    StrictLoader,
+    as_document,
+    plan_from_document,
+    plan_from_text,
+    read_plan,
+    to_yaml,
+)
+from fault_injection.plan_schema import plan_schema
 from fault_injection.process_faults import KillBroker
 from fault_injection.request_faults import HoldRequest
 from fault_injection.schedule import generate
-from fault_injection.targets import broker, leader
+from fault_injection.targets import Target, broker, leader
 from spec.trace import Phase
 
 WHOLE = """
@@ -108,49 +124,52 @@ def one(action: str) -> str:
 PAUSE = "kind: proc.pause, target: 1, for_ms: 5"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[", "line 1: no valid YAML: "),
-        ("3", "the schedule: expected an object with named fields, found 3"),
-        ("schema: 2\nid: a", "schema is 2; this Fencepost reads schema 1"),
-        ("id: a", "the field schema is missing; add it"),
-        ("schema: 1", "the field id is missing"),
-        ("schema: 1\nid: a\nid: b", "line 1: the name 'id' is given twice; keep one"),
-        ("schema: 1\nid: a\nnap: 1", "there is no field 'nap'; choose among actions, cluster"),
-        ("schema: 1\nid: a\nprofile: wild", "profile is 'wild'; choose one of steady, none"),
-        ("schema: 1\nid: a\ncluster: {brokers: 0}", "cluster: brokers is 0; give 1 or more"),
-        ("schema: 1\nid: a\ncluster: {size: 3}", "cluster: there is no field 'size'"),
-        ("schema: 1\nid: a\nactions: [3]", "actions holds 3; give a list of objects"),
-        (one("kind: proc.nap"), r"actions\[0\] \(first\): unknown fault 'proc.nap'; choose one of"),
-        (one("kind: proc.pause, target: 1"), "proc.pause needs the field 'for_ms'"),
-        (one("kind: proc.pause, target: boss, for_ms: 5"), "target 'boss' is none; write a"),
-        (one("kind: zk.expire, target: 1, for_ms: 5"), "zk.expire takes no for_ms; leave it out"),
-        (one("kind: proc.pause, params: {target: 1}, for_ms: 5"), "write it as target of the"),
-        (one(f"{PAUSE}, when: {{}}"), "when: it has nothing; give exactly one of at_ms, after"),
-        (one(f"{PAUSE}, when: {{at_ms: 1, with: b}}"), "when: it has at_ms and with; give exactly"),
-        (one(f"{PAUSE}, when: {{at_ms: -1}}"), "when: at_ms is -1; give 0 or more"),
-        (one(f"{PAUSE}, when: {{after: {{}}}}"), "it has neither event nor action; give one"),
-        (one(f"{PAUSE}, when: {{with: b}}"), "first: when refers to 'b', which is not among the"),
-        (one(f"{PAUSE}, until: {{with: first}}"), "it has for_ms and until; keep one"),
-        (
-            one("kind: proc.pause, target: 1, until: {with: b}"),
-            "until refers to 'b', which is no action; choose one of first",
-        ),
-        (one("kind: zk.expire, target: 1, until: {at_ms: 9}"), "zk.expire is over at once; leave"),
-        (one(f"{PAUSE}, when: {{on: {{}}}}"), "it is empty; give an event or fields of one"),
-        (one(f"{PAUSE}, when: {{on: {{mood: 1}}}}"), "'mood' is no field of a trace line"),
-        (one(f"{PAUSE}, when: {{on: {{leader: {{about: 1}}}}}}"), "'about' compares nothing"),
-        (one(f"{PAUSE}, when: {{on: {{leader: {{ge: x}}}}}}"), "ge is 'x'; give a whole number"),
-        (one(f"{PAUSE}, when: {{on: {{leader: {{in: 1}}}}}}"), "in is 1; give a list"),
-        (one(f"{PAUSE}, covers: [1]"), "covers holds 1; give a list of texts"),
-        (one(PAUSE) + f"  - {{id: first, {PAUSE}}}\n", "the id 'first' is used twice; rename one"),
-        (
-            one(f"{PAUSE}, when: {{at_ms: 7}}") + "quiet: [{at_ms: 5, for_ms: 5}]\n",
-            "at_ms 7 is in a quiet time; move one",
-        ),
-    ],
-)
+SEEN_BY_SCHEMA = [
+    ("3", "the schedule: expected an object with named fields, found 3"),
+    ("schema: 2\nid: a", "schema is 2; this Fencepost reads schema 1"),
+    ("id: a", "the field schema is missing; add it"),
+    ("schema: 1", "the field id is missing"),
+    ("schema: 1\nid: a\nnap: 1", "there is no field 'nap'; choose among actions, cluster"),
+    ("schema: 1\nid: a\nprofile: wild", "profile is 'wild'; choose one of steady, none"),
+    ("schema: 1\nid: a\ncluster: {brokers: 0}", "cluster: brokers is 0; give 1 or more"),
+    ("schema: 1\nid: a\ncluster: {size: 3}", "cluster: there is no field 'size'"),
+    ("schema: 1\nid: a\nactions: [3]", "actions holds 3; give a list of objects"),
+    (one("kind: proc.nap"), r"actions\[0\] \(first\): unknown fault 'proc.nap'; choose one of"),
+    (one("kind: proc.pause, target: 1"), "proc.pause needs the field 'for_ms'"),
+    (one("kind: proc.pause, target: boss, for_ms: 5"), "target 'boss' is none; write a"),
+    (one("kind: zk.expire, target: 1, for_ms: 5"), "zk.expire takes no for_ms; leave it out"),
+    (one("kind: proc.pause, params: {target: 1}, for_ms: 5"), "write it as target of the"),
+    (one(f"{PAUSE}, when: {{}}"), "when: it has nothing; give exactly one of at_ms, after"),
+    (one(f"{PAUSE}, when: {{at_ms: 1, with: b}}"), "when: it has at_ms and with; give exactly"),
+    (one(f"{PAUSE}, when: {{at_ms: -1}}"), "when: at_ms is -1; give 0 or more"),
+    (one(f"{PAUSE}, when: {{after: {{}}}}"), "it has neither event nor action; give one"),
+    (one(f"{PAUSE}, until: {{with: first}}"), "it has for_ms and until; keep one"),
+    (one("kind: zk.expire, target: 1, until: {at_ms: 9}"), "zk.expire is over at once; leave"),
+    (one(f"{PAUSE}, when: {{on: {{}}}}"), "it is empty; give an event or fields of one"),
+    (one(f"{PAUSE}, when: {{on: {{mood: 1}}}}"), "'mood' is no field of a trace line"),
+    (one(f"{PAUSE}, when: {{on: {{leader: {{about: 1}}}}}}"), "'about' compares nothing"),
+    (one(f"{PAUSE}, when: {{on: {{leader: {{ge: x}}}}}}"), "ge is 'x'; give a whole number"),
+    (one(f"{PAUSE}, when: {{on: {{leader: {{in: 1}}}}}}"), "in is 1; give a list"),
+    (one(f"{PAUSE}, covers: [1]"), "covers holds 1; give a list of texts"),
+]
+SEEN_BY_READER = [
+    ("[", "line 1: no valid YAML: "),
+    ("schema: 1\nid: a\nid: b", "line 1: the name 'id' is given twice; keep one"),
+    (one(f"{PAUSE}, when: {{with: b}}"), "first: when refers to 'b', which is not among the"),
+    (
+        one("kind: proc.pause, target: 1, until: {with: b}"),
+        "until refers to 'b', which is no action; choose one of first",
+    ),
+    (one(PAUSE) + f"  - {{id: first, {PAUSE}}}\n", "the id 'first' is used twice; rename one"),
+    (
+        one(f"{PAUSE}, when: {{at_ms: 7}}") + "quiet: [{at_ms: 5, for_ms: 5}]\n",
+        "at_ms 7 is in a quiet time; move one",
+    ),
+]
+"""A schema knows no line of a text, and not what refers to what."""
+
+
+@pytest.mark.parametrize(("text", "message"), [*SEEN_BY_SCHEMA, *SEEN_BY_READER])
 def test_a_mistake_is_told_with_its_place(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "story.yaml"
     path.write_text(text)
@@ -172,3 +191,86 @@ def test_the_usual_is_left_out_of_a_small_file() -> None:
         "schema: 1\nid: small\nseed: 0\nprofile: steady\n"
         "floors:\n  before: 20\n  during: 0\n  after: 20\nactions: []\norigin:\n  kind: hand\n"
     )
+
+
+SCHEMA_OF_PLANS = jsonschema.Draft202012Validator(plan_schema())
+
+
+def shown(document: object) -> list[str]:
+    """What the schema has against a document."""
+    return [error.message for error in SCHEMA_OF_PLANS.iter_errors(document)]
+
+
+def document_of(text: str) -> object:
+    return yaml.load(text, Loader=StrictLoader)  # noqa: S506  a safe loader
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(plan_schema())
+
+
+@pytest.mark.parametrize("path", sorted(SCHEDULES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_schema_takes_the_files_that_come_along(path: Path) -> None:
+    assert shown(document_of(path.read_text())) == []
+
+
+def test_the_schema_takes_what_the_reader_takes_and_what_is_written() -> None:
+    assert shown(document_of(WHOLE)) == []
+    assert shown(as_document(plan_from_text(WHOLE))) == []
+
+
+@pytest.mark.parametrize("text", [text for text, _ in SEEN_BY_SCHEMA])
+def test_the_schema_refuses_what_the_reader_refuses(text: str) -> None:
+    assert shown(document_of(text))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_schema_takes_each_kind_and_no_parameter_out_of_its_range(kind: str) -> None:
+    action = {"id": "first", "kind": kind, **least(kind)}
+    document = {"schema": 1, "id": "a", "actions": [action]}
+
+    assert plan_from_document(document).actions[0].fault.kind == kind
+    assert shown(document) == []
+    for wrong in spoilt(kind, action):
+        spoilt_document = {**document, "actions": [wrong]}
+        with pytest.raises(PlanError):
+            plan_from_document(spoilt_document)
+        assert shown(spoilt_document), wrong
+
+
+def least(kind: str) -> dict[str, Any]:
+    """The smallest action of a kind but for its id; parameters as small as they may be."""
+    given = {item.name: smallest(item) for item in KINDS[kind].parameters if item.is_required}
+    beside = {
+        ours: given.pop(name)
+        for ours, names in (("target", WHO), ("for_ms", LASTS))
+        for name in names
+        if name in given
+    }
+    return beside | ({"params": given} if given else {})
+
+
+def smallest(item: Field) -> object:
+    if item.type is int:
+        return item.parameter.at_least
+    if item.type is tuple:
+        return [1] * (item.parameter.at_least or 0)
+    return "1" if item.type is Target else (*item.parameter.choices, "orders")[0]
+
+
+def spoilt(kind: str, action: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The action with one thing wrong at a time."""
+    yield {**action, "mood": 1}
+    yield {**action, "params": {**action.get("params", {}), "mood": 1}}
+    yield {**action, "target": "any"}
+    for item in KINDS[kind].parameters:
+        if item.name in (*WHO, *LASTS):
+            continue
+        rule = item.parameter
+        values: list[object] = [{"a": 1}] if item.type is not Target else ["boss"]
+        values += ["an earthquake"] if rule.choices else []
+        if item.type is int:
+            values += [] if rule.at_least is None else [rule.at_least - 1]
+            values += [] if rule.at_most is None else [rule.at_most + 1]
+        for value in values:
+            yield {**action, "params": {**action.get("params", {}), item.name: value}}
