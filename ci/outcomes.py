@@ -388,6 +388,7 @@ def missed_budgets(analysis: "Analysis") -> list[str]:
     """Which failovers took longer than `ci/budgets.toml` allows, one phrase each."""
     return [
         f"{row.phase} took {row.max_ms:.0f} ms of {row.limit_ms:.0f} allowed after {row.kind}"
+        + (f", but {row.noise}" if row.noise else "")
         for row in analysis.failover.latencies
         if not row.is_within
     ]

@@ -18,6 +18,8 @@ from conformance.recorder import Recorder
 from spec.trace import Kind, Phase, TraceEvent
 from spec.vocabulary import Action
 
+HOST_STALLED = "HostStalled"
+SESSION_LOST = "SessionLost"
 BEAT_S = 0.05
 STALL_NS = 300_000_000
 """A beat that is later than this was not late by itself; brokers beat to ZooKeeper every 500 ms."""
@@ -202,6 +204,25 @@ def fault_windows(events: Iterable[TraceEvent]) -> Sequence[FaultWindow]:
     return tuple(windows.values())
 
 
+def read_noise(events: Iterable[TraceEvent]) -> Noise:
+    """What `write_stall` and `write_lost` told of one run; other lines tell nothing of noise."""
+    noise = Noise()
+    for event in sorted(events, key=lambda event: event.mono_ns):
+        if event.kind is not Kind.RUN or event.action not in (HOST_STALLED, SESSION_LOST):
+            continue
+        told = json.loads(event.detail or "{}")
+        if event.action == HOST_STALLED:
+            until_ns = told["since_ns"] + told["stalled_ms"] * 1_000_000
+            stall = Stall(
+                since_ns=told["since_ns"], until_ns=until_ns, pressure_ms=told["pressure_ms"]
+            )
+            noise.stalls.append(stall)
+        elif event.broker_id is not None:
+            lost = LostSession(broker_id=event.broker_id, at_ns=told["registered_ns"])
+            noise.lost.append(lost)
+    return noise
+
+
 def write_stall(harness: Recorder, stall: Stall) -> None:
     """The trace tells of it: `HostStalled`."""
     told = {
@@ -209,14 +230,14 @@ def write_stall(harness: Recorder, stall: Stall) -> None:
         "stalled_ms": (stall.until_ns - stall.since_ns) // 1_000_000,
         "pressure_ms": dict(stall.pressure_ms),
     }
-    harness.write(Kind.RUN, "HostStalled", detail=json.dumps(told))
+    harness.write(Kind.RUN, HOST_STALLED, detail=json.dumps(told))
 
 
 def write_lost(harness: Recorder, lost: LostSession) -> None:
     """The trace tells of it: `SessionLost`."""
     harness.write(
         Kind.RUN,
-        "SessionLost",
+        SESSION_LOST,
         broker_id=lost.broker_id,
         detail=json.dumps({"registered_ns": lost.at_ns}),
     )

@@ -229,9 +229,10 @@ def failover_report(
 
 def _failover_verdict(rows: Sequence[PhaseLatency], complete: int, unfinished: int) -> Verdict:
     """A failover that did not end has no latency: that it missed its budget is not measured."""
-    if any(not row.is_within for row in rows):
+    found = {row.verdict for row in rows}
+    if Verdict.FAIL in found:
         return Verdict.FAIL
-    if unfinished:
+    if unfinished or Verdict.INCONCLUSIVE in found:
         return Verdict.INCONCLUSIVE
     return Verdict.PASS if complete else Verdict.VACUOUS
 

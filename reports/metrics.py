@@ -6,11 +6,15 @@ later stamp of the fault's proven effect would hide the time that the proof took
 A failover that nobody completes has no latency, so it is told by the time for which clients asked
 in vain. A leader that stays in office or comes back is acknowledged again, clients that stopped ask
 for nothing, and a run that ends soon after the fault leaves little time: none of them is one.
+
+A failover that was late while the host stood still shows nothing about the brokers.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from conformance.noise import Noise
+from conformance.verdict import Verdict
 from reports.budgets import PHASES, Budgets
 from reports.tenures import Leadership, SharedRow, Tenure, Unserved
 
@@ -56,6 +60,8 @@ class Failover:
     phases_ms: dict[str, float | None]
     waited_ms: float | None = None
     """How long clients asked in vain, up to the last of them; None when they were served."""
+    noise: str = ""
+    """Why its length says nothing about the brokers; empty when it does."""
 
     @property
     def is_complete(self) -> bool:
@@ -78,11 +84,20 @@ class PhaseLatency:
     p99_ms: float
     max_ms: float
     limit_ms: float
+    noise: str = ""
+    """Of a missed budget, when all that was late was beside noise of the host: which."""
 
     @property
     def is_within(self) -> bool:
         """True when the slowest observation met the budget."""
         return self.max_ms <= self.limit_ms
+
+    @property
+    def verdict(self) -> Verdict:
+        """`INCONCLUSIVE` when what missed the budget was beside noise."""
+        if self.is_within:
+            return Verdict.PASS
+        return Verdict.INCONCLUSIVE if self.noise else Verdict.FAIL
 
 
 def occurrences(shared: Sequence[SharedRow]) -> tuple[Occurrence, ...]:
@@ -116,18 +131,21 @@ def failovers(leadership: Leadership) -> tuple[Failover, ...]:
         if fault.fault in LEADER_FAULTS:
             again = [f for f in faults[index + 1 :] if _takes_again(f, fault)]
             until_ns = again[0].start_ns if again else None
-            found += _after(fault, until_ns, leadership)
+            noise = leadership.noise.get(fault.folder, Noise())
+            found += [_beside(noise, fault, f) for f in _after(fault, until_ns, leadership)]
     return tuple(found)
 
 
 def latencies(found: Iterable[Failover], budgets: Budgets) -> tuple[PhaseLatency, ...]:
     """Percentiles per kind of fault and phase, kinds sorted, phases in their order."""
-    seen: dict[tuple[str, str, int], list[float]] = {}
+    seen: dict[tuple[str, str, int], list[tuple[float, str]]] = {}
     for failover in found:
         for place, phase in enumerate(PHASES):
             value = failover.phases_ms[phase]
             if value is not None:
-                seen.setdefault((failover.kind, failover.fault, place), []).append(value)
+                seen.setdefault((failover.kind, failover.fault, place), []).append(
+                    (value, failover.noise)
+                )
     return tuple(
         _latency(kind, PHASES[place], sorted(values), budgets.limit_ms(fault, PHASES[place]))
         for (kind, fault, place), values in sorted(seen.items())
@@ -140,7 +158,11 @@ def percentile(ascending: Sequence[float], fraction: float) -> float:
     return ascending[rank - 1]
 
 
-def _latency(kind: str, phase: str, values: Sequence[float], limit_ms: float) -> PhaseLatency:
+def _latency(
+    kind: str, phase: str, observed: Sequence[tuple[float, str]], limit_ms: float
+) -> PhaseLatency:
+    values = [value for value, _ in observed]
+    late = [noise for value, noise in observed if value > limit_ms]
     return PhaseLatency(
         kind=kind,
         phase=phase,
@@ -149,7 +171,18 @@ def _latency(kind: str, phase: str, values: Sequence[float], limit_ms: float) ->
         p99_ms=percentile(values, 0.99),
         max_ms=values[-1],
         limit_ms=limit_ms,
+        noise=late[-1] if late and all(late) else "",
     )
+
+
+def _beside(noise: Noise, fault: Occurrence, failover: Failover) -> Failover:
+    """The failover with the noise that there was from the fault to its last known phase."""
+    total_ms = failover.phases_ms["total"]
+    spent_ms = sum(filter(None, failover.phases_ms.values())) if total_ms is None else total_ms
+    if not spent_ms:
+        return failover
+    until_ns = fault.start_ns + round(spent_ms * 1e6)
+    return replace(failover, noise=noise.beside(fault.start_ns, until_ns))
 
 
 def _after(fault: Occurrence, until_ns: int | None, leadership: Leadership) -> list[Failover]:

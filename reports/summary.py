@@ -88,7 +88,7 @@ def _analysis_headline(verdict: Verdict, analysis: Analysis) -> str:
     if analysis.verdict is Verdict.NOT_RUN:
         return "The traces of this run were not analysed."
     if analysis.verdicts["failover"] is verdict is Verdict.INCONCLUSIVE:
-        return analysis.failover.unfinished[0]
+        return next(iter(analysis.failover.unfinished), _budget_note(analysis.failover))
     if analysis.verdicts["failover"] is verdict:
         return _failover_note(analysis)
     if analysis.verdicts["traces"] is verdict and doubts:
@@ -227,11 +227,12 @@ def _failover_note(analysis: Analysis) -> str:
 def _budget_note(failover: FailoverReport) -> str:
     missed = [row for row in failover.latencies if not row.is_within]
     if missed:
-        worst_row = max(missed, key=lambda row: row.max_ms / row.limit_ms)
+        worst_row = max(missed, key=lambda row: (not row.noise, row.max_ms / row.limit_ms))
+        excuse = f", but {worst_row.noise}: that shows nothing" if worst_row.noise else ""
         return (
             f"After {worst_row.kind}, {_PHASES[worst_row.phase].removeprefix('→ ')} took "
             f"{milliseconds(worst_row.max_ms)}, over its budget of "
-            f"{milliseconds(worst_row.limit_ms)}."
+            f"{milliseconds(worst_row.limit_ms)}{excuse}."
         )
     if failover.complete:
         return f"{count(failover.complete, 'failover')} stayed within every budget."

@@ -5,7 +5,7 @@ one bucket, so each Spark task gathers the rows of its own; they are bounded by 
 elections, faults and pixels, never by the number of records.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import msgspec
 
 from conformance.checks.incarnations import split_by_incarnation
 from conformance.checks.ordering import split_by_partition
+from conformance.noise import Noise
 from spec.trace import Kind, TraceEvent
 from spec.vocabulary import Action, Outcome
 
@@ -109,6 +110,8 @@ class Leadership:
     writes: tuple[WriteBin, ...] = ()
     unserved: tuple[Unserved, ...] = ()
     turns: tuple[Turn, ...] = ()
+    noise: Mapping[int, Noise] = field(default_factory=dict)
+    """By folder, what the host did to its run."""
 
 
 def together(parts: Iterable[Leadership]) -> Leadership:
@@ -120,6 +123,7 @@ def together(parts: Iterable[Leadership]) -> Leadership:
         writes=tuple(sorted((w for part in found for w in part.writes), key=_write_order)),
         unserved=tuple(sorted((t for part in found for t in part.unserved), key=_unserved_order)),
         turns=tuple(sorted((t for part in found for t in part.turns), key=_turn_order)),
+        noise={folder: noise for part in found for folder, noise in sorted(part.noise.items())},
     )
 
 

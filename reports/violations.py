@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from conformance.checks.ordering import partition_of_event, split_by_partition
 from conformance.checks.registry import CHECKS, Check
+from conformance.noise import read_noise
 from conformance.verdict import CheckResult, merge
 from reports.evidence import Evidence, display_order, gather
 from reports.ingest import SHARED, bucket_names, read_bucket
@@ -141,8 +142,11 @@ def _across(task: JudgeTask, target: Path) -> Findings:
         around = _read_all(task, target, None) if result.violations else []
         evidence = _surroundings(result, around, task)
         judged.append(Judged(folder=task.folder, result=result, evidence=evidence))
-    shared = shared_rows(task.folder, read_bucket(target, task.folder, SHARED))
-    return Findings(judged=tuple(judged), leadership=Leadership(shared=shared))
+    shared = read_bucket(target, task.folder, SHARED)
+    leadership = Leadership(
+        shared=shared_rows(task.folder, shared), noise={task.folder: read_noise(shared)}
+    )
+    return Findings(judged=tuple(judged), leadership=leadership)
 
 
 def _checks(*, per_partition: bool) -> list[Check]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +17,14 @@ from conformance.noise import (
     Noise,
     Stall,
     lost_sessions,
+    read_noise,
     read_pressure,
+    write_lost,
+    write_stall,
 )
+from conformance.recorder import LamportClock, Recorder
 from conformance.scenario import Problem, Record
+from conformance.scenario_run import read_folder
 from conformance.verdict import Verdict
 from spec.trace import Kind, Phase, TraceEvent
 
@@ -48,6 +54,18 @@ def test_beat_that_comes_late_is_told_with_the_pressure_meanwhile() -> None:
 
 def test_beat_in_time_is_no_stall() -> None:
     assert beats(0, STALL_NS // MS - 1) == []
+
+
+def test_what_the_trace_tells_of_noise_is_read_again(tmp_path: Path) -> None:
+    stall = Stall(since_ns=5 * MS, until_ns=905 * MS, pressure_ms={"cpu": 7})
+    lost = LostSession(broker_id=2, at_ns=11 * MS)
+    with Recorder(tmp_path, run_id="r", node="harness", clock=LamportClock()) as harness:
+        write_stall(harness, stall)
+        write_lost(harness, lost)
+        harness.write(Kind.RUN, "RunEnded")
+    events, _ = read_folder(tmp_path)
+
+    assert read_noise(events) == Noise(stalls=[stall], lost=[lost])
 
 
 def test_kernel_that_tells_no_pressure_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

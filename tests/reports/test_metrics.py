@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import convert
 
+from conformance.noise import Noise, Stall
 from conformance.verdict import Verdict
 from reports.aggregates import FolderReport
 from reports.analyse import failover_report
@@ -221,6 +222,41 @@ def test_a_missed_budget_fails() -> None:
 
     assert report.verdict is Verdict.FAIL
     assert [row.phase for row in report.latencies if not row.is_within] == ["total"]
+
+
+def stood_still(for_ms: int) -> dict[int, Noise]:
+    """The host of the run, from the moment after the fault on."""
+    stall = Stall(since_ns=1010 * MS, until_ns=(1010 + for_ms) * MS)
+    return {0: Noise(stalls=[stall])}
+
+
+def test_a_budget_that_was_missed_while_the_host_stood_still_decides_nothing() -> None:
+    found = replace(leadership(FIRST, SECOND), noise=stood_still(500))
+
+    report = failover_report(found, [folder()], budgets(1600))
+
+    assert report.verdict is Verdict.INCONCLUSIVE
+    (row,) = [row for row in report.latencies if not row.is_within]
+    assert (row.phase, row.verdict) == ("total", Verdict.INCONCLUSIVE)
+    assert row.noise.startswith("the host stood still for 0.5 of these 1.")
+
+
+def test_a_short_stall_excuses_no_missed_budget() -> None:
+    found = replace(leadership(FIRST, SECOND), noise=stood_still(20))
+
+    assert failover_report(found, [folder()], budgets(1600)).verdict is Verdict.FAIL
+
+
+def test_noise_of_another_run_excuses_no_missed_budget() -> None:
+    found = replace(leadership(FIRST, SECOND), noise={1: stood_still(500)[0]})
+
+    assert failover_report(found, [folder()], budgets(1600)).verdict is Verdict.FAIL
+
+
+def test_a_stalled_host_makes_no_good_failover_doubtful() -> None:
+    found = replace(leadership(FIRST, SECOND), noise=stood_still(500))
+
+    assert failover_report(found, [folder()], budgets(2000)).verdict is Verdict.PASS
 
 
 def test_a_run_without_failover_is_vacuous() -> None:

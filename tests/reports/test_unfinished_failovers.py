@@ -1,10 +1,11 @@
 """A leader that is gone for good: told by how long clients asked in vain, and never by mistake."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from ci.outcomes import of_analysis
+from ci.outcomes import missed_budgets, of_analysis
 from conformance.verdict import Verdict
 from reports.aggregates import AGGREGATES, Analysis
 from reports.render import render
@@ -132,6 +133,41 @@ def test_a_leader_that_leads_on_after_the_fault_is_no_alarm(kind: str, tmp_path:
     story.end()
 
     assert counted(judged(story, tmp_path)) == (Verdict.VACUOUS, 0, 0)
+
+
+def late_failover(stood_still_ms: int) -> Story:
+    """Broker 2 leads at once, and its first write is acknowledged after the budget."""
+    story = Story("r")
+    begin(story)
+    kill_leader(story)
+    since_ns = story.now_ns
+    story.wait_ms(BUDGET_MS)
+    if stood_still_ms:
+        told = {"since_ns": since_ns, "stalled_ms": stood_still_ms, "pressure_ms": {"cpu": 9}}
+        story.emit("harness", Kind.RUN, "HostStalled", detail=json.dumps(told))
+    story.produce((2, "client-1/2/1"), (2, 1), [2, 3])
+    story.final_read([f"client-1/{n}/1" for n in range(3)], (2, 1))
+    story.end()
+    return story
+
+
+def test_a_late_failover_is_a_missed_budget(tmp_path: Path) -> None:
+    analysis = judged(late_failover(0), tmp_path)
+
+    assert counted(analysis) == (Verdict.FAIL, 1, 1)
+    assert missed_budgets(analysis)[-1].endswith(" ms of 10000 allowed after proc.kill")
+
+
+def test_a_late_failover_of_a_host_that_stood_still_is_told_as_noise(tmp_path: Path) -> None:
+    analysis = judged(late_failover(3000), tmp_path)
+    (tmp_path / "run" / AGGREGATES).write_bytes(analysis.to_json())
+    noise = "the host stood still for 3.0 of these 11.5 s"
+
+    assert counted(analysis) == (Verdict.INCONCLUSIVE, 1, 1)
+    assert missed_budgets(analysis)[-1].endswith(f"allowed after proc.kill, but {noise}")
+    page = render(tmp_path / "run").read_text()
+    assert f", but {noise}: that shows nothing." in page
+    assert f'<span class="why">{noise}</span>' in page
 
 
 def test_a_fault_on_a_follower_is_no_alarm(tmp_path: Path) -> None:
