@@ -6,7 +6,7 @@ import pytest
 
 from tests.reports.browser import Browser, colours_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.spark]
+pytestmark = pytest.mark.browser
 
 HEADLINES = {
     "passing_run": "Every check held, on every run, within every budget.",

