@@ -22,6 +22,7 @@ from conformance.led_cluster import LedCluster
 from conformance.recorder import LamportClock, Recorder
 from conformance.scenario_run import read_folder
 from conformance.simulate import REFERENCE_TARGET, Progress, load
+from conformance.standing import Standing, owed
 from conformance.verdict import Verdict
 from fault_injection.pacing import PacingError
 from fault_injection.supervisor import ProcessError, Supervisor
@@ -70,7 +71,7 @@ class Ride:
     refused: str
     """At which step the protocol left the counterexample, and how; empty when it did not."""
     found: tuple[str, ...]
-    """The invariants that the checks found broken."""
+    """The invariants that the checks found broken; of a run, also what did not come to hold."""
     decided: tuple[str, ...]
     """The invariants that the checks had something to decide about."""
     problem: str
@@ -174,9 +175,9 @@ def follow(
     Raises `UsageError` before anything starts, and `ZooKeeperError` when ZooKeeper does not start.
     """
     wanted = select(names, target)
-    lists = [_lists(one["schedule"], target) for one in wanted]
+    lists = [lists_of(one["schedule"], target) for one in wanted]
     results: list[Guided] = []
-    with _ground(out) as ground, _workers(jobs) as pool:
+    with stand_ready(out) as ground, _workers(jobs) as pool:
         rides = [
             [
                 pool.submit(ground.ride, listed, out / one["schedule"] / kind)
@@ -206,12 +207,12 @@ def follow_file(path: Path, *, out: Path) -> tuple[MoveList, Ride]:
     Raises `MoveError`, and `ZooKeeperError` when ZooKeeper does not start.
     """
     listed = read_moves(path)
-    with _ground(out) as ground:
+    with stand_ready(out) as ground:
         return listed, ground.ride(listed, out / listed.name)
 
 
-def _lists(name: str, target: str) -> tuple[MoveList, MoveList]:
-    """With the hazard, and repaired."""
+def lists_of(name: str, target: str = REFERENCE_TARGET) -> tuple[MoveList, MoveList]:
+    """With the hazard, and repaired; raises `UsageError` for what processes cannot be led along."""
     moves = load(target).moves
     try:
         return moves(name, is_repaired=False), moves(name, is_repaired=True)
@@ -230,7 +231,7 @@ def _workers(jobs: int) -> Iterator[ThreadPoolExecutor]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Ground:
+class Ground:
     """What all rides share."""
 
     supervisor: Supervisor
@@ -244,13 +245,14 @@ class _Ground:
 
 
 @contextmanager
-def _ground(out: Path) -> Iterator[_Ground]:
+def stand_ready(out: Path) -> Iterator[Ground]:
+    """A ZooKeeper for all rides; raises `ZooKeeperError`."""
     folders = Folders(root=out)
     with Supervisor(folders.processes, f"guided-{secrets.token_hex(4)}") as supervisor:
         server = ZooKeeperServer(supervisor, folders.zookeeper)
         server.start()
         try:
-            yield _Ground(supervisor=supervisor, server=server)
+            yield Ground(supervisor=supervisor, server=server)
         finally:
             server.stop()
 
@@ -259,11 +261,14 @@ def _ground(out: Path) -> Iterator[_Ground]:
 class _Run:
     """One list of moves on its way."""
 
-    ground: _Ground
+    ground: Ground
     listed: MoveList
     folder: Path
     made: int = 0
     problem: str = ""
+    standing: Standing | None = None
+    """What ZooKeeper held after the last move of a run."""
+    running: Sequence[int] = ()
     run_id: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -283,6 +288,9 @@ class _Run:
         self._write_transactions()
         events, doubts = read_folder(self.folder)
         results = run_checks(events)
+        found = [r.invariant.value for r in results if r.violations]
+        if self.standing is not None:
+            found += owed(self.standing, events, self.running)
         problems = [self.problem, *doubts, *trace_health(events).doubts]
         return Ride(
             level=self.listed.level,
@@ -291,7 +299,7 @@ class _Run:
             made=self.made,
             steps=self.listed.taken,
             refused=self.listed.refused,
-            found=tuple(r.invariant.value for r in results if r.violations),
+            found=tuple(found),
             decided=tuple(r.invariant.value for r in results if r.verdict in DECIDED),
             problem=next(filter(None, problems), ""),
             seconds=round(monotonic() - started, 2),
@@ -328,6 +336,8 @@ class _Run:
             for move in self.listed.moves:
                 led.make(move)
                 self.made += 1
+            if self.listed.is_free:
+                self.standing, self.running = led.standing(), led.running
 
     def _place(self) -> str:
         """Where the run is, for people."""

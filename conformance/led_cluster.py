@@ -12,13 +12,17 @@ from typing import Any
 from conformance.adapter import ClusterSettings, Folders, broker_command
 from conformance.checks.log_history import FINAL_READER
 from conformance.client import LAMPORT_KEY, NODE_KEY, answer_of
+from conformance.led_clients import LedClients
 from conformance.recorder import LamportClock, Recorder
+from conformance.standing import Standing, read_standing
 from fault_injection.pacing import PacedBroker, PacingError
+from fault_injection.rpc_rules import BrokerSession
 from fault_injection.sessions import expire_session
 from fault_injection.supervisor import ManagedProcess, Supervisor
 from fault_injection.zookeeper_client import ZooKeeperClient
 from spec.pacing import Move, MoveList, Verb
 from spec.trace import Kind, TraceEvent
+from spec.vocabulary import ANY_VERSION
 
 SESSION_TIMEOUT_MS = 60_000
 """No session may end by itself: the list says when one does."""
@@ -48,11 +52,12 @@ class LedCluster:
         self._znodes = ZooKeeperClient(zookeeper)
         self._starts: dict[int, int] = {}
         self._processes: dict[int, ManagedProcess] = {}
+        self._sessions: dict[tuple[int, int], BrokerSession] = {}
+        """Broker, and which of its sessions -> what ends that."""
         self._early: set[int] = set()
         """Brokers whose process runs before the list says so: it does nothing yet."""
         self._is_awake = False
-        self._client = Recorder(folder, run_id=run_id, node=CLIENT, clock=self.clock)
-        self._reader = Recorder(folder, run_id=run_id, node=FINAL_READER, clock=self.clock)
+        self._clients = LedClients(folder, run_id=run_id, clock=self.clock)
         self._asked: dict[str, list[tuple[TraceEvent, Future[Any]]]] = {
             CLIENT: [],
             FINAL_READER: [],
@@ -70,12 +75,23 @@ class LedCluster:
             process.kill()
         for broker in self.brokers.values():
             broker.close()
-        self._client.close()
-        self._reader.close()
+        self._clients.close()
         self._znodes.close()
+
+    @property
+    def running(self) -> list[int]:
+        """The brokers whose process runs."""
+        return [number for number, process in self._processes.items() if process.is_running]
+
+    def standing(self) -> Standing:
+        """What ZooKeeper holds now; raises `ZooKeeperError`."""
+        return read_standing(self._znodes)
 
     def make(self, move: Move) -> None:
         """The move is made; raises `PacingError` when it cannot be, or shows something else."""
+        if move.client:
+            self._make_of_client(move)
+            return
         alone = _ALONE.get(move.verb)
         if alone is not None:
             alone(self, move)
@@ -83,10 +99,27 @@ class LedCluster:
         if move.verb is Verb.SEND:
             address = self.brokers[move.to].address
             self.brokers[move.broker].take(move, address=address)
-            taken = self.brokers[move.to].take(Move(verb=Verb.REQUEST, at_ms=move.at_ms))
+            request = Move(verb=Verb.REQUEST, at_ms=move.at_ms, idle_ms=move.idle_ms)
+            taken = self.brokers[move.to].take(request)
         else:
             taken = self.brokers[move.broker].take(move)
         self._compare(move, taken)
+
+    def _make_of_client(self, move: Move) -> None:
+        """A move of a run's clients."""
+        match move.verb:
+            case Verb.INVOKE:
+                self._clients.invoke(move)
+            case Verb.REQUEST:
+                broker = self.brokers[move.broker]
+                self._clients.request(move, broker)
+                self._compare(move, broker.take(move))
+            case Verb.HEARD:
+                self._clients.heard(move)
+            case Verb.COMPLETED:
+                self._clients.completed(move)
+            case _:
+                raise PacingError(f"no client makes a move {move.verb}")
 
     def _compare(self, move: Move, taken: Sequence[str]) -> None:
         if list(taken) != move.takes:
@@ -112,9 +145,12 @@ class LedCluster:
         extra = [text for name, value in flags.items() for text in (f"--{name}", str(value))]
         if self.listed.unclean_leader_election:
             extra.append("--unclean-leader-election")
+        if self.listed.is_free:
+            extra.append("--own-pace")
         settings = ClusterSettings(
             level=self.listed.level,
             session_timeout_ms=SESSION_TIMEOUT_MS,
+            mutant=self.listed.mutant if self.listed.is_free else "",
             extra=tuple(extra),
         )
         command = broker_command(
@@ -145,11 +181,38 @@ class LedCluster:
         expire_session(self.zookeeper, session.session_id, session.password)
         broker.take(move)
 
+    def establish(self, move: Move) -> None:
+        """The broker has heard of its session, which can be ended from now on."""
+        broker = self.brokers[move.broker]
+        self._compare(move, broker.take(move))
+        if self.listed.is_free:
+            self._sessions[move.broker, move.number] = broker.session()
+
+    def post(self, move: Move) -> None:
+        """The request has arrived, and its receiver keeps it for later."""
+        address = self.brokers[move.to].address
+        sent = Move(verb=Verb.SEND, number=move.number, to=move.to)
+        self.brokers[move.broker].take(sent, address=address)
+        self.brokers[move.to].take(Move(verb=Verb.KEEP, number=move.copy))
+
+    def forget_session(self, move: Move) -> None:
+        """The broker takes its session for lost; ZooKeeper does not."""
+        self.brokers[move.broker].forget_session()
+
+    def end_session(self, move: Move) -> None:
+        """The session has ended at ZooKeeper; its broker may be dead."""
+        session = self._sessions[move.broker, move.number]
+        expire_session(self.zookeeper, session.session_id, session.password)
+
     # An administrator
 
     def create(self, move: Move) -> None:
         """The znode is there."""
         self._znodes.create(move.path, move.data.encode())
+
+    def overwrite(self, move: Move) -> None:
+        """The znode has other data."""
+        self._znodes.set(move.path, move.data.encode(), version=ANY_VERSION)
 
     def delete(self, move: Move) -> None:
         """The znode is gone."""
@@ -174,8 +237,9 @@ class LedCluster:
     def _client_of(self, move: Move) -> Recorder | None:
         """Who asks; None when it is a follower's fetch that is made up."""
         if move.method == "Produce":
-            return self._client
-        return self._reader if move.body.get("replica_id") == CONSUMER else None
+            return self._clients.recorder(CLIENT)
+        is_reader = move.body.get("replica_id") == CONSUMER
+        return self._clients.recorder(FINAL_READER) if is_reader else None
 
     def _invoke(self, client: Recorder, move: Move) -> TraceEvent:
         said = _PRODUCED if move.method == "Produce" else _FETCHED
@@ -185,7 +249,7 @@ class LedCluster:
 
     def completed(self, move: Move) -> None:
         """The client has its answer, which is in the trace."""
-        client = self._client if move.verb is Verb.COMPLETED else self._reader
+        client = self._clients.recorder(CLIENT if move.verb is Verb.COMPLETED else FINAL_READER)
         invoked, answer = self._asked[client.node][move.number - 1]
         try:
             response, trailing = answer.result(ANSWER_S)
@@ -204,7 +268,12 @@ _ALONE: dict[Verb, Callable[[LedCluster, Move], None]] = {
     Verb.KILL: LedCluster.kill,
     Verb.AWAKEN: LedCluster.awaken,
     Verb.EXPIRE: LedCluster.expire,
+    Verb.ESTABLISH: LedCluster.establish,
+    Verb.POST: LedCluster.post,
+    Verb.FORGET_SESSION: LedCluster.forget_session,
+    Verb.END_SESSION: LedCluster.end_session,
     Verb.CREATE: LedCluster.create,
+    Verb.SET: LedCluster.overwrite,
     Verb.DELETE: LedCluster.delete,
     Verb.REQUEST: LedCluster.request,
     Verb.COMPLETED: LedCluster.completed,

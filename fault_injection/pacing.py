@@ -55,6 +55,7 @@ class PacedBroker:
             path=move.path,
             children=move.children,
             at_ms=move.at_ms,
+            idle_ms=move.idle_ms,
             may=move.may,
             topic=move.topic,
             partition=move.partition,
@@ -80,6 +81,10 @@ class PacedBroker:
         request = fault_control_pb2.SessionRequest()
         session = _FAULTS(self._channel).GetSession(request, timeout=MOVE_S)
         return BrokerSession(session_id=session.session_id, password=session.password)
+
+    def forget_session(self) -> None:
+        """It takes its ZooKeeper session for lost, and ZooKeeper is not told."""
+        _FAULTS(self._channel).ForgetSession(fault_control_pb2.SessionRequest(), timeout=MOVE_S)
 
     def request(
         self, method: str, body: Mapping[str, object], metadata: Mapping[str, str]

@@ -8,6 +8,7 @@ Numbers of questions and requests are those of the implementation that the moves
 
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -27,6 +28,16 @@ class Verb(StrEnum):
     """The broker hears of its session."""
     EXPIRE = "expire"
     """Its session is over at ZooKeeper, and it hears of that."""
+    END_SESSION = "end_session"
+    """The broker's session of this number is over at ZooKeeper; the broker has not heard of it."""
+    SESSION_LOST = "session_lost"
+    """The broker hears that its session is over."""
+    FORGET_SESSION = "forget_session"
+    """The broker takes its session for lost, and ZooKeeper is not told."""
+    SUSPEND = "suspend"
+    """The broker hears that it has no connection to ZooKeeper."""
+    RECONNECT = "reconnect"
+    """The broker hears that it has one again, in the session that it had."""
     ASK = "ask"
     """ZooKeeper does what the broker asked; the answer is held. May be said again of a read."""
     LOSE = "lose"
@@ -39,12 +50,20 @@ class Verb(StrEnum):
     """Watches that fired and that the broker has not heard of will never be told."""
     SEND = "send"
     """A request of the broker has reached its peer, which takes it. May be said again: a copy."""
+    POST = "post"
+    """A request of the broker has reached its peer, which takes it when `take` says so."""
+    KEEP = "keep"
+    """The peer keeps what has come; only told to brokers."""
+    TAKE = "take"
+    """The broker takes the request that it keeps under this number; its sender may be dead."""
     HEARD = "heard"
     """The peer's answer is back, and held."""
     RESPOND = "respond"
     """The broker has the peer's answer. May be said again: a copy."""
     FAIL = "fail"
     """The broker is told that its request got no answer."""
+    INVOKE = "invoke"
+    """A client begins its operation of this number."""
     REQUEST = "request"
     """A client's request has reached the broker, which takes it."""
     COMPLETED = "completed"
@@ -61,6 +80,8 @@ class Verb(StrEnum):
     """From now on the broker has a wrong rule."""
     CREATE = "create"
     """An administrator writes a znode."""
+    SET = "set"
+    """An administrator overwrites a znode."""
     DELETE = "delete"
     """An administrator deletes a znode, also an ephemeral one: its session lives on."""
 
@@ -77,15 +98,21 @@ class Move(msgspec.Struct, kw_only=True, omit_defaults=True):
     children: bool = False
     at_ms: int = 0
     """The broker's clock."""
+    idle_ms: list[int] = []
+    """The clock at the ticks before this move, of which nothing comes."""
     may: list[str] = []
     """`advance`, `shrink`: what the broker may do at this tick of its own accord."""
     topic: str = ""
     partition: int = 0
     """Of `expand` and `truncate`."""
     to: int = 0
+    copy: int = 0
+    """Of `post`: the number under which the peer keeps the request."""
+    client: str = ""
+    """The node whose operation or request it is; empty: the one client of a counterexample."""
     method: str = ""
-    body: dict[str, str | int | list[str]] = {}
-    """Of a client's request: the wire message's fields."""
+    body: dict[str, Any] = {}
+    """Of a request: the wire message's fields; of `invoke` and `completed`: the trace's."""
     checkpoint: int = -1
     """At a start: the high watermark that the disk is to show; -1 for what it has."""
     mutant: str = ""
@@ -120,6 +147,11 @@ class MoveList(msgspec.Struct, frozen=True, kw_only=True):
     """Why the next one cannot be taken; empty when all are."""
     violates: str = ""
     """The property that the counterexample violates."""
+    is_free: bool = False
+    """The moves are those of a run: brokers do of their own accord whatever they may.
+
+    They have the mutant from their start on, and what must have come to hold by the end is judged.
+    """
     moves: tuple[Move, ...]
 
 

@@ -69,6 +69,10 @@ class LedProcess(BrokerProcess):
         self._moves = PacerServer(self._options.paced, self._pacer, others)
         host, port = self._listens
         await self._moves.start(f"{host}:{port}")
+        if self._options.own_pace:
+            # In a run that the moves are of, a broker may be asked before it has a session.
+            await self._server.start()
+            self._serves = True
         return await super()._serve()
 
     def _begin_node(
@@ -76,7 +80,8 @@ class LedProcess(BrokerProcess):
     ) -> Node:
         self._config = config
         node = super()._begin_node(config, recoveries)
-        self._pacer.pace = paced(node, config)
+        if not self._options.own_pace:
+            self._pacer.pace = paced(node, config)
         return node
 
     def _found(

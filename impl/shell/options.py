@@ -37,6 +37,8 @@ class NodeOptions:
     """Where others are told to find this broker; None: where it listens."""
     paced: str
     """Where moves come from; empty for a broker that nobody leads."""
+    own_pace: bool
+    """A paced broker moves high watermark and ISR when it may, not when a move says so."""
     recover_from: int | None
     """The high watermark that a paced broker takes its checkpoints for."""
 
@@ -117,6 +119,11 @@ def _add_identity(parser: Parser) -> None:
         default="",
         metavar="ADDRESS",
         help="let nothing happen but by moves that come to this address, of service Pacer",
+    )
+    parser.add_argument(
+        "--own-pace",
+        action="store_true",
+        help="of a paced broker: what it does at a move of its own accord is left to it",
     )
     parser.add_argument(
         "--recover-from",
@@ -208,6 +215,7 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
         fault_control=arguments.fault_control,
         advertised=arguments.advertised,
         paced=arguments.paced,
+        own_pace=arguments.own_pace,
         recover_from=arguments.recover_from,
     )
 
@@ -220,6 +228,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parsed = parser.parse_args(arguments)
     if parsed.recover_from is not None and not parsed.paced:
         parser.error("--recover-from is only for a broker with --paced")
+    if parsed.own_pace and not parsed.paced:
+        parser.error("--own-pace is only for a broker with --paced")
     if parsed.mutant is not None and not parsed.fault_control:
         parser.error("--mutant is only for a broker with --fault-control")
     return parsed

@@ -19,6 +19,7 @@ from impl.core.events import (
     SessionEstablished,
     SessionLost,
     SessionReconnected,
+    SessionSuspended,
     Tick,
     WatchFired,
     ZnodesRead,
@@ -61,6 +62,8 @@ class Broker(Protocol):
 class _HeldAsk:
     ask: Ask
     answer: Answer | None = None
+    is_told: bool = False
+    """The broker has an answer; ZooKeeper may still do what it was asked."""
 
 
 @dataclass(slots=True, eq=False)
@@ -76,6 +79,7 @@ class _Held:
     asks: dict[int, _HeldAsk] = field(default_factory=dict)
     sends: dict[int, _HeldSend] = field(default_factory=dict)
     requests: list[RequestReceived] = field(default_factory=list)
+    kept: dict[int, RequestReceived] = field(default_factory=dict)
     watches: list[WatchFired] = field(default_factory=list)
     sessions: list[SessionEstablished | SessionLost] = field(default_factory=list)
 
@@ -91,6 +95,7 @@ class Pacer:
         self._held = _Held()
         self._changed = asyncio.Event()
         self._told: list[str] = []
+        self._session_id = SessionId(0)
 
     # What the process hands over
 
@@ -155,9 +160,14 @@ class Pacer:
                 await self._heard(move)
             case Verb.FORGET_WATCHES:
                 self._held.watches.clear()
+            case Verb.KEEP:
+                self._held.kept[move.number] = await self._request(move)
             case Verb.AWAKEN:
                 self._broker.awaken(_mutant(move.mutant))
             case _:
+                for idle_ms in move.idle_ms:
+                    self.now_ms = idle_ms
+                    await self._broker.step(Tick())
                 self.now_ms = max(self.now_ms, move.at_ms)
                 await self._step(move)
 
@@ -168,9 +178,8 @@ class Pacer:
                 await self._broker.step(self._answer(move))
             case Verb.WATCH:
                 await self._broker.step(await self._watch(move))
-            case Verb.REQUEST:
-                await self._await(lambda: bool(self._held.requests))
-                await self._broker.step(self._held.requests.pop(0))
+            case Verb.REQUEST | Verb.TAKE:
+                await self._broker.step(await self._request(move))
             case Verb.RESPOND:
                 await self._broker.step(await self._heard(move))
             case Verb.FAIL:
@@ -178,8 +187,10 @@ class Pacer:
                 await self._broker.step(
                     RequestFailed(request_id=send.request_id, to=send.to, request=send.request)
                 )
-            case Verb.ESTABLISH | Verb.EXPIRE:
+            case Verb.ESTABLISH | Verb.EXPIRE | Verb.SESSION_LOST:
                 await self._session(move)
+            case Verb.SUSPEND | Verb.RECONNECT:
+                await self._broker.step(self._connection(move))
             case Verb.TICK:
                 self.pace.allow(advance="advance" in move.may, shrink="shrink" in move.may)
                 await self._broker.step(Tick())
@@ -208,9 +219,9 @@ class Pacer:
 
     def _answer(self, move: Move) -> Answer:
         held = self._held_ask(move)
-        if held.answer is None:
+        if held.answer is None or held.is_told:
             raise CannotMoveError(f"ZooKeeper was not asked question {move.number}")
-        del self._held.asks[move.number]
+        held.is_told = True
         return held.answer
 
     async def _watch(self, move: Move) -> WatchFired:
@@ -218,6 +229,21 @@ class Pacer:
         await self._await(lambda: fired in self._held.watches)
         self._held.watches.remove(fired)
         return fired
+
+    async def _request(self, move: Move) -> RequestReceived:
+        """The one that is kept under that number, or the first that has come."""
+        if move.verb is not Verb.TAKE:
+            await self._await(lambda: bool(self._held.requests))
+            return self._held.requests.pop(0)
+        if move.number not in self._held.kept:
+            raise CannotMoveError(f"the broker keeps no request {move.number}")
+        return self._held.kept.pop(move.number)
+
+    def _connection(self, move: Move) -> SessionSuspended | SessionReconnected:
+        """What the broker hears; its true connection stands."""
+        if move.verb is Verb.SUSPEND:
+            return SessionSuspended()
+        return SessionReconnected(session_id=self._session_id)
 
     async def _heard(self, move: Move) -> ResponseReceived:
         held = self._held_send(move)
@@ -231,6 +257,8 @@ class Pacer:
         event = self._held.sessions.pop(0)
         if isinstance(event, SessionEstablished) != (move.verb is Verb.ESTABLISH):
             raise CannotMoveError(f"the session took another turn: {type(event).__name__}")
+        if isinstance(event, SessionEstablished):
+            self._session_id = event.session_id
         await self._broker.step(event)
 
     async def _urge(self, move: Move) -> None:

@@ -55,6 +55,7 @@ def _move(said: PacedMove) -> Move:
         path=said.path,
         children=said.children,
         at_ms=said.at_ms,
+        idle_ms=list(said.idle_ms),
         may=list(said.may),
         topic=said.topic,
         partition=said.partition,

@@ -10,6 +10,7 @@ from pathlib import Path
 from fault_injection.plan_file import plan_from_document
 from impl.core.mutant_records import MUTANTS
 from impl.core.mutants import Mutant
+from impl.sim.journey import moves_of, moves_of_run
 from impl.sim.plan_run import options_of, run_plan
 from impl.sim.run import run
 from impl.sim.script.play import play as play_script, scenario_text
@@ -127,10 +128,21 @@ def why_not_led(row: str) -> str:
 def moves(steps: str, *, is_repaired: bool) -> MoveList:
     """What leads paced processes along a counterexample: a schedule, a row, or a file of steps.
 
+    Or along a scenario (`*.txt`, or the name of a mutant that has one), as it was simulated.
     With `is_repaired` the protocol is as it should be. Raises `ValueError` with one sentence.
     """
+    kept = SCHEDULES / f"{steps}.txt"
+    scenario = kept if kept.is_file() else Path(steps)
+    if scenario.suffix == ".txt":
+        return moves_of(scenario, is_repaired=is_repaired)
     schedule = _schedule_of(steps)
     return moves_along(schedule, is_repaired=is_repaired)
+
+
+def moves_of_seed(seed: int, *, level: int, mutant: str | None = None) -> MoveList:
+    """What leads paced processes along the random run of a seed; raises `ValueError`."""
+    options = swarm(seed, level=_level(level), mutant=_mutant(mutant))
+    return moves_of_run(options, f"seed-{seed}-level-{level}" + (f"-{mutant}" if mutant else ""))
 
 
 _models = cache(load_models)

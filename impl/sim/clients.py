@@ -82,11 +82,15 @@ class Client:
     def ask(self, to: BrokerId, request: Request, then: Callable[[Response | None], None]) -> None:
         """Send one request; `then` runs exactly once, with None when no answer came in time."""
         pending = [True]
+        journal = self.cluster.journal
+        origin = journal.asks(self.name) if journal else None
 
         def finish(response: Response | None, lamport: int) -> None:
             if pending:
                 pending.clear()
                 self.trace.observe(lamport)
+                if journal and origin:
+                    journal.hears(origin, response)
                 then(response)
 
         self.cluster.send_request(
@@ -95,6 +99,7 @@ class Client:
             request=request,
             lamport=self.trace.lamport,
             on_answer=finish,
+            origin=origin,
         )
         self.cluster.scheduler.after_ms(TIMEOUT_MS, lambda: finish(None, 0))
 
@@ -104,6 +109,8 @@ class Client:
         line = {"op_id": self._op_id, **line}
         inv_ns = self.trace.now_ns()
         self.trace.write({"kind": Kind.INVOKE, **line}, inv_ns)
+        if self.cluster.journal is not None:
+            self.cluster.journal.invoked(self.name, line)
         return Operation(self, line, inv_ns)
 
 
@@ -120,6 +127,9 @@ class Operation:
         told = {name: value for name, value in fields.items() if value not in (None, -1)}
         ending: Line = {"kind": Kind.COMPLETE, "inv_ns": self.inv_ns, "outcome": outcome}
         self.client.trace.write({**self.line, **told, **ending})
+        journal = self.client.cluster.journal
+        if journal is not None:
+            journal.completed(self.client.name, {**self.line, **told, **ending})
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from random import Random
 
 from fault_injection.targets import ClusterView
@@ -11,6 +12,7 @@ from impl.core.events import WatchFired
 from impl.core.messages import Request, Response
 from impl.sim.disk import SimDisk
 from impl.sim.healing import unhealed
+from impl.sim.journal import Journal, Origin
 from impl.sim.network import Network, Rule
 from impl.sim.options import Options
 from impl.sim.process import Process
@@ -46,8 +48,10 @@ OnAnswer = Callable[[Response | None, int], None]
 class Cluster:
     """Brokers that may live, stand still or be dead, and the world between them."""
 
-    def __init__(self, options: Options, run_id: str) -> None:
+    def __init__(self, options: Options, run_id: str, journal: Journal | None = None) -> None:
+        """With a journal, all that happens is written down as moves."""
         self.options = options
+        self.journal = journal
         self.scheduler = Scheduler()
         self.recorder = Recorder(run_id, self.scheduler)
         self.malformed: list[str] = []
@@ -83,6 +87,8 @@ class Cluster:
     def start(self, broker_id: BrokerId) -> None:
         """The broker runs (again) on its disk."""
         self._starts[broker_id] += 1
+        if self.journal is not None:
+            self.journal.started(broker_id)
         incarnation = self._starts[broker_id]
         options = self.options
         config = Config(
@@ -103,6 +109,9 @@ class Cluster:
             self.recorder.node(node_name(broker_id), incarnation),
             self.random(f"broker-{broker_id}-{incarnation}"),
         )
+        if self.journal is not None:
+            process = self.processes[broker_id]
+            process.zookeeper.on_done = partial(self.journal.asked, process)
 
     def break_connection(self, broker_id: BrokerId) -> None:
         """The broker's connection to ZooKeeper is gone; its session is not."""
@@ -136,6 +145,8 @@ class Cluster:
             owner.zookeeper.on_watch(event)
 
     def _on_session_end(self, session_id: SessionId) -> None:
+        if self.journal is not None:
+            self.journal.session_ended(session_id)
         owner = self._owner(session_id)
         if owner is not None:
             owner.zookeeper.on_session_end()
@@ -153,6 +164,7 @@ class Cluster:
         request: Request,
         lamport: int,
         on_answer: OnAnswer,
+        origin: Origin | None = None,
     ) -> None:
         """Carry the request to the receiver, and its answer back, as the network pleases."""
 
@@ -163,7 +175,7 @@ class Cluster:
                 if back_us is not None:
                     self.scheduler.after_us(back_us, lambda: on_answer(None, 0))
                 return
-            process.receive(request, lamport, answer)
+            process.receive(request, lamport, answer, origin)
 
         def answer(response: Response, answer_lamport: int) -> None:
             back_us = None if drops_response else self.network.passes(receiver, sender)

@@ -43,6 +43,7 @@ from impl.crash_points import CrashPlan
 from impl.failed_steps import refusal, without_claims, without_failed
 from impl.sim.clock import NodeClock
 from impl.sim.disk import SimDisk
+from impl.sim.journal import Origin
 from impl.sim.recorder import NodeTrace
 from impl.sim.zookeeper_client import ZkClient
 from impl.trace_lines import ZnodeTrace, action_taken, log_failed, log_recovered, node_started
@@ -168,6 +169,8 @@ class Process:
         if not self.is_alive:
             return
         self.is_alive = False
+        if self.cluster.journal is not None:
+            self.cluster.journal.died(self)
         self.zookeeper.close()
         for deed in self._on_death:
             deed()
@@ -195,7 +198,10 @@ class Process:
 
     def step(self, event: Event) -> None:
         """Let the core take the event, and perform what it asks."""
-        self._perform_all(self.node.step(event, self.clock.now_ms), [])
+        effects = self.node.step(event, self.clock.now_ms)
+        if self.cluster.journal is not None:
+            self.cluster.journal.stepped(self, event, effects)
+        self._perform_all(effects, [])
 
     def _perform_all(self, effects: Sequence[Effect], failed: list[TopicPartition]) -> None:
         """One after the other, until the process stops; after a pause it goes on here.
@@ -297,6 +303,7 @@ class Process:
             request=request,
             lamport=self.trace.lamport,
             on_answer=on_answer,
+            origin=Origin(number=request_id, process=self),
         )
         self.cluster.scheduler.after_ms(effect.timeout_ms, lambda: on_answer(None, 0))
 
@@ -314,12 +321,18 @@ class Process:
             )
         )
 
-    def receive(self, request: Request, lamport: int, answer: Answer) -> None:
+    def receive(
+        self, request: Request, lamport: int, answer: Answer, origin: Origin | None = None
+    ) -> None:
         """A request has reached the process."""
-        self.gate(lambda: self._on_request(request, lamport, answer))
+        self.gate(lambda: self._on_request(request, lamport, answer, origin))
 
-    def _on_request(self, request: Request, lamport: int, answer: Answer) -> None:
+    def _on_request(
+        self, request: Request, lamport: int, answer: Answer, origin: Origin | None
+    ) -> None:
         self.trace.observe(lamport)
         self._tokens += 1
+        if self.cluster.journal is not None:
+            self.cluster.journal.arrived(self, self._tokens, origin)
         self._answers[self._tokens] = answer
         self.step(RequestReceived(token=self._tokens, request=request))

@@ -8,6 +8,7 @@ from impl.sim.cluster import Cluster
 from impl.sim.founders import Founder
 from impl.sim.healing import unhealed
 from impl.sim.injector import Injector
+from impl.sim.journal import Journal
 from impl.sim.movers import Mover
 from impl.sim.options import TOPIC, Options
 from impl.trace_lines import Line
@@ -19,9 +20,12 @@ START_MS = 8_000
 FINAL_READ_MS = 10_000
 
 
-def run(options: Options, run_id: str) -> list[TraceEvent]:
-    """Play the run; the same options give the same events, byte for byte."""
-    cluster = Cluster(options, run_id)
+def run(options: Options, run_id: str, journal: Journal | None = None) -> list[TraceEvent]:
+    """Play the run; the same options give the same events, byte for byte.
+
+    With a journal, whatever is asked of ZooKeeper is done in one go: that is another run.
+    """
+    cluster = Cluster(options, run_id, journal)
     harness = cluster.recorder.node("harness")
     harness.write(run_line("RunStarted", _describe(options)))
     keys = [TopicPartition(TOPIC, partition) for partition in range(options.partitions)]

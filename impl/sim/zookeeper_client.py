@@ -68,6 +68,8 @@ class ZkClient:
         self._deliver = deliver
         self.loses_reply: Callable[[WriteZnodes], bool] = lambda _: False
         """Asked for each write that ZooKeeper has done."""
+        self.on_done: Callable[[Ask], None] | None = None
+        """Told when the server has done what was asked; each is then done in one go."""
         self.is_cut = False
         """True while no connection can be made."""
         self.reaches_server: Callable[[], bool] = lambda: True
@@ -107,7 +109,8 @@ class ZkClient:
         for path in parts:
             arrive = partial(self._arrive, ask, path, found, link)
             self._scheduler.at_us(self._arrival_us, arrive)
-            self._arrival_us += self._draw(PIPELINED_US)
+            apart_us = self._draw(PIPELINED_US)
+            self._arrival_us += 0 if self.on_done else apart_us
 
     def on_watch(self, event: WatchFired) -> None:
         """The server tells that a watch fired; it comes after the answers before it.
@@ -151,6 +154,8 @@ class ZkClient:
             self._send_back(self._disconnect)
             return
         answer = self._perform(ask, path, found, link.session_id)
+        if answer is not None and self.on_done:
+            self.on_done(ask)
         if answer is None or is_late:
             return
         if isinstance(ask, WriteZnodes) and self.loses_reply(ask):

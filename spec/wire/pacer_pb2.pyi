@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PacedMove(_message.Message):
-    __slots__ = ("verb", "number", "path", "children", "at_ms", "may", "topic", "partition", "to", "address", "mutant", "deadline_ms")
+    __slots__ = ("verb", "number", "path", "children", "at_ms", "may", "topic", "partition", "to", "address", "mutant", "deadline_ms", "idle_ms")
     VERB_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
@@ -20,6 +20,7 @@ class PacedMove(_message.Message):
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     MUTANT_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
+    IDLE_MS_FIELD_NUMBER: _ClassVar[int]
     verb: str
     number: int
     path: str
@@ -32,7 +33,8 @@ class PacedMove(_message.Message):
     address: str
     mutant: str
     deadline_ms: int
-    def __init__(self, verb: _Optional[str] = ..., number: _Optional[int] = ..., path: _Optional[str] = ..., children: _Optional[bool] = ..., at_ms: _Optional[int] = ..., may: _Optional[_Iterable[str]] = ..., topic: _Optional[str] = ..., partition: _Optional[int] = ..., to: _Optional[int] = ..., address: _Optional[str] = ..., mutant: _Optional[str] = ..., deadline_ms: _Optional[int] = ...) -> None: ...
+    idle_ms: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, verb: _Optional[str] = ..., number: _Optional[int] = ..., path: _Optional[str] = ..., children: _Optional[bool] = ..., at_ms: _Optional[int] = ..., may: _Optional[_Iterable[str]] = ..., topic: _Optional[str] = ..., partition: _Optional[int] = ..., to: _Optional[int] = ..., address: _Optional[str] = ..., mutant: _Optional[str] = ..., deadline_ms: _Optional[int] = ..., idle_ms: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Taken(_message.Message):
     __slots__ = ("actions", "error", "address")

@@ -165,6 +165,8 @@ def _write(stage: Stage, command: Command, op: Create | Delete | SetData) -> Lin
     zookeeper = stage.cluster.zookeeper
     if isinstance(op, Delete | SetData) and zookeeper.peek(op.path).stat is None:
         raise command.error(f"there is no znode {op.path}")
+    if stage.cluster.journal is not None:
+        stage.cluster.journal.written(op)
     session_id: SessionId = zookeeper.open_session(HARNESS_SESSION_MS)
     result = zookeeper.write(session_id, (op,))
     zookeeper.end_session(session_id)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fault_injection.fault_json import as_json
+from impl.sim.journal import Journal
 from impl.sim.options import TOPIC, Options
 from impl.sim.script.language import SEPARATOR, Block, ScriptError, parse, rewritten
 from impl.sim.script.settings import write_options
@@ -29,18 +30,21 @@ class Played:
     """The scenario with these outputs."""
     traces: tuple[Sequence[TraceEvent], ...]
     """One per `cluster`."""
+    noted: tuple[tuple[Options, Journal], ...]
+    """The same, when it was to be noted."""
 
 
-def play(text: str, name: str, judge: Judge) -> Played:
+def play(text: str, name: str, judge: Judge, *, is_noted: bool = False) -> Played:
     """Play the scenario `name`; raises `ScriptError`, one sentence with file and line."""
     blocks = parse(text, name)
-    stage = Stage(name, judge)
+    stage = Stage(name, judge, is_noted=is_noted)
     outputs = tuple(_play(stage, block) for block in blocks)
     return Played(
         blocks=blocks,
         outputs=outputs,
         text=rewritten(text, blocks, outputs),
         traces=tuple(stage.traces),
+        noted=tuple(stage.noted),
     )
 
 

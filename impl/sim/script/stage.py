@@ -11,6 +11,7 @@ from impl.core.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
 from impl.sim.clients import Client
 from impl.sim.cluster import Cluster
 from impl.sim.injector import Injector
+from impl.sim.journal import Journal
 from impl.sim.network import Rule, method_of
 from impl.sim.options import Options
 from impl.sim.process import Process
@@ -33,8 +34,12 @@ METHODS = ("LeaderAndIsr", "StopReplica", "Fetch", "OffsetForLeaderEpoch", "Prod
 class Stage:
     """What the commands of one scenario act upon."""
 
-    def __init__(self, name: str, judge: Judge) -> None:
+    def __init__(self, name: str, judge: Judge, *, is_noted: bool = False) -> None:
+        """With `is_noted`, each cluster has a journal."""
         self.name = name
+        self._is_noted = is_noted
+        self.noted: list[tuple[Options, Journal]] = []
+        """One per cluster that has a journal."""
         self.judge = judge
         self.traces: list[Sequence[TraceEvent]] = []
         """One per cluster."""
@@ -52,7 +57,10 @@ class Stage:
 
     def start(self, options: Options, level: int) -> None:
         """A new cluster, of which nobody has heard of anybody yet; the one before is gone."""
-        self._cluster = Cluster(options, f"{self.name}-{len(self.traces) + 1}")
+        journal = Journal() if self._is_noted else None
+        if journal is not None:
+            self.noted.append((options, journal))
+        self._cluster = Cluster(options, f"{self.name}-{len(self.traces) + 1}", journal)
         self.traces.append(self._cluster.recorder.events)
         self.harness = self.cluster.recorder.node("harness")
         detail = {"backend": "sim", "level": level, "seed": options.seed, "mutant": options.mutant}

@@ -146,6 +146,7 @@ def values(address: str) -> list[str]:
         (["--level", "9"], "argument --level: '9' is no number from 0 to"),
         (["--flush-records", "often"], "argument --flush-records: 'often' is no number from 0 to"),
         (["--recover-from", "1"], "--recover-from is only for a broker with --paced"),
+        (["--own-pace"], "--own-pace is only for a broker with --paced"),
         (["--mutant", "no_step_down"], "--mutant is only for a broker with --fault-control"),
         (["--session-timeout-ms", "0"], "argument --session-timeout-ms: '0' is no number from 1"),
     ],

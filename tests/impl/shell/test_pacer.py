@@ -6,14 +6,25 @@ import pytest
 
 from impl.core.config import Config
 from impl.core.effects import ReadZnodes, Send
-from impl.core.events import Event, RequestReceived, ResponseReceived, Tick, WatchFired, ZnodesRead
+from impl.core.events import (
+    Event,
+    RequestReceived,
+    ResponseReceived,
+    SessionEstablished,
+    SessionLost,
+    SessionReconnected,
+    SessionSuspended,
+    Tick,
+    WatchFired,
+    ZnodesRead,
+)
 from impl.core.messages import FetchRequest, FetchResponse, MetadataRequest
 from impl.core.mutants import Mutant
 from impl.core.node import Node
 from impl.core.outbox import Ask
 from impl.shell.pacer import CannotMoveError, Pacer
 from spec.pacing import Move, Verb
-from spec.vocabulary import BrokerId, Offset
+from spec.vocabulary import BrokerId, Offset, SessionId
 
 ASK = ReadZnodes(op_id=7, paths=("/a",))
 ANSWER = ZnodesRead(op_id=7, znodes=())
@@ -85,6 +96,50 @@ def test_a_lost_answer_says_that_nobody_knows() -> None:
     assert process.done == []
 
 
+def test_what_zookeeper_does_late_is_not_told() -> None:
+    process = Recording()
+    pacer = Pacer(process)
+    pacer.hold_ask(ASK)
+    lost = Move(verb=Verb.LOSE, number=7), Move(verb=Verb.ANSWER, number=7)
+
+    take(pacer, *lost)
+    take(pacer, Move(verb=Verb.ASK, number=7), meanwhile=ANSWER)
+
+    assert (process.done, len(process.steps)) == ([ASK], 1)
+    with pytest.raises(CannotMoveError, match="ZooKeeper was not asked question 7"):
+        take(pacer, Move(verb=Verb.ANSWER, number=7))
+
+
+def test_a_request_is_kept_until_it_is_taken() -> None:
+    process = Recording()
+    pacer = Pacer(process)
+    first, second = (RequestReceived(token=n, request=MetadataRequest()) for n in (1, 2))
+    pacer.hold(first)
+    pacer.hold(second)
+
+    take(pacer, Move(verb=Verb.KEEP, number=1), Move(verb=Verb.REQUEST))
+    take(pacer, Move(verb=Verb.TAKE, number=1))
+
+    assert process.steps == [second, first]
+
+
+def test_a_broker_hears_of_its_connection_and_of_the_end_of_its_session() -> None:
+    process = Recording()
+    pacer = Pacer(process)
+    for event in (SessionEstablished(session_id=SessionId(5)), SessionLost()):
+        pacer.hold(event)
+
+    moves = (Verb.ESTABLISH, Verb.SUSPEND, Verb.RECONNECT, Verb.SESSION_LOST)
+    take(pacer, *(Move(verb=verb) for verb in moves))
+
+    assert process.steps == [
+        SessionEstablished(session_id=SessionId(5)),
+        SessionSuspended(),
+        SessionReconnected(session_id=SessionId(5)),
+        SessionLost(),
+    ]
+
+
 def test_an_answer_of_a_peer_may_be_told_twice() -> None:
     process = Recording()
     pacer = Pacer(process)
@@ -127,6 +182,7 @@ def test_a_watch_is_waited_for_and_others_stay() -> None:
         (Move(verb=Verb.RESPOND, number=8), "did not come in 0.05 s"),
         (Move(verb=Verb.WATCH, path="/b"), "did not come in 0.05 s"),
         (Move(verb=Verb.AWAKEN, mutant="x"), "there is no mutant 'x'"),
+        (Move(verb=Verb.TAKE, number=3), "the broker keeps no request 3"),
         (Move(verb=Verb.KILL), "a broker makes no move kill"),
     ],
     ids=lambda value: value.verb if isinstance(value, Move) else None,

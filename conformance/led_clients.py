@@ -1,0 +1,79 @@
+"""Clients of a run that processes are led along: each operation and request when its move comes."""
+
+from concurrent.futures import Future, TimeoutError as FutureTimeoutError
+from pathlib import Path
+from typing import Any
+
+from conformance.client import LAMPORT_KEY, NODE_KEY, answer_of
+from conformance.recorder import LamportClock, Recorder
+from fault_injection.pacing import PacedBroker, PacingError
+from spec.pacing import Move
+from spec.trace import Kind, TraceEvent
+from spec.vocabulary import Outcome
+
+ANSWER_S = 15.0
+
+
+class LedClients:
+    """As many as the moves name; each writes a trace of its own."""
+
+    def __init__(self, folder: Path, *, run_id: str, clock: LamportClock) -> None:
+        self._folder = folder
+        self._run_id = run_id
+        self._clock = clock
+        self._recorders: dict[str, Recorder] = {}
+        self._begun: dict[tuple[str, int], tuple[TraceEvent, dict[str, Any]]] = {}
+        """Operation -> its invocation, and the fields that its completion repeats."""
+        self._asked: dict[int, Future[tuple[Any, dict[str, Any]]]] = {}
+
+    def invoke(self, move: Move) -> None:
+        """The operation is in the trace, before its request leaves."""
+        client = self.recorder(move.client)
+        invoked = client.write(Kind.INVOKE, move.method, op_id=move.number, **move.body)
+        self._begun[move.client, move.number] = invoked, move.body
+
+    def request(self, move: Move, broker: PacedBroker) -> None:
+        """The request is on its way to the broker."""
+        metadata = {LAMPORT_KEY: str(self._clock.tick()), NODE_KEY: move.client}
+        self._asked[move.number] = broker.request(move.method, move.body, metadata)
+
+    def heard(self, move: Move) -> None:
+        """The answer to the request is there; raises `PacingError`."""
+        self._answer(move.client, move.number)
+
+    def completed(self, move: Move) -> None:
+        """The operation has ended, by the answer to request `to` or without one."""
+        invoked, body = self._begun[move.client, move.number]
+        told: dict[str, Any] = {}
+        if move.to:
+            response, trailing = self._answer(move.client, move.to)
+            self._clock.observe(int(trailing.get(LAMPORT_KEY, 0)))
+            told = answer_of(move.method, response)
+        if told.get("outcome") is not Outcome.OK and move.body:
+            told |= {**move.body, "outcome": Outcome(move.body["outcome"])}
+        self.recorder(move.client).write(
+            Kind.COMPLETE,
+            move.method,
+            op_id=move.number,
+            inv_ns=invoked.mono_ns,
+            **{**body, **told},
+        )
+
+    def close(self) -> None:
+        """No line follows."""
+        for recorder in self._recorders.values():
+            recorder.close()
+
+    def _answer(self, client: str, number: int) -> tuple[Any, dict[str, Any]]:
+        try:
+            return self._asked[number].result(ANSWER_S)
+        except FutureTimeoutError:
+            raise PacingError(f"{client} has no answer to its request {number}") from None
+
+    def recorder(self, client: str) -> Recorder:
+        """The trace of a client, begun when it is first asked for."""
+        if client not in self._recorders:
+            self._recorders[client] = Recorder(
+                self._folder, run_id=self._run_id, node=client, clock=self._clock
+            )
+        return self._recorders[client]

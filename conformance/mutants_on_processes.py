@@ -1,0 +1,167 @@
+"""Deliberately wrong rules on real processes: along a schedule that shows each, and by chance.
+
+A directed schedule is made twice, with the mutant and without: the checks must find something, and
+then nothing. A random run is a chaos scenario that a number draws, on brokers that break the rule.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from time import monotonic
+from typing import Any
+
+from conformance.adapter import ClusterSettings, UsageError
+from conformance.guided import SHOWN_BY, Ride, lists_of, stand_ready
+from conformance.scenario import ScenarioResult
+from conformance.scenario_run import ScenarioRun
+from conformance.scenarios import SCENARIOS, find
+from conformance.simulate import REFERENCE_TARGET, load
+from conformance.verdict import Verdict
+
+LEVEL = 2
+RUNS_MAX = 20
+"""Random runs per mutant."""
+LATE = "in time"
+"""What is violated when the cluster is not well in the time that it has."""
+DECK = tuple(name for name, one in SCENARIOS.items() if not one.needs_ensemble)
+"""What a random run is drawn from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directed:
+    """One mutant along its schedule."""
+
+    mutant: str
+    schedule: str
+    found: tuple[str, ...]
+    """What the checks found broken with the mutant, and what did not come to hold."""
+    named: tuple[str, ...]
+    """Those of them that the mutant's record names, or that show what it names."""
+    without: tuple[str, ...]
+    """What they found on the same schedule without the mutant; it must be nothing."""
+    moves: int
+    seconds: float
+    """Of both runs."""
+    problem: str = ""
+    """Why it could not be played to its end; empty when it could."""
+
+    @property
+    def is_killed(self) -> bool:
+        """With the mutant something is violated, and without it nothing is."""
+        return bool(self.found) and not self.without and not self.problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """One random run of a mutant."""
+
+    mutant: str
+    number: int
+    scenario: str
+    found: tuple[str, ...]
+    seconds: float
+    problem: str = ""
+
+
+def wanted(mutant: str, target: str = REFERENCE_TARGET) -> frozenset[str]:
+    """The checks and properties that must see the mutant; raises `UsageError` for an unknown."""
+    record = _records(target).get(mutant)
+    if record is None:
+        raise UsageError(f"unknown mutant {mutant!r}; fencepost mutants list names all")
+    names = {*record["caught_by"], record["shows"]} - {""}
+    shown = {one.value for name in names for one in SHOWN_BY.get(name, ())}
+    return frozenset(names | shown)
+
+
+def lead(mutant: str, schedule: str, *, out: Path) -> Directed:
+    """Lead processes along a schedule, with the mutant and without; traces are below `out`.
+
+    Raises `UsageError` for a schedule that there is not, or that no processes can make.
+    """
+    pair = lists_of(schedule)
+    if pair[0].mutant != mutant:
+        raise UsageError(f"{schedule} shows {pair[0].mutant or 'no mutant'}, not {mutant}")
+    started = monotonic()
+    with stand_ready(out) as ground:
+        rides = [
+            ground.ride(listed, out / kind)
+            for kind, listed in zip(("mutant", "repaired"), pair, strict=True)
+        ]
+    return _directed(mutant, schedule, *rides, seconds=monotonic() - started)
+
+
+def _directed(mutant: str, schedule: str, bad: Ride, good: Ride, *, seconds: float) -> Directed:
+    return Directed(
+        mutant=mutant,
+        schedule=schedule,
+        found=bad.found,
+        named=tuple(sorted(set(bad.found) & wanted(mutant))),
+        without=good.found,
+        moves=bad.moves,
+        seconds=round(seconds, 1),
+        problem=bad.problem or good.problem,
+    )
+
+
+def play(mutant: str, scenario: str, *, out: Path, seed: int = 0) -> Directed:
+    """Play a chaos scenario with the mutant and without, in the new folder `out`."""
+    started = monotonic()
+    bad, good = (
+        _run(name, scenario, seed, out / kind)
+        for kind, name in (("mutant", mutant), ("repaired", ""))
+    )
+    found = violated(bad)
+    return Directed(
+        mutant=mutant,
+        schedule=scenario,
+        found=found,
+        named=tuple(sorted(set(found) & wanted(mutant))),
+        without=violated(good),
+        moves=0,
+        seconds=round(monotonic() - started, 1),
+        problem="" if good.verdict is Verdict.PASS else good.why,
+    )
+
+
+def draw(number: int, deck: Sequence[str] = DECK) -> str:
+    """The scenario of the random run of that number, which is its seed too."""
+    return Random(f"run {number}").choice(deck)
+
+
+def play_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
+    """The random run of that number on brokers that break the rule, in the new folder `out`."""
+    scenario = draw(number)
+    started = monotonic()
+    result = _run(mutant, scenario, number, out)
+    found = violated(result)
+    return Drawn(
+        mutant=mutant,
+        number=number,
+        scenario=scenario,
+        found=found,
+        seconds=round(monotonic() - started, 1),
+        problem="" if found or result.verdict is Verdict.PASS else result.why,
+    )
+
+
+def violated(result: ScenarioResult) -> tuple[str, ...]:
+    """The violated checks, and whether something did not come in its time on a host at rest."""
+    found = {violation.invariant.value for c in result.checks for violation in c.violations}
+    if any(problem.verdict is Verdict.FAIL for problem in result.problems):
+        found.add(LATE)
+    return tuple(sorted(found))
+
+
+def _run(mutant: str, scenario: str, seed: int, out: Path) -> ScenarioResult:
+    run = ScenarioRun(
+        scenario=find(scenario),
+        settings=ClusterSettings(level=LEVEL, mutant=mutant),
+        seed=seed,
+        folder=out,
+    )
+    return run.play()
+
+
+def _records(target: str) -> Mapping[str, Mapping[str, Any]]:
+    return {str(record["mutant"]): record for record in load(target).mutants()}

@@ -1,0 +1,69 @@
+"""Simulated runs as moves: what a cluster goes through, for brokers as processes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from impl.sim.journal import Journal
+from impl.sim.options import Options
+from impl.sim.run import run
+from impl.sim.script.play import play
+from spec.pacing import MoveList
+from spec.trace import TraceEvent
+
+NEVER_MS = 86_400_000
+
+
+def moves_of(path: Path, *, is_repaired: bool) -> MoveList:
+    """The moves of the first cluster of a scenario that has a mutant, or of the first without.
+
+    Raises `ValueError` with one sentence when there is no such cluster, or when no processes can
+    make its moves.
+    """
+    played = play(path.read_text(encoding="utf-8"), path.name, _judge, is_noted=True)
+    found = [one for one in played.noted if is_repaired != bool(one[0].mutant)]
+    if not found:
+        raise ValueError(
+            f"{path.name} has no cluster {'without' if is_repaired else 'with'} mutant"
+        )
+    return _listed(path.stem, *found[0])
+
+
+def moves_of_run(options: Options, name: str) -> MoveList:
+    """The moves of a random run; raises `ValueError` as `moves_of`."""
+    journal = Journal()
+    run(options, name, journal)
+    return _listed(name, options, journal)
+
+
+def _listed(name: str, options: Options, journal: Journal) -> MoveList:
+    if journal.obstacle:
+        raise ValueError(f"no processes make the moves of {name}: {journal.obstacle}")
+    return MoveList(
+        name=name,
+        level=int(options.level),
+        brokers=tuple(range(1, options.brokers + 1)),
+        controllers=(),
+        unclean_leader_election=options.unclean_leader_election,
+        flags=_flags(options),
+        mutant=options.mutant.value if options.mutant else "",
+        steps=(),
+        taken=0,
+        is_free=True,
+        moves=journal.moves,
+    )
+
+
+def _judge(_: Sequence[TraceEvent]) -> Sequence[str]:
+    """What a scenario prints is of no account here."""
+    return ()
+
+
+def _flags(options: Options) -> dict[str, int]:
+    """As `Cluster.start` configures its brokers; what waits for real time waits for ever."""
+    return {
+        "replica-lag-ms": options.replica_lag_time_ms,
+        "checkpoint-ms": options.checkpoint_ms,
+        "min-insync-replicas": options.min_insync_replicas,
+        "fetch-records-max": options.fetch_records_max,
+        "request-timeout-ms": NEVER_MS,
+    }
