@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from fault_injection.fault import Fault, ForMs
-from fault_injection.fault_kind import Backend, FaultKind
+from fault_injection.fault_kind import FaultKind
 from fault_injection.parameters import Parameter
 
 TopicName = Annotated[str, Parameter("the name of the topic")]
 PartitionNumber = Annotated[int, Parameter("the number of the partition", at_least=0)]
-RANDOM_INSTEAD = "its own administrators ask for such changes at random (impl/sim/movers.py)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +69,7 @@ KINDS = (
     FaultKind(
         fault_class=ReassignPartition,
         injector="admin:Reassignment",
-        missing={Backend.SIM: RANDOM_INSTEAD},
+        missing={},
         evidence="the assignment has changed",
         undo="the assigned replicas are those that were asked for, and all in sync",
         requirements=("REAS-001", "REAS-002", "REAS-003"),
@@ -78,7 +77,7 @@ KINDS = (
     FaultKind(
         fault_class=AddPartitions,
         injector="admin:Addition",
-        missing={Backend.SIM: RANDOM_INSTEAD},
+        missing={},
         evidence="more partitions are published",
         undo="all partitions are led, with all their replicas in sync",
         requirements=("PART-001",),
@@ -86,7 +85,7 @@ KINDS = (
     FaultKind(
         fault_class=RecreateTopic,
         injector="admin:Recreation",
-        missing={Backend.SIM: RANDOM_INSTEAD},
+        missing={},
         evidence="the topic is not published any more",
         undo="another topic of the same name is led, with all its replicas in sync",
         requirements=("TOP-002", "TOP-003"),
@@ -94,7 +93,7 @@ KINDS = (
     FaultKind(
         fault_class=ElectPreferred,
         injector="admin:PreferredElection",
-        missing={Backend.SIM: RANDOM_INSTEAD},
+        missing={},
         evidence="the first assigned replica leads, which did not before",
         undo="it leads, and is in its ISR",
         requirements=("REAS-001",),

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from fault_injection.fault import Fault, ForMs
-from fault_injection.fault_kind import Backend, FaultKind
+from fault_injection.fault_kind import FaultKind
 from fault_injection.parameters import Parameter
-
-DRAWN_INSTEAD = "how many clients there are and how fast is drawn with each of its runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +28,7 @@ KINDS = (
     FaultKind(
         fault_class=BurstLoad,
         injector="load:MoreProducers",
-        missing={Backend.SIM: DRAWN_INSTEAD},
+        missing={},
         evidence="how many of their requests were acknowledged",
         undo="they have ended",
         requirements=("ISR-001", "REPL-009"),
@@ -38,7 +36,7 @@ KINDS = (
     FaultKind(
         fault_class=CrashClient,
         injector="load:EndOfProducer",
-        missing={Backend.SIM: "its clients are no processes, and end with the run"},
+        missing={},
         evidence="the producer ended with a request under way",
         undo="another producer takes its place",
         requirements=("CLI-004", "REPL-002"),

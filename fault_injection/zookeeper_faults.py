@@ -181,7 +181,7 @@ KINDS = (
     FaultKind(
         fault_class=RaceVersion,
         injector="znodes:VersionRace",
-        missing={Backend.SIM: "its trace knows of no writer that is not a broker"},
+        missing={},
         evidence="by how much the version has grown",
         undo="nothing: who needs the version reads it again",
         requirements=("ZK-003", "ISR-004"),

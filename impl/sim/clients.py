@@ -56,6 +56,8 @@ class Client:
         self.random: Random = cluster.random(name)
         self.trace = cluster.recorder.node(name)
         self.is_stopped = False
+        self.think_ms = cluster.options.think_ms
+        """Between two operations."""
         self._leaders: dict[TopicPartition, BrokerId] = {}
         self._op_id = 0
 
@@ -71,7 +73,7 @@ class Client:
 
     def later(self, callback: Callable[[], None]) -> None:
         """Think, then go on unless stopped."""
-        delay_ms = self.random.randint(*self.cluster.options.think_ms)
+        delay_ms = self.random.randint(*self.think_ms)
         self.cluster.scheduler.after_ms(delay_ms, lambda: None if self.is_stopped else callback())
 
     @property
@@ -158,12 +160,23 @@ class Producer(Client):
 
     def __init__(self, cluster: Cluster, name: str, keys: list[TopicPartition]) -> None:
         super().__init__(cluster, name)
-        self._keys = keys
+        self.keys = keys
+        self.acknowledged = 0
+        """How many of its requests were."""
+        self._on_crash: Callable[[], None] | None = None
         self._values = 0
         self._is_idempotent = cluster.options.idempotent
         self._producer_id = NO_PRODUCER
         self._producer_epoch = 0
         self._sequences: dict[TopicPartition, int] = {}
+
+    def crash(self, then: Callable[[], None]) -> None:
+        """It ends when the next answer comes, of which nobody will ever know."""
+        self._on_crash = then
+
+    def spare(self) -> None:
+        """It does not end before it is told to."""
+        self._on_crash = None
 
     def produce(self) -> None:
         """Append some values; go on after the answer."""
@@ -173,7 +186,7 @@ class Producer(Client):
             to = self.random.choice(sorted(self.cluster.disks))
             self.ask(to, InitProducerIdRequest(), self._begin)
             return
-        key = self.random.choice(self._keys)
+        key = self.random.choice(self.keys)
         request = ProduceRequest(
             topic=key.topic,
             partition=key.partition,
@@ -209,6 +222,10 @@ class Producer(Client):
         self.ask(self.guess(tried.key), tried.request, lambda answer: self._went(tried, answer))
 
     def _went(self, tried: Try, response: Response | None) -> None:
+        if self._on_crash is not None and not self.is_stopped:
+            self.is_stopped = True
+            self._on_crash()
+            return
         outcome, fields = _told(response)
         if outcome is not Outcome.OK:
             self.forget(tried.key)
@@ -224,6 +241,7 @@ class Producer(Client):
     def _end(self, tried: Try, outcome: Outcome, fields: Line) -> None:
         if outcome is Outcome.OK:
             request = tried.request
+            self.acknowledged += 1
             self._sequences[tried.key] = request.base_sequence + len(request.values)
         else:
             self._producer_epoch += 1

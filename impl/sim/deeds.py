@@ -4,7 +4,13 @@ A deed returns how it is undone, or None when there is nothing to act on. Undoin
 `matched: 0` says that the fault had no effect.
 """
 
-from fault_injection.admin_faults import KickController
+from fault_injection.admin_faults import (
+    AddPartitions,
+    ElectPreferred,
+    KickController,
+    ReassignPartition,
+    RecreateTopic,
+)
 from fault_injection.clock_faults import DriftClock, JumpClock
 from fault_injection.disk_faults import (
     BreakDisk,
@@ -15,6 +21,7 @@ from fault_injection.disk_faults import (
     StaleCheckpoint,
 )
 from fault_injection.fault import Fault
+from fault_injection.load_faults import BurstLoad, CrashClient
 from fault_injection.network_faults import (
     BridgeBrokers,
     CutOneWay,
@@ -46,24 +53,27 @@ from fault_injection.zookeeper_faults import (
     ExpireSession,
     FailOverZooKeeper,
     LoseZooKeeperReplies,
+    RaceVersion,
 )
 from impl.core.effects import AppendRecords, Effect
-from impl.core.zookeeper import Delete, Written
+from impl.sim.admin_deeds import wish_of
 from impl.sim.clock import TRUE_RATE
 from impl.sim.cluster import Cluster
 from impl.sim.disk import GROWS, USES
-from impl.sim.link_deeds import Heal, hurt_link, hurt_links
+from impl.sim.link_deeds import hurt_link, hurt_links
+from impl.sim.load_deeds import end_of_producer, more_producers
 from impl.sim.network import Rule
 from impl.sim.process import Process
 from impl.sim.restarts import Roll, restart_one
 from impl.sim.scheduler import US_PER_MS
+from impl.sim.wishes import Heal, Wish, World
+from impl.sim.znode_deeds import kick, race_version
 from impl.trace_lines import Line
-from spec.vocabulary import ANY_VERSION
-from spec.znodes import CONTROLLER
 
 
-def do_to_all(fault: Fault, cluster: Cluster) -> Heal:
+def do_to_all(fault: Fault, world: World) -> Heal | Wish | None:
     """A fault that is no single broker's."""
+    cluster = world.cluster
     match fault:
         case PartitionBrokers() | RingOfMajorities() | SwizzleBrokers():
             return hurt_links(fault, cluster)
@@ -72,7 +82,15 @@ def do_to_all(fault: Fault, cluster: Cluster) -> Heal:
         case RollBrokers():
             return Roll(fault, cluster).heal
         case KickController():
-            return _kick(cluster)
+            return kick(cluster)
+        case RaceVersion():
+            return race_version(fault, world)
+        case ReassignPartition() | AddPartitions() | RecreateTopic() | ElectPreferred():
+            return wish_of(fault, world)
+        case BurstLoad():
+            return more_producers(fault, world)
+        case CrashClient():
+            return end_of_producer(world)
         case _:
             raise AssertionError(f"{fault.kind} hurts one broker")
 
@@ -354,12 +372,3 @@ def _fail_over(cluster: Cluster) -> Heal:
         return {}
 
     return heal
-
-
-def _kick(cluster: Cluster) -> Heal:
-    """Somebody who is no broker deletes the znode."""
-    server = cluster.zookeeper
-    session_id = server.open_session(cluster.options.session_timeout_ms)
-    result = server.write(session_id, (Delete(path=CONTROLLER, expected_version=ANY_VERSION),))
-    server.end_session(session_id)
-    return lambda: {"matched": int(isinstance(result, Written))}

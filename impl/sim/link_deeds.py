@@ -21,10 +21,9 @@ from impl.sim.cluster import CLIENT, Cluster
 from impl.sim.network import Link
 from impl.sim.process import Process
 from impl.sim.scheduler import US_PER_MS
+from impl.sim.wishes import Heal
 from impl.trace_lines import Line
 
-Heal = Callable[[], Line]
-"""Undoes a fault; returns the evidence."""
 LinkFaultOfOne = IsolateBroker | CutOneWay | ReorderLink | DelayLink | BridgeBrokers | FlapBroker
 LinkFaultOfAll = PartitionBrokers | RingOfMajorities | SwizzleBrokers
 

@@ -148,7 +148,7 @@ def run_plan(plan: Plan, options: Options, run_id: str) -> list[TraceEvent]:
     keys = [TopicPartition(TOPIC, partition) for partition in range(options.partitions)]
     create_topic(cluster, TOPIC, len(keys))
     clients = start_clients(cluster, keys)
-    injector = Injector(cluster, harness)
+    injector = Injector(cluster, harness, clients)
     follower = Follower(plan=plan, cluster=cluster, injector=injector)
     scheduler = cluster.scheduler
     scheduler.run_until(scheduler.now_ms + WARM_UP_MS)

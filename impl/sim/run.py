@@ -31,7 +31,7 @@ def run(options: Options, run_id: str, journal: Journal | None = None) -> list[T
     keys = [TopicPartition(TOPIC, partition) for partition in range(options.partitions)]
     create_topic(cluster, TOPIC, len(keys))
     clients = start_clients(cluster, keys)
-    injector = Injector(cluster, harness)
+    injector = Injector(cluster, harness, clients)
     injector.plan(cluster.scheduler.now_ms)
     break_connections(cluster)
     cluster.scheduler.run_until(cluster.scheduler.now_ms + options.duration_ms)

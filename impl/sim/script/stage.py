@@ -65,9 +65,9 @@ class Stage:
         self.harness = self.cluster.recorder.node("harness")
         detail = {"backend": "sim", "level": level, "seed": options.seed, "mutant": options.mutant}
         self.harness.write(run_line("RunStarted", {"scenario": self.name, **detail}))
-        self.injector = Injector(self.cluster, self.harness)
-        self.client = ScriptClient(self.cluster)
         self.workers, self.rules = [], []
+        self.injector = Injector(self.cluster, self.harness, self.workers)
+        self.client = ScriptClient(self.cluster)
         self.is_read = False
         self.faults = 0
 
