@@ -6,6 +6,7 @@ file survive a loss of power. `older/` has files to be put back in place of newe
 """
 
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -30,8 +31,29 @@ class Tail:
         return self.size - self.synced
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """What the next start will not find."""
+
+    files: int
+    size: int
+    """In bytes."""
+
+
 def tails(folder: Path) -> list[Tail]:
     """Of every file that has one; raises `InjectionError` when the broker kept no record."""
+    return [
+        Tail(path=path, synced=synced, size=size)
+        for path, synced in record_files(folder).items()
+        if (size := _size(path)) > synced
+    ]
+
+
+def record_files(folder: Path) -> dict[Path, int]:
+    """The files of records that there ever were, and how much of each survives a loss of power.
+
+    Raises `InjectionError` when the broker kept no record of them, or not of its own files.
+    """
     path = folder / RECORD / "synced"
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -41,9 +63,31 @@ def tails(folder: Path) -> list[Tail]:
             f"of power ({RECORD / 'synced'} in its data folder: {error.strerror})"
         ) from error
     synced = {name: int(length) for length, _, name in (line.partition("\t") for line in lines)}
-    return [
-        found for name, length in sorted(synced.items()) if (found := _tail(folder, name, length))
-    ]
+    for name in synced:
+        if not (folder / name).resolve().is_relative_to(folder.resolve()):
+            raise InjectionError(f"the broker's record names {name}, which is not in {folder}")
+    return {folder / name: length for name, length in sorted(synced.items())}
+
+
+def wipe_records(folder: Path) -> Gone:
+    """The files of records are gone; checkpoints and all else stay."""
+    files = [path for path in record_files(folder) if path.is_file()]
+    gone = Gone(files=len(files), size=sum(map(_size, files)))
+    for path in files:
+        path.unlink()
+    return gone
+
+
+def wipe_all(folder: Path) -> Gone:
+    """The folder is empty; what a fault has put there does not count."""
+    files = [path for path in folder.rglob("*") if path.is_file() and RECORD.name not in path.parts]
+    gone = Gone(files=len(files), size=sum(map(_size, files)))
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    return gone
 
 
 def cut(found: list[Tail]) -> None:
@@ -81,7 +125,5 @@ def put_older_back(folder: Path) -> list[Path]:
     return changed
 
 
-def _tail(folder: Path, name: str, synced: int) -> Tail | None:
-    path = folder / name
-    size = path.stat().st_size if path.is_file() else 0
-    return Tail(path=path, synced=synced, size=size) if size > synced else None
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0

@@ -14,6 +14,7 @@ CRASH_POINTS = tuple(
     for when in ("before", "after")
 )
 """Where a step of the core can be cut in two: around each kind of effect."""
+WIPES = ("none", "log", "all")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +45,18 @@ class PauseBroker(LastingBrokerFault):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillBroker(DownBrokerFault):
-    """The process dies at once; after a while it starts again on the same data."""
+    """The process dies at once; after a while it starts again, on what it finds of its data."""
 
     kind: ClassVar[str] = "proc.kill"
+    wipe: Annotated[
+        str,
+        Parameter(
+            "what is gone by then: none: nothing; log: the files of records, while checkpoints "
+            "stay; all: whatever its data folder held",
+            choices=WIPES,
+            is_younger=True,
+        ),
+    ] = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +143,12 @@ class StarveBroker(LastingBrokerFault):
         return self.period_ms - self.runs_ms
 
 
+WIPED_REPLICAS_FORGET = (
+    "with wipe an acknowledged record may be lost when no replica that holds it outlives the "
+    "fault in sync; a broker that has flushed its records refuses a log that is gone (START-003), "
+    "and its replica stays offline"
+)
+
 KINDS = (
     FaultKind(
         fault_class=PauseBroker,
@@ -144,12 +160,13 @@ KINDS = (
     ),
     FaultKind(
         fault_class=KillBroker,
-        injector="processes:Kill",
+        injector="processes:KillAndWipe",
         missing={},
-        evidence="the process has ended",
-        undo="a new process on the same data, registered anew",
-        requirements=("FAIL-001", "FAIL-005", "FAIL-008"),
+        evidence="the process has ended; with wipe, what of its data is gone",
+        undo="a new process on the data that is left, registered anew",
+        requirements=("FAIL-001", "FAIL-005", "FAIL-008", "START-003"),
         spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+        relaxes=WIPED_REPLICAS_FORGET,
     ),
     FaultKind(
         fault_class=StutterBroker,

@@ -77,6 +77,15 @@ class DelayZooKeeper(LastingBrokerFault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DelayWatches(LastingBrokerFault):
+    """The broker hears late that watches fired, but before it reads what made them fire."""
+
+    kind: ClassVar[str] = "zk.watch_delay"
+    delay_ms: Annotated[int, Parameter("how late", unit="ms", at_least=1)]
+    path: Annotated[str, Parameter("of which znodes; * stands for any text")] = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoseZooKeeperReplies(LastingBrokerFault):
     """ZooKeeper does the broker's next writes; their answers are lost with the connection."""
 
@@ -158,6 +167,16 @@ KINDS = (
         evidence="answers come late; for real, how many bytes",
         undo="answers come at once, after those that are late",
         requirements=("ZK-003", "ZK-004"),
+    ),
+    FaultKind(
+        fault_class=DelayWatches,
+        missing={
+            Backend.REAL: "what a proxy holds back holds up all that follows it on the connection, "
+            "which is zk.delay"
+        },
+        evidence="of how many watches the broker heard late",
+        undo="it hears at once, and of those that are late",
+        requirements=("CTL-004", "CTL-008"),
     ),
     FaultKind(
         fault_class=LoseZooKeeperReplies,

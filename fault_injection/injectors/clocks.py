@@ -3,41 +3,52 @@
 from dataclasses import dataclass, field
 
 from fault_injection import broker_control
+from fault_injection.beat import Beat
 from fault_injection.broker_control import Reading
-from fault_injection.clock_faults import TRUE_RATE, DriftClock, JumpClock
+from fault_injection.clock_faults import TRUE_RATE, DriftClock, JumpClock, StrobeClock
 from fault_injection.injectors.injection import BrokerProcess, Deed, address_of
 
 ROUNDING_MS = 2
 """Two readings in whole milliseconds."""
+TIMES = 2
+"""A clock that jumped so often jumps again and again."""
 
 
 @dataclass(slots=True)
 class Clock:
     """`clock.jump` and `clock.drift`: seen by what the broker takes for the time."""
 
-    deed: Deed[DriftClock | JumpClock]
+    deed: Deed[DriftClock | JumpClock | StrobeClock]
     _process: BrokerProcess | None = field(init=False, default=None)
     _before: Reading | None = field(init=False, default=None)
     _ahead_ms: int = field(init=False, default=0)
 
     def inject(self) -> None:
         """The clock is wrong from now on."""
-        fault, address = self.deed.fault, address_of(self.deed)
+        address = address_of(self.deed)
         self._process = self.deed.target.process(self.deed.broker_id)
         self._before = broker_control.get_clock(address)
-        if isinstance(fault, JumpClock):
-            broker_control.set_clock(address, jump_ms=fault.by_ms)
-        else:
+        self.meddle(address)
+
+    def meddle(self, address: str) -> None:
+        """It jumps, or runs at another rate."""
+        fault = self.deed.fault
+        if isinstance(fault, DriftClock):
             broker_control.set_clock(address, rate=fault.rate)
+        else:
+            broker_control.set_clock(address, jump_ms=fault.by_ms)
 
     def evidence(self) -> str | None:
         """It is as far ahead as it should be by now; of a drift, it is not where it was."""
         if not self._has_process() or self._before is None:
             return None
         self._look(broker_control.get_clock(address_of(self.deed)))
+        return self._told() if abs(self._ahead_ms) >= self.wanted_ms() - ROUNDING_MS else None
+
+    def wanted_ms(self) -> int:
+        """How far it must be ahead to be seen."""
         fault = self.deed.fault
-        wanted_ms = fault.by_ms if isinstance(fault, JumpClock) else 2 * ROUNDING_MS
-        return self._told() if abs(self._ahead_ms) >= wanted_ms - ROUNDING_MS else None
+        return 2 * ROUNDING_MS if isinstance(fault, DriftClock) else fault.by_ms
 
     def heal(self) -> None:
         """The clock runs at its true rate, from where it is."""
@@ -57,3 +68,34 @@ class Clock:
 
     def _has_process(self) -> bool:
         return self._process is not None and self._process.is_running
+
+
+@dataclass(slots=True)
+class Strobe(Clock):
+    """`clock.strobe`: it jumps again and again, by a thread of its own."""
+
+    deed: Deed[StrobeClock]
+    _beat: Beat | None = field(init=False, default=None)
+
+    def meddle(self, address: str) -> None:
+        """It has jumped once."""
+        by_ms = self.deed.fault.by_ms
+        self._beat = Beat(
+            lambda: broker_control.set_clock(address, jump_ms=by_ms), self.deed.fault.every_ms
+        )
+        self._beat.start()
+
+    def wanted_ms(self) -> int:
+        """It has jumped more than once."""
+        return TIMES * self.deed.fault.by_ms
+
+    def heal(self) -> None:
+        """It jumps no more."""
+        if self._beat is not None:
+            self._beat.stop()
+        Clock.heal(self)
+
+    def healed(self) -> str | None:
+        """How often it jumped, and how far that took it."""
+        told = Clock.healed(self)
+        return f"{told} in {self._beat.times} jumps" if self._beat and told else told

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from fault_injection import broker_control
+from fault_injection import broker_control, data_folder
 from fault_injection.fault import BrokerFault
 from fault_injection.injectors.injection import (
     BrokerProcess,
@@ -14,6 +14,7 @@ from fault_injection.injectors.injection import (
 from fault_injection.process_faults import (
     BounceBroker,
     CrashAt,
+    KillBroker,
     PauseBroker,
     StarveBroker,
     StopBroker,
@@ -105,7 +106,7 @@ class StandAgain:
 
 @dataclass(slots=True)
 class Kill:
-    """`proc.kill`: SIGKILL, and a new process on the same data at the end."""
+    """SIGKILL, and a new process on the same data at the end."""
 
     deed: Deed[BrokerFault]
     _process: BrokerProcess | None = field(init=False, default=None)
@@ -136,6 +137,36 @@ class Kill:
         if now is None or (self._before and now.zxid == self._before.zxid):
             return None
         return registered(now)
+
+
+@dataclass(slots=True)
+class KillAndWipe(Kill):
+    """`proc.kill`: SIGKILL, and a new process at the end, on what is left of the data."""
+
+    deed: Deed[KillBroker]
+    _gone: data_folder.Gone | None = field(init=False, default=None)
+
+    def inject(self) -> None:
+        """The process has ended, and what is to be wiped is gone."""
+        wipe = self.deed.fault.wipe
+        if wipe == "none":
+            Kill.inject(self)
+            return
+        folder = self.deed.target.data_folder(self.deed.broker_id)
+        if wipe == "log":
+            data_folder.record_files(folder)  # nobody is killed for nothing
+        Kill.inject(self)
+        wiped = data_folder.wipe_all if wipe == "all" else data_folder.wipe_records
+        self._gone = wiped(folder)
+
+    def evidence(self) -> str | None:
+        """The process is no more, and something was there to be wiped."""
+        killed = Kill.evidence(self)
+        if self.deed.fault.wipe == "none" or killed is None:
+            return killed
+        if self._gone is None or not self._gone.size:
+            return None
+        return f"{killed}, {self._gone.files} files with {self._gone.size} bytes wiped"
 
 
 @dataclass(slots=True)

@@ -4,6 +4,8 @@ A deed returns how it is undone, or None when there is nothing to act on. Undoin
 `matched: 0` says that the fault had no effect.
 """
 
+from fnmatch import fnmatchcase
+
 from fault_injection.admin_faults import (
     AddPartitions,
     ElectPreferred,
@@ -11,7 +13,7 @@ from fault_injection.admin_faults import (
     ReassignPartition,
     RecreateTopic,
 )
-from fault_injection.clock_faults import DriftClock, JumpClock
+from fault_injection.clock_faults import DriftClock, JumpClock, StrobeClock
 from fault_injection.disk_faults import (
     BreakDisk,
     CorruptTail,
@@ -48,6 +50,7 @@ from fault_injection.request_faults import DelayRequest, ReorderRequests, RpcFau
 from fault_injection.targets import ANY_BROKER
 from fault_injection.zookeeper_faults import (
     CutZooKeeper,
+    DelayWatches,
     DelayZooKeeper,
     DropConnection,
     ExpireSession,
@@ -57,7 +60,7 @@ from fault_injection.zookeeper_faults import (
 )
 from impl.core.effects import AppendRecords, Effect
 from impl.sim.admin_deeds import wish_of
-from impl.sim.clock import TRUE_RATE
+from impl.sim.clock_deeds import meddle_with_clock
 from impl.sim.cluster import Cluster
 from impl.sim.disk import GROWS, USES
 from impl.sim.link_deeds import hurt_link, hurt_links
@@ -108,8 +111,8 @@ def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
             return _hurt_disk(fault, cluster, process)
         case ExpireSession():
             return _expire(fault, cluster, process)
-        case DriftClock() | JumpClock():
-            return _meddle_with_clock(fault, process)
+        case DriftClock() | JumpClock() | StrobeClock():
+            return meddle_with_clock(fault, process)
         case RpcFault():
             return _rule(fault, cluster, process)
         case (
@@ -121,7 +124,13 @@ def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
             | DelayLink()
         ):
             return hurt_link(fault, cluster, process)
-        case CutZooKeeper() | DelayZooKeeper() | LoseZooKeeperReplies() | DropConnection():
+        case (
+            CutZooKeeper()
+            | DelayZooKeeper()
+            | DelayWatches()
+            | LoseZooKeeperReplies()
+            | DropConnection()
+        ):
             return _hurt_session(fault, cluster, process)
         case _:
             raise AssertionError(f"{fault.kind} hurts no single broker, or is not simulated")
@@ -162,6 +171,9 @@ def _crash(
         process.at_death(lambda: told.update(lost=disk.corrupt_unflushed(chance)))
     if isinstance(fault, StaleCheckpoint):
         process.at_death(lambda: told.update(stale=disk.restore_older_checkpoint()))
+    if isinstance(fault, KillBroker) and fault.wipe != "none":
+        with_checkpoints = fault.wipe == "all"
+        process.at_death(lambda: told.update(matched=disk.wipe(with_checkpoints=with_checkpoints)))
     if isinstance(fault, CrashAt):
         process.crash_at(fault.point, fault.nth)
     else:
@@ -264,20 +276,6 @@ def _expire(fault: ExpireSession, cluster: Cluster, process: Process) -> Heal | 
     return lambda: {"session_id": session_id}
 
 
-def _meddle_with_clock(fault: DriftClock | JumpClock, process: Process) -> Heal:
-    before_ms = process.clock.now_ms - process.cluster.scheduler.now_ms
-    if isinstance(fault, JumpClock):
-        process.clock.jump(fault.by_ms)
-    else:
-        process.clock.run_at(fault.rate)
-
-    def heal() -> Line:
-        process.clock.run_at(TRUE_RATE)
-        return {"ahead_ms": process.clock.now_ms - process.cluster.scheduler.now_ms - before_ms}
-
-    return heal
-
-
 # Messages
 
 
@@ -311,12 +309,14 @@ def _rule(fault: RpcFault, cluster: Cluster, process: Process) -> Heal | None:
 
 
 def _hurt_session(
-    fault: CutZooKeeper | DelayZooKeeper | LoseZooKeeperReplies | DropConnection,
+    fault: CutZooKeeper | DelayZooKeeper | DelayWatches | LoseZooKeeperReplies | DropConnection,
     cluster: Cluster,
     process: Process,
 ) -> Heal:
     if isinstance(fault, CutZooKeeper):
         return _cut_from_zookeeper(cluster, process)
+    if isinstance(fault, DelayWatches):
+        return _delay_watches(fault, process)
     if isinstance(fault, DropConnection):
         return _drop_connections(fault, cluster, process)
     if isinstance(fault, DelayZooKeeper):
@@ -328,6 +328,25 @@ def _hurt_session(
         process.zookeeper.delay_us = 0
         left, process.replies_to_lose = process.replies_to_lose, 0
         return {"matched": fault.count - left} if isinstance(fault, LoseZooKeeperReplies) else {}
+
+    return heal
+
+
+def _delay_watches(fault: DelayWatches, process: Process) -> Heal:
+    client, matched = process.zookeeper, [0]
+
+    def lateness_us(path: str) -> int:
+        if not fnmatchcase(path, fault.path):
+            return 0
+        matched[0] += 1
+        return fault.delay_ms * US_PER_MS
+
+    client.lateness_us = lateness_us
+
+    def heal() -> Line:
+        client.lateness_us = lambda _: 0
+        client.hear_of()
+        return {"matched": matched[0]}
 
     return heal
 

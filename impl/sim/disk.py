@@ -138,6 +138,17 @@ class SimDisk:
                 self._flushed[key] = chance.randrange(survive, len(self._logs[key]))
         return self.lose_unflushed()
 
+    def wipe(self, *, with_checkpoints: bool) -> int:
+        """No record is left, or nothing at all; returns of how many logs something was there."""
+        gone = len(self._logs) if with_checkpoints else sum(map(bool, self._logs.values()))
+        self._flushed.clear()
+        for key in list(self._logs):
+            if with_checkpoints:
+                self.delete(key)
+            else:
+                self._logs[key] = []
+        return gone
+
     def restore_older_checkpoint(self) -> int:
         """The checkpoints are older ones; returns how many partitions that changes."""
         changed = 0

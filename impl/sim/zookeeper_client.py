@@ -76,6 +76,8 @@ class ZkClient:
         """Asked whenever a connection is to be opened."""
         self.delay_us = 0
         """What comes from the server takes this much longer."""
+        self.lateness_us: Callable[[str], int] = lambda _: 0
+        """Asked of the path of each watch that fires: how late the broker hears of it."""
         self.session_id = NO_SESSION
         self._connection = 0
         self._is_connected = False
@@ -83,6 +85,8 @@ class ZkClient:
         self._in_flight: dict[int, Ask] = {}
         self._fired: list[WatchFired] = []
         """Watches of which the core has not heard."""
+        self._late: list[WatchFired] = []
+        """Those that a fault keeps from it."""
         self._arrival_us = 0
         self._delivery_us = 0
 
@@ -119,7 +123,22 @@ class ZkClient:
         as the session.
         """
         self._fired.append(event)
-        self._send_back(lambda: self._tell(event))
+        late_us = self.lateness_us(event.path)
+        if not late_us:
+            self._send_back(lambda: self._tell(event))
+            return
+        self._late.append(event)
+        self._scheduler.after_us(late_us, lambda: self._hear(event))
+
+    def hear_of(self, path: str = "") -> None:
+        """Watches that are late come now: those of a path, or all."""
+        for event in [late for late in self._late if path in ("", late.path)]:
+            self._hear(event)
+
+    def _hear(self, event: WatchFired) -> None:
+        if any(late is event for late in self._late):
+            self._late = [late for late in self._late if late is not event]
+            self._send_back(lambda: self._tell(event))
 
     def on_session_end(self) -> None:
         """The server has ended the session and closes the connection."""
@@ -158,6 +177,9 @@ class ZkClient:
             self.on_done(ask)
         if answer is None or is_late:
             return
+        if self._late and not isinstance(ask, WriteZnodes):
+            for one in ask.paths:  # ZooKeeper promises: nobody reads before he is notified
+                self.hear_of(one)
         if isinstance(ask, WriteZnodes) and self.loses_reply(ask):
             self.break_connection()
         else:
@@ -219,6 +241,7 @@ class ZkClient:
         if self._server.touch(self.session_id):
             self._is_connected = True
             self._deliver(SessionReconnected(session_id=self.session_id))
+            self._late.clear()
             for event in list(self._fired):
                 self._tell(event)
             return
@@ -226,6 +249,7 @@ class ZkClient:
 
     def _lose(self) -> None:
         self._fired.clear()
+        self._late.clear()
         self.session_id = NO_SESSION
         self._deliver(SessionLost())
         self._later(self._open_session, self._draw(DELAY_US))

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Semaphore
 
 import pytest
 
-from fault_injection.clock_faults import DriftClock, JumpClock
+from fault_injection.clock_faults import DriftClock, JumpClock, StrobeClock
 from fault_injection.disk_faults import BreakDisk, CorruptTail, LosePower, SlowDisk, StaleCheckpoint
-from fault_injection.process_faults import CrashAt
+from fault_injection.process_faults import CrashAt, KillBroker
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.targets import broker
 from spec.wire import fault_control_pb2 as wire
@@ -29,6 +30,8 @@ class Broker:
     verbs: list[tuple[str, int]] = field(default_factory=list)
     ahead_ms: int = 7
     rate: int = 1000
+    commands: Semaphore = field(default_factory=lambda: Semaphore(0))
+    """One for each command to the clock."""
 
     def set_crash_point(self, point: wire.CrashPoint) -> wire.CrashPointStatus:
         self.points.append((point.point, point.nth))
@@ -41,6 +44,7 @@ class Broker:
     def set_clock(self, fault: wire.ClockFault) -> wire.ClockStatus:
         self.ahead_ms += fault.jump_ms
         self.rate = fault.rate if fault.HasField("rate") else self.rate
+        self.commands.release()
         return self.clock()
 
     def clock(self) -> wire.ClockStatus:
@@ -170,6 +174,69 @@ def test_a_drift_ends_and_keeps_what_it_gained() -> None:
         assert (rate, fake.rate) == (0, 1000)
 
 
+def test_a_strobe_jumps_until_it_is_healed() -> None:
+    with told() as (fake, target, _):
+        strobe = inject(target, StrobeClock(target=broker(1), for_ms=9, by_ms=100, every_ms=20))
+        assert all(fake.commands.acquire(timeout=20) for _ in range(3))
+        proof = strobe.evidence()
+        strobe.heal()
+        jumps, rest = divmod(fake.ahead_ms - 7, 100)
+
+        assert proof is not None
+        assert proof.startswith("the clock has gained ")
+        assert strobe.healed() == f"the clock has gained {100 * jumps} ms in {jumps} jumps"
+        assert (jumps >= 3, rest, fake.rate) == (True, 0, 1000)
+
+
+def test_a_clock_that_jumped_once_is_no_strobe() -> None:
+    with told() as (_, target, _):
+        once = inject(target, StrobeClock(target=broker(1), for_ms=9, by_ms=9, every_ms=60_000))
+        proof = once.evidence()
+        once.heal()
+
+        assert (proof, once.healed()) == (None, "the clock has gained 9 ms in 1 jumps")
+
+
+@pytest.mark.parametrize(
+    ("wipe", "left", "proof"),
+    [
+        ("none", [".fault-control/synced", LOG, "t-0/checkpoint"], "process 5 killed"),
+        (
+            "log",
+            [".fault-control/synced", "t-0/checkpoint"],
+            "process 5 killed, 1 files with 10 bytes wiped",
+        ),
+        ("all", [], "process 5 killed, 2 files with 13 bytes wiped"),
+    ],
+)
+def test_what_a_killed_process_had_is_wiped(
+    tmp_path: Path, wipe: str, left: list[str], proof: str
+) -> None:
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / ".fault-control").mkdir()
+    (tmp_path / LOG).write_bytes(b"0123456789")
+    (tmp_path / "t-0" / "checkpoint").write_text("abc")
+    (tmp_path / ".fault-control" / "synced").write_text(f"4\t{LOG}\n")
+    with told() as (_, target, _):
+        target.folder = tmp_path
+        kill = inject(target, KillBroker(target=broker(1), restart_after_ms=9, wipe=wipe))
+        found = kill.evidence()
+        kill.heal()
+
+        there = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert sorted(str(path.relative_to(tmp_path)) for path in there) == sorted(left)
+        assert found == proof
+        assert target.restarted == [1]
+
+
+def test_a_wipe_of_nothing_has_no_effect(tmp_path: Path) -> None:
+    with told() as (_, target, _):
+        target.folder = tmp_path
+        kill = inject(target, KillBroker(target=broker(1), restart_after_ms=9, wipe="all"))
+
+        assert kill.evidence() is None
+
+
 @pytest.mark.parametrize("fault_class", [LosePower, CorruptTail])
 def test_a_loss_of_power_is_proved_by_what_is_lost(
     tmp_path: Path, fault_class: type[LosePower | CorruptTail]
@@ -203,6 +270,7 @@ def test_nobody_is_killed_for_a_loss_that_cannot_be_done(tmp_path: Path) -> None
         for fault in (
             LosePower(target=broker(1), for_ms=9),
             StaleCheckpoint(target=broker(1), for_ms=9),
+            KillBroker(target=broker(1), restart_after_ms=9, wipe="log"),
         ):
             with pytest.raises(InjectionError, match=r"no record|no older checkpoint yet"):
                 inject(target, fault)

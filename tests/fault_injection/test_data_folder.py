@@ -13,7 +13,7 @@ LOG = "t-0/00000000000000000000.log"
 
 def folder_with(tmp_path: Path, record: str, **files: bytes) -> Path:
     book = tmp_path / ".fault-control"
-    book.mkdir()
+    book.mkdir(parents=True)
     (book / "synced").write_text(record)
     for name, content in files.items():
         (tmp_path / f"{name}-0").mkdir()
@@ -44,6 +44,30 @@ def test_a_tail_is_spoilt_and_nothing_else(tmp_path: Path) -> None:
 def test_a_broker_without_a_record_does_not_support_it(tmp_path: Path) -> None:
     with pytest.raises(InjectionError, match="does not support this fault: it keeps no record"):
         data_folder.tails(tmp_path)
+
+
+def test_a_record_that_names_what_is_not_the_brokers_is_refused(tmp_path: Path) -> None:
+    outside = tmp_path / "other.log"
+    outside.write_bytes(b"0123")
+    (tmp_path / "data").mkdir()
+    folder = folder_with(tmp_path / "data", "0\t../other.log\n")
+
+    with pytest.raises(InjectionError, match=r"the broker's record names \.\./other\.log, which"):
+        data_folder.wipe_records(folder)
+    assert outside.read_bytes() == b"0123"
+
+
+def test_a_link_is_wiped_and_not_what_it_leads_to(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x")
+    folder = folder_with(tmp_path / "data", "", t=b"01234")
+    (folder / "link").symlink_to(outside)
+    gone = data_folder.wipe_all(folder)
+
+    assert gone == data_folder.Gone(files=1, size=5)
+    assert list(folder.iterdir()) == []
+    assert (outside / "kept").read_text() == "x"
 
 
 def test_older_files_are_put_back_where_they_say_something_else(tmp_path: Path) -> None:

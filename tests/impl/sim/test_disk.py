@@ -48,6 +48,22 @@ def test_a_checkpoint_above_the_log_end_is_capped() -> None:
     assert cut.recover()[T0].epoch_starts == ((0, 0),)
 
 
+@pytest.mark.parametrize("with_checkpoints", [False, True])
+def test_of_a_wiped_disk_checkpoints_stay_or_nothing(with_checkpoints: bool) -> None:
+    wiped = disk()
+    wiped.start_log(T1, INCARNATION)
+    wiped.checkpoint(T0, Offset(2))
+    gone = wiped.wipe(with_checkpoints=with_checkpoints)
+
+    begun = RecoveredLog(
+        log_end_offset=Offset(0), high_watermark=Offset(0), partition_incarnation=INCARNATION
+    )
+    assert (gone, wiped.recover()) == ((2, {}) if with_checkpoints else (1, {T0: begun, T1: begun}))
+    wiped.start_log(T0, INCARNATION)
+    wiped.append(T0, Offset(0), records(4, 4, 4))
+    assert wiped.recover()[T0].high_watermark == (0 if with_checkpoints else 2)
+
+
 def test_of_a_deleted_log_nothing_is_left() -> None:
     emptied = disk()
     emptied.checkpoint(T0, Offset(3))

@@ -37,8 +37,8 @@ from impl.core.topic_messages import CreateTopicRequest, DeleteTopicRequest
 from impl.sim.clients import TIMEOUT_MS, Client, Consumer, FinalReader, Producer
 from impl.sim.cluster import Cluster
 from impl.sim.deeds import do_to
-from impl.sim.link_deeds import Heal
 from impl.sim.options import BROKERS
+from impl.sim.wishes import Heal
 from spec.vocabulary import BrokerId, ElectionKind, Invariant
 from tests.impl.sim.build import T0, calm, run_for, settled, topic, violated
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from fault_injection.admin_faults import KickController
-from fault_injection.clock_faults import DriftClock, JumpClock
+from fault_injection.clock_faults import DriftClock, JumpClock, StrobeClock
 from fault_injection.disk_faults import (
     BreakDisk,
     CorruptTail,
@@ -46,6 +46,7 @@ from fault_injection.request_faults import (
 from fault_injection.targets import CONTROLLER, broker, follower, leader
 from fault_injection.zookeeper_faults import (
     CutZooKeeper,
+    DelayWatches,
     DelayZooKeeper,
     DropConnection,
     ExpireSession,
@@ -103,6 +104,9 @@ def is_at_rest(cluster: Cluster) -> bool:
         DelayRequest(method="Fetch", sender=follower("t"), count=0, for_ms=2_000, delay_ms=700),
         ReorderRequests(method="Fetch", sender=follower("t"), count=0, for_ms=2_900),
         RefuseRequest(method="Fetch", sender=follower("t"), count=0, for_ms=2_000),
+        KillBroker(target=leader("t"), restart_after_ms=300, wipe="log"),
+        KillBroker(target=leader("t"), restart_after_ms=0, wipe="all"),
+        KillBroker(target=follower("t"), restart_after_ms=300, wipe="all"),
         LosePower(target=broker(2), for_ms=300),
         CorruptTail(target=leader("t"), for_ms=300),
         StaleCheckpoint(target=leader("t"), for_ms=300),
@@ -112,6 +116,7 @@ def is_at_rest(cluster: Cluster) -> bool:
         BreakDisk(target=follower("t"), for_ms=1_500),
         DriftClock(target=CONTROLLER, for_ms=2_000, rate=5_000),
         JumpClock(target=leader("t"), by_ms=30_000),
+        StrobeClock(target=leader("t"), by_ms=400, every_ms=100, for_ms=2_000),
         IsolateBroker(target=leader("t"), for_ms=2_000),
         PartitionBrokers(side=(1,), for_ms=2_000),
         CutOneWay(sender=follower("t"), receiver=leader("t"), for_ms=2_000),
@@ -181,6 +186,18 @@ def test_who_flushes_late_loses_acknowledged_records_with_the_power() -> None:
 
 def test_who_flushes_before_it_speaks_loses_nothing_that_was_acknowledged() -> None:
     assert violated(dying_together(flush_ms=0)) == set()
+
+
+@pytest.mark.parametrize("wipe", ["log", "all"])
+def test_what_is_wiped_everywhere_is_lost_and_the_checks_say_so(wipe: str) -> None:
+    """One wiped replica gets all of it from the others, as above; here nobody has it any more."""
+    faults = [
+        (1_000, KillBroker(target=broker(number), restart_after_ms=100, wipe=wipe))
+        for number in (1, 2, 3)
+    ]
+    events = run(replace(calm(*faults), think_ms=(1, 5), duration_ms=4_000), "run")
+
+    assert violated(events) >= {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LEADER_COMPLETE}
 
 
 def test_a_stale_checkpoint_is_older_than_what_was_written() -> None:
@@ -268,6 +285,15 @@ def test_a_clock_that_drifted_keeps_what_it_gained(rate: int, ahead_ms: int) -> 
     assert evidence(cluster) == {"ahead_ms": ahead_ms}
 
 
+def test_a_strobe_jumps_again_and_again() -> None:
+    strobe = StrobeClock(target=broker(2), by_ms=70, every_ms=100, for_ms=950)
+    cluster = cluster_with((0, strobe))
+
+    run_for(cluster, 2_000)
+
+    assert evidence(cluster) == {"matched": 10, "ahead_ms": 700}
+
+
 # Links and ZooKeeper
 
 
@@ -314,6 +340,22 @@ def test_who_is_cut_from_zookeeper_for_long_loses_its_session() -> None:
 
     assert process.zookeeper.session_id == session_id
     assert not cluster.zookeeper.touch(session_id)
+
+
+@pytest.mark.parametrize(("path", "is_late"), [("/brokers/ids*", True), ("/controller", False)])
+def test_a_controller_hears_late_that_a_leader_is_gone(path: str, is_late: bool) -> None:
+    watches = DelayWatches(target=CONTROLLER, delay_ms=2_000, for_ms=6_000, path=path)
+    killed = KillBroker(target=leader("t"), restart_after_ms=9_000)
+    cluster = cluster_with(options=calm((0, watches), (1, killed), seed=10))
+    assert cluster.view().leaders[T0] != cluster.view().controller_id
+    run_for(cluster, 7_000)
+    events = cluster.recorder.events
+    (gone,) = [e for e in events if e.action == "Delete" and "/brokers/ids/" in (e.path or "")]
+    elected = [e for e in events if e.action == Action.ELECT_LEADER and e.mono_ns > gone.mono_ns]
+
+    assert ((elected[0].mono_ns - gone.mono_ns) / 1e6 >= 2_000) == is_late
+    assert phases(cluster)[-1] is (Phase.HEALED if is_late else Phase.INEFFECTIVE)
+    assert violated(events) == set()
 
 
 def test_writes_whose_answers_are_lost_are_done() -> None:

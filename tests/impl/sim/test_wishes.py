@@ -143,7 +143,7 @@ def test_a_stranger_owns_up_to_what_it_writes() -> None:
 
     assert told(events, "race", Phase.HEALED)["matched"] == 2
     assert has_strangers(events)
-    assert violated(silent) == {Invariant.ONLY_AUTHORISED_WRITES}
+    assert violated(silent) == {Invariant.LINEARIZABLE_ZNODE, Invariant.ONLY_AUTHORISED_WRITES}
 
 
 def test_what_cannot_be_done_has_no_effect_and_says_why() -> None:

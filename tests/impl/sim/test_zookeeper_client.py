@@ -93,6 +93,43 @@ def test_a_watch_comes_after_the_answers_before_it() -> None:
     assert isinstance(written, ZnodesWritten)
 
 
+@pytest.mark.parametrize("reads_before", [False, True])
+def test_a_late_watch_comes_late_but_before_what_made_it_fire_is_read(reads_before: bool) -> None:
+    line = Line()
+    line.client.perform(ListChildren(op_id=1, paths=(BROKER_IDS,), watch=True))
+    line.run(20)
+    line.heard.clear()
+    line.client.lateness_us = lambda path: 300_000 if path == BROKER_IDS else 0
+    line.server.ensure((PATH,))
+    line.client.perform(ReadZnodes(op_id=2, paths=(PATH,)))
+    line.run(250)
+    (of_another,) = line.heard
+    if reads_before:
+        line.client.perform(ListChildren(op_id=3, paths=(BROKER_IDS,)))
+        line.run(20)
+    before_its_time = list(line.heard[1:3])
+    line.run(300)
+
+    watch = WatchFired(path=BROKER_IDS, children=True)
+    assert isinstance(of_another, ZnodesRead), "who asks for something else is not kept waiting"
+    assert before_its_time[:1] == ([watch] if reads_before else [])
+    assert line.heard.count(watch) == 1
+
+
+def test_a_late_watch_is_told_when_the_fault_is_over_or_the_connection_another() -> None:
+    for end in (ZkClient.hear_of, ZkClient.break_connection):
+        line = Line()
+        line.client.perform(ListChildren(op_id=1, paths=(BROKER_IDS,), watch=True))
+        line.run(20)
+        line.client.lateness_us = lambda _: 60_000_000
+        line.server.ensure((PATH,))
+        line.run(20)
+        end(line.client)
+        line.run(500)
+
+        assert line.heard.count(WatchFired(path=BROKER_IDS, children=True)) == 1
+
+
 @pytest.mark.parametrize("is_connected", [True, False])
 def test_a_watch_that_fires_as_the_connection_breaks_is_told_on_the_next(
     is_connected: bool,
