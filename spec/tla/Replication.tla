@@ -133,7 +133,10 @@ LeaderAppend(b) ==
 (* as it is now: an unanswered request is repeated with the present offset,  *)
 (* and a new one replaces the answer to the one before (one fetch is open at *)
 (* a time). The answer carries the high watermark from before this fetch     *)
-(* moved it, as if the two answers had been lost in between.                 *)
+(* moved it, as if the two answers had been lost in between. A request that  *)
+(* comes late tells what the follower held when it sent it: at level 2 that  *)
+(* is an earlier fetch of the same epoch; below, where it may have cut its   *)
+(* log since, it is left out.                                                *)
 ServeFetch(l, f) ==
     LET answer == [from |-> l, to |-> f, leader_epoch |-> replicas[f].leader_epoch,
                    offset |-> EndOffset(f), records |-> Read(Records(l), EndOffset(f), 1),

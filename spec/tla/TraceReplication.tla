@@ -130,7 +130,9 @@ TruncateLogSeen ==
        /\ logs' = [logs EXCEPT ![b].records = records, ![b].high_watermark = Event.high_watermark,
                                ![b].is_truncated = IsLastCut(b)]
        /\ agreed' = AgreementAfter(b, records, Event.offset)
-       /\ requests' = [requests EXCEPT ![b][last].from = Event.offset, ![b][last].to = Event.offset]
+       /\ requests' = [requests EXCEPT ![b][last].from = Event.offset,
+                                       ![b][last].to = Event.offset,
+                                       ![b][last].answered = Unknown]
        /\ UNCHANGED belief_vars
        /\ UNCHANGED history_vars
        /\ UNCHANGED <<tenures, obeyed, committed_log>>
@@ -167,24 +169,28 @@ LeaderAppendSeen ==
        /\ UNCHANGED <<tenures, obeyed, requests, committed_log>>
 
 (* A request is answered late, repeatedly and out of order: its offset is    *)
-(* one at which the follower's log ended since it follows this leader. A     *)
-(* leader that is fenced commits nothing and still answers.                  *)
+(* one at which the follower's log ended since it follows this leader. While *)
+(* the follower has not cut its log it asks for nothing: such a request is   *)
+(* one that it sent before it obeyed its present command. A leader that is   *)
+(* fenced commits nothing and still answers.                                 *)
 ServeFetchSeen ==
     LET l == Event.broker_id
         f == Event.peer
-        last == Len(requests[f])
         is_asking == IsAskingNow(f, l, Event.leader_epoch)
+        is_late == is_asking /\ ~MayFetch(f)
+        last == Len(requests[f]) - (IF is_late THEN 1 ELSE 0)
     IN /\ Is("ServeFetch")
        /\ IsServing(l)
        /\ f \in Brokers \ {l}
        /\ Event.leader_epoch = replicas[l].leader_epoch
        /\ Event.offset \in 0 .. EndOffset(l)
-       /\ Holding(HasRequested(f, l, Event.leader_epoch, Event.offset))
-       /\ Holding(is_asking => MayFetch(f))
+       /\ Holding(HasRequested(f, l, Event.leader_epoch, Event.offset, last))
        /\ logs' = [logs EXCEPT ![l].end_offsets[f] = Event.offset,
-                               ![f].is_truncated = @ \/ is_asking]
-       /\ requests' = IF ~is_asking THEN requests
-                      ELSE [requests EXCEPT ![f][last].high_watermark = logs[l].high_watermark]
+                               ![f].is_truncated = @ \/ (is_asking /\ ~is_late)]
+       /\ requests' = IF is_asking /\ ~is_late /\ IsFirstAnswer(f, Event.offset)
+                      THEN [requests EXCEPT ![f][last].answered = Event.offset,
+                                            ![f][last].high_watermark = logs[l].high_watermark]
+                      ELSE requests
        /\ UNCHANGED belief_vars
        /\ UNCHANGED history_vars
        /\ UNCHANGED <<tenures, obeyed, committed_log, agreed>>

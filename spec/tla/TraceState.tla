@@ -133,17 +133,25 @@ LedLogs(f) ==
 EndedTenures(b) == IF IsServing(b) THEN [tenures EXCEPT ![b] = Append(@, Tenure(b))] ELSE tenures
 
 (* A follower asks from the end of its log, which grows from `from` to `to`. *)
+(* It takes what answers the offset `answered`, with at least that high      *)
+(* watermark.                                                                *)
 NewRequests(b, leader, leader_epoch) ==
     [requests EXCEPT ![b] = Append(@,
         [leader |-> leader, leader_epoch |-> leader_epoch, from |-> EndOffset(b),
-         to |-> EndOffset(b), high_watermark |-> 0])]
+         to |-> EndOffset(b), answered |-> Unknown, high_watermark |-> 0])]
 
-HasRequested(f, l, leader_epoch, offset) ==
-    \E i \in DOMAIN requests[f] :
+(* In one of the first `last` times that it followed somebody.               *)
+HasRequested(f, l, leader_epoch, offset, last) ==
+    \E i \in 1 .. last :
         LET asked == requests[f][i]
         IN /\ asked.leader = l
            /\ truncation = "leader_epoch" => asked.leader_epoch = leader_epoch
            /\ offset \in asked.from .. asked.to
+
+(* An answer to another offset is not taken, and one that repeats the first  *)
+(* may be overtaken by it.                                                   *)
+IsFirstAnswer(f, offset) ==
+    offset = EndOffset(f) /\ requests[f][Len(requests[f])].answered # offset
 
 IsAskingNow(f, l, leader_epoch) ==
     /\ replicas[f].role = "follower"

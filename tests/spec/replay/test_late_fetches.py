@@ -1,0 +1,157 @@
+"""A fetch may reach its leader long after it was sent; one that nobody sent is still refused."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from impl.sim.script.play import play
+from spec.replay.ordering import total_order
+from spec.replay.projection import Fields, Projection, partitions_of_run, project
+from spec.replay.recorded_run import Line, RecordedRun, RunDetail, as_lines
+from spec.replay.tlc_run import run_tlc
+from spec.tlc.process import Stop
+from spec.trace import TraceEvent
+from spec.vocabulary import Action, ProtocolLevel
+
+LEADER, FOLLOWER = 1, 2
+UNSENT = 2
+"""An offset of the leader's log at which the follower's never ended."""
+
+BEFORE_A_COMMAND = """
+cluster level={level} brokers=4 controller=4 replica_lag_time_ms=20000
+create-topic t replicas=1,2,3
+run 100ms
+drop method=Fetch from=3
+hold method=Fetch from=2 to=1 count=1
+produce t/0 x wait=no
+until log_end_offset(t/0,2)=1 held=1
+drop method=Fetch from=2
+produce t/0 y wait=no
+until log_end_offset(t/0,1)=2
+hold method=LeaderAndIsr to=1
+kill broker=3
+until replica_epoch(t/0,2)=1
+show log t/0
+deliver method=Fetch from=2 to=1
+run 20ms
+----
+"""
+"""The leader is at epoch 0; its follower, which has x, obeys epoch 1. Then the leader gets a fetch
+from behind x, which the follower sent before."""
+
+BEHIND_A_LATER_ONE = """
+cluster brokers=4 controller=4 replica_lag_time_ms=20000
+create-topic t replicas=1,2,3
+run 100ms
+hold method=Fetch from=2 to=1 count=1
+until held=1
+run 5s
+hold-answer method=Fetch from=2 count=1
+hold method=Fetch from=3 count=1
+produce t/0 x wait=no
+produce t/0 y wait=no
+until held=3
+deliver method=Fetch from=3
+until high_watermark(t/0,1)=1
+deliver method=Fetch from=2 to=1
+run 20ms
+deliver method=Fetch from=2
+run 20ms
+----
+"""
+"""The follower gets y in an answer that is older than a high watermark of 1, and that one is older
+than its first fetch when that arrives at last."""
+
+
+def traced(script: str) -> list[TraceEvent]:
+    (trace,) = play(script, "late fetches", lambda _: ()).traces
+    return list(trace)
+
+
+def projected(events: list[TraceEvent], level: int) -> Projection:
+    lines: list[Line] = as_lines(events)
+    run = RecordedRun(name="run", detail=RunDetail(level=level), lines=tuple(lines))
+    ordered = total_order(run)
+    ((key, assigned),) = partitions_of_run(ordered).items()
+    return project("run", level, ordered, key, assigned)
+
+
+def index_of(events: list[TraceEvent], action: Action, **wanted: object) -> int:
+    """The last line of the action with these fields."""
+    return max(
+        index
+        for index, event in enumerate(events)
+        if event.action == action and all(getattr(event, n) == v for n, v in wanted.items())
+    )
+
+
+def with_slow_cut(events: list[TraceEvent]) -> list[TraceEvent]:
+    """As on a disk that takes its time: the late fetch is served before the log is cut."""
+    served = index_of(events, Action.SERVE_FETCH, broker_id=LEADER, offset=1)
+    cut = index_of(events, Action.TRUNCATE_LOG, broker_id=FOLLOWER)
+    assert index_of(events, Action.BECOME_FOLLOWER, broker_id=FOLLOWER) < cut < served
+    mono_ns = events[served].mono_ns + 1
+    late = msgspec.structs.replace(events[cut], mono_ns=mono_ns)
+    return [*events[:cut], *events[cut + 1 : served + 1], late, *events[served + 1 :]]
+
+
+def changed(
+    projection: Projection, change: Callable[[Fields], Fields], action: Action
+) -> Projection:
+    """The run up to its last event of the action, which is changed."""
+    last = max(i for i, e in enumerate(projection.events) if e.fields["action"] == action)
+    event = projection.events[last]
+    wrong = replace(event, fields=change(event.fields))
+    return replace(projection, events=(*projection.events[:last], wrong))
+
+
+def taking_y(projection: Projection, at: Action, leader_epoch: int) -> Projection:
+    """The run up to the last such event, behind which the follower appends y to its x."""
+    events = projection.events
+    last = max(i for i, e in enumerate(events) if e.fields["action"] == at)
+    appended = [e for e in events if e.fields["action"] == Action.LEADER_APPEND][-1]
+    x, y = appended.fields["offset"], appended.fields["log_end_offset"]
+    assert (x, y) == (1, 2)
+    own: Fields = {
+        "action": Action.FOLLOWER_APPEND,
+        "broker_id": FOLLOWER,
+        "leader_epoch": leader_epoch,
+    }
+    taken = replace(appended, fields=appended.fields | own)
+    return replace(projection, events=(*events[: last + 1], taken))
+
+
+def accepted(*runs: Projection) -> list[str]:
+    return sorted(
+        str(marker.values[0]) for marker in run_tlc(runs, Stop()) if marker.name == "accepted"
+    )
+
+
+def test_a_fetch_from_before_a_command_may_be_served_before_the_log_is_cut() -> None:
+    level = ProtocolLevel.DRAFT_V3
+    events = traced(BEFORE_A_COMMAND.format(level=int(level)))
+    run, slow = projected(events, level), projected(with_slow_cut(events), level)
+    runs = [
+        run,
+        slow,
+        changed(slow, lambda fields: fields | {"offset": UNSENT}, Action.SERVE_FETCH),
+        taking_y(slow, Action.LEADER_APPEND, leader_epoch=0),
+        taking_y(slow, Action.SERVE_FETCH, leader_epoch=1),
+    ]
+
+    # The fetch that nobody sent is refused, and so is what a follower takes without a cut.
+    assert accepted(*runs) == ["1", "2", "4"]
+
+
+def test_at_the_newest_level_epochs_tell_late_fetches_from_wrong_ones() -> None:
+    level = ProtocolLevel.LEADER_EPOCH
+    late = projected(traced(BEFORE_A_COMMAND.format(level=int(level))), level)
+    behind = projected(traced(BEHIND_A_LATER_ONE), level)
+    scenario = Path(__file__).parents[2] / "scenarios" / "h41_fetch_without_epoch.txt"
+    mutant, repaired = play(scenario.read_text(), scenario.name, lambda _: ()).traces
+
+    runs = [late, behind, projected(list(repaired), level), projected(list(mutant), level)]
+
+    assert accepted(*runs) == ["1", "2", "3"]
