@@ -1,50 +1,58 @@
 """Makes the schedule of a run that violated something small.
 
-In the simulator where that violates the same, else on real processes.
+In the simulator where that violates the same, and then seen on real processes once more; where it
+is not, or cannot be, on real processes alone.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from conformance.adapter import ClusterSettings, UsageError
 from conformance.checks.registry import run_checks
 from conformance.directed import executed_folder, scenario_of
-from conformance.plan_shrink import PlanShrinker
+from conformance.plan_shrink import PlanShrinker, ShrunkPlan
 from conformance.scenario_run import ScenarioRun, read_folder
 from conformance.shrink import failures
 from conformance.simulate import REFERENCE_TARGET, load
 from fault_injection.catalogue import kind_of
 from fault_injection.document_reader import PlanError
 from fault_injection.fault_kind import Backend
-from fault_injection.plan import Plan
+from fault_injection.plan import Load, Plan
 from fault_injection.plan_file import as_document
 from fault_injection.plan_record import read_executed
 
+SHRUNK = "shrunk"
+"""The kind of `origin` of a schedule that was made small."""
 SIMULATED_RUNS_MAX = 150
 AGAIN_MAX = 3
 """How often a run on real processes may fail to violate it again before that is given up."""
 REAL_RUNS_MAX = 12
-"""Each takes as long as the run itself."""
+"""Schedules that are tried there, each as often as it took to see it again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShrunkRun:
-    """The smallest schedule that still violates one of the properties."""
+    """The smallest schedule that still violates one of the properties, on real processes too."""
 
     plan: Plan
     violated: tuple[str, ...]
     """What the run violated."""
     actions_before: int
     runs: int
+    """Of smaller schedules, where it was made small."""
     backend: Backend
     """Where it was made small."""
+    evidence: Path
+    """The folder of a run of the small schedule on real processes that violates it."""
 
 
 def shrink_run(run: Path, *, out: Path) -> ShrunkRun:
     """Shrink what a run executed; real runs go below `out`.
 
-    Raises `UsageError` when the run violates nothing, or does not do so again.
+    Raises `UsageError` when the run violates nothing, does not do so again, or has clients that no
+    schedule has.
     """
     folder = executed_folder(run)
     try:
@@ -54,28 +62,60 @@ def shrink_run(run: Path, *, out: Path) -> ShrunkRun:
     violated = violations_of(folder)
     if not violated:
         raise UsageError(f"{folder} violates nothing: nothing to shrink")
+    if plan.profile is Load.NONE:
+        raise UsageError(
+            f"{folder} had clients of its own, which are in no schedule: without them it violates "
+            "nothing; it cannot be made smaller"
+        )
     return shrink_plan(plan, violated, out=out)
 
 
 def shrink_plan(plan: Plan, violated: frozenset[str], *, out: Path) -> ShrunkRun:
-    """Shrink a plan to what still violates one of these properties."""
-    backend = Backend.SIM if _is_simulated(plan, violated) else Backend.REAL
-    tries = _Tries(plan=plan, violated=violated, out=out)
-    if backend is Backend.REAL and not any(tries.on_processes(plan) for _ in range(AGAIN_MAX)):
+    """Shrink a plan to what violates one of these properties on real processes.
+
+    The simulator is asked first, since it is fast; but it may violate them for another reason.
+    """
+    tries = Tries(plan=plan, violated=violated, out=out)
+    if _is_simulated(plan, tries):
+        found = PlanShrinker(plan, tries.in_simulator, SIMULATED_RUNS_MAX).shrink()
+        if tries.until_violated(found.plan, AGAIN_MAX):
+            return _shrunk(plan, found, tries, Backend.SIM)
+    needed = tries.until_violated(plan, AGAIN_MAX)
+    if not needed:
         raise UsageError(
             f"{plan.plan_id} did not violate it again in {AGAIN_MAX} runs: it depends on chance, "
             "and cannot be made smaller"
         )
-    fails = tries.in_simulator if backend is Backend.SIM else tries.on_processes
-    runs_max = SIMULATED_RUNS_MAX if backend is Backend.SIM else REAL_RUNS_MAX
-    shrunk = PlanShrinker(plan, fails, runs_max).shrink()
-    origin = {"kind": "shrunk", "from": dict(plan.origin), "violated": sorted(violated)}
+    fails = partial(tries.is_violated_within, needed)
+    return _shrunk(plan, PlanShrinker(plan, fails, REAL_RUNS_MAX).shrink(), tries, Backend.REAL)
+
+
+def _shrunk(plan: Plan, found: ShrunkPlan, tries: "Tries", backend: Backend) -> ShrunkRun:
+    """As a schedule of its own, which says where it comes from and at which level it fails."""
+    level, mutant = tries.level, tries.mutant
+    origin = {
+        "kind": SHRUNK,
+        "level": level,
+        "mutant": mutant,
+        "violated": sorted(tries.violated),
+        "of": dict(plan.origin),
+    }
+    assert tries.evidence is not None
     return ShrunkRun(
-        plan=replace(shrunk.plan, origin=origin),
-        violated=tuple(sorted(violated)),
+        plan=replace(
+            found.plan,
+            plan_id=f"{plan.plan_id}_small",
+            says=f"What is left of {plan.plan_id} when it is made small.",
+            # What it lasts is no longer what the floor was meant for.
+            floors=replace(plan.floors, during=0),
+            fails_at=plan.fails_at if mutant else tuple(sorted({*plan.fails_at, level})),
+            origin=origin,
+        ),
+        violated=tuple(sorted(tries.violated)),
         actions_before=len(plan.actions),
-        runs=shrunk.runs,
+        runs=found.runs,
         backend=backend,
+        evidence=tries.evidence,
     )
 
 
@@ -85,29 +125,38 @@ def violations_of(folder: Path) -> frozenset[str]:
     return frozenset(check.invariant.value for check in run_checks(events) if check.violations)
 
 
-def _is_simulated(plan: Plan, violated: frozenset[str]) -> bool:
+def _is_simulated(plan: Plan, tries: "Tries") -> bool:
     """True when the simulator can do all of it, and the same is violated there."""
     kinds = [kind_of(action.fault.kind) for action in plan.actions]
-    if not all(Backend.SIM in kind.backends for kind in kinds):
-        return False
-    return _Tries(plan=plan, violated=violated, out=Path()).in_simulator(plan)
+    return all(Backend.SIM in kind.backends for kind in kinds) and tries.in_simulator(plan)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Tries:
+class Tries:
     """Plays candidates at the level, and with the mutant, of the plan that they come from."""
 
     plan: Plan
     violated: frozenset[str]
     out: Path
     count: int = 0
+    evidence: Path | None = None
+    """The last run on real processes that violated one of the properties."""
 
     def in_simulator(self, candidate: Plan) -> bool:
         """True when it violates one of the properties in virtual time."""
         play: Any = getattr(load(REFERENCE_TARGET), "play_plan")  # noqa: B009  reached by name
         document = as_document(candidate)
-        found = failures(lambda: play(document, level=self._level, mutant=self._mutant or None))
+        found = failures(lambda: play(document, level=self.level, mutant=self.mutant or None))
         return not self.violated.isdisjoint(found)
+
+    def is_violated_within(self, runs_max: int, candidate: Plan) -> bool:
+        """True when one of so many runs on real processes violates one of the properties."""
+        return self.until_violated(candidate, runs_max) > 0
+
+    def until_violated(self, candidate: Plan, runs_max: int) -> int:
+        """The number of the first run on real processes that does; 0 when none of them does."""
+        runs = range(1, runs_max + 1)
+        return next((number for number in runs if self.on_processes(candidate)), 0)
 
     def on_processes(self, candidate: Plan) -> bool:
         """True when it violates one of the properties on real processes."""
@@ -115,16 +164,21 @@ class _Tries:
         folder = self.out / f"try-{self.count}"
         ScenarioRun(
             scenario=scenario_of(candidate),
-            settings=ClusterSettings(level=self._level, mutant=self._mutant),
+            settings=ClusterSettings(level=self.level, mutant=self.mutant),
             seed=candidate.seed,
             folder=folder,
         ).play()
-        return not self.violated.isdisjoint(violations_of(folder))
+        if self.violated.isdisjoint(violations_of(folder)):
+            return False
+        self.evidence = folder
+        return True
 
     @property
-    def _level(self) -> int:
+    def level(self) -> int:
+        """The protocol level of the run."""
         return int(self.plan.origin.get("level", ClusterSettings().level))
 
     @property
-    def _mutant(self) -> str:
+    def mutant(self) -> str:
+        """The rule that its brokers broke; empty for none."""
         return str(self.plan.origin.get("mutant", ""))

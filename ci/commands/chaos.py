@@ -106,7 +106,7 @@ def chaos(
         return resume_soak(resume, soak, is_alone=not any(beside), as_json=as_json)
     with as_usage(adapter.UsageError):
         scenarios = chosen(scenario, schedule, replay)
-        before = origin_of(scenarios)
+        before = origin_of(scenarios) if schedule or replay else {}
         settings = settings_of(
             before.get("level", NEWEST_LEVEL) if level is None else level,
             mutant or before.get("mutant", ""),
@@ -143,13 +143,15 @@ def make_small(run: Path, folder: Path, *, as_json: bool) -> int:
     path.write_text(text, encoding="utf-8")
     if as_json:
         document = as_document(found.plan)
-        show_json({"schedule": document, "path": str(path), "runs": found.runs})
+        places = {"path": str(path), "evidence": str(found.evidence)}
+        show_json({"schedule": document, **places, "runs": found.runs, "backend": found.backend})
         return 0
     say(text.rstrip())
     note(
         f"{len(found.plan.actions)} of {found.actions_before} actions are left after "
-        f"{found.runs} runs ({found.backend}); the schedule is in {path}"
+        f"{found.runs} runs ({found.backend}); on real processes: {found.evidence}"
     )
+    note(f"again: fencepost chaos --schedule {path}")
     return 0
 
 
@@ -177,9 +179,9 @@ def chosen(
 
 
 def origin_of(scenarios: Sequence["Scenario"]) -> Mapping[str, Any]:
-    """Of a run that is replayed, its `level` and `mutant`; else empty."""
+    """`level` and `mutant` of a run that is replayed, or was made small; else empty."""
     plan = scenarios[0].plan if len(scenarios) == 1 else None
-    return plan.origin if plan and plan.origin.get("kind") == "executed" else {}
+    return plan.origin if plan and plan.origin.get("kind") in ("executed", "shrunk") else {}
 
 
 def tell(

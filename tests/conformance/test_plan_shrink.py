@@ -7,10 +7,10 @@ import pytest
 
 from conformance.adapter import UsageError
 from conformance.plan_shrink import PlanShrinker
-from conformance.run_shrink import shrink_plan, shrink_run
+from conformance.run_shrink import Tries, shrink_plan, shrink_run
 from fault_injection.fault_kind import Backend
 from fault_injection.plan import Action, AfterAction, At, Plan, Trigger
-from fault_injection.plan_file import plan_from_text
+from fault_injection.plan_file import plan_from_text, to_yaml
 from fault_injection.plan_record import EXECUTED
 from fault_injection.process_faults import PauseBroker
 from fault_injection.targets import broker
@@ -92,7 +92,7 @@ def test_a_simulated_plan_that_violates_nothing_runs_on_processes_and_is_refused
         tried.append(candidate.plan_id)
         return False
 
-    monkeypatch.setattr("conformance.run_shrink._Tries.on_processes", passes)
+    monkeypatch.setattr("conformance.run_shrink.Tries.on_processes", passes)
 
     with pytest.raises(UsageError, match="lost did not violate it again"):
         shrink_plan(plan, frozenset({"LeaderCompleteness"}), out=tmp_path)
@@ -108,12 +108,57 @@ def test_what_also_fails_in_the_simulator_is_made_small_there(
         lambda play: frozenset({"Lost"} if any(e.fault_id == "first" for e in play()) else ()),
     )
 
+    played: list[list[str]] = []
+
+    def also_lost(tries: Tries, candidate: Plan) -> bool:
+        played.append(names(candidate))
+        tries.evidence = tmp_path / "try"
+        return True
+
+    monkeypatch.setattr("conformance.run_shrink.Tries.on_processes", also_lost)
+
     found = shrink_plan(plan, frozenset({"Lost"}), out=tmp_path)
 
     assert found.backend is Backend.SIM
     assert names(found.plan) == ["first"]
+    assert played == [["first"]], "what the simulator found is seen on real processes"
     assert (found.actions_before, found.violated) == (2, ("Lost",))
+    assert (found.plan.plan_id, found.plan.fails_at) == ("lost_small", (2,))
     assert found.plan.origin["kind"] == "shrunk"
+    assert plan_from_text(to_yaml(found.plan)) == found.plan
+
+
+def test_what_fails_in_the_simulator_alone_is_made_small_on_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There the delay matters; in the simulator it does not."""
+    plan = plan_from_text(PLAN)
+    monkeypatch.setattr("conformance.run_shrink.failures", lambda _: frozenset({"Lost"}))
+    played: list[list[str]] = []
+
+    def lost_late(tries: Tries, candidate: Plan) -> bool:
+        played.append(names(candidate))
+        tries.evidence = tmp_path / "try"
+        return "late" in names(candidate) and len(played) % 2 == 0
+
+    monkeypatch.setattr("conformance.run_shrink.Tries.on_processes", lost_late)
+
+    found = shrink_plan(plan, frozenset({"Lost"}), out=tmp_path)
+
+    assert found.backend is Backend.REAL
+    assert names(found.plan) == ["late"]
+    assert played[:4] == [["first"]] * 3 + [["late", "first"]]
+
+
+def test_a_run_with_clients_of_its_own_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = '{"schema": 1, "id": "a", "profile": "none", "actions": []}'
+    (tmp_path / EXECUTED).write_text(text)
+    monkeypatch.setattr("conformance.run_shrink.violations_of", lambda _: frozenset({"Lost"}))
+
+    with pytest.raises(UsageError, match="had clients of its own, which are in no schedule"):
+        shrink_run(tmp_path, out=tmp_path)
 
 
 def test_a_run_that_violates_nothing_is_refused(tmp_path: Path) -> None:
