@@ -20,7 +20,8 @@ Written by `python -m ci.led_hazards`; `fencepost chaos --from-counterexample al
   checks see what it leads to, and with its repair they see nothing.
 - *same rule*: a row is led that shows what else comes of the same wrong rule.
 - *not seen*: brokers follow it, but no check of a trace judges what it violates.
-- *not led*: why the counterexample has no steps for the core.
+- *not led*: why the counterexample has no steps for the core. What the simulator shows along a
+  schedule of its own, processes repeat: `conformance/mutants_on_processes.md`.
 
 """
 

@@ -23,6 +23,7 @@ from conformance.recorder import LamportClock, Recorder
 from conformance.scenario_run import read_folder
 from conformance.simulate import REFERENCE_TARGET, Progress, load
 from conformance.standing import Standing, owed
+from conformance.unclean_elections import UNCLEAN_ONLY_IF_ISR_DEAD, judge_elections
 from conformance.verdict import Verdict
 from fault_injection.pacing import PacingError
 from fault_injection.supervisor import ProcessError, Supervisor
@@ -138,7 +139,8 @@ def shows(violates: str, found: Sequence[str]) -> bool:
 
 def is_visible(violates: str) -> bool:
     """True of a property whose violation a check could see."""
-    return violates in {invariant.value for invariant in CHECKS} or violates in SHOWN_BY
+    known = {*(invariant.value for invariant in CHECKS), *SHOWN_BY, UNCLEAN_ONLY_IF_ISR_DEAD}
+    return violates in known
 
 
 def select(names: Sequence[str], target: str = REFERENCE_TARGET) -> list[dict[str, str]]:
@@ -289,6 +291,10 @@ class _Run:
         events, doubts = read_folder(self.folder)
         results = run_checks(events)
         found = [r.invariant.value for r in results if r.violations]
+        decided = [r.invariant.value for r in results if r.verdict in DECIDED]
+        elections, needless = judge_elections(events)
+        found += [UNCLEAN_ONLY_IF_ISR_DEAD] if needless else []
+        decided += [UNCLEAN_ONLY_IF_ISR_DEAD] if elections else []
         if self.standing is not None:
             found += owed(self.standing, events, self.running)
         problems = [self.problem, *doubts, *trace_health(events).doubts]
@@ -300,7 +306,7 @@ class _Run:
             steps=self.listed.taken,
             refused=self.listed.refused,
             found=tuple(found),
-            decided=tuple(r.invariant.value for r in results if r.verdict in DECIDED),
+            decided=tuple(decided),
             problem=next(filter(None, problems), ""),
             seconds=round(monotonic() - started, 2),
             folder=str(self.folder),
@@ -314,8 +320,13 @@ class _Run:
             "brokers": len(self.listed.brokers) + len(self.listed.controllers),
             "scenario": self.listed.name,
             "mutant": self.listed.mutant or None,
-            "reproduce": f"fencepost chaos --from-counterexample {self.listed.name}",
+            "reproduce": self._reproduce(),
         }
+
+    def _reproduce(self) -> str:
+        if self.listed.is_free:
+            return f"fencepost chaos --moves {MOVES_FILE}"
+        return f"fencepost chaos --from-counterexample {self.listed.name}"
 
     @property
     def _chroot(self) -> str:
