@@ -63,6 +63,7 @@ class Cluster:
         self.run_id = run_id
         self.zookeeper = zookeeper
         self.ensemble: Servers | None = None
+        self.ends_sessions: Callable[[int], None] | None = None
         """Of our own, to be hurt; None when its ZooKeeper is another."""
         self.recorder: Recorder | None = None
         """Where the harness tells of what it writes over."""
@@ -197,6 +198,15 @@ class Cluster:
         """The broker's session has ended at ZooKeeper, and its registration with it."""
         path = znodes.broker_path(broker_id)
         expire_session(self.zookeeper, session_id, password, watch_path=path)
+
+    def end_session(self, session_id: int) -> None:
+        """ZooKeeper has ended the session by itself; raises `InjectionError` where it cannot."""
+        if self.ends_sessions is None:
+            raise InjectionError(
+                "this ZooKeeper takes no command to end a session by itself: only servers that run "
+                "as processes of ours do; use mode duplicate"
+            )
+        self.ends_sessions(session_id)
 
     def rewrite_state(self, partition: TopicPartition) -> int | None:
         """The state of a partition was written as it is: its new version; None without a state.
@@ -452,6 +462,7 @@ def running_cluster(
         links=links,
     )
     cluster.ensemble = zookeeper.ensemble
+    cluster.ends_sessions = zookeeper.end_session
     cluster.connect()
     try:
         cluster.start()

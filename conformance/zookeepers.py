@@ -1,8 +1,9 @@
 """Which ZooKeeper a run has: one server of our own, an ensemble of our own, or somebody else's."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from conformance.adapter import Folders
@@ -11,8 +12,8 @@ from fault_injection.supervisor import Supervisor
 from fault_injection.transaction_log import Transaction, read_committed
 from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
 from fault_injection.zookeeper_client import ZooKeeperClient
+from fault_injection.zookeeper_control import ControlledServer, end_by_leader
 from fault_injection.zookeeper_ensemble import SIZE, ZooKeeperEnsemble
-from fault_injection.zookeeper_server import ZooKeeperServer
 
 EMBEDDED = "embedded"
 """One server from the jars inside PySpark."""
@@ -35,6 +36,8 @@ class ZooKeeperInUse:
     """Of our own servers; none of somebody else's can be read."""
     ensemble: Servers | None = None
     """Whose members may be hurt; None for a single server and for somebody else's."""
+    end_session: Callable[[int], None] | None = None
+    """Makes it end a session by itself; None where it takes no such command."""
 
     def transactions(self) -> Sequence[Transaction] | None:
         """What it wrote down; None when that cannot be read."""
@@ -52,18 +55,25 @@ def zookeeper_for(
     """
     directory = Folders(root=folder).zookeeper
     if choice == EMBEDDED:
-        server = ZooKeeperServer(supervisor, directory)
+        server = ControlledServer(supervisor, directory)
         server.start()
         try:
-            yield ZooKeeperInUse(address=server.address, data_dirs=(server.data_dir,))
+            yield ZooKeeperInUse(
+                address=server.address,
+                data_dirs=(server.data_dir,),
+                end_session=server.end_session,
+            )
         finally:
             server.stop()
     elif choice == ENSEMBLE:
-        ensemble = ZooKeeperEnsemble(supervisor, directory)
+        ensemble = ZooKeeperEnsemble(supervisor, directory, server_class=ControlledServer)
         ensemble.start()
         try:
             yield ZooKeeperInUse(
-                address=ensemble.address, data_dirs=ensemble.data_dirs, ensemble=ensemble
+                address=ensemble.address,
+                data_dirs=ensemble.data_dirs,
+                ensemble=ensemble,
+                end_session=partial(end_by_leader, ensemble),
             )
         finally:
             ensemble.stop_all()

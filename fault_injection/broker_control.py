@@ -34,9 +34,9 @@ class Reading:
         return self.now_ms - self.true_ms
 
 
-def set_crash_point(address: str, point: str, nth: int) -> None:
-    """The broker will die there; without a point it is spared."""
-    call_broker(address, "SetCrashPoint", wire.CrashPoint(point=point, nth=nth))
+def set_crash_point(address: str, point: str, nth: int, *, holds: bool = False) -> None:
+    """The broker will die there, or stand still; without a point it is spared."""
+    call_broker(address, "SetCrashPoint", wire.CrashPoint(point=point, nth=nth, holds=holds))
 
 
 def set_disk(address: str, verb: str, delay_ms: int = 0) -> DiskStatus:

@@ -6,14 +6,17 @@ from typing import Annotated, ClassVar
 from fault_injection.fault import BrokerFault, Fault, LastingBrokerFault
 from fault_injection.fault_kind import FaultKind
 from fault_injection.parameters import Parameter
+from fault_injection.targets import FaultError
 from spec.vocabulary import EnvironmentAction
 
+_SENT = ("reply", "send", "write")
 CRASH_POINTS = tuple(
     f"{when}_{what}"
     for what in ("append", "checkpoint", "reply", "send", "truncate", "write")
     for when in ("before", "after")
 )
 """Where a step of the core can be cut in two: around each kind of effect."""
+HOLD_POINTS = tuple(p for p in CRASH_POINTS if p not in {f"after_{w}" for w in _SENT})
 WIPES = ("none", "log", "all")
 
 
@@ -72,7 +75,7 @@ class StutterBroker(LastingBrokerFault):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrashAt(LastingBrokerFault):
-    """The process dies at a named point of a step, and starts again when the fault is healed."""
+    """The process dies or stands still at a named point of a step, and goes on when healed."""
 
     kind: ClassVar[str] = "proc.crash_at"
     point: Annotated[str, Parameter("where in a step it dies", choices=CRASH_POINTS)]
@@ -80,6 +83,22 @@ class CrashAt(LastingBrokerFault):
         int,
         Parameter("at which passage of the point, counted from the injection", at_least=1),
     ] = 1
+    action: Annotated[
+        str,
+        Parameter(
+            "what becomes of it there: it dies, or stands still until the fault is healed",
+            choices=("die", "hold"),
+            is_younger=True,
+        ),
+    ] = "die"
+
+    def __post_init__(self) -> None:
+        LastingBrokerFault.__post_init__(self)
+        if self.action == "hold" and self.point not in HOLD_POINTS:
+            raise FaultError(
+                f"{self.kind}: what a process sends leaves it later, so it cannot hold "
+                f"{self.point}; choose one of {', '.join(HOLD_POINTS)}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,8 +199,8 @@ KINDS = (
         fault_class=CrashAt,
         injector="processes:Crash",
         missing={},
-        evidence="the process ended, and said at which point",
-        undo="a new process on the same data",
+        evidence="the process ended or is in state T, and said at which point",
+        undo="a new process on the same data; SIGCONT for one that holds",
         requirements=("FAIL-006", "START-003", "CTL-012"),
         spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
     ),

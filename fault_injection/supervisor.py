@@ -82,9 +82,14 @@ class ManagedProcess:
     def pause(self, deadline_s: float = KILL_DEADLINE_S) -> None:
         """Stop every thread of it (SIGSTOP); raises `ProcessError` when it is dead or does not."""
         with self._lock:
+            self.expect_stop()
+            self.stand(deadline_s)
+
+    def expect_stop(self) -> None:
+        """It may stop itself from now on: the ledger knows how that is undone, until `resume`."""
+        with self._lock:
             if self.is_running and "pause" not in self._entries:
                 self.note("pause", self._ledger.open("pause", **_fields(self)))
-            self.stand(deadline_s)
 
     def stand(self, deadline_s: float = KILL_DEADLINE_S) -> None:
         """As `pause`, for who has paused it before: the ledger knows already how it is undone."""

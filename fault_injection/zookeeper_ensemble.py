@@ -28,13 +28,20 @@ class ZooKeeperEnsemble:
     """Its members in order; ports and data outlive `stop`, so `start` brings it back."""
 
     def __init__(
-        self, supervisor: Supervisor, directory: Path, *, size: int = SIZE, tick_ms: int = 100
+        self,
+        supervisor: Supervisor,
+        directory: Path,
+        *,
+        size: int = SIZE,
+        tick_ms: int = 100,
+        server_class: type[ZooKeeperServer] = ZooKeeperServer,
     ) -> None:
         """As `ZooKeeperServer`; a leader that is silent for ten ticks is given up."""
         self.size = size
         self._supervisor = supervisor
         self._directory = directory
         self._tick_ms = tick_ms
+        self._server_class = server_class
         self._client_ports: list[int] = []
         self.members: tuple[ZooKeeperServer, ...] = ()
         """Empty until `start`; a member's number is its place, from 1."""
@@ -140,7 +147,7 @@ class ZooKeeperEnsemble:
         between = tuple(zip(rest[::2], rest[1::2], strict=True))
         self._client_ports = clients
         self.members = tuple(
-            ZooKeeperServer(
+            self._server_class(
                 self._supervisor,
                 self._directory / str(number),
                 tick_ms=self._tick_ms,

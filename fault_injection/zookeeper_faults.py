@@ -3,16 +3,24 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from fault_injection.fault import BrokerFault, Fault, LastingBrokerFault
+from fault_injection.fault import BrokerFault, Fault, ForMs, LastingBrokerFault
 from fault_injection.fault_kind import Backend, FaultKind
 from fault_injection.parameters import Parameter
 from fault_injection.targets import FaultError
 from spec.vocabulary import EnvironmentAction
 
-EXPIRY_MODES = ("duplicate", "local_only")
+EXPIRY_MODES = ("duplicate", "server", "local_only")
 DIRECTIONS = ("both", "c2s", "s2c")
 """Of the bytes between a broker (client) and ZooKeeper (server)."""
 MODES = ("stall", "reset", "refuse")
+ERROR_CODES = {
+    "SYSTEM_ERROR": -1,
+    "MARSHALLING_ERROR": -5,
+    "OPERATION_TIMEOUT": -7,
+    "API_ERROR": -100,
+}
+"""By which ZooKeeper says that something is wrong with itself, and nothing of the znode."""
+REQUESTS = ("any", "write")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +31,9 @@ class ExpireSession(BrokerFault):
     mode: Annotated[
         str,
         Parameter(
-            "duplicate: a second client with its password closes it; local_only: the broker takes "
-            "it for lost while ZooKeeper keeps it until its timeout",
+            "duplicate: a second client with its password closes it; server: ZooKeeper ends it by "
+            "itself, if it runs as a process of ours; local_only: the broker takes it for lost "
+            "while ZooKeeper keeps it until its timeout",
             choices=EXPIRY_MODES,
             is_younger=True,
         ),
@@ -94,6 +103,18 @@ class LoseZooKeeperReplies(LastingBrokerFault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailZooKeeperRequests(LastingBrokerFault):
+    """ZooKeeper does not do the broker's next requests, and answers each of them with an error."""
+
+    kind: ClassVar[str] = "zk.fail_request"
+    count: Annotated[int, Parameter("how many requests", at_least=1)] = 1
+    requests: Annotated[str, Parameter("of which sort", choices=REQUESTS)] = "any"
+    code: Annotated[str, Parameter("which error of ZooKeeper", choices=tuple(ERROR_CODES))] = (
+        "API_ERROR"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FailOverZooKeeper(Fault):
     """ZooKeeper elects a leader: all connections break, sessions live on, and nobody is served."""
 
@@ -106,6 +127,15 @@ class FailOverZooKeeper(Fault):
             at_least=1,
         ),
     ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowSync(Fault):
+    """ZooKeeper's disk is slow: each write is done and answered late, and who comes after waits."""
+
+    kind: ClassVar[str] = "zk.slow_fsync"
+    delay_ms: Annotated[int, Parameter("how long each write takes", unit="ms", at_least=1)]
+    for_ms: ForMs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +219,16 @@ KINDS = (
         spec_actions=(EnvironmentAction.LOSE_REPLY,),
     ),
     FaultKind(
+        fault_class=FailZooKeeperRequests,
+        injector="links:FailedRequests",
+        needs_links=True,
+        missing={},
+        evidence="how many requests were answered with the error; for real, of which znodes",
+        undo="requests are done again; the broker connects again by itself",
+        requirements=("ZK-006", "ZK-003"),
+        spec_actions=(EnvironmentAction.SUSPEND_SESSION, EnvironmentAction.RESUME_SESSION),
+    ),
+    FaultKind(
         fault_class=FailOverZooKeeper,
         injector="ensemble:FailOver",
         missing={},
@@ -196,6 +236,16 @@ KINDS = (
         undo="every server serves; how many brokers kept their sessions is told",
         requirements=("ZK-006", "CTL-009"),
         spec_actions=(EnvironmentAction.SUSPEND_SESSION, EnvironmentAction.RESUME_SESSION),
+    ),
+    FaultKind(
+        fault_class=SlowSync,
+        missing={
+            Backend.REAL: "the servers of a run do without fsync, and the disk below them is the "
+            "host's; zk.delay makes their answers late"
+        },
+        evidence="how many writes waited for the disk",
+        undo="the disk is as fast as before; what waits is done in its order",
+        requirements=("ZK-003", "ZK-004"),
     ),
     FaultKind(
         fault_class=RaceVersion,

@@ -30,8 +30,10 @@ JARS = (
     "log4j-api-[0-9]*.jar",
     "log4j-core-*.jar",
     "log4j-slf4j2-impl-*.jar",
+    "janino-*.jar",
+    "commons-compiler-*.jar",
 )
-"""All that a server loads, of the 250 that Spark has."""
+"""All that a server loads, of the 250 that Spark has; the last two if it is controlled."""
 
 JAVA_OPTIONS = (
     "-Xms32m",
@@ -226,14 +228,17 @@ class ZooKeeperServer:
         logging = self.directory / "log4j2.properties"
         logging.write_text(_LOG4J, encoding="ascii")
         class_path = ":".join(str(jar) for jar in find_jars())
-        main = MAIN_CLASS
         if self._membership is not None:
-            main = MEMBER_CLASS
             text = f"{self._membership.server_id}\n"
             (self.data_dir / "myid").write_text(text, encoding="ascii")
         options = [*JAVA_OPTIONS, f"-Dlog4j2.configurationFile={logging.as_uri()}"]
         java = str(find_java().executable)
-        return [java, *options, "-cp", class_path, main, str(configuration)]
+        main = MAIN_CLASS if self._membership is None else MEMBER_CLASS
+        return [java, *options, "-cp", class_path, *self.main_command(main), str(configuration)]
+
+    def main_command(self, main_class: str) -> list[str]:
+        """What the JVM is to run; the configuration comes after it."""
+        return [main_class]
 
     def _configuration(self, port: int) -> str:
         settings: dict[str, str | int] = {

@@ -30,20 +30,26 @@ CRASH_POINTS = tuple(
     f"{when}_{what}" for what in _EFFECTS if what != "effect" for when in ("before", "after")
 )
 """Around each kind of effect; the names of `proc.crash_at`."""
+HOLD_POINTS = tuple(
+    point for point in CRASH_POINTS if point not in ("after_reply", "after_send", "after_write")
+)
+"""Where a process can stand still and what came before is seen by others."""
 MESSAGES = (Send, Reply, ReplyRecords, WriteZnodes)
 """What leaves the process a moment after its effect was performed."""
 
 
 @dataclass(slots=True)
 class CrashPlan:
-    """One death to come; `point` is of `CRASH_POINTS`, or `before_effect` for any."""
+    """One death or stop to come; `point` is of `CRASH_POINTS`, or `before_effect` for any."""
 
     point: str
     left: int
     """At this passage, counted from 1."""
+    holds: bool = False
+    """True when the process is to stand still there, and not to die."""
 
     def strikes(self, when: str, effect: Effect) -> bool:
-        """True when the process dies here; counts the passage. `when` is before or after."""
+        """True when it is here; counts the passage. `when` is before or after."""
         planned, _, what = self.point.partition("_")
         if planned != when or not isinstance(effect, _EFFECTS[what]):
             return False

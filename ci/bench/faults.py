@@ -3,9 +3,10 @@
 Each line has the target for two cores. A pause counts from the signal to the moment when every
 thread of a broker is seen to stand still; with the ledger, from the line on the disk that says how
 it is undone. An expiry counts from the first request to the moment when another session hears that
-the ephemeral znode is gone. A rule counts as what it adds to requests that it does not apply to,
-between two ends over the loopback; the proxy, as what it adds to them when they go through it, and
-to a hundred bytes that come back: a gRPC call is several messages each way.
+the ephemeral znode is gone; by the server itself, until it says that nothing of the session is
+left. A rule counts as what it adds to requests that it does not apply to, between two ends over the
+loopback; the proxy, as what it adds to them when they go through it, and to a hundred bytes that
+come back: a gRPC call is several messages each way.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +26,7 @@ from typing import Any
 
 from ci.bench.control_plane import bench_cluster
 from ci.console import say, show_table
-from conformance.zookeepers import OWN, zookeeper_for
+from conformance.zookeepers import OWN, ZooKeeperInUse, zookeeper_for
 from fault_injection.container_engine import NoEngineError
 from fault_injection.links.client import Links
 from fault_injection.sessions import expire_session
@@ -40,6 +42,8 @@ PAUSE_TARGET_MS = 5.0
 EXPIRIES = 200
 EXPIRY_TARGET_MS = 50.0
 """Of the 99th percentile."""
+SERVER_TARGET_MS = 20.0
+"""The same, of an expiry by the server itself."""
 REQUESTS = 300
 """In a row, with a rule and without, again and again."""
 ROUNDS = 10
@@ -110,22 +114,37 @@ def expiries() -> Iterator[Measured]:
     """Sessions with an ephemeral znode end while their owners live, in each ZooKeeper of ours."""
     for choice in OWN:
         try:
-            found = expired_ms(choice)
+            found, by_server = expired_ms(choice)
         except NoEngineError as error:
             say(f"skipped: expiry, {choice}: {error}")
             continue
-        p50, p99 = quantile(found, 0.5), quantile(found, 0.99)
-        yield Measured(
-            what=f"expiry, {choice}", p50=p50, p99=p99, figure=p99, target=EXPIRY_TARGET_MS
-        )
+        yield _expiry(f"expiry, {choice}", found, EXPIRY_TARGET_MS)
+        if by_server:
+            yield _expiry(f"expiry by the server, {choice}", by_server, SERVER_TARGET_MS)
 
 
-def expired_ms(choice: str) -> list[float]:
-    """How long each znode outlived its session, in a ZooKeeper of our own."""
+def _expiry(what: str, found: list[float], target: float) -> Measured:
+    p50, p99 = quantile(found, 0.5), quantile(found, 0.99)
+    return Measured(what=what, p50=p50, p99=p99, figure=p99, target=target)
+
+
+def ended_ms(zookeeper: ZooKeeperInUse) -> Iterator[float]:
+    """How long the server took each time to end a session that owns a znode, if it can be told."""
+    end = zookeeper.end_session
+    for _ in range(EXPIRIES if end else 0):
+        with ZooKeeperClient(zookeeper.address) as owner:
+            owner.create("/owned", ephemeral=True)
+            assert end is not None
+            yield 1000 * seconds_of(partial(end, owner.session_id))
+
+
+def expired_ms(choice: str) -> tuple[list[float], list[float]]:
+    """How long each znode outlived its session in a ZooKeeper of our own: as usual, and by it."""
     with TemporaryDirectory() as name, Supervisor(Path(name), "bench") as supervisor:
         around = zookeeper_for("bench", supervisor=supervisor, folder=Path(name), choice=choice)
         with around as zookeeper:
-            return [gone_ms(zookeeper.address) for _ in range(EXPIRIES)]
+            usual = [gone_ms(zookeeper.address) for _ in range(EXPIRIES)]
+            return usual, list(ended_ms(zookeeper))
 
 
 def gone_ms(address: str) -> float:

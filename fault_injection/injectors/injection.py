@@ -55,6 +55,9 @@ class BrokerProcess(Protocol):
     def go_on(self) -> None:
         """The process goes on, and the ledger keeps its entry."""
 
+    def expect_stop(self) -> None:
+        """The process may stop itself from now on, and the ledger knows how that is undone."""
+
     def resume(self) -> None:
         """The process goes on."""
 
@@ -217,7 +220,13 @@ class FaultTarget(Protocol):
         """
 
     def expire_session(self, session_id: int, password: bytes, broker_id: int) -> None:
-        """The session has ended at ZooKeeper."""
+        """The session has ended at ZooKeeper, closed by who has its password."""
+
+    def end_session(self, session_id: int) -> None:
+        """ZooKeeper has ended the session by itself.
+
+        Raises `InjectionError` when it is not ours to command, `SessionError` when it does not.
+        """
 
 
 class Injection(Protocol):

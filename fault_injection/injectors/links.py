@@ -30,9 +30,11 @@ from fault_injection.network_faults import (
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.ways import around_bridge, between, outside_majorities
 from fault_injection.zookeeper_faults import (
+    ERROR_CODES,
     CutZooKeeper,
     DelayZooKeeper,
     DropConnection,
+    FailZooKeeperRequests,
     HurtZooKeeperLink,
     LoseZooKeeperReplies,
 )
@@ -345,6 +347,31 @@ class LostReplies(ProxyFault):
         if not lost:
             return None
         return "; ".join(f"{one.path} was written at zxid {one.zxid}, unanswered" for one in lost)
+
+
+@dataclass(slots=True)
+class FailedRequests(ProxyFault):
+    """`zk.fail_request`: ZooKeeper is asked for nothing, and what it answers is an error."""
+
+    def make_rules(self) -> list[Rule]:
+        """One for what the broker asks."""
+        fault = self.deed.fault
+        assert isinstance(fault, FailZooKeeperRequests)
+        rule = self.rule(
+            self.wiring.to_zookeeper(self.deed.broker_id),
+            requests_to_fail=fault.count,
+            fails_only_writes=fault.requests == "write",
+            error_code=ERROR_CODES[fault.code],
+        )
+        return [rule]
+
+    def proof(self) -> str | None:
+        """Which requests got the error."""
+        (status,), code = self.last, self.deed.fault.code
+        failed = status.failed_requests
+        if not failed:
+            return None
+        return f"{counted(len(failed), 'request')} answered with {code}: {', '.join(failed)}"
 
 
 @dataclass(slots=True)

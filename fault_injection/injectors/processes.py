@@ -171,32 +171,59 @@ class KillAndWipe(Kill):
 
 @dataclass(slots=True)
 class Crash(Kill):
-    """`proc.crash_at`: the broker kills itself; else it is spared, and nothing was done."""
+    """`proc.crash_at`: the broker kills or stops itself; else it is spared: nothing was done."""
 
     deed: Deed[CrashAt]
 
     def inject(self) -> None:
         """The broker waits for the point."""
-        fault = self.deed.fault
+        fault, holds = self.deed.fault, self._holds
         self._process = self.deed.target.process(self.deed.broker_id)
         self._before = self.deed.target.registration(self.deed.broker_id)
-        broker_control.set_crash_point(address_of(self.deed), fault.point, fault.nth)
+        if holds:
+            self._process.expect_stop()
+        broker_control.set_crash_point(address_of(self.deed), fault.point, fault.nth, holds=holds)
 
     def evidence(self) -> str | None:
-        """The process is no more, and its last words name the point."""
-        if self._process is None or self._process.is_running:
+        """The process is no more or stands still, and its last words name the point."""
+        if self._process is None:
+            return None
+        if self._stands():
+            return f"process {self._process.pid} in state T {self.deed.fault.point}"
+        if self._process.is_running:
             return None
         if f"dies {self.deed.fault.point}" not in self._process.log_tail():
             return None
         return f"process {self._process.pid} died {self.deed.fault.point}"
 
     def heal(self) -> None:
-        """A new process starts on the same data, or the one that did not come there is spared."""
+        """It goes on, or a new one starts; the one that did not come there is spared."""
         if self._process is not None and self._process.is_running:
+            if self._holds and self._is_stopped():
+                self._process.resume()
+                self._before = None
+                return
             broker_control.set_crash_point(address_of(self.deed), "", 0)
             self._before = None
             return
         Kill.heal(self)
+
+    def healed(self) -> str | None:
+        """Registered, anew if it has died; and not standing still."""
+        return None if self._is_stopped() else Kill.healed(self)
+
+    @property
+    def _holds(self) -> bool:
+        return self.deed.fault.action == "hold"
+
+    def _is_stopped(self) -> bool:
+        return self._process is not None and process_state(self._process.pid) == "T"
+
+    def _stands(self) -> bool:
+        """It said that it would, and does."""
+        if self._process is None or not self._holds or not self._is_stopped():
+            return False
+        return f"stands still {self.deed.fault.point}" in self._process.log_tail()
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from fault_injection.zookeeper_faults import ExpireSession
 
 @dataclass(slots=True)
 class Expiry:
-    """`zk.expire`: closed from elsewhere with its id and password, or forgotten by its owner."""
+    """`zk.expire`: closed by the server or from elsewhere, or forgotten by its owner."""
 
     deed: Deed[ExpireSession]
     _before: Registration | None = field(init=False, default=None)
@@ -26,6 +26,9 @@ class Expiry:
         self._before = before
         if self.deed.fault.mode == "local_only":
             rpc_rules.forget_session(before.address)
+            return
+        if self.deed.fault.mode == "server":
+            target.end_session(before.session_id)
             return
         session = rpc_rules.get_session(before.address)
         target.expire_session(session.session_id, session.password, broker_id)

@@ -81,6 +81,15 @@ class Board:
                 return active
         return None
 
+    def failing(self, link: Link, *, is_write: bool) -> ActiveRule | None:
+        """A rule by which such a request on the connections of the link is to fail."""
+        for active in self.applying():
+            left = active.rule.requests_to_fail - active.status.requests_taken
+            is_meant = is_write or not active.rule.fails_only_writes
+            if left > 0 and is_meant and active.rule.is_on(link):
+                return active
+        return None
+
     def delayed(self, link: Link, size: int) -> None:
         """So many bytes of the link were made to wait."""
         for active in self.applying():

@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fault_injection.links.board import ActiveRule, Board
-from fault_injection.links.frames import Frames, Write, is_reply_to, write_in, zxid_of_success
+from fault_injection.links.board import Board
+from fault_injection.links.conversation import Conversation
 from fault_injection.links.pipes import Pipe, Side
-from fault_injection.links.rules import LostReply
 
 Endpoint = tuple[str, int]
 
@@ -54,7 +53,8 @@ class Flow:
         ):
             side.out, side.into = out, into
         if route.is_framed:
-            LostReplies(self, board)
+            talk = Conversation(self.asks.link, board, self.reset)
+            self.asks.cut, self.answers.cut = talk.asks, talk.answers
 
     def begin(self) -> None:
         """The client has connected."""
@@ -120,57 +120,3 @@ class Flow:
     def _lost(self, _side: Side) -> None:
         if self.client.is_lost and (self.server.is_lost or not self.server.is_made):
             self._on_end(self)
-
-
-class LostReplies:
-    """Withholds ZooKeeper's answer to a write that it did, and then ends the connection."""
-
-    def __init__(self, flow: Flow, board: Board) -> None:
-        self._flow = flow
-        self._board = board
-        self._asked, self._answered = Frames(), Frames()
-        self._counts = {"asked": 0, "answered": 0}
-        self._waits: tuple[ActiveRule, Write] | None = None
-        flow.asks.cut = self._asks
-        flow.answers.cut = self._answers
-
-    def _asks(self, data: bytes) -> list[bytes]:
-        frames = self._asked.feed(data)
-        self._answered.is_plain = self._asked.is_plain
-        for frame in frames:
-            self._counts["asked"] += 1
-            if self._counts["asked"] > 1 and not self._asked.is_plain and self._waits is None:
-                self._watch_for(frame)
-        return frames
-
-    def _watch_for(self, frame: bytes) -> None:
-        losing = self._board.losing(self._flow.asks.link)
-        write = write_in(frame) if losing is not None else None
-        if losing is not None and write is not None:
-            self._waits = losing, write
-
-    def _answers(self, data: bytes) -> list[bytes]:
-        frames = self._answered.feed(data)
-        for at, frame in enumerate(frames):
-            self._counts["answered"] += 1
-            if self._waits is not None and self._is_withheld(frame):
-                # What came before has to reach the client, and a reset may overtake it: so the
-                # connection ends by the next turn of the loop, after these have been sent.
-                asyncio.get_running_loop().call_soon(self._flow.reset)
-                self._answered.is_plain = False
-                return frames[:at]
-        return frames
-
-    def _is_withheld(self, frame: bytes) -> bool:
-        """True when the frame is the answer that is waited for, and tells of success."""
-        assert self._waits is not None
-        active, write = self._waits
-        if self._counts["answered"] == 1 or not is_reply_to(frame, write):
-            return False
-        self._waits = None
-        zxid = zxid_of_success(frame, write)
-        if zxid is None or not active.applies:
-            return False
-        active.status.lost_replies.append(LostReply(path=write.path, zxid=zxid))
-        active.status.connections_reset += 1
-        return True

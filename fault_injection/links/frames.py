@@ -12,7 +12,11 @@ LONGEST = 8 * 1024 * 1024
 """Beyond what servers take: a longer frame is none."""
 WRITES = frozenset({1, 2, 5, 14, 15, 19, 21})
 """create, delete, setData, multi, create2, createContainer, createTTL."""
+EXISTS = 3
 MULTI = 14
+MULTI_READ = 22
+READS = frozenset({EXISTS, 4, 6, 8, 12, 22})
+"""exists, getData, getACL, getChildren, getChildren2, multiRead."""
 _LENGTH = struct.Struct(">i")
 _REQUEST = struct.Struct(">ii")
 _REPLY = struct.Struct(">iqi")
@@ -56,28 +60,44 @@ class Frames:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
-    """A request that changes something."""
+class Request:
+    """A request that reads or changes something."""
 
     xid: int
+    is_write: bool
     is_multi: bool
     path: str
+    """Of several, the first one."""
 
 
-def write_in(frame: bytes) -> Write | None:
-    """The write that a frame of a client asks for, after its first one; or None."""
+def request_in(frame: bytes) -> Request | None:
+    """The read or write that a frame of a client asks for, after its first one; or None."""
     body = frame[_LENGTH.size :]
     if len(body) < _REQUEST.size:
         return None
     xid, operation = _REQUEST.unpack_from(body)
-    if operation not in WRITES:
+    if operation not in WRITES | READS:
         return None
-    is_multi = operation == MULTI
+    is_multi = operation in (MULTI, MULTI_READ)
     at = _REQUEST.size + (_MULTI_HEADER.size if is_multi else 0)
-    return Write(xid=xid, is_multi=is_multi, path=_text(body, at))
+    path = _text(body, at)
+    return Request(xid=xid, is_write=operation in WRITES, is_multi=is_multi, path=path)
 
 
-def zxid_of_success(frame: bytes, write: Write) -> int | None:
+def harmless_instead_of(request: Request) -> bytes:
+    """A frame that asks for nothing but the stat of the root, and is answered in its turn."""
+    root = b"/"
+    asked = _REQUEST.pack(request.xid, EXISTS) + _LENGTH.pack(len(root)) + root + b"\0"
+    return _LENGTH.pack(len(asked)) + asked
+
+
+def with_error(frame: bytes, code: int) -> bytes:
+    """The same answer of a server with an error instead of what it tells."""
+    xid, zxid, _ = _REPLY.unpack_from(frame, _LENGTH.size)
+    return _LENGTH.pack(_REPLY.size) + _REPLY.pack(xid, zxid, code)
+
+
+def zxid_of_success(frame: bytes, write: Request) -> int | None:
     """The zxid at which `write` was done, when this frame of a server says that it was."""
     body = frame[_LENGTH.size :]
     if len(body) < _REPLY.size:
@@ -90,10 +110,10 @@ def zxid_of_success(frame: bytes, write: Write) -> int | None:
     return int(zxid)
 
 
-def is_reply_to(frame: bytes, write: Write) -> bool:
-    """True when this frame of a server answers `write`, for good or bad."""
+def xid_of_reply(frame: bytes) -> int | None:
+    """Which request this frame of a server answers, for good or bad; None when none."""
     body = frame[_LENGTH.size :]
-    return len(body) >= _REPLY.size and _REPLY.unpack_from(body)[0] == write.xid
+    return int(_REPLY.unpack_from(body)[0]) if len(body) >= _REPLY.size else None
 
 
 def _text(body: bytes, at: int) -> str:

@@ -33,6 +33,11 @@ class Rule:
     """Kilobytes (of 1,000 bytes) that pass per second; 0: as many as there are."""
     replies_to_lose: int = 0
     """So many writes are done by ZooKeeper; their answers are withheld and the connection reset."""
+    requests_to_fail: int = 0
+    """So many requests ZooKeeper never sees; each is answered with an error all the same."""
+    fails_only_writes: bool = False
+    error_code: int = 0
+    """Of ZooKeeper, by which they are answered."""
     windows: tuple[tuple[int, int], ...] = ()
     """When it applies, in milliseconds from its beginning; empty: all the time."""
 
@@ -113,6 +118,10 @@ class RuleStatus:
     connections_reset: int = 0
     windows_begun: int = 0
     lost_replies: list[LostReply] = field(default_factory=list)
+    requests_taken: int = 0
+    """That were kept from ZooKeeper, answered or not."""
+    failed_requests: list[str] = field(default_factory=list)
+    """The paths of those that were answered with an error; of a multi, its first one."""
 
     @property
     def has_blocked(self) -> bool:

@@ -1,8 +1,9 @@
-"""A process that kills itself at a named point of its work, as `proc.crash_at` asks.
+"""A process that kills or stops itself at a named point of its work, as `proc.crash_at` asks.
 
 Before an effect it dies at once, and so after one that concerns the disk. After an effect that
 sends something it does nothing more of its own, but lives a moment longer, so that what it had
-sent can leave.
+sent can leave. To stand still there is not offered after what sends something: it would leave only
+when the process goes on.
 """
 
 import os
@@ -10,7 +11,7 @@ import signal
 import sys
 
 from impl.core.effects import Effect
-from impl.crash_points import CRASH_POINTS, MESSAGES, CrashPlan
+from impl.crash_points import CRASH_POINTS, HOLD_POINTS, MESSAGES, CrashPlan
 
 LEAVES_S = 0.05
 """How long a message may take to leave a process that does nothing else."""
@@ -21,7 +22,7 @@ class CrashPointReached(BaseException):
 
 
 class CrashPoints:
-    """The death that is planned, if any."""
+    """The death that is planned, or the stop, if any."""
 
     def __init__(self, name: str) -> None:
         """`name` is what the process calls itself on stderr."""
@@ -33,8 +34,8 @@ class CrashPoints:
         """True when each step may be the last."""
         return self._plan is not None
 
-    def plan(self, point: str, nth: int) -> str:
-        """The process dies at that passage, counted from now; returns what is wrong, or "".
+    def plan(self, point: str, nth: int, *, holds: bool = False) -> str:
+        """The process dies or stops at that passage, counted from now; what is wrong, or "".
 
         Without a point it is spared.
         """
@@ -45,16 +46,29 @@ class CrashPoints:
             return f"{point!r} is no crash point; choose one of {', '.join(CRASH_POINTS)}"
         if nth < 1:
             return f"nth is {nth}; give 1 or more"
-        self._plan = CrashPlan(point, nth)
+        if holds and point not in HOLD_POINTS:
+            return f"nothing stands still {point}; choose one of {', '.join(HOLD_POINTS)}"
+        self._plan = CrashPlan(point, nth, holds)
         return ""
 
     def pass_by(self, when: str, effect: Effect) -> None:
         """The process is before or after `effect`; raises `CrashPointReached` or never returns."""
         if self._plan is None or not self._plan.strikes(when, effect):
             return
+        if self._plan.holds:
+            self._stand()
+            return
         if when == "after" and isinstance(effect, MESSAGES):
             raise CrashPointReached
         self.die()
+
+    def _stand(self) -> None:
+        """Nothing of the process moves until it gets SIGCONT."""
+        assert self._plan is not None
+        sys.stderr.write(f"{self._name}: stands still {self._plan.point}, as it was told\n")
+        sys.stderr.flush()
+        self._plan = None
+        os.kill(os.getpid(), signal.SIGSTOP)
 
     def die(self) -> None:
         """The process is gone, as by a kill from outside."""

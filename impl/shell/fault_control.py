@@ -79,8 +79,9 @@ class FaultControl:
         return forgotten
 
     async def set_crash_point(self, wanted: wire.CrashPoint) -> wire.CrashPointStatus:
-        """The process dies at that passage, or is spared."""
-        return wire.CrashPointStatus(error=self.crashes.plan(wanted.point, wanted.nth))
+        """The process dies or stops at that passage, or is spared."""
+        error = self.crashes.plan(wanted.point, wanted.nth, holds=wanted.holds)
+        return wire.CrashPointStatus(error=error)
 
     async def set_disk_fault(self, fault: wire.DiskFault) -> wire.DiskStatus:
         """The disk is so from now on; a log that has failed stays so."""

@@ -11,20 +11,25 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import (
+    APIError,
     BadVersionError,
     ConnectionClosedError,
     ConnectionLoss,
     KazooException,
+    MarshallingError,
     NodeExistsError,
     NoNodeError,
     NotEmptyError,
+    OperationTimeoutError,
     RolledBackError,
     RuntimeInconsistency,
     SessionExpiredError,
+    SystemZookeeperError,
 )
 from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol import serialization as wire
@@ -88,6 +93,8 @@ _ERRORS: dict[type[KazooException], ZkError] = {
     RuntimeInconsistency: ZkError.ROLLED_BACK,
 }
 _LOST = (ConnectionLoss, ConnectionClosedError)
+_CONFUSED = (SystemZookeeperError, MarshallingError, OperationTimeoutError, APIError)
+"""What a server says of itself and not of a znode: nobody knows whether it did what was asked."""
 
 
 class ZooKeeperError(Exception):
@@ -196,9 +203,7 @@ class KazooSession:
     def hang_up(self) -> None:
         """Never connect again, and say nothing to the server: it will end the session by itself."""
         self._handler.retired = True
-        connected = self._client._connection._socket
-        if connected is not None:
-            connected.shutdown(socket.SHUT_RDWR)
+        self._break_connection()
 
     def retire(self) -> threading.Thread:
         """Never connect again, close the session if it is reachable; the thread ends when done."""
@@ -206,6 +211,13 @@ class KazooSession:
         closer = threading.Thread(target=self._close, daemon=True, name="zookeeper-close")
         closer.start()
         return closer
+
+    def _break_connection(self) -> None:
+        """Both directions end; kazoo connects again, unless the session was given up."""
+        connected = self._client._connection._socket
+        if connected is not None:
+            with suppress(OSError):  # it has ended by itself
+                connected.shutdown(socket.SHUT_RDWR)
 
     def _close(self) -> None:
         self._client.stop()
@@ -217,9 +229,13 @@ class KazooSession:
 
         def deliver(index: int, arm: WatchKey | None, result: Result, zxid: int) -> None:
             results[index] = result
-            if arm:
+            if isinstance(result, _CONFUSED):
+                self._break_connection()
+            elif arm:
                 self._arm(arm, result)
-            if index == last:
+            # Of a confused server only the end of the connection is told: all that was asked on it
+            # counts as unknown, in the order in which it always does.
+            if index == last and not any(isinstance(one, _CONFUSED) for one in results):
                 self._post(Answered(self, op_id, results, zxid, sent_at))
 
         for index, (request, arm) in enumerate(requests):
@@ -316,7 +332,9 @@ class KazooSession:
             def compare(
                 result: Result, _zxid: int, key: WatchKey = key, seen: object = seen
             ) -> None:
-                lost = isinstance(result, _LOST)
+                if isinstance(result, _CONFUSED):
+                    self._break_connection()
+                lost = isinstance(result, (*_LOST, *_CONFUSED))
                 if not lost and _fingerprint(key[1], result) != seen:
                     self._fire(self._root + key[0], children=key[1])
 

@@ -55,10 +55,14 @@ from fault_injection.zookeeper_faults import (
     DropConnection,
     ExpireSession,
     FailOverZooKeeper,
+    FailZooKeeperRequests,
     LoseZooKeeperReplies,
     RaceVersion,
+    SlowSync,
 )
-from impl.core.effects import AppendRecords, Effect
+from impl.core.effects import AppendRecords, Effect, WriteZnodes
+from impl.core.outbox import Ask
+from impl.sim import slow_sync
 from impl.sim.admin_deeds import wish_of
 from impl.sim.clock_deeds import meddle_with_clock
 from impl.sim.cluster import Cluster
@@ -82,6 +86,8 @@ def do_to_all(fault: Fault, world: World) -> Heal | Wish | None:
             return hurt_links(fault, cluster)
         case FailOverZooKeeper():
             return _fail_over(cluster)
+        case SlowSync():
+            return _slow_sync(fault, cluster)
         case RollBrokers():
             return Roll(fault, cluster).heal
         case KickController():
@@ -129,6 +135,7 @@ def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
             | DelayZooKeeper()
             | DelayWatches()
             | LoseZooKeeperReplies()
+            | FailZooKeeperRequests()
             | DropConnection()
         ):
             return _hurt_session(fault, cluster, process)
@@ -162,6 +169,8 @@ def _crash(
     cluster: Cluster,
     process: Process,
 ) -> Heal:
+    if isinstance(fault, CrashAt) and fault.action == "hold":
+        return _hold(fault, process)
     disk = cluster.disks[process.broker_id]
     told: dict[str, int] = {}
     if isinstance(fault, LosePower):
@@ -185,6 +194,20 @@ def _crash(
             return {"matched": 0}
         cluster.restart(process)
         return {**told}
+
+    return heal
+
+
+def _hold(fault: CrashAt, process: Process) -> Heal:
+    """As a process that stops itself: nothing of it moves until it is made to go on."""
+    plan = process.crash_at(fault.point, fault.nth, holds=True)
+
+    def heal() -> Line:
+        if plan.left > 0:
+            process.spare()
+            return {"matched": 0}
+        process.resume()
+        return {"matched": 1}
 
     return heal
 
@@ -309,10 +332,17 @@ def _rule(fault: RpcFault, cluster: Cluster, process: Process) -> Heal | None:
 
 
 def _hurt_session(
-    fault: CutZooKeeper | DelayZooKeeper | DelayWatches | LoseZooKeeperReplies | DropConnection,
+    fault: CutZooKeeper
+    | DelayZooKeeper
+    | DelayWatches
+    | LoseZooKeeperReplies
+    | FailZooKeeperRequests
+    | DropConnection,
     cluster: Cluster,
     process: Process,
 ) -> Heal:
+    if isinstance(fault, FailZooKeeperRequests):
+        return _fail_requests(fault, process)
     if isinstance(fault, CutZooKeeper):
         return _cut_from_zookeeper(cluster, process)
     if isinstance(fault, DelayWatches):
@@ -346,6 +376,25 @@ def _delay_watches(fault: DelayWatches, process: Process) -> Heal:
     def heal() -> Line:
         client.lateness_us = lambda _: 0
         client.hear_of()
+        return {"matched": matched[0]}
+
+    return heal
+
+
+def _fail_requests(fault: FailZooKeeperRequests, process: Process) -> Heal:
+    client, matched = process.zookeeper, [0]
+
+    def fails(ask: Ask) -> bool:
+        is_meant = fault.requests == "any" or isinstance(ask, WriteZnodes)
+        if not is_meant or matched[0] == fault.count:
+            return False
+        matched[0] += 1
+        return True
+
+    client.fails = fails
+
+    def heal() -> Line:
+        client.fails = None
         return {"matched": matched[0]}
 
     return heal
@@ -389,5 +438,18 @@ def _fail_over(cluster: Cluster) -> Heal:
     def heal() -> Line:
         cluster.zookeeper.serve()
         return {}
+
+    return heal
+
+
+def _slow_sync(fault: SlowSync, cluster: Cluster) -> Heal:
+    server = cluster.zookeeper
+    disk = server.slow_sync = server.slow_sync or slow_sync.SlowSync(cluster.scheduler)
+    disk.delay_us += fault.delay_ms * US_PER_MS
+    before = disk.writes
+
+    def heal() -> Line:
+        disk.delay_us -= fault.delay_ms * US_PER_MS
+        return {"matched": disk.writes - before}
 
     return heal

@@ -152,12 +152,14 @@ class Process:
         self.crash_at("before_effect", self._random.randint(0, 6) + 1)
         self.cluster.scheduler.after_ms(CRASH_WITHIN_MS, self.die)
 
-    def crash_at(self, point: str, nth: int) -> None:
-        """The process dies at the `nth` passage of the point, counted from now."""
-        self._crashes.append(CrashPlan(point, nth))
+    def crash_at(self, point: str, nth: int, *, holds: bool = False) -> CrashPlan:
+        """The process dies, or stands still, at the `nth` passage of the point from now on."""
+        plan = CrashPlan(point, nth, holds)
+        self._crashes.append(plan)
+        return plan
 
     def spare(self) -> None:
-        """It does not die at any point."""
+        """It neither dies nor stops at any point."""
         self._crashes.clear()
 
     def at_death(self, deed: Callable[[], object]) -> None:
@@ -246,8 +248,11 @@ class Process:
             self._perform(refusal(left))
 
     def _dies(self, when: str, effect: Effect) -> bool:
-        if any(crash.strikes(when, effect) for crash in self._crashes):
-            self.die()
+        for plan in [plan for plan in self._crashes if plan.strikes(when, effect)]:
+            if plan.holds:
+                self.pause()
+            else:
+                self.die()
         return not self.is_alive
 
     def _flush_in_time(self) -> None:

@@ -25,6 +25,7 @@ from impl.core.zookeeper import (
     ZkError,
     Znode,
 )
+from impl.sim.slow_sync import SlowSync
 from spec.vocabulary import ANY_VERSION, SessionId, ZnodeVersion
 
 FIRST_SESSION = 0x1000
@@ -85,6 +86,8 @@ class SimZooKeeper:
         """It hangs up on a client whose multi has more paths and data."""
         self.is_serving = True
         """False while the servers elect a leader: nobody is answered, and no session ends."""
+        self.slow_sync: SlowSync | None = None
+        """What requests have to go through since its disk was slow for the first time."""
 
     # Sessions
 
@@ -114,6 +117,10 @@ class SimZooKeeper:
             return False
         session.heard_ms = self._now_ms()
         return True
+
+    def has_session(self, session_id: SessionId) -> bool:
+        """False when it is over."""
+        return session_id in self._sessions
 
     def end_session(self, session_id: SessionId) -> None:
         """Its ephemerals are gone, in one transaction; it never comes back."""

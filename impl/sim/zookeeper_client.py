@@ -70,6 +70,8 @@ class ZkClient:
         """Asked for each write that ZooKeeper has done."""
         self.on_done: Callable[[Ask], None] | None = None
         """Told when the server has done what was asked; each is then done in one go."""
+        self.fails: Callable[[Ask], bool] | None = None
+        """Asked for each request that reaches ZooKeeper: true when it answers with an error."""
         self.is_cut = False
         """True while no connection can be made."""
         self.reaches_server: Callable[[], bool] = lambda: True
@@ -87,8 +89,7 @@ class ZkClient:
         """Watches of which the core has not heard."""
         self._late: list[WatchFired] = []
         """Those that a fault keeps from it."""
-        self._arrival_us = 0
-        self._delivery_us = 0
+        self._arrival_us = self._delivery_us = 0
 
     def start(self) -> None:
         """Open the first session; heartbeats go out while the process runs."""
@@ -172,6 +173,21 @@ class ZkClient:
         if isinstance(ask, WriteZnodes) and _size(ask) > self._server.request_bytes_max:
             self._send_back(self._disconnect)
             return
+        if not is_late and self.fails is not None and self.fails(ask):
+            # As the shell takes it: who is told that the server is confused hangs up.
+            self._send_back(self._disconnect)
+            return
+        serve = partial(self._serve, ask, path, found, link)
+        if self._server.slow_sync is None:
+            serve()
+        else:
+            self._server.slow_sync.enter(serve, is_write=isinstance(ask, WriteZnodes))
+
+    def _serve(self, ask: Ask, path: str, found: list[Znode | Children], link: _Link) -> None:
+        """The server does what was asked, which may have waited there for its turn."""
+        if not self._server.has_session(link.session_id):
+            return
+        is_late = link.connection != self._connection
         answer = self._perform(ask, path, found, link.session_id)
         if answer is not None and self.on_done:
             self.on_done(ask)

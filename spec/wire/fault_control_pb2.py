@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dspec/wire/fault_control.proto\x12\tfencepost\"\x92\x01\n\x07RpcRule\x12\x0f\n\x07rule_id\x18\x01 \x01(\t\x12\x0e\n\x06method\x18\x02 \x01(\t\x12\n\n\x02to\x18\x03 \x01(\x05\x12\r\n\x05topic\x18\x04 \x01(\t\x12\x0c\n\x04verb\x18\x05 \x01(\t\x12\r\n\x05\x63ount\x18\x06 \x01(\x05\x12\x10\n\x08\x64\x65lay_ms\x18\x07 \x01(\x05\x12\x0e\n\x06window\x18\x08 \x01(\x05\x12\x0c\n\x04\x63ode\x18\t \x01(\t\"\x1b\n\x08RuleName\x12\x0f\n\x07rule_id\x18\x01 \x01(\t\"]\n\nRuleStatus\x12\x0f\n\x07rule_id\x18\x01 \x01(\t\x12\x0f\n\x07matched\x18\x02 \x01(\x05\x12\x0c\n\x04held\x18\x03 \x01(\x05\x12\x10\n\x08released\x18\x04 \x01(\x05\x12\r\n\x05\x65rror\x18\x05 \x01(\t\"\x10\n\x0eSessionRequest\"/\n\x07Session\x12\x12\n\nsession_id\x18\x01 \x01(\x03\x12\x10\n\x08password\x18\x02 \x01(\x0c\"(\n\nCrashPoint\x12\r\n\x05point\x18\x01 \x01(\t\x12\x0b\n\x03nth\x18\x02 \x01(\x05\"!\n\x10\x43rashPointStatus\x12\r\n\x05\x65rror\x18\x01 \x01(\t\"+\n\tDiskFault\x12\x0c\n\x04verb\x18\x01 \x01(\t\x12\x10\n\x08\x64\x65lay_ms\x18\x02 \x01(\x05\"\r\n\x0b\x44iskRequest\"l\n\nDiskStatus\x12\r\n\x05\x65rror\x18\x01 \x01(\t\x12\x0f\n\x07matched\x18\x02 \x01(\x03\x12)\n\x0b\x66\x61iled_logs\x18\x03 \x03(\x0b\x32\x14.fencepost.FailedLog\x12\x13\n\x0bolder_files\x18\x04 \x01(\x05\"=\n\tFailedLog\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x0e\n\x06reason\x18\x03 \x01(\t\"9\n\nClockFault\x12\x0f\n\x07jump_ms\x18\x01 \x01(\x03\x12\x11\n\x04rate\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x07\n\x05_rate\"\x0e\n\x0c\x43lockRequest\"=\n\x0b\x43lockStatus\x12\r\n\x05\x65rror\x18\x01 \x01(\t\x12\x0e\n\x06now_ms\x18\x02 \x01(\x03\x12\x0f\n\x07true_ms\x18\x03 \x01(\x03\x32\xa7\x05\n\x0c\x46\x61ultControl\x12\x34\n\x07\x41\x64\x64Rule\x12\x12.fencepost.RpcRule\x1a\x15.fencepost.RuleStatus\x12\x38\n\nRemoveRule\x12\x13.fencepost.RuleName\x1a\x15.fencepost.RuleStatus\x12\x35\n\x07GetRule\x12\x13.fencepost.RuleName\x1a\x15.fencepost.RuleStatus\x12;\n\nGetSession\x12\x19.fencepost.SessionRequest\x1a\x12.fencepost.Session\x12>\n\rForgetSession\x12\x19.fencepost.SessionRequest\x1a\x12.fencepost.Session\x12\x43\n\rSetCrashPoint\x12\x15.fencepost.CrashPoint\x1a\x1b.fencepost.CrashPointStatus\x12;\n\x0cSetDiskFault\x12\x14.fencepost.DiskFault\x1a\x15.fencepost.DiskStatus\x12\x38\n\x07GetDisk\x12\x16.fencepost.DiskRequest\x1a\x15.fencepost.DiskStatus\x12?\n\x0eKeepOlderFiles\x12\x16.fencepost.DiskRequest\x1a\x15.fencepost.DiskStatus\x12\x39\n\x08SetClock\x12\x15.fencepost.ClockFault\x1a\x16.fencepost.ClockStatus\x12;\n\x08GetClock\x12\x17.fencepost.ClockRequest\x1a\x16.fencepost.ClockStatusb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dspec/wire/fault_control.proto\x12\tfencepost\"\x92\x01\n\x07RpcRule\x12\x0f\n\x07rule_id\x18\x01 \x01(\t\x12\x0e\n\x06method\x18\x02 \x01(\t\x12\n\n\x02to\x18\x03 \x01(\x05\x12\r\n\x05topic\x18\x04 \x01(\t\x12\x0c\n\x04verb\x18\x05 \x01(\t\x12\r\n\x05\x63ount\x18\x06 \x01(\x05\x12\x10\n\x08\x64\x65lay_ms\x18\x07 \x01(\x05\x12\x0e\n\x06window\x18\x08 \x01(\x05\x12\x0c\n\x04\x63ode\x18\t \x01(\t\"\x1b\n\x08RuleName\x12\x0f\n\x07rule_id\x18\x01 \x01(\t\"]\n\nRuleStatus\x12\x0f\n\x07rule_id\x18\x01 \x01(\t\x12\x0f\n\x07matched\x18\x02 \x01(\x05\x12\x0c\n\x04held\x18\x03 \x01(\x05\x12\x10\n\x08released\x18\x04 \x01(\x05\x12\r\n\x05\x65rror\x18\x05 \x01(\t\"\x10\n\x0eSessionRequest\"/\n\x07Session\x12\x12\n\nsession_id\x18\x01 \x01(\x03\x12\x10\n\x08password\x18\x02 \x01(\x0c\"7\n\nCrashPoint\x12\r\n\x05point\x18\x01 \x01(\t\x12\x0b\n\x03nth\x18\x02 \x01(\x05\x12\r\n\x05holds\x18\x03 \x01(\x08\"!\n\x10\x43rashPointStatus\x12\r\n\x05\x65rror\x18\x01 \x01(\t\"+\n\tDiskFault\x12\x0c\n\x04verb\x18\x01 \x01(\t\x12\x10\n\x08\x64\x65lay_ms\x18\x02 \x01(\x05\"\r\n\x0b\x44iskRequest\"l\n\nDiskStatus\x12\r\n\x05\x65rror\x18\x01 \x01(\t\x12\x0f\n\x07matched\x18\x02 \x01(\x03\x12)\n\x0b\x66\x61iled_logs\x18\x03 \x03(\x0b\x32\x14.fencepost.FailedLog\x12\x13\n\x0bolder_files\x18\x04 \x01(\x05\"=\n\tFailedLog\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x0e\n\x06reason\x18\x03 \x01(\t\"9\n\nClockFault\x12\x0f\n\x07jump_ms\x18\x01 \x01(\x03\x12\x11\n\x04rate\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x07\n\x05_rate\"\x0e\n\x0c\x43lockRequest\"=\n\x0b\x43lockStatus\x12\r\n\x05\x65rror\x18\x01 \x01(\t\x12\x0e\n\x06now_ms\x18\x02 \x01(\x03\x12\x0f\n\x07true_ms\x18\x03 \x01(\x03\x32\xa7\x05\n\x0c\x46\x61ultControl\x12\x34\n\x07\x41\x64\x64Rule\x12\x12.fencepost.RpcRule\x1a\x15.fencepost.RuleStatus\x12\x38\n\nRemoveRule\x12\x13.fencepost.RuleName\x1a\x15.fencepost.RuleStatus\x12\x35\n\x07GetRule\x12\x13.fencepost.RuleName\x1a\x15.fencepost.RuleStatus\x12;\n\nGetSession\x12\x19.fencepost.SessionRequest\x1a\x12.fencepost.Session\x12>\n\rForgetSession\x12\x19.fencepost.SessionRequest\x1a\x12.fencepost.Session\x12\x43\n\rSetCrashPoint\x12\x15.fencepost.CrashPoint\x1a\x1b.fencepost.CrashPointStatus\x12;\n\x0cSetDiskFault\x12\x14.fencepost.DiskFault\x1a\x15.fencepost.DiskStatus\x12\x38\n\x07GetDisk\x12\x16.fencepost.DiskRequest\x1a\x15.fencepost.DiskStatus\x12?\n\x0eKeepOlderFiles\x12\x16.fencepost.DiskRequest\x1a\x15.fencepost.DiskStatus\x12\x39\n\x08SetClock\x12\x15.fencepost.ClockFault\x1a\x16.fencepost.ClockStatus\x12;\n\x08GetClock\x12\x17.fencepost.ClockRequest\x1a\x16.fencepost.ClockStatusb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,23 +42,23 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SESSION']._serialized_start=335
   _globals['_SESSION']._serialized_end=382
   _globals['_CRASHPOINT']._serialized_start=384
-  _globals['_CRASHPOINT']._serialized_end=424
-  _globals['_CRASHPOINTSTATUS']._serialized_start=426
-  _globals['_CRASHPOINTSTATUS']._serialized_end=459
-  _globals['_DISKFAULT']._serialized_start=461
-  _globals['_DISKFAULT']._serialized_end=504
-  _globals['_DISKREQUEST']._serialized_start=506
-  _globals['_DISKREQUEST']._serialized_end=519
-  _globals['_DISKSTATUS']._serialized_start=521
-  _globals['_DISKSTATUS']._serialized_end=629
-  _globals['_FAILEDLOG']._serialized_start=631
-  _globals['_FAILEDLOG']._serialized_end=692
-  _globals['_CLOCKFAULT']._serialized_start=694
-  _globals['_CLOCKFAULT']._serialized_end=751
-  _globals['_CLOCKREQUEST']._serialized_start=753
-  _globals['_CLOCKREQUEST']._serialized_end=767
-  _globals['_CLOCKSTATUS']._serialized_start=769
-  _globals['_CLOCKSTATUS']._serialized_end=830
-  _globals['_FAULTCONTROL']._serialized_start=833
-  _globals['_FAULTCONTROL']._serialized_end=1512
+  _globals['_CRASHPOINT']._serialized_end=439
+  _globals['_CRASHPOINTSTATUS']._serialized_start=441
+  _globals['_CRASHPOINTSTATUS']._serialized_end=474
+  _globals['_DISKFAULT']._serialized_start=476
+  _globals['_DISKFAULT']._serialized_end=519
+  _globals['_DISKREQUEST']._serialized_start=521
+  _globals['_DISKREQUEST']._serialized_end=534
+  _globals['_DISKSTATUS']._serialized_start=536
+  _globals['_DISKSTATUS']._serialized_end=644
+  _globals['_FAILEDLOG']._serialized_start=646
+  _globals['_FAILEDLOG']._serialized_end=707
+  _globals['_CLOCKFAULT']._serialized_start=709
+  _globals['_CLOCKFAULT']._serialized_end=766
+  _globals['_CLOCKREQUEST']._serialized_start=768
+  _globals['_CLOCKREQUEST']._serialized_end=782
+  _globals['_CLOCKSTATUS']._serialized_start=784
+  _globals['_CLOCKSTATUS']._serialized_end=845
+  _globals['_FAULTCONTROL']._serialized_start=848
+  _globals['_FAULTCONTROL']._serialized_end=1527
 # @@protoc_insertion_point(module_scope)

@@ -61,12 +61,14 @@ class Session(_message.Message):
     def __init__(self, session_id: _Optional[int] = ..., password: _Optional[bytes] = ...) -> None: ...
 
 class CrashPoint(_message.Message):
-    __slots__ = ("point", "nth")
+    __slots__ = ("point", "nth", "holds")
     POINT_FIELD_NUMBER: _ClassVar[int]
     NTH_FIELD_NUMBER: _ClassVar[int]
+    HOLDS_FIELD_NUMBER: _ClassVar[int]
     point: str
     nth: int
-    def __init__(self, point: _Optional[str] = ..., nth: _Optional[int] = ...) -> None: ...
+    holds: bool
+    def __init__(self, point: _Optional[str] = ..., nth: _Optional[int] = ..., holds: _Optional[bool] = ...) -> None: ...
 
 class CrashPointStatus(_message.Message):
     __slots__ = ("error",)

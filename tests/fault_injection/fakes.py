@@ -37,6 +37,9 @@ class FakeProcess:
     def pause(self) -> None:
         self.calls.append("pause")
 
+    def expect_stop(self) -> None:
+        self.calls.append("expect stop")
+
     def resume(self) -> None:
         self.calls.append("resume")
 
@@ -54,6 +57,7 @@ class FakeTarget:
     )
     processes: dict[int, FakeProcess] = field(default_factory=dict)
     expired: list[tuple[int, bytes, int]] = field(default_factory=list)
+    ended: list[int] = field(default_factory=list)
     restarted: list[int] = field(default_factory=list)
     servers: Any = None
     znodes: Any = None
@@ -98,3 +102,6 @@ class FakeTarget:
 
     def expire_session(self, session_id: int, password: bytes, broker_id: int) -> None:
         self.expired.append((session_id, password, broker_id))
+
+    def end_session(self, session_id: int) -> None:
+        self.ended.append(session_id)

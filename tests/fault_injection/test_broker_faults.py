@@ -14,6 +14,7 @@ from fault_injection.process_faults import CrashAt, KillBroker
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.targets import broker
 from spec.wire import fault_control_pb2 as wire
+from tests.fault_injection.conftest import Sleeper
 from tests.fault_injection.fakes import FakeProcess, FakeTarget, registered
 from tests.fault_injection.test_engine import deed, inject
 from tests.grpc_server import Method, serving
@@ -26,6 +27,7 @@ class Broker:
     """Its fault control."""
 
     points: list[tuple[str, int]] = field(default_factory=list)
+    holds: list[bool] = field(default_factory=list)
     disk: wire.DiskStatus = field(default_factory=wire.DiskStatus)
     verbs: list[tuple[str, int]] = field(default_factory=list)
     ahead_ms: int = 7
@@ -35,6 +37,7 @@ class Broker:
 
     def set_crash_point(self, point: wire.CrashPoint) -> wire.CrashPointStatus:
         self.points.append((point.point, point.nth))
+        self.holds.append(point.holds)
         return wire.CrashPointStatus()
 
     def set_disk_fault(self, fault: wire.DiskFault) -> wire.DiskStatus:
@@ -98,6 +101,30 @@ def test_a_process_that_does_not_come_to_the_point_is_spared() -> None:
         assert crash.evidence() is None
         assert target.restarted == []
         assert crash.healed() == "registered at zxid 1 by session 0x9"
+
+
+def test_a_process_that_holds_is_proved_by_its_state_and_goes_on(sleeper: Sleeper) -> None:
+    asleep = sleeper()
+    with told() as (fake, target, process):
+        process.pid = asleep.pid
+        fault = CrashAt(target=broker(1), for_ms=9, point="before_append", action="hold")
+        crash = inject(target, fault)
+        asleep.pause()
+        without_words = crash.evidence()
+        process.words = "broker-1: stands still before_append, as it was told"
+        proof = crash.evidence()
+        crash.heal()
+        standing = crash.healed()
+        asleep.resume()
+
+        assert fake.points == [("before_append", 1)]
+        assert fake.holds == [True]
+        assert process.calls == ["expect stop", "resume"]
+        assert without_words is None
+        assert proof == f"process {asleep.pid} in state T before_append"
+        assert standing is None
+        assert crash.healed() == "registered at zxid 1 by session 0x9"
+        assert target.restarted == []
 
 
 def test_a_call_that_an_implementation_does_not_offer_is_not_supported() -> None:

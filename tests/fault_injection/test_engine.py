@@ -445,3 +445,11 @@ def test_expiry_is_proved_by_another_session() -> None:
         assert before is None
         assert after == "session 0x9 ended"
         assert expiry.healed() == "registered at zxid 8 by session 0xb"
+
+
+def test_server_ends_a_session_without_its_password() -> None:
+    target = FakeTarget(registrations={1: registered(9, 1, "127.0.0.1:1")})
+
+    inject(target, ExpireSession(target=broker(1), mode="server"))
+
+    assert (target.ended, target.expired) == ([9], [])

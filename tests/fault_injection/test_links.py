@@ -14,7 +14,14 @@ from time import monotonic
 import pytest
 
 from fault_injection.links.client import Links
-from fault_injection.links.frames import Frames, write_in, zxid_of_success
+from fault_injection.links.frames import (
+    Frames,
+    harmless_instead_of,
+    request_in,
+    with_error,
+    xid_of_reply,
+    zxid_of_success,
+)
 from fault_injection.links.rules import CLIENTS, Link, Rule, RuleStatus, treatment_of
 from fault_injection.supervisor import Supervisor
 from tests.fault_injection.conftest import Eventually
@@ -357,14 +364,34 @@ def test_four_letter_word_passes_as_it_is() -> None:
 
 def test_write_and_its_answer_are_known() -> None:
     path = struct.pack(">i", 2) + b"/a"
-    write = write_in(frame(struct.pack(">ii", 7, 5) + path))
-    multi = write_in(frame(struct.pack(">ii", 8, 14) + struct.pack(">i?i", 1, False, -1) + path))
+    write = request_in(frame(struct.pack(">ii", 7, 5) + path))
+    multi = request_in(frame(struct.pack(">ii", 8, 14) + struct.pack(">i?i", 1, False, -1) + path))
+    read = request_in(frame(struct.pack(">ii", 9, 4) + path + b"\0"))
     failed = struct.pack(">i?i", -1, False, -101)
 
     assert write is not None
     assert multi is not None
-    assert (write.path, multi.path) == ("/a", "/a")
-    assert write_in(frame(struct.pack(">ii", 7, 4) + path)) is None
+    assert read is not None
+    assert (write.path, multi.path, read.path) == ("/a", "/a", "/a")
+    assert (write.is_write, multi.is_write, read.is_write) == (True, True, False)
     assert zxid_of_success(frame(struct.pack(">iqi", 7, 99, 0)), write) == 99
     assert zxid_of_success(frame(struct.pack(">iqi", 7, 99, -103)), write) is None
     assert zxid_of_success(frame(struct.pack(">iqi", 8, 99, 0) + failed), multi) is None
+
+
+@pytest.mark.parametrize("operation", [11, 100, 101, -11], ids=["ping", "auth", "watches", "close"])
+def test_what_keeps_a_session_is_no_request(operation: int) -> None:
+    assert request_in(frame(struct.pack(">ii", -2, operation))) is None
+
+
+def test_request_that_fails_is_another_one_and_its_answer_an_error() -> None:
+    write = request_in(frame(struct.pack(">ii", 7, 1) + struct.pack(">i", 2) + b"/a"))
+    assert write is not None
+
+    asked = request_in(harmless_instead_of(write))
+    answer = with_error(frame(struct.pack(">iqi", 7, 99, 0) + bytes(68)), -100)
+
+    assert asked is not None
+    assert (asked.xid, asked.path, asked.is_write) == (7, "/", False)
+    assert xid_of_reply(answer) == 7
+    assert answer == frame(struct.pack(">iqi", 7, 99, -100))

@@ -15,6 +15,7 @@ from fault_injection.zookeeper_client import (
     ZnodeExistsError,
     ZooKeeperClient,
 )
+from fault_injection.zookeeper_control import ControlledServer, end_by_leader
 from fault_injection.zookeeper_ensemble import SIZE, ZooKeeperEnsemble
 from fault_injection.zookeeper_server import ZooKeeperServer
 from fault_injection.zookeeper_status import EPOCH_BITS, Mode
@@ -30,7 +31,9 @@ def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperEnse
     """One ensemble for the tests of this module; each leaves it whole."""
     directory = tmp_path_factory.mktemp("ensemble")
     with Supervisor(directory, f"run-of-{directory.name}") as supervisor:
-        ensemble = ZooKeeperEnsemble(supervisor, directory / "zookeeper")
+        ensemble = ZooKeeperEnsemble(
+            supervisor, directory / "zookeeper", server_class=ControlledServer
+        )
         ensemble.start()
         yield ensemble
         ensemble.stop_all()
@@ -131,6 +134,18 @@ def test_a_session_expires_whichever_member_its_owner_talks_to(
             )
             assert owner.exists("/owned") is None
         assert evidence["watch_path"] == "/owned"
+
+
+def test_the_leader_ends_the_session_of_whoever_talks_to_a_follower(
+    ensemble: ZooKeeperEnsemble,
+) -> None:
+    for member in ensemble.members:
+        with ZooKeeperClient(member.address) as owner, ZooKeeperClient(member.address) as other:
+            owner.create("/owned", ephemeral=True)
+            end_by_leader(ensemble, owner.session_id)
+            # A read may be older than what the leader has done; a write of this member is not.
+            other.create("/now", ephemeral=True)
+            assert other.exists("/owned") is None
 
 
 def test_ports_are_drawn_anew_when_one_is_taken(

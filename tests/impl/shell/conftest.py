@@ -2,9 +2,11 @@
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from fault_injection.links.client import Links
 from fault_injection.supervisor import Supervisor
 from fault_injection.zookeeper_server import ZooKeeperServer
 
@@ -18,6 +20,15 @@ def zookeeper_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKe
         server = ZooKeeperServer(supervisor, folder / "server")
         server.start()
         yield server
+
+
+@pytest.fixture
+def links(tmp_path: Path) -> Iterator[Links]:
+    """A proxy, for what a plain relay cannot do."""
+    with Supervisor(tmp_path / "links", "shell-tests-links") as supervisor:
+        started = Links.start(supervisor)
+        yield started
+        started.close()
 
 
 @pytest.fixture

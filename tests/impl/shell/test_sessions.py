@@ -9,6 +9,9 @@ from typing import ParamSpec, TypeVar
 
 import pytest
 
+from fault_injection.links.client import Links
+from fault_injection.links.rules import Rule
+from fault_injection.zookeeper_faults import ERROR_CODES
 from impl.core.effects import ListChildren, ReadZnodes, WriteZnodes
 from impl.core.events import (
     ChildrenListed,
@@ -21,7 +24,16 @@ from impl.core.events import (
     ZnodesRead,
     ZnodesWritten,
 )
-from impl.core.zookeeper import Create, Rejected, SetData, Unknown, WriteOp, Written, ZkError
+from impl.core.zookeeper import (
+    Create,
+    Rejected,
+    SetData,
+    Unknown,
+    WriteOp,
+    Written,
+    ZkError,
+    Znode,
+)
 from impl.shell.addresses import AddressError, ZooKeeperAddress, parse_zookeeper_address
 from impl.shell.notifications import Operation
 from impl.shell.sessions import SessionNotification, Sessions
@@ -33,6 +45,7 @@ pytestmark = pytest.mark.zookeeper
 DEADLINE_S = 10.0
 TIMEOUT_MS = 1200
 A = "/brokers/ids/1"
+SYSTEM_ERROR = ERROR_CODES["SYSTEM_ERROR"]
 Parameters = ParamSpec("Parameters")
 Kind = TypeVar("Kind")
 
@@ -159,6 +172,40 @@ async def test_a_broken_connection_suspends_the_session_and_it_comes_back(chroot
         assert read.znodes is not None
         assert read.znodes[0].stat is not None
         assert read.znodes[0].stat.ephemeral_owner == session_id
+        assert SessionLost() not in core.events
+
+
+@asynchronous
+async def test_an_error_of_the_server_is_told_as_a_broken_connection(
+    chroot: str, links: Links
+) -> None:
+    """What was asked counts as unknown, and the session comes back."""
+    server, _, folder = chroot.partition("/")
+    place = links.open_place(
+        "confused", server="keeper", client="broker", upstream=server, is_framed=True
+    )
+    rule = Rule(
+        rule_id="r",
+        links=frozenset({("broker", "keeper")}),
+        requests_to_fail=1,
+        fails_only_writes=True,
+        error_code=SYSTEM_ERROR,
+    )
+    async with core_at(f"{place}/{folder}") as core:
+        session_id = core.sessions.session_id
+        await core.read(A, watch=True)
+        links.add([rule])
+        answer = await core.write(Create(path=A, data=b""))
+        links.remove(["r"])
+        reconnected = await core.event(SessionReconnected)
+        kinds = [type(event) for event in core.events]
+
+        assert answer == Unknown()
+        assert kinds.index(ZnodesWritten) < kinds.index(SessionSuspended)
+        assert reconnected.session_id == session_id
+        assert (await core.read(A)).znodes == (Znode(path=A),)
+        await core.write(Create(path=A, data=b""))
+        assert (await core.event(WatchFired)).path == A
         assert SessionLost() not in core.events
 
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -51,7 +52,9 @@ from fault_injection.zookeeper_faults import (
     DropConnection,
     ExpireSession,
     FailOverZooKeeper,
+    FailZooKeeperRequests,
     LoseZooKeeperReplies,
+    SlowSync,
 )
 from impl.core.topic_messages import DeleteTopicRequest
 from impl.sim.clients import Client, Producer
@@ -96,6 +99,8 @@ def is_at_rest(cluster: Cluster) -> bool:
     [
         StutterBroker(target=leader("t"), for_ms=2_000, stands_ms=200, runs_ms=20),
         CrashAt(target=leader("t"), point="before_reply", for_ms=500),
+        CrashAt(target=leader("t"), point="before_append", action="hold", for_ms=2_000),
+        CrashAt(target=follower("t"), point="after_append", action="hold", for_ms=500),
         StarveBroker(target=leader("t"), for_ms=2_000, quota_percent=10),
         StopBroker(target=leader("t"), restart_after_ms=500),
         BounceBroker(target=leader("t")),
@@ -131,6 +136,7 @@ def is_at_rest(cluster: Cluster) -> bool:
         CutZooKeeper(target=CONTROLLER, for_ms=2_500),
         DelayZooKeeper(target=CONTROLLER, for_ms=2_000, delay_ms=300),
         FailOverZooKeeper(for_ms=800),
+        FailZooKeeperRequests(target=CONTROLLER, for_ms=2_000, count=4),
         ExpireSession(target=CONTROLLER, mode="local_only"),
         ExpireSession(target=leader("t"), mode="local_only"),
         KickController(),
@@ -369,6 +375,55 @@ def test_writes_whose_answers_are_lost_are_done() -> None:
     unknown = [e for e in cluster.recorder.events if e.error_code == "CONNECTION_LOST"]
     assert evidence(cluster)["matched"] == 1
     assert unknown
+
+
+def test_requests_that_fail_are_not_done() -> None:
+    cluster = cluster_with(
+        (0, FailZooKeeperRequests(target=leader("t"), for_ms=4_000, requests="write")),
+        (1, IsolateBroker(target=follower("t"), for_ms=3_000)),
+    )
+
+    run_for(cluster, 4_500)
+
+    lines = cluster.recorder.events
+    unknown = {e.request_id for e in lines if e.error_code == "CONNECTION_LOST"}
+    assert evidence(cluster)["matched"] == 1
+    assert unknown
+
+
+def test_writes_wait_for_a_slow_disk_of_zookeeper_and_reads_behind_them() -> None:
+    delay_ms = 400
+    cluster = cluster_with((0, SlowSync(delay_ms=delay_ms, for_ms=3_000)))
+    run_for(cluster, 10)
+    asked_ms = cluster.scheduler.now_ms
+    disk = cluster.zookeeper.slow_sync
+    done: list[tuple[str, int]] = []
+    assert disk is not None
+
+    def perform(name: str) -> None:
+        done.append((name, cluster.scheduler.now_ms))
+
+    disk.enter(partial(perform, "write"), is_write=True)
+    disk.enter(partial(perform, "read"), is_write=False)
+    disk.enter(partial(perform, "second"), is_write=True)
+
+    run_for(cluster, 2 * delay_ms)
+
+    first_ms = asked_ms + delay_ms
+    assert done == [("write", first_ms), ("read", first_ms), ("second", first_ms + delay_ms)]
+
+
+def test_leader_is_told_late_of_what_it_wrote_while_the_disk_is_slow() -> None:
+    cluster = cluster_with(
+        (0, SlowSync(delay_ms=300, for_ms=4_000)),
+        (1, IsolateBroker(target=follower("t"), for_ms=3_000)),
+    )
+
+    run_for(cluster, 4_500)
+
+    assert evidence(cluster)["matched"] > 0
+    assert phases(cluster) == HEALED
+    assert violated(cluster.recorder.events) == set()
 
 
 def test_a_policy_may_lead_past_an_isr_whose_only_log_failed() -> None:

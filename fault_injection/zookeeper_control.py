@@ -1,0 +1,65 @@
+"""ZooKeeper servers of our own that end a session by themselves when told: `ControlledServer.java`.
+
+Neither the session's password nor its owner's help is needed, and the owner cannot fight for it.
+"""
+
+import socket
+from pathlib import Path
+
+from fault_injection.ports import HOST
+from fault_injection.sessions import SessionError
+from fault_injection.zookeeper_ensemble import ZooKeeperEnsemble
+from fault_injection.zookeeper_server import ZooKeeperServer
+
+COMPILER = "org.codehaus.janino.SimpleCompiler"
+SOURCE = Path(__file__).with_name("ControlledServer.java")
+"""What that compiles and runs: ZooKeeper's own main class, and a port for commands."""
+CONTROL_PORT = "control_port"
+ENDED = "ended"
+DEADLINE_S = 6.0
+"""The server itself gives up after five seconds."""
+
+
+class ControlledServer(ZooKeeperServer):
+    """A server that takes commands; it takes a quarter of a second more to start."""
+
+    @property
+    def control_port(self) -> Path:
+        """Tells at which port it takes them."""
+        return self.directory / CONTROL_PORT
+
+    def main_command(self, main_class: str) -> list[str]:
+        """The same main class, inside of one of ours."""
+        self.control_port.unlink(missing_ok=True)
+        return [COMPILER, str(SOURCE), SOURCE.stem, str(self.control_port), main_class]
+
+    def end_session(self, session_id: int) -> None:
+        """The server has ended the session by itself, and its ephemerals are gone.
+
+        Raises `SessionError` when it does not know the session, or cannot be asked.
+        """
+        try:
+            answer = self._asked(f"end {session_id}")
+        except (OSError, ValueError) as error:
+            raise SessionError(f"ZooKeeper takes no command to end a session: {error}") from error
+        if answer != ENDED:
+            why = answer or "it hung up"
+            raise SessionError(f"ZooKeeper did not end session {session_id:#x}: {why}")
+
+    def _asked(self, line: str) -> str:
+        port = int(self.control_port.read_text(encoding="ascii"))
+        with socket.create_connection((HOST, port), DEADLINE_S) as control:
+            control.settimeout(DEADLINE_S)
+            control.sendall(line.encode("ascii") + b"\n")
+            with control.makefile(encoding="ascii") as answers:
+                return answers.readline().strip()
+
+
+def end_by_leader(ensemble: ZooKeeperEnsemble, session_id: int) -> None:
+    """The leader of an ensemble of controlled servers has ended the session, as above."""
+    leader = ensemble.leader()
+    if leader is None:
+        raise SessionError(f"nobody leads the ensemble who could end session {session_id:#x}")
+    member = ensemble.members[leader - 1]
+    assert isinstance(member, ControlledServer), "the ensemble was made of others"
+    member.end_session(session_id)
