@@ -347,7 +347,7 @@ class _Run:
             for move in self.listed.moves:
                 led.make(move)
                 self.made += 1
-            if self.listed.is_free:
+            if self.listed.settles:
                 self.standing, self.running = led.standing(), led.running
 
     def _place(self) -> str:

@@ -15,6 +15,7 @@ from conformance.client import LAMPORT_KEY, NODE_KEY, answer_of
 from conformance.led_clients import LedClients
 from conformance.recorder import LamportClock, Recorder
 from conformance.standing import Standing, read_standing
+from fault_injection import data_folder
 from fault_injection.pacing import PacedBroker, PacingError
 from fault_injection.rpc_rules import BrokerSession
 from fault_injection.sessions import expire_session
@@ -97,7 +98,7 @@ class LedCluster:
             alone(self, move)
             return
         if move.verb is Verb.SEND:
-            address = self.brokers[move.to].address
+            address = self.brokers[move.to].where()
             self.brokers[move.broker].take(move, address=address)
             request = Move(verb=Verb.REQUEST, at_ms=move.at_ms, idle_ms=move.idle_ms)
             taken = self.brokers[move.to].take(request)
@@ -169,6 +170,10 @@ class LedCluster:
         self._processes[move.broker].kill()
         self.brokers[move.broker].close()
 
+    def lose_power(self, move: Move) -> None:
+        """What it had not flushed is gone; raises `InjectionError`."""
+        data_folder.cut(data_folder.tails(Folders(root=self.folder).data(move.broker)))
+
     def awaken(self, move: Move) -> None:
         """The broker has the wrong rule of the list."""
         self._is_awake = True
@@ -190,7 +195,7 @@ class LedCluster:
 
     def post(self, move: Move) -> None:
         """The request has arrived, and its receiver keeps it for later."""
-        address = self.brokers[move.to].address
+        address = self.brokers[move.to].where()
         sent = Move(verb=Verb.SEND, number=move.number, to=move.to)
         self.brokers[move.broker].take(sent, address=address)
         self.brokers[move.to].take(Move(verb=Verb.KEEP, number=move.copy))
@@ -266,6 +271,7 @@ class LedCluster:
 _ALONE: dict[Verb, Callable[[LedCluster, Move], None]] = {
     Verb.START: LedCluster.start,
     Verb.KILL: LedCluster.kill,
+    Verb.LOSE_POWER: LedCluster.lose_power,
     Verb.AWAKEN: LedCluster.awaken,
     Verb.EXPIRE: LedCluster.expire,
     Verb.ESTABLISH: LedCluster.establish,

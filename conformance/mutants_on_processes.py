@@ -1,7 +1,8 @@
 """Deliberately wrong rules on real processes: along a schedule that shows each, and by chance.
 
 A directed schedule is made twice, with the mutant and without: the checks must find something, and
-then nothing. A random run is a chaos scenario that a number draws, on brokers that break the rule.
+then nothing. A random run is that of a seed of the simulator, which processes repeat; or it is a
+chaos scenario that a number draws, and nobody leads its brokers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +13,16 @@ from time import monotonic
 from typing import Any
 
 from conformance.adapter import ClusterSettings, UsageError
+from conformance.checks.registry import run_checks
 from conformance.guided import SHOWN_BY, Ride, lists_of, stand_ready
+from conformance.run_end import run_end
 from conformance.scenario import ScenarioResult
 from conformance.scenario_run import ScenarioRun
 from conformance.scenarios import SCENARIOS, find
 from conformance.simulate import REFERENCE_TARGET, load
 from conformance.verdict import Verdict
+from fault_injection.zookeeper_address import ZooKeeperError
+from spec.trace import TraceEvent
 
 LEVEL = 2
 RUNS_MAX = 20
@@ -58,6 +63,7 @@ class Drawn:
 
     mutant: str
     number: int
+    """From 1 on."""
     scenario: str
     found: tuple[str, ...]
     seconds: float
@@ -122,6 +128,39 @@ def play(mutant: str, scenario: str, *, out: Path, seed: int = 0) -> Directed:
         seconds=round(monotonic() - started, 1),
         problem="" if good.verdict is Verdict.PASS else good.why,
     )
+
+
+def lead_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
+    """Processes repeat a random run of the simulator, in the new folder `out`.
+
+    The run is that of seed `number - 1`. One in which the simulator finds nothing is not repeated:
+    the processes would make the same moves.
+    """
+    started = monotonic()
+    found: tuple[str, ...] = ()
+    problem = ""
+    try:
+        simulate = load(REFERENCE_TARGET).moves_of_seed
+        listed, events = simulate(number - 1, level=LEVEL, mutant=mutant)
+        if _shows_anything(events):
+            with stand_ready(out) as ground:
+                ride = ground.ride(listed, out / "mutant")
+            found, problem = ride.found, ride.problem
+    except (ValueError, ZooKeeperError) as error:
+        problem = str(error)
+    return Drawn(
+        mutant=mutant,
+        number=number,
+        scenario="swarm",
+        found=found,
+        seconds=round(monotonic() - started, 1),
+        problem=problem,
+    )
+
+
+def _shows_anything(events: Sequence[TraceEvent]) -> bool:
+    is_violated = any(check.violations for check in run_checks(events))
+    return is_violated or bool(run_end(events).unhealed)
 
 
 def draw(number: int, deck: Sequence[str] = DECK) -> str:

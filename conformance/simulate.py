@@ -68,6 +68,11 @@ class Simulator(Protocol):
     def moves(self, steps: str, *, is_repaired: bool) -> MoveList:
         """What leads paced processes along a schedule; `impl.sim.adapter`."""
 
+    def moves_of_seed(
+        self, seed: int, *, level: int, mutant: str | None
+    ) -> tuple[MoveList, list[TraceEvent]]:
+        """What leads paced processes along a random run, and its trace; `impl.sim.adapter`."""
+
     def play(
         self, text: str, name: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]
     ) -> dict[str, Any]:

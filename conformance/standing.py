@@ -167,7 +167,7 @@ def _hear(broker: _Broker, event: TraceEvent) -> None:
         return
     key = TopicPartition(event.topic, event.partition)
     match event.action:
-        case Action.STOP_REPLICA | Action.RECOVER_REPLICAS:
+        case Action.STOP_REPLICA | Action.RECOVER_REPLICAS | Action.OBEY_INIT:
             broker.replicas.pop(key, None)
         case Action.BECOME_LEADER | Action.BECOME_FOLLOWER:
             replica = broker.replicas.setdefault(key, _Replica())

@@ -7,7 +7,7 @@ from typing import Any, cast
 import grpc
 
 from fault_injection.rpc_rules import BrokerSession, InjectionError
-from spec.pacing import Move
+from spec.pacing import Move, Verb
 from spec.wire import (
     fault_control_pb2,
     fault_control_pb2_grpc,
@@ -41,7 +41,7 @@ class PacedBroker:
         self.broker_id = broker_id
         self.pacer = pacer
         self.address = ""
-        """Where it takes requests; known after its first move."""
+        """Where it takes requests, as its last move has told."""
         self._channel = grpc.insecure_channel(pacer, _OPTIONS)
         self._stub = _STUB(self._channel)
         self._requests: grpc.Channel | None = None
@@ -82,6 +82,12 @@ class PacedBroker:
         session = _FAULTS(self._channel).GetSession(request, timeout=MOVE_S)
         return BrokerSession(session_id=session.session_id, password=session.password)
 
+    def where(self) -> str:
+        """Where it takes requests; raises `PacingError`."""
+        if not self.address:
+            self.take(Move(verb=Verb.GREET))
+        return self.address
+
     def forget_session(self) -> None:
         """It takes its ZooKeeper session for lost, and ZooKeeper is not told."""
         _FAULTS(self._channel).ForgetSession(fault_control_pb2.SessionRequest(), timeout=MOVE_S)
@@ -91,7 +97,7 @@ class PacedBroker:
     ) -> "Future[tuple[Any, dict[str, Any]]]":
         """The request leaves now; its answer, and what came with it, or `PacingError`, later."""
         if self._requests is None:
-            self._requests = grpc.insecure_channel(self.address, _OPTIONS)
+            self._requests = grpc.insecure_channel(self.where(), _OPTIONS)
         message = getattr(replication_pb2, f"{method}Request")(**body)
         call = self._requests.unary_unary(
             REPLICATION + method,

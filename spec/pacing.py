@@ -24,6 +24,8 @@ class Verb(StrEnum):
     """The process of a broker runs."""
     KILL = "kill"
     """It is gone, by SIGKILL; its ZooKeeper session is not."""
+    LOSE_POWER = "lose_power"
+    """What the broker, which is dead, had not flushed is gone."""
     ESTABLISH = "establish"
     """The broker hears of its session."""
     EXPIRE = "expire"
@@ -52,6 +54,8 @@ class Verb(StrEnum):
     """A request of the broker has reached its peer, which takes it. May be said again: a copy."""
     POST = "post"
     """A request of the broker has reached its peer, which takes it when `take` says so."""
+    GREET = "greet"
+    """The broker says where it takes requests; only told to brokers."""
     KEEP = "keep"
     """The peer keeps what has come; only told to brokers."""
     TAKE = "take"
@@ -150,8 +154,10 @@ class MoveList(msgspec.Struct, frozen=True, kw_only=True):
     is_free: bool = False
     """The moves are those of a run: brokers do of their own accord whatever they may.
 
-    They have the mutant from their start on, and what must have come to hold by the end is judged.
+    They have the mutant from their start on.
     """
+    settles: bool = False
+    """By the end of the run, all that must come to hold has had its time."""
     moves: tuple[Move, ...]
 
 

@@ -1,9 +1,10 @@
 """Whether wrong rules are found on real processes: `python -m ci.bench.mutants_on_processes`.
 
 Each mutant is led along its schedule (`mutants_on_processes.toml`), with the rule broken and as it
-should be; then random runs follow, one per mutant and number, until each is found or has had its
-runs. Results are appended to a file as they come, so that a long measurement can be interrupted and
-taken up again; what the file holds is not measured anew. `--page FILE` writes the table of it.
+should be. Random runs follow, one per mutant and number, until each is found or has had its runs:
+seeds of the simulator that processes repeat, and with `--free` chaos scenarios too. Results are
+appended to a file as they come, so that a long measurement can be interrupted and taken up again;
+what the file holds is not measured anew. `--page FILE` writes the table of it.
 """
 
 import argparse
@@ -43,6 +44,8 @@ class Results:
     path: Path
     directed: dict[str, dict[str, Any]] = field(default_factory=dict)
     drawn: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    free: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """Random runs that nobody led."""
 
     def add(self, kind: str, row: Mapping[str, Any]) -> None:
         """One more, which is in the file at once."""
@@ -52,19 +55,24 @@ class Results:
 
     def take(self, row: dict[str, Any]) -> None:
         """A line of the file."""
-        if row.pop("kind") == "directed":
+        kind = row.pop("kind")
+        if kind == "directed":
             self.directed[row["mutant"]] = row
         else:
-            self.drawn.setdefault(row["mutant"], []).append(row)
+            self.runs(kind).setdefault(row["mutant"], []).append(row)
 
-    def first_find(self, mutant: str) -> dict[str, Any] | None:
+    def runs(self, kind: str) -> dict[str, list[dict[str, Any]]]:
+        """The random runs of that kind, by mutant."""
+        return self.free if kind == "free" else self.drawn
+
+    def first_find(self, mutant: str, kind: str = "drawn") -> dict[str, Any] | None:
         """The first random run that found the mutant."""
-        runs = sorted(self.drawn.get(mutant, []), key=lambda row: int(row["number"]))
+        runs = sorted(self.runs(kind).get(mutant, []), key=lambda row: int(row["number"]))
         return next((row for row in runs if row["found"]), None)
 
-    def has_run(self, mutant: str, number: int) -> bool:
+    def has_run(self, mutant: str, number: int, kind: str = "drawn") -> bool:
         """The random run of that number was made."""
-        return any(row["number"] == number for row in self.drawn.get(mutant, []))
+        return any(row["number"] == number for row in self.runs(kind).get(mutant, []))
 
 
 def read_results(path: Path) -> Results:
@@ -87,7 +95,7 @@ def ways() -> dict[str, dict[str, str]]:
 
 
 def lead(mutant: str, folder: Path) -> "Directed":
-    """The mutant along its schedule; raises `UsageError` of `conformance.adapter`."""
+    """The mutant along its schedule; raises `UsageError`, or `ZooKeeperError` without a server."""
     from conformance import mutants_on_processes as mutants
 
     ((how, what),) = ways()[mutant].items()
@@ -100,6 +108,7 @@ def lead(mutant: str, folder: Path) -> "Directed":
 def lead_all(results: Results, names: Sequence[str], scratch: Path, in_time: InTime) -> None:
     """Every mutant without a kill along its schedule is tried again."""
     from conformance.adapter import UsageError
+    from fault_injection.zookeeper_address import ZooKeeperError
 
     for mutant in names:
         how = ways()[mutant]
@@ -111,7 +120,7 @@ def lead_all(results: Results, names: Sequence[str], scratch: Path, in_time: InT
             folder = scratch / f"{mutant}-{attempt}"
             try:
                 led = lead(mutant, folder)
-            except UsageError as error:
+            except (UsageError, ZooKeeperError) as error:
                 note(f"{mutant}: {error}")
                 break
             row = {**asdict(led), "schedule": next(iter(how.values()))}
@@ -132,20 +141,26 @@ def is_killed(row: Mapping[str, Any] | None) -> bool:
 
 
 def draw_all(
-    results: Results, names: Sequence[str], runs: int, scratch: Path, in_time: InTime
+    results: Results,
+    kind: str,
+    names: Sequence[str],
+    runs: int,
+    scratch: Path,
+    in_time: InTime,
 ) -> None:
     """The first random run of each mutant, then the second of those not yet found, and so on."""
-    from conformance.mutants_on_processes import play_drawn
+    from conformance.mutants_on_processes import lead_drawn, play_drawn
 
+    play = play_drawn if kind == "free" else lead_drawn
     for number in range(1, runs + 1):
         for mutant in names:
-            if results.first_find(mutant) or results.has_run(mutant, number):
+            if results.first_find(mutant, kind) or results.has_run(mutant, number, kind):
                 continue
             if not in_time():
                 return
-            folder = scratch / f"{mutant}-run-{number}"
-            drawn = play_drawn(mutant, number, out=folder)
-            results.add("drawn", asdict(drawn))
+            folder = scratch / f"{mutant}-{kind}-{number}"
+            drawn = play(mutant, number, out=folder)
+            results.add(kind, asdict(drawn))
             told = ", ".join(drawn.found) or f"nothing {drawn.problem}".rstrip()
             note(f"run {number} of {mutant}, {drawn.scenario}: {told} ({drawn.seconds:.0f} s)")
             shutil.rmtree(folder, ignore_errors=True)
@@ -158,13 +173,16 @@ def page(results: Results) -> str:
     killed = sum(is_killed(results.directed.get(mutant)) for mutant in known)
     found = [find for mutant in known if (find := results.first_find(mutant))]
     runs = sum(map(len, results.drawn.values()))
+    free = sum(results.first_find(mutant, "free") is not None for mutant in known)
+    free_runs = sum(map(len, results.free.values()))
     head = [
         "# Mutants on real processes",
         "",
         "Written by `python -m ci.bench.mutants_on_processes --page`, from what it measured.",
         "",
         f"Of {len(known)} mutants, {killed} are found along a directed schedule and "
-        f"{len(found)} by chance, in {runs} random runs.",
+        f"{len(found)} by chance, in {runs} random runs that processes repeat.",
+        f"Nobody leads {free_runs} others, in which {free} mutants are found.",
         "",
         "| mutant | schedule | found by | moves | seconds | random: first find |",
         "|---|---|---|---|---|---|",
@@ -196,11 +214,14 @@ def _told(row: Mapping[str, Any]) -> str:
 
 
 def _by_chance(results: Results, mutant: str) -> str:
-    runs = len(results.drawn.get(mutant, []))
-    find = results.first_find(mutant)
-    if find is not None:
-        return f"run {find['number']}, {find['scenario']}: {', '.join(find['found'])}"
-    return f"none of {runs}" if runs else "not measured"
+    told = []
+    for kind in ("drawn", "free"):
+        runs, find = len(results.runs(kind).get(mutant, [])), results.first_find(mutant, kind)
+        if find is not None:
+            told.append(f"run {find['number']}, {find['scenario']}: {', '.join(find['found'])}")
+        elif runs:
+            told.append(f"none of {runs}" + (" that nobody leads" if kind == "free" else ""))
+    return "; ".join(told) or "not measured"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -211,6 +232,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--only", default="", metavar="NAMES", help="mutants, with commas")
     parser.add_argument("--hours", type=float, default=24.0, help="begin nothing afterwards")
     parser.add_argument("--runs", type=int, default=20, help="random runs per mutant at most")
+    parser.add_argument("--free", action="store_true", help="random runs that nobody leads too")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE")
     parser.add_argument("--traces", type=Path, metavar="DIR", help="keep those of what failed")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the table, run nothing")
@@ -226,7 +248,8 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         scratch = Path(tempfile.mkdtemp(dir=given.traces)) if given.traces else Path(folder)
         lead_all(results, names, scratch, lambda: monotonic() < until)
-        draw_all(results, names, given.runs, scratch, lambda: monotonic() < until)
+        for kind in ("drawn", "free") if given.free else ("drawn",):
+            draw_all(results, kind, names, given.runs, scratch, lambda: monotonic() < until)
     return _summary(results, names, given.runs)
 
 

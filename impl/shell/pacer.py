@@ -160,6 +160,8 @@ class Pacer:
                 await self._heard(move)
             case Verb.FORGET_WATCHES:
                 self._held.watches.clear()
+            case Verb.GREET:
+                return
             case Verb.KEEP:
                 self._held.kept[move.number] = await self._request(move)
             case Verb.AWAKEN:

@@ -139,8 +139,13 @@ def moves(steps: str, *, is_repaired: bool) -> MoveList:
     return moves_along(schedule, is_repaired=is_repaired)
 
 
-def moves_of_seed(seed: int, *, level: int, mutant: str | None = None) -> MoveList:
-    """What leads paced processes along the random run of a seed; raises `ValueError`."""
+def moves_of_seed(
+    seed: int, *, level: int, mutant: str | None = None
+) -> tuple[MoveList, list[TraceEvent]]:
+    """What leads paced processes along a random run, and its trace; raises `ValueError`.
+
+    The run is that of `seed`, but what a broker asks of ZooKeeper at once is done at once.
+    """
     options = swarm(seed, level=_level(level), mutant=_mutant(mutant))
     return moves_of_run(options, f"seed-{seed}-level-{level}" + (f"-{mutant}" if mutant else ""))
 

@@ -67,6 +67,7 @@ from impl.sim.admin_deeds import wish_of
 from impl.sim.clock_deeds import meddle_with_clock
 from impl.sim.cluster import Cluster
 from impl.sim.disk import GROWS, USES
+from impl.sim.journal import Journal
 from impl.sim.link_deeds import hurt_link, hurt_links
 from impl.sim.load_deeds import end_of_producer, more_producers
 from impl.sim.network import Rule
@@ -164,6 +165,16 @@ def _pause(process: Process) -> Heal:
     return heal
 
 
+def _note_crash(fault: Fault, journal: Journal, process: Process) -> None:
+    """What moves can do to a disk is noted; that they cannot do the rest is noted too."""
+    if isinstance(fault, LosePower):
+        process.at_death(lambda: journal.lost_power(process.broker_id))
+    elif not isinstance(fault, KillBroker | CrashAt) or (
+        isinstance(fault, KillBroker) and fault.wipe != "none"
+    ):
+        journal.obstacle = journal.obstacle or f"no move does what {fault.kind} does to a disk"
+
+
 def _crash(
     fault: KillBroker | LosePower | CorruptTail | StaleCheckpoint | CrashAt,
     cluster: Cluster,
@@ -173,6 +184,8 @@ def _crash(
         return _hold(fault, process)
     disk = cluster.disks[process.broker_id]
     told: dict[str, int] = {}
+    if cluster.journal is not None:
+        _note_crash(fault, cluster.journal, process)
     if isinstance(fault, LosePower):
         process.at_death(lambda: told.update(lost=disk.lose_unflushed()))
     if isinstance(fault, CorruptTail):

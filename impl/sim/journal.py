@@ -54,6 +54,8 @@ class Journal:
     """The moves of one cluster, in order."""
 
     def __init__(self) -> None:
+        self.settles = False
+        """After the last fault, what must come to hold has had its time."""
         self.obstacle = ""
         """Why processes cannot make these moves; empty when they can."""
         self._moves: list[Move] = []
@@ -101,6 +103,10 @@ class Journal:
         self._deaths[id(process)] = len(self._moves)
         self._dead.append(process)
         self._note(Verb.KILL, broker=process.broker_id)
+
+    def lost_power(self, broker_id: int) -> None:
+        """What it had not flushed is gone."""
+        self._note(Verb.LOSE_POWER, broker=broker_id)
 
     def asked(self, process: "Process", ask: Ask) -> None:
         """ZooKeeper has done what the broker asked."""

@@ -7,7 +7,7 @@ from impl.sim.journal import Journal
 from impl.sim.options import Options
 from impl.sim.run import run
 from impl.sim.script.play import play
-from spec.pacing import MoveList
+from spec.pacing import MoveList, Verb
 from spec.trace import TraceEvent
 
 NEVER_MS = 86_400_000
@@ -28,11 +28,11 @@ def moves_of(path: Path, *, is_repaired: bool) -> MoveList:
     return _listed(path.stem, *found[0])
 
 
-def moves_of_run(options: Options, name: str) -> MoveList:
-    """The moves of a random run; raises `ValueError` as `moves_of`."""
+def moves_of_run(options: Options, name: str) -> tuple[MoveList, list[TraceEvent]]:
+    """The moves of a random run, and its trace; raises `ValueError` as `moves_of`."""
     journal = Journal()
-    run(options, name, journal)
-    return _listed(name, options, journal)
+    events = run(options, name, journal)
+    return _listed(name, options, journal), events
 
 
 def _listed(name: str, options: Options, journal: Journal) -> MoveList:
@@ -44,11 +44,12 @@ def _listed(name: str, options: Options, journal: Journal) -> MoveList:
         brokers=tuple(range(1, options.brokers + 1)),
         controllers=(),
         unclean_leader_election=options.unclean_leader_election,
-        flags=_flags(options),
+        flags=_flags(options, loses_power=any(m.verb is Verb.LOSE_POWER for m in journal.moves)),
         mutant=options.mutant.value if options.mutant else "",
         steps=(),
         taken=0,
         is_free=True,
+        settles=journal.settles,
         moves=journal.moves,
     )
 
@@ -58,7 +59,7 @@ def _judge(_: Sequence[TraceEvent]) -> Sequence[str]:
     return ()
 
 
-def _flags(options: Options) -> dict[str, int]:
+def _flags(options: Options, *, loses_power: bool) -> dict[str, int]:
     """As `Cluster.start` configures its brokers; what waits for real time waits for ever."""
     return {
         "replica-lag-ms": options.replica_lag_time_ms,
@@ -66,4 +67,7 @@ def _flags(options: Options) -> dict[str, int]:
         "min-insync-replicas": options.min_insync_replicas,
         "fetch-records-max": options.fetch_records_max,
         "request-timeout-ms": NEVER_MS,
+        "flush-ms": options.flush_ms,
+        "flush-records": int(loses_power and not options.flush_ms),
+        "start-timeout-ms": NEVER_MS,
     }

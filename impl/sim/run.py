@@ -50,6 +50,8 @@ def run(options: Options, run_id: str, journal: Journal | None = None) -> list[T
 
 def heal(cluster: Cluster, injector: Injector, clients: list[Client]) -> bool:
     """All faults are over; where the options say so, the survivors have healed before."""
+    if cluster.journal is not None:
+        cluster.journal.settles = True
     if cluster.options.survivors_first:
         cluster.absent = frozenset(b for b, p in cluster.processes.items() if not p.is_alive)
         if not _settles(cluster, clients):

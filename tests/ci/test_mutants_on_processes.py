@@ -90,13 +90,15 @@ def test_the_table_shows_what_was_found_and_by_which_check(tmp_path: Path) -> No
     results.add("directed", LED)
     results.add("directed", {**LED, "mutant": "truncate_once", "problem": "no answer came"})
     results.add("drawn", DRAWN)
+    results.add("free", {**DRAWN, "found": []})
 
     told = bench.page(results)
 
     assert "Of 84 mutants, 1 are found along a directed schedule and 1 by chance" in told
+    assert "Nobody leads 1 others, in which 0 mutants are found." in told
     assert (
         "| no_step_down | no_step_down | **LogMatching**, LeaderComplete | 100 | 3 "
-        "| run 3, random: LogMatching |" in told
+        "| run 3, random: LogMatching; none of 1 that nobody leads |" in told
     )
     assert "not played: no answer came" in told
 

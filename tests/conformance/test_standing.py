@@ -67,6 +67,7 @@ def test_a_cluster_that_is_well_owes_nothing() -> None:
         ),
         (WELL, (line(2, 9, "TruncateLog", log_end_offset=2),), Liveness.EVENTUALLY_CONVERGED),
         (WELL, (line(2, 9, "StopReplica"),), Liveness.BROKER_EVENTUALLY_LEARNS_ROLE),
+        (WELL, (line(2, 9, "ObeyInit"),), Liveness.BROKER_EVENTUALLY_LEARNS_ROLE),
         (WELL, (line(2, 9, "BecomeFollower", partition=1),), Liveness.DELETION_COMPLETES),
         (
             replace(WELL, asked=frozenset({Liveness.REASSIGNMENT_COMPLETES})),

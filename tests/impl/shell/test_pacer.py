@@ -117,7 +117,7 @@ def test_a_request_is_kept_until_it_is_taken() -> None:
     pacer.hold(first)
     pacer.hold(second)
 
-    take(pacer, Move(verb=Verb.KEEP, number=1), Move(verb=Verb.REQUEST))
+    take(pacer, Move(verb=Verb.GREET), Move(verb=Verb.KEEP, number=1), Move(verb=Verb.REQUEST))
     take(pacer, Move(verb=Verb.TAKE, number=1))
 
     assert process.steps == [second, first]
