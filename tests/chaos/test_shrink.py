@@ -1,0 +1,71 @@
+"""A run on real processes that violated something becomes a small schedule that does so again."""
+
+from pathlib import Path
+
+import pytest
+
+from ci.cli import run as main
+from ci.commands.chaos import origin_of
+from conformance.adapter import ClusterSettings
+from conformance.directed import find_schedule, scenario_of
+from conformance.run_shrink import violations_of
+from conformance.scenario_run import ScenarioRun
+from conformance.verdict import Verdict
+from fault_injection.plan_file import plan_from_text, read_plan
+
+pytestmark = pytest.mark.chaos
+
+MUTANT = "acknowledge_before_replication"
+ACTIONS_MAX = 5
+
+PLAN = """
+schema: 1
+id: early_words
+says: A leader that acknowledges too early dies with records that nobody else has.
+seed: 3
+cluster: {first_controller: 3, replica_lag_ms: 20000}
+actions:
+  - {id: late, kind: rpc.delay, target: 1, params: {method: Fetch, delay_ms: 5}, for_ms: 400}
+  - {id: twice, kind: rpc.duplicate, target: 2, params: {method: Fetch, count: 2}, for_ms: 400}
+  - id: second
+    kind: rpc.drop_request
+    target: 2
+    params: {method: Fetch, receiver: 1, count: 0}
+    for_ms: 2500
+    when: {after: {action: twice, phase: healed}}
+  - id: third
+    kind: rpc.drop_request
+    target: 3
+    params: {method: Fetch, receiver: 1, count: 0}
+    for_ms: 2500
+    when: {after: {action: second}}
+  - {id: pause, kind: proc.pause, target: 2, for_ms: 200, when: {after: {action: second}}}
+  - id: kill
+    kind: proc.kill
+    target: leader(orders/0)
+    for_ms: 2500
+    when: {after: {action: third, plus_ms: 300}}
+"""
+
+
+def test_a_real_finding_is_made_small_and_stays_one(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    result = ScenarioRun(
+        scenario=scenario_of(plan_from_text(PLAN)),
+        settings=ClusterSettings(mutant=MUTANT),
+        seed=3,
+        folder=run,
+    ).play()
+    assert result.verdict is Verdict.FAIL
+    violated = violations_of(run)
+    assert "AcknowledgedDurable" in violated
+
+    assert main(["chaos", "--shrink", str(run), "--out", str(tmp_path / "small")]) == 0
+
+    schedule = tmp_path / "small" / "schedule.yaml"
+    small = read_plan(schedule)
+    assert 1 <= len(small.actions) <= ACTIONS_MAX
+    (evidence,) = (tmp_path / "small").glob("try-*")
+    assert violated & violations_of(evidence)
+    origin = origin_of([find_schedule(schedule)])
+    assert (origin["level"], origin["mutant"]) == (ClusterSettings().level, MUTANT)
