@@ -1,9 +1,8 @@
-"""Builds an image of ZooKeeper from Debian packages, where none can be pulled.
+"""Builds an image of ZooKeeper from what is on this machine, where none can be pulled.
 
-`python -m ci.zookeeper_image [NAME]` needs root, debootstrap and a container engine; the packages
-come from where this machine's apt gets its own, which takes a minute, or more than that is waited
-for where the network is slow. The image runs what `/conf/zoo.cfg` configures;
-`FENCEPOST_ZOOKEEPER_IMAGE=NAME` makes the chaos runs use it.
+`python -m ci.zookeeper_image [NAME]` needs a container engine and no network: the image holds Java,
+the libraries that it loads, and the jars of PySpark: the server is that of runs without containers.
+It runs what `/conf/zoo.cfg` configures; `FENCEPOST_ZOOKEEPER_IMAGE=NAME` makes chaos runs use it.
 """
 
 import json
@@ -12,28 +11,28 @@ import re
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Sequence
+import tarfile
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from fault_injection.container_engine import DEFAULT_HOST, HOST_VARIABLE, answers, client_of
+from fault_injection.zookeeper_address import ZooKeeperError
+from fault_injection.zookeeper_server import JAVA_OPTIONS, MEMBER_CLASS, find_jars
+from spec.java import JavaNotFoundError, find_java
+
 NAME = "fencepost-zookeeper"
-TOOLS = ("debootstrap", "tar", "docker")
-PACKAGES = ("zookeeper", "default-jre-headless")
-CLASS_PATH = "/etc/zookeeper/conf/environment"
-MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-START = f'. {CLASS_PATH}; exec java $JVMFLAGS -cp "$CLASSPATH" {MAIN_CLASS} /conf/zoo.cfg'
-SOURCES = (Path("/etc/apt/sources.list"), Path("/etc/apt/sources.list.d"))
-RELEASE = Path("/etc/os-release")
-LIMIT_S = 240.0
-"""All of it may take so long."""
-ALONE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-"""So that nothing of a build that was ended runs on, and nothing is left mounted."""
+JARS = "/zookeeper"
+UNUSED = frozenset({"jmods", "demo", "docs", "include", "legal", "man", "src.zip"})
+"""Of a Java for developers."""
+OF_SCREENS = ("libawt", "libfontmanager", "libsplashscreen", "libatk", "libjawt")
+LOOKED_UP = ("libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2")
+"""What the C library loads without naming it, where it does not hold it itself."""
 EXIT_FAILED = 3
 EXIT_USAGE = 4
 
-_MIRROR = re.compile(r"^(?:deb(?:\s+\[[^\]]*\])?|URIs:)\s+(https?://\S+)", re.MULTILINE)
-_SUITE = re.compile(r"^VERSION_CODENAME=(\w+)$", re.MULTILINE)
+_LIBRARY = re.compile(r"(/\S+) \(0x")
 
 
 class ImageError(Exception):
@@ -56,61 +55,81 @@ def main(arguments: Sequence[str]) -> int:
 
 def build(name: str) -> str:
     """The image is known to the engine under `name`; raises `ImageError`."""
-    why = cannot_build()
+    engine = os.environ.get(HOST_VARIABLE, DEFAULT_HOST)
+    why = cannot_build(engine)
     if why:
         raise ImageError(why)
+    try:
+        java, jars = find_java().executable.resolve(), find_jars()
+    except (JavaNotFoundError, ZooKeeperError) as error:
+        raise ImageError(str(error)) from error
     with TemporaryDirectory(prefix="fencepost-image-") as folder:
-        root, deadline = Path(folder) / "root", time.monotonic() + LIMIT_S
-        include = f"--include={','.join(PACKAGES)}"
-        packages = ("debootstrap", "--variant=minbase", include, suite(), str(root), mirror())
-        _run(deadline, *ALONE, *packages)
-        for waste in ("var/cache/apt", "var/lib/apt/lists", "usr/share/doc", "usr/share/man"):
-            shutil.rmtree(root / waste, ignore_errors=True)
         archive = Path(folder) / "root.tar"
-        _run(deadline, "tar", "--create", "--file", str(archive), "--directory", str(root), ".")
-        _run(deadline, "docker", "import", "--change", _start(), str(archive), name)
+        with tarfile.open(archive, "w", dereference=True) as tar:
+            fill(tar, java, jars)
+        with client_of(engine) as client:
+            client.api.import_image_from_file(
+                str(archive), repository=name, tag="latest", changes=[_start(java)]
+            )
+            try:
+                client.images.get(name)
+            except import_module("docker.errors").ImageNotFound as error:
+                raise ImageError(f"the engine at {engine} did not take it") from error
     return name
 
 
-def cannot_build() -> str:
+def cannot_build(engine: str) -> str:
     """What is missing, as one sentence; empty when nothing is."""
-    if os.geteuid() != 0:
-        return "only root can build an image from Debian packages"
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if missing:
-        return f"{missing[0]} is not on the PATH; install it first"
-    return "" if mirror() and suite() else "this machine's apt names no Debian archive"
+    if shutil.which("ldd") is None:
+        return "ldd is not on the PATH; install it first"
+    return "" if answers(engine) else f"no container engine answers at {engine}"
 
 
-def mirror() -> str:
-    """The first archive that apt uses; empty when there is none."""
-    listed, folder = SOURCES
-    files = [listed, *sorted(folder.glob("*.sources")), *sorted(folder.glob("*.list"))]
-    texts = [path.read_text(encoding="utf-8") for path in files if path.is_file()]
-    found = [match[1] for text in texts for match in _MIRROR.finditer(text)]
-    return found[0] if found else ""
+def fill(tar: tarfile.TarFile, java: Path, jars: Sequence[Path]) -> None:
+    """Java where it is here, the libraries likewise, and the jars in a folder of their own."""
+    home = java.parents[1]
+    files = list(_files(home))
+    for file in files:
+        tar.add(file, _inside(file))
+    libraries = set(_libraries([java, *(file for file in files if file.suffix == ".so")]))
+    near = {library.parent for library in libraries}
+    libraries |= {folder / one for folder in near for one in LOOKED_UP if (folder / one).exists()}
+    for library in sorted(libraries):
+        if not library.is_relative_to(home):
+            tar.add(library, _inside(library))
+    for jar in jars:
+        tar.add(jar, _inside(Path(JARS) / jar.name))
+    for folder, mode in (("tmp", 0o1777), ("conf", 0o755), ("data", 0o755)):
+        entry = tarfile.TarInfo(folder)
+        entry.type, entry.mode = tarfile.DIRTYPE, mode
+        tar.addfile(entry)
 
 
-def suite() -> str:
-    """The Debian release that this machine runs; empty for none."""
-    found = _SUITE.search(RELEASE.read_text(encoding="utf-8")) if RELEASE.is_file() else None
-    return found[1] if found else ""
+def _libraries(files: Sequence[Path]) -> Iterator[Path]:
+    """What the loader loads with any of them."""
+    done = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False)
+    for found in _LIBRARY.finditer(done.stdout):
+        yield Path(found[1])
 
 
-def _start() -> str:
-    return "CMD " + json.dumps(["sh", "-c", START])
+def _files(home: Path) -> Iterator[Path]:
+    """What a server needs of a Java; links in it lead elsewhere, and some of them nowhere."""
+    for folder, folders, names in os.walk(home, followlinks=True):
+        folders[:] = sorted(set(folders) - UNUSED)
+        for name in sorted(set(names) - UNUSED):
+            if not name.startswith(OF_SCREENS) and (Path(folder) / name).exists():
+                yield Path(folder) / name
 
 
-def _run(deadline: float, *command: str) -> None:
-    tool = next(word for word in command if word in TOOLS)
-    left_s = max(0.0, deadline - time.monotonic())
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=left_s)
-    except subprocess.TimeoutExpired as error:
-        raise ImageError(f"{tool} did not end within {LIMIT_S:g} s of the build") from error
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise ImageError(f"{tool} failed: {said[-1] if said else 'it said nothing'}")
+def _inside(path: Path) -> str:
+    return str(path).lstrip("/")
+
+
+def _start(java: Path) -> str:
+    class_path = ["-cp", f"{JARS}/*"]
+    return "CMD " + json.dumps(
+        [str(java), *JAVA_OPTIONS, *class_path, MEMBER_CLASS, "/conf/zoo.cfg"]
+    )
 
 
 if __name__ == "__main__":

@@ -1,39 +1,39 @@
-import os
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from ci import zookeeper_image
+from fault_injection.container_engine import HOST_VARIABLE
+from fault_injection.zookeeper_server import find_jars
+from spec.java import find_java
 
 
-def test_packages_come_from_where_apt_gets_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "sources.list.d"
-    folder.mkdir()
-    (folder / "debian.sources").write_text("Types: deb\nURIs: http://archive/debian\nSuites: a\n")
-    (tmp_path / "os-release").write_text('NAME="Debian"\nVERSION_CODENAME=bookworm\n')
-    monkeypatch.setattr(zookeeper_image, "SOURCES", (tmp_path / "sources.list", folder))
-    monkeypatch.setattr(zookeeper_image, "RELEASE", tmp_path / "os-release")
-    assert (zookeeper_image.mirror(), zookeeper_image.suite()) == (
-        "http://archive/debian",
-        "bookworm",
-    )
+def test_image_holds_java_its_libraries_and_the_jars_of_the_server(tmp_path: Path) -> None:
+    java, archive = find_java().executable.resolve(), tmp_path / "root.tar"
+    with tarfile.open(archive, "w", dereference=True) as tar:
+        zookeeper_image.fill(tar, java, find_jars())
+    with tarfile.open(archive) as tar:
+        names = set(tar.getnames())
+        kinds = {entry.type for entry in tar}
 
-    (tmp_path / "sources.list").write_text("# none\ndeb [signed-by=x] http://first/debian a main\n")
-    assert zookeeper_image.mirror() == "http://first/debian"
+    assert str(java).lstrip("/") in names
+    assert {f"zookeeper/{jar.name}" for jar in find_jars()} <= names
+    assert any(Path(name).name.startswith("libc.so") for name in names)
+    assert any(Path(name).name == "libjvm.so" for name in names)
+    assert not any("jmods" in Path(name).parts for name in names)
+    assert kinds == {tarfile.REGTYPE, tarfile.DIRTYPE}
 
 
 def test_what_is_missing_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv(HOST_VARIABLE, f"unix://{tmp_path}/no.sock")
     assert zookeeper_image.main([]) == zookeeper_image.EXIT_FAILED
     assert capsys.readouterr().err == (
-        "zookeeper_image: only root can build an image from Debian packages\n"
+        f"zookeeper_image: no container engine answers at unix://{tmp_path}/no.sock\n"
     )
 
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr("shutil.which", lambda _name: None)
-    assert zookeeper_image.cannot_build() == "debootstrap is not on the PATH; install it first"
+    assert zookeeper_image.cannot_build("") == "ldd is not on the PATH; install it first"
     assert zookeeper_image.main(["--help"]) == zookeeper_image.EXIT_USAGE
