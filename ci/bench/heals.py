@@ -1,7 +1,9 @@
 """How long faults took to be healed: `python -m ci.bench.heals RUN`.
 
 `RUN` is a folder with traces of chaos runs. A fault heals from the moment when it is undone until
-its target is seen to be well again: a killed broker has started and registered by then.
+its target is seen to be well again: a killed broker has started and registered by then. Beside the
+longest stands how much of it went by before a new process of the broker could write its first line:
+that much is Python and its imports, on whatever else the machine has to do.
 """
 
 import sys
@@ -14,6 +16,7 @@ from ci.console import complain, show_table
 from spec.trace import Kind, Phase, TraceEvent
 
 TARGET_S = 2.0
+STARTED = "NodeStarted"
 ENDED = (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED)
 
 
@@ -26,10 +29,13 @@ class Healing:
     """How it ended."""
     was_active: bool
     seconds: float
+    starting_s: float | None
+    """How much of it until a new process of the broker ran; None when none was started."""
 
 
-def healings(events: Iterable[TraceEvent]) -> list[Healing]:
+def healings(events: Sequence[TraceEvent]) -> list[Healing]:
     """Of each fault of one run that was injected."""
+    starts = [event for event in events if event.action == STARTED]
     begun: dict[str, int] = {}
     active: set[str] = set()
     found: list[Healing] = []
@@ -47,12 +53,24 @@ def healings(events: Iterable[TraceEvent]) -> list[Healing]:
                     phase=event.phase,
                     was_active=fault_id in active,
                     seconds=(event.mono_ns - begun[fault_id]) / 1e9,
+                    starting_s=_starting_s(starts, event, begun[fault_id]),
                 )
             )
     return found
 
 
-def rows(found: Sequence[Healing]) -> list[tuple[str, int, int, int, str, str]]:
+def _starting_s(starts: Iterable[TraceEvent], ended: TraceEvent, begun_ns: int) -> float | None:
+    node = f"broker-{ended.broker_id}"
+    times = [e.mono_ns for e in starts if e.node == node and begun_ns < e.mono_ns <= ended.mono_ns]
+    return (max(times) - begun_ns) / 1e9 if times else None
+
+
+def _start_of_longest(found: Iterable[Healing]) -> str:
+    starting_s = max(found, key=lambda one: one.seconds).starting_s
+    return "-" if starting_s is None else f"{starting_s:.2f}"
+
+
+def rows(found: Sequence[Healing]) -> list[tuple[str, int, int, int, str, str, str]]:
     """By kind: how many, how many had an effect and healed, and how long that took."""
     kinds = sorted({one.kind for one in found})
     each = {kind: [one for one in found if one.kind == kind] for kind in kinds}
@@ -64,6 +82,7 @@ def rows(found: Sequence[Healing]) -> list[tuple[str, int, int, int, str, str]]:
             sum(one.phase is not Phase.FAILED for one in of_kind),
             f"{median(one.seconds for one in of_kind):.2f}",
             f"{max(one.seconds for one in of_kind):.2f}",
+            _start_of_longest(of_kind),
         )
         for kind, of_kind in each.items()
     ]
@@ -77,13 +96,13 @@ def main(arguments: Sequence[str]) -> int:
         complain("name one run folder: python -m ci.bench.heals RUN")
         return 4
     traces = sorted(Path(arguments[0]).rglob("trace-harness.ndjson"))
-    found = [one for path in traces for one in healings(read_folder(path.parent, "harness")[0])]
+    found = [one for path in traces for one in healings(read_folder(path.parent)[0])]
     if not found:
         complain(f"{arguments[0]} holds no trace of a fault")
         return 4
     show_table(
         f"healing, target {TARGET_S:g} s",
-        ("kind", "faults", "effective", "healed", "median, s", "longest, s"),
+        ("kind", "faults", "effective", "healed", "median, s", "longest, s", "its start, s"),
         rows(found),
     )
     late = any(one.seconds > TARGET_S or one.phase is Phase.FAILED for one in found)

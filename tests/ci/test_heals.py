@@ -20,6 +20,7 @@ def write(folder: Path, *phases: tuple[Phase, int]) -> None:
             action="proc.kill",
             fault="proc.kill",
             fault_id="f",
+            broker_id=2,
             phase=phase,
         )
         for seq, (phase, at_ms) in enumerate(phases)
@@ -40,6 +41,25 @@ def test_what_heals_late_or_never_fails(
 
     assert main([str(tmp_path)]) == code
     assert "proc.kill" in capsys.readouterr().out
+
+
+def test_start_of_a_process_is_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "a", (Phase.INJECTING, 0), (Phase.HEALING, 1000), (Phase.HEALED, 2900))
+    started = TraceEvent(
+        run_id="r",
+        node="broker-2",
+        seq=1,
+        mono_ns=2_740_000_000,
+        kind=Kind.RUN,
+        action="NodeStarted",
+    )
+    (tmp_path / "a" / "trace-broker-2.ndjson").write_bytes(encode(started))
+
+    assert main([str(tmp_path)]) == 0
+    *_, row = capsys.readouterr().out.split("proc.kill")
+    assert row.split()[-2:] == ["1.90", "1.74"]
 
 
 def test_folder_without_faults_is_refused(
