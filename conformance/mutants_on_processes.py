@@ -134,7 +134,7 @@ def lead_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
     """Processes repeat a random run of the simulator, in the new folder `out`.
 
     The run is that of seed `number - 1`. One in which the simulator finds nothing is not repeated:
-    the processes would make the same moves.
+    the processes would make the same moves. One that they cannot repeat to its end finds nothing.
     """
     started = monotonic()
     found: tuple[str, ...] = ()
@@ -145,7 +145,8 @@ def lead_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
         if _shows_anything(events):
             with stand_ready(out) as ground:
                 ride = ground.ride(listed, out / "mutant")
-            found, problem = ride.found, ride.problem
+            problem = ride.problem
+            found = () if problem else ride.found
     except (ValueError, ZooKeeperError) as error:
         problem = str(error)
     return Drawn(
