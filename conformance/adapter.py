@@ -3,7 +3,8 @@
 Another implementation is plugged in with its own command; it must take the same flags, register in
 ZooKeeper as `spec/znodes.py` says, speak `spec/wire`, and write its trace as `spec/README.md` says.
 Only where connections go through a proxy it also gets `--advertised HOST:PORT`, the address to
-register instead of the one at which it listens, and must listen at one port.
+register instead of the one at which it listens, and must listen at one port. In a network of its
+own it also gets `--host` and `--port`: where to listen.
 """
 
 import shlex
@@ -11,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from fault_injection.links.wiring import BrokerPlace
 from spec.vocabulary import ProtocolLevel
 
 REFERENCE_COMMAND = f"{shlex.quote(sys.executable)} -m impl node"
@@ -36,6 +38,8 @@ class ClusterSettings:
     """A rule that every broker breaks on purpose; only the reference knows `--mutant`."""
     first_controller: int = 0
     """The broker that starts first and is elected; 0: whoever comes first."""
+    network: str = "proxy"
+    """What all members share, one of `conformance.networks`."""
     extra: tuple[str, ...] = ()
     """More flags for every broker."""
 
@@ -82,15 +86,14 @@ def broker_command(
     settings: ClusterSettings,
     broker_id: int,
     *,
-    zookeeper: str,
+    place: BrokerPlace,
     folders: Folders,
     run_id: str,
-    advertised: str | None = None,
 ) -> list[str]:
     """The command line of one broker."""
     flags = {
         "--broker-id": broker_id,
-        "--zookeeper": zookeeper,
+        "--zookeeper": place.zookeeper,
         "--data": folders.data(broker_id),
         "--trace": folders.root,
         "--run-id": run_id,
@@ -99,6 +102,9 @@ def broker_command(
         "--replica-lag-ms": settings.replica_lag_ms,
     }
     given = [text for name, value in flags.items() for text in (name, str(value))]
-    given += ["--advertised", advertised] if advertised else []
+    if place.listens:
+        host, _, port = place.listens.rpartition(":")
+        given += ["--host", host, "--port", port]
+    given += ["--advertised", place.advertised] if place.advertised else []
     given += ["--mutant", settings.mutant] if settings.mutant else []
     return [*shlex.split(settings.command), *given, "--fault-control", *settings.extra]

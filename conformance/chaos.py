@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from conformance.adapter import ClusterSettings, UsageError
+from conformance.networks import PROXY, require_network
 from conformance.scenario import Scenario, ScenarioResult
 from conformance.scenario_run import ScenarioRun
 from conformance.scenarios import SCENARIOS, find
@@ -55,7 +56,11 @@ def play_all(
     zookeeper: str = EMBEDDED,
     on_progress: Progress | None = None,
 ) -> tuple[ScenarioResult, ...]:
-    """As `run_scenarios`, of scenarios that need not be in the list; without seed, their own."""
+    """As `run_scenarios`, of scenarios that need not be in the list; without seed, their own.
+
+    In network namespaces, this process must be in a network of its own already.
+    """
+    require_network(settings.network, scenarios, zookeeper)
     _require_zookeeper(zookeeper)
     results: list[ScenarioResult] = []
     for done, scenario in enumerate(scenarios):
@@ -75,10 +80,10 @@ def play_all(
     return tuple(results)
 
 
-def settings_of(level: int, mutant: str = "") -> ClusterSettings:
+def settings_of(level: int, mutant: str = "", network: str = PROXY) -> ClusterSettings:
     """A cluster of the reference; raises `UsageError` for a level or a mutant that there is not."""
     Subject(target=REFERENCE_TARGET, level=level, mutant=mutant or None).require_known()
-    return ClusterSettings(level=level, mutant=mutant)
+    return ClusterSettings(level=level, mutant=mutant, network=network)
 
 
 def run_scenario(

@@ -18,8 +18,7 @@ from conformance.recorder import Recorder, traced_write
 from conformance.workload import Workload
 from conformance.zookeepers import ZooKeeperInUse
 from fault_injection.injectors.injection import Registration, Servers
-from fault_injection.links.client import Links
-from fault_injection.links.wiring import Wiring
+from fault_injection.links.wiring import BrokerPlace, Wiring
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.sessions import expire_session
 from fault_injection.supervisor import ManagedProcess, Supervisor
@@ -51,12 +50,12 @@ class Cluster:
         run_id: str,
         supervisor: Supervisor,
         zookeeper: str,
-        links: Links | None = None,
+        wiring: Wiring | None = None,
     ) -> None:
         """`zookeeper` is an address with the chroot that this cluster has for itself.
 
         Of several servers, each broker tries another one first.
-        With `links`, every connection of a broker goes through that proxy.
+        With a `wiring`, it says where brokers run and how they find each other.
         """
         self.settings = settings
         self.folder = folder
@@ -67,11 +66,7 @@ class Cluster:
         """Of our own, to be hurt; None when its ZooKeeper is another."""
         self.recorder: Recorder | None = None
         """Where the harness tells of what it writes over."""
-        self._wiring = (
-            Wiring(links=links, zookeeper=zookeeper, broker_ids=settings.broker_ids)
-            if links
-            else None
-        )
+        self._wiring = wiring
         self._supervisor = supervisor
         # As short as the brokers': a server that stands still is left as soon as they leave it.
         self._znodes = ZooKeeperClient(
@@ -147,7 +142,7 @@ class Cluster:
                 process.terminate(STOP_GRACE_S)
 
     def close(self) -> None:
-        """The session with ZooKeeper is over, and the proxy gets no more commands."""
+        """The session with ZooKeeper is over, and the network gets no more commands."""
         if self._wiring is not None:
             self._wiring.links.close()
         self._znodes.close()
@@ -156,19 +151,20 @@ class Cluster:
         """A broker that does not run is starting on its data."""
         left = self._read(znodes.broker_path(broker_id))
         self._orphaned[broker_id] = left.czxid if left else 0
-        wiring = self._wiring
-        address = wiring.zookeeper_for(broker_id) if wiring else self.zookeeper
+        place = BrokerPlace(zookeeper=self.zookeeper)
+        if self._wiring:
+            place = self._wiring.place_of(broker_id)
+        zookeeper = ZooKeeperAddress.parse(place.zookeeper).beginning_at(broker_id)
         command = broker_command(
             self.settings,
             broker_id,
-            zookeeper=str(ZooKeeperAddress.parse(address).beginning_at(broker_id)),
+            place=replace(place, zookeeper=str(zookeeper)),
             folders=Folders(root=self.folder),
             run_id=self.run_id,
-            advertised=wiring.advertised_for(broker_id) if wiring else None,
         )
-        process = self._supervisor.start(f"broker-{broker_id}", command)
-        if wiring:
-            wiring.started(broker_id, process.pid)
+        process = self._supervisor.start(f"broker-{broker_id}", command, namespace=place.namespace)
+        if self._wiring:
+            self._wiring.started(broker_id, process.pid)
 
     def process(self, broker_id: int) -> ManagedProcess:
         """The running process of a broker; raises `InjectionError` when it does not run."""
@@ -450,7 +446,7 @@ def running_cluster(
     run_id: str,
     supervisor: Supervisor,
     zookeeper: ZooKeeperInUse,
-    links: Links | None = None,
+    wiring: Wiring | None = None,
 ) -> Iterator[Cluster]:
     """A started cluster, stopped at the end; raises `ClusterError` or `ZooKeeperError`."""
     cluster = Cluster(
@@ -459,7 +455,7 @@ def running_cluster(
         run_id=run_id,
         supervisor=supervisor,
         zookeeper=zookeeper.address,
-        links=links,
+        wiring=wiring,
     )
     cluster.ensemble = zookeeper.ensemble
     cluster.ends_sessions = zookeeper.end_session

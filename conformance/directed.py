@@ -5,7 +5,7 @@ from pathlib import Path
 
 from conformance.adapter import UsageError
 from conformance.scenario import Scenario, Stage
-from fault_injection.catalogue import needs_links, require_backend
+from fault_injection.catalogue import needs_links, needs_proxy, require_backend
 from fault_injection.document_reader import PlanError
 from fault_injection.fault_kind import Backend
 from fault_injection.plan import Load, Plan
@@ -34,6 +34,7 @@ def scenario_of(plan: Plan, again: str = "") -> Scenario:
         plan=plan,
         again=again,
         needs_links=needs_links(action.fault.kind for action in plan.actions),
+        needs_proxy=_needs_proxy(plan),
     )
 
 
@@ -72,6 +73,11 @@ def executed_folder(run: Path) -> Path:
 def _require_real(plan: Plan) -> None:
     for action in plan.actions:
         require_backend(action.action_id, action.fault.kind, Backend.REAL)
+
+
+def _needs_proxy(plan: Plan) -> str:
+    faults = [action.fault for action in plan.actions]
+    return next((f"{fault.kind}: {why}" for fault in faults if (why := needs_proxy(fault))), "")
 
 
 def _play(plan: Plan, stage: Stage) -> None:

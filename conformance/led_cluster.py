@@ -16,6 +16,7 @@ from conformance.led_clients import LedClients
 from conformance.recorder import LamportClock, Recorder
 from conformance.standing import Standing, read_standing
 from fault_injection import data_folder
+from fault_injection.links.wiring import BrokerPlace
 from fault_injection.pacing import PacedBroker, PacingError
 from fault_injection.rpc_rules import BrokerSession
 from fault_injection.sessions import expire_session
@@ -157,7 +158,7 @@ class LedCluster:
         command = broker_command(
             settings,
             number,
-            zookeeper=self.zookeeper,
+            place=BrokerPlace(zookeeper=self.zookeeper),
             folders=Folders(root=self.folder),
             run_id=self.run_id,
         )

@@ -112,6 +112,8 @@ class Scenario:
 
     needs_links: bool = False
     """True when it hurts connections: all of them go through the proxy then."""
+    needs_proxy: str = ""
+    """Why network namespaces cannot do what it does to connections; empty: they can."""
 
     def expected(self, level: int) -> Verdict:
         """What the reference gives."""

@@ -21,6 +21,7 @@ from conformance.checks.completeness import trace_health
 from conformance.checks.log_history import FINAL_READER
 from conformance.checks.registry import CHECKS, run_checks
 from conformance.cluster import Cluster, ClusterError, running_cluster
+from conformance.networks import PROXY, switch_for, wiring_for
 from conformance.noise import Heartbeat, Stall, lost_sessions, write_lost, write_stall
 from conformance.recorder import LamportClock, Recorder
 from conformance.scenario import (
@@ -37,7 +38,6 @@ from conformance.workload import NotConvergedError, Session, Workload, read_ever
 from conformance.zookeepers import CONTAINERS, EMBEDDED, ENSEMBLE, OWN, zookeeper_for
 from fault_injection.engine import FaultEngine
 from fault_injection.ledger import Ledger
-from fault_injection.links.client import Links
 from fault_injection.plan import Load, Plan
 from fault_injection.plan_record import write_executed, write_expanded, write_source
 from fault_injection.progress import PhaseChange
@@ -104,6 +104,8 @@ class ScenarioRun:
         command = f"fencepost chaos {what} --seed {self.seed} --level {self.settings.level}"
         if self.settings.mutant:
             command += f" --mutant {self.settings.mutant}"
+        if self.settings.network != PROXY:
+            command += f" --network {self.settings.network}"
         if self.zookeeper == self.scenario.cluster.get("zookeeper", EMBEDDED):
             return command
         return f"{command} --zookeeper {quote(self.zookeeper)}"
@@ -134,8 +136,13 @@ class ScenarioRun:
             raise UsageError(f"{self.folder} is there already; name a new folder") from error
         folders = Folders(root=self.folder)
         with Supervisor(folders.processes, self.run_id) as supervisor:
+            switch = switch_for(self.settings.network, supervisor)
             around = zookeeper_for(
-                self.run_id, supervisor=supervisor, folder=self.folder, choice=self.zookeeper
+                self.run_id,
+                supervisor=supervisor,
+                folder=self.folder,
+                choice=self.zookeeper,
+                switch=switch,
             )
             with around as zookeeper, self._traced() as harness:
                 with (
@@ -145,7 +152,13 @@ class ScenarioRun:
                         run_id=self.run_id,
                         supervisor=supervisor,
                         zookeeper=zookeeper,
-                        links=Links.start(supervisor) if self.scenario.needs_links else None,
+                        wiring=wiring_for(
+                            supervisor,
+                            switch=switch,
+                            needs_links=self.scenario.needs_links,
+                            zookeeper=zookeeper.address,
+                            broker_ids=self.settings.broker_ids,
+                        ),
                     ) as cluster,
                     self._clients_of(cluster, harness) as stage,
                 ):

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from conformance.adapter import Folders
 from fault_injection.injectors.injection import Servers
+from fault_injection.links.wiring import ZOOKEEPER
+from fault_injection.namespaces.client import SwitchControl
 from fault_injection.supervisor import Supervisor
 from fault_injection.transaction_log import Transaction, read_committed
 from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
@@ -46,16 +48,23 @@ class ZooKeeperInUse:
 
 @contextmanager
 def zookeeper_for(
-    run_id: str, *, supervisor: Supervisor, folder: Path, choice: str = EMBEDDED
+    run_id: str,
+    *,
+    supervisor: Supervisor,
+    folder: Path,
+    choice: str = EMBEDDED,
+    switch: SwitchControl | None = None,
 ) -> Iterator[ZooKeeperInUse]:
     """An empty ZooKeeper: one of `OWN`, or one that runs at the address `choice`.
 
     Somebody else's gets a chroot of its own for this run, which is gone afterwards.
+    With a `switch`, servers that are processes are in networks of their own.
     Raises `ZooKeeperError`.
     """
     directory = Folders(root=folder).zookeeper
     if choice == EMBEDDED:
-        server = ControlledServer(supervisor, directory)
+        node = switch.node(ZOOKEEPER) if switch else None
+        server = ControlledServer(supervisor, directory, node=node)
         server.start()
         try:
             yield ZooKeeperInUse(
@@ -66,7 +75,9 @@ def zookeeper_for(
         finally:
             server.stop()
     elif choice == ENSEMBLE:
-        ensemble = ZooKeeperEnsemble(supervisor, directory, server_class=ControlledServer)
+        ensemble = ZooKeeperEnsemble(
+            supervisor, directory, server_class=ControlledServer, switch=switch
+        )
         ensemble.start()
         try:
             yield ZooKeeperInUse(

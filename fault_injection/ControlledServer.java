@@ -2,7 +2,8 @@
  * A ZooKeeper server as it always is, and besides a port at which the harness ends sessions: the
  * server itself closes them, in the way in which it closes those that were silent for too long.
  *
- * Arguments: the file that will tell the port, the main class of ZooKeeper, and its configuration.
+ * Arguments: the file that will tell the port, the address to listen at, the main class of
+ * ZooKeeper, and its configuration.
  * A line `end SESSION_ID` is answered by one line: `ended`, once nothing of the session is left, or
  * why not. Compiled by Janino when the server starts, so that no compiler has to be installed;
  * it knows neither lambdas nor type inference.
@@ -133,12 +134,12 @@ public class ControlledServer {
 
     public static void main(String[] arguments) throws Exception {
         try {
-            boolean isMember = arguments[1].equals(QuorumPeerMain.class.getName());
+            boolean isMember = arguments[2].equals(QuorumPeerMain.class.getName());
             Main main = isMember ? (Main) new Member() : (Main) new Standalone();
-            ServerSocket listener = new ServerSocket(0, 8, InetAddress.getByName("127.0.0.1"));
+            ServerSocket listener = new ServerSocket(0, 8, InetAddress.getByName(arguments[1]));
             new Control(main, listener).start();
             tell(listener.getLocalPort(), new File(arguments[0]));
-            main.runFrom(arguments[2]);
+            main.runFrom(arguments[3]);
             System.exit(0);
         } catch (Exception error) {
             error.printStackTrace();

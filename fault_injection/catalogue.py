@@ -18,8 +18,10 @@ from fault_injection import (
     request_faults,
     zookeeper_faults,
 )
+from fault_injection.fault import Fault
 from fault_injection.fault_kind import Backend, FaultKind
 from fault_injection.targets import FaultError
+from fault_injection.zookeeper_faults import HurtZooKeeperLink
 
 AREAS = (
     process_faults,
@@ -97,6 +99,13 @@ def require_backend(fault_id: str, kind: str, backend: Backend) -> None:
 def needs_links(kinds: Iterable[str]) -> bool:
     """True when one of the kinds takes a run whose connections go through the proxy."""
     return any(kind_of(kind).needs_links for kind in kinds)
+
+
+def needs_proxy(fault: Fault) -> str:
+    """Why network namespaces cannot do what the proxy does for this fault; empty: they can."""
+    if isinstance(fault, HurtZooKeeperLink) and fault.mode == "stall":
+        return ""
+    return kind_of(fault.kind).needs_proxy
 
 
 def kind_ids(backend: Backend) -> list[str]:

@@ -23,7 +23,7 @@ class HurtServer(Fault):
         str,
         Parameter(
             "it stands still, is killed, is asked to end and started again, or loses its network "
-            "(only in containers)",
+            "(in containers and network namespaces)",
             choices=DEEDS,
         ),
     ]

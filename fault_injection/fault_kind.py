@@ -24,7 +24,9 @@ class FaultKind:
     injector: str = ""
     """`module:class` below `fault_injection.injectors`; empty: it cannot be done for real."""
     needs_links: bool = False
-    """True when connections must go through the proxy from the start of the run."""
+    """True when the ways between members must be ours to hurt from the start of the run."""
+    needs_proxy: str = ""
+    """Why network namespaces cannot do it and the proxy can, as the end of a sentence."""
     missing: Mapping[Backend, str]
     """Why a backend cannot do it, as the end of a sentence."""
     evidence: str

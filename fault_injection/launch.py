@@ -1,7 +1,8 @@
 """Become a supervised process: die with the parent, wait for the word to go, then exec.
 
-`python launch.py [--parent PID] [--go-fd FD] -- argv...` (or `-m fault_injection.launch`). This
-process keeps its pid and start time through the exec, so both can be written down before the
+`python launch.py [--parent PID] [--net PATH] [--go-fd FD] -- argv...` (or `-m
+fault_injection.launch`); `--net` is a network namespace that the command is to be in. This process
+keeps its pid and start time through the exec, so both can be written down before the
 command runs: it starts only when a byte arrives on `--go-fd`, and never when that pipe just ends.
 It stands before every process of a run, so it imports next to nothing.
 """
@@ -13,6 +14,9 @@ import sys
 PR_SET_PDEATHSIG = 1
 """From linux/prctl.h. It survives exec, and it follows the *thread* that forked us."""
 
+CLONE_NEWNET = 0x40000000
+"""From linux/sched.h."""
+
 EXIT_NOT_STARTED = 126
 """The harness was gone, or never gave the word."""
 EXIT_CANNOT_EXEC = 127
@@ -23,25 +27,39 @@ def main(arguments: list[str]) -> int:
     split = arguments.index("--")
     options, argv = _options(arguments[:split]), arguments[split + 1 :]
     if "--parent" in options:
-        _die_with_parent()
-        if os.getppid() != options["--parent"]:
+        _call("prctl", PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        if os.getppid() != int(options["--parent"]):
             return EXIT_NOT_STARTED
-    if "--go-fd" in options and not _may_go(options["--go-fd"]):
+    if "--net" in options and not _enter_network(options["--net"]):
+        return EXIT_NOT_STARTED
+    if "--go-fd" in options and not _may_go(int(options["--go-fd"])):
         return EXIT_NOT_STARTED
     return _exec(argv)
 
 
-def _options(arguments: list[str]) -> dict[str, int]:
-    return {name: int(arguments[at + 1]) for at, name in enumerate(arguments) if at % 2 == 0}
+def _options(arguments: list[str]) -> dict[str, str]:
+    return {name: arguments[at + 1] for at, name in enumerate(arguments) if at % 2 == 0}
 
 
-def _die_with_parent() -> None:
+def _enter_network(path: str) -> bool:
+    """False when there is no such network, or none that we may enter."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+        _call("setns", descriptor, CLONE_NEWNET)
+    except OSError as error:
+        sys.stderr.write(f"the network {path} cannot be entered: {error.strerror}\n")
+        return False
+    os.close(descriptor)
+    return True
+
+
+def _call(name: str, *arguments: int) -> None:
     import ctypes  # not needed by a process that outlives its parent
 
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
+    if getattr(libc, name)(*arguments) != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"prctl(PR_SET_PDEATHSIG): {os.strerror(number)}")
+        raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
 def _may_go(go_fd: int) -> bool:

@@ -1,7 +1,8 @@
 """Faults on the ways between brokers; ZooKeeper stays in reach.
 
 On real processes they are rules of the proxy (`links/`): bytes wait, and are not lost. A message
-that was sent is delivered when the way is open again, unless its sender has taken it back.
+that was sent is delivered when the way is open again, unless its sender has taken it back. In
+network namespaces (`namespaces/`) the kernel drops packets, and TCP sends them again.
 """
 
 from dataclasses import dataclass
@@ -177,6 +178,7 @@ KINDS = (
         fault_class=DelayLink,
         injector="links:Slow",
         needs_links=True,
+        needs_proxy="a packet filter cannot keep a packet for later",
         missing={},
         evidence="how many bytes came late; for real, a probe took that long too",
         undo="nothing waits any more, and probes pass",
@@ -186,6 +188,7 @@ KINDS = (
         fault_class=NarrowLink,
         injector="links:Slow",
         needs_links=True,
+        needs_proxy="a packet filter cannot keep a packet for later",
         missing={Backend.SIM: "its messages have no size"},
         evidence="how many bytes had to wait",
         undo="nothing waits any more, and probes pass",
@@ -195,6 +198,7 @@ KINDS = (
         fault_class=ResetStreams,
         injector="links:Reset",
         needs_links=True,
+        needs_proxy="a packet filter drops packets and resets nothing",
         missing={
             Backend.SIM: "it has messages and no connections; "
             "what a reset loses, rpc.drop_request and rpc.drop_response lose too"

@@ -248,11 +248,13 @@ class Supervisor:
         *,
         env: Mapping[str, str] | None = None,
         log: Path | None = None,
+        namespace: Path | None = None,
     ) -> ManagedProcess:
         """Run `argv` under `name`; output goes to `log`, `<directory>/<name>.log` by default.
 
-        `env` adds to our own environment. Raises `ProcessError` when a process of this name runs or
-        `argv[0]` is no program; a command that starts and fails shows in `is_running` and its log.
+        `env` adds to our own environment; `namespace` is a network to be in. Raises
+        `ProcessError` when a process of this name runs or `argv[0]` is no program; a command that
+        starts and fails shows in `is_running` and its log.
         """
         if name in self.processes and self.processes[name].is_running:
             raise ProcessError(f"{name} runs already, as pid {self.processes[name].pid}")
@@ -262,6 +264,8 @@ class Supervisor:
         command = [program, *map(str, argv[1:])]
         environment = {**os.environ, **(env or {}), TAG: self.run_id}
         log = log or self.directory / f"{name}.log"
+        network = [] if namespace is None else ["--net", str(namespace)]
+        command = [*network, "--", *command]
         return self._spawner.submit(self._start, name, command, environment, log).result()
 
     def watch(self) -> None:
@@ -290,10 +294,11 @@ class Supervisor:
     def _start(
         self, name: str, command: list[str], environment: dict[str, str], log: Path
     ) -> ManagedProcess:
+        """`command` is the rest of the launcher's command line."""
         self._watch()
         parent = [] if self._detached else ["--parent", str(os.getpid())]
         launcher = [sys.executable, "-I", "-S", launch.__file__, *parent]
-        launcher += ["--go-fd", str(_GO_FD), "--", *command]
+        launcher += ["--go-fd", str(_GO_FD), *command]
         pid, go = _spawn(launcher, environment, log)
         try:
             pidfd = os.pidfd_open(pid)

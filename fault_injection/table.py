@@ -21,6 +21,7 @@ def as_document(kind: FaultKind) -> dict[str, Any]:
         "parameters": [_parameter(item) for item in kind.parameters],
         "backends": list(kind.backends),
         "missing": {str(backend): why for backend, why in kind.missing.items()},
+        "needs_proxy": kind.needs_proxy,
         "evidence": kind.evidence,
         "undo": kind.undo,
         "relaxes": kind.relaxes,
@@ -72,4 +73,6 @@ def _names(kind: FaultKind) -> str:
 
 def _where(kind: FaultKind) -> str:
     able = ", ".join(kind.backends)
-    return "; ".join((able, *(f"not {name}: {why}" for name, why in kind.missing.items())))
+    lacks = [f"not {name}: {why}" for name, why in kind.missing.items()]
+    lacks += [f"by the proxy only: {kind.needs_proxy}"] if kind.needs_proxy else []
+    return "; ".join((able, *lacks))

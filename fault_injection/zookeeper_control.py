@@ -6,7 +6,6 @@ Neither the session's password nor its owner's help is needed, and the owner can
 import socket
 from pathlib import Path
 
-from fault_injection.ports import HOST
 from fault_injection.sessions import SessionError
 from fault_injection.zookeeper_ensemble import ZooKeeperEnsemble
 from fault_injection.zookeeper_server import ZooKeeperServer
@@ -31,7 +30,8 @@ class ControlledServer(ZooKeeperServer):
     def main_command(self, main_class: str) -> list[str]:
         """The same main class, inside of one of ours."""
         self.control_port.unlink(missing_ok=True)
-        return [COMPILER, str(SOURCE), SOURCE.stem, str(self.control_port), main_class]
+        ours = [COMPILER, str(SOURCE), SOURCE.stem, str(self.control_port), self.control_host]
+        return [*ours, main_class]
 
     def end_session(self, session_id: int) -> None:
         """The server has ended the session by itself, and its ephemerals are gone.
@@ -48,7 +48,7 @@ class ControlledServer(ZooKeeperServer):
 
     def _asked(self, line: str) -> str:
         port = int(self.control_port.read_text(encoding="ascii"))
-        with socket.create_connection((HOST, port), DEADLINE_S) as control:
+        with socket.create_connection((self.control_host, port), DEADLINE_S) as control:
             control.settimeout(DEADLINE_S)
             control.sendall(line.encode("ascii") + b"\n")
             with control.makefile(encoding="ascii") as answers:

@@ -7,6 +7,9 @@ clients live on. With two of three away nobody is served until one of them is ba
 import time
 from pathlib import Path
 
+from fault_injection.links.wiring import zookeeper_name
+from fault_injection.namespaces.client import SwitchControl
+from fault_injection.namespaces.layout import ZOOKEEPER_PORT, Node
 from fault_injection.ports import free_ports
 from fault_injection.supervisor import Supervisor
 from fault_injection.zookeeper_address import ZooKeeperError
@@ -35,9 +38,16 @@ class ZooKeeperEnsemble:
         size: int = SIZE,
         tick_ms: int = 100,
         server_class: type[ZooKeeperServer] = ZooKeeperServer,
+        switch: SwitchControl | None = None,
     ) -> None:
-        """As `ZooKeeperServer`; a leader that is silent for ten ticks is given up."""
+        """As `ZooKeeperServer`; a leader that is silent for ten ticks is given up.
+
+        With a `switch`, each member is in a network of its own, of which it can be cut off.
+        """
         self.size = size
+        self._switch = switch
+        self._nodes: tuple[Node, ...] = ()
+        self._cut_off: set[int] = set()
         self._supervisor = supervisor
         self._directory = directory
         self._tick_ms = tick_ms
@@ -88,7 +98,9 @@ class ZooKeeperEnsemble:
         return tuple(range(1, len(self.members) + 1))
 
     def state(self, number: int) -> MemberState:
-        """Whether a member runs, stands still or has ended."""
+        """Whether a member runs, stands still, has ended or is cut off."""
+        if number in self._cut_off:
+            return MemberState.CUT_OFF
         process = self._member(number).process
         if not process.is_running:
             return MemberState.ENDED
@@ -115,14 +127,20 @@ class ZooKeeperEnsemble:
         self._member(number).begin(self._client_ports[number - 1])
 
     def cut_off(self, number: int) -> None:
-        """Processes share the network of the host: raises `ZooKeeperError`."""
-        raise ZooKeeperError(
-            f"server {number} has no network of its own; run it with --zookeeper containers"
-        )
+        """Nobody reaches a member, which runs on; raises `ZooKeeperError` on a shared network."""
+        if self._switch is None:
+            raise ZooKeeperError(
+                f"server {number} has no network of its own; run it with --zookeeper containers "
+                "or --network namespaces"
+            )
+        self._cut_off.add(number)
+        self._switch.cut_off(self._member(number).name)
 
     def join(self, number: int) -> None:
-        """As `cut_off`."""
-        self.cut_off(number)
+        """A member that was cut off is in reach again."""
+        if self._switch is not None:
+            self._switch.join(self._member(number).name)
+        self._cut_off.discard(number)
 
     def leader(self) -> int | None:
         """The number of the member that leads; None while there is none.
@@ -145,14 +163,18 @@ class ZooKeeperEnsemble:
         ports = free_ports(PORTS_PER_MEMBER * self.size)
         clients, rest = ports[: self.size], ports[self.size :]
         between = tuple(zip(rest[::2], rest[1::2], strict=True))
-        self._client_ports = clients
+        if self._switch is not None:
+            names = [zookeeper_name(number) for number in range(1, self.size + 1)]
+            self._nodes = tuple(map(self._switch.node, names))
+        self._client_ports = [ZOOKEEPER_PORT] * self.size if self._nodes else clients
+        hosts = tuple(node.host for node in self._nodes)
         self.members = tuple(
             self._server_class(
                 self._supervisor,
                 self._directory / str(number),
                 tick_ms=self._tick_ms,
-                name=f"zookeeper-{number}",
-                membership=Membership(server_id=number, ports=between),
+                membership=Membership(server_id=number, ports=between, hosts=hosts),
+                node=self._nodes[number - 1] if self._nodes else None,
             )
             for number in range(1, self.size + 1)
         )

@@ -1,6 +1,7 @@
 """A real ZooKeeper 3.9 as a child process, from the jars that come inside PySpark.
 
-Standalone or a member of an ensemble (`zookeeper_ensemble`), on 127.0.0.1, without fsync: it
+Standalone or a member of an ensemble (`zookeeper_ensemble`), without fsync, on 127.0.0.1 or in a
+network of its own: it
 forgets nothing when processes are killed, which is all that a run does to it. Its transaction log
 stays in `data_dir` (`transaction_log` reads it).
 """
@@ -12,6 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from fault_injection.namespaces.layout import ZOOKEEPER_PORT, Node
 from fault_injection.ports import HOST, free_ports
 from fault_injection.supervisor import ManagedProcess, Supervisor
 from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
@@ -93,12 +95,17 @@ class Membership:
     server_id: int
     ports: tuple[tuple[int, int], ...]
     """Per member from 1 on: the port for followers of its leader, and that for elections."""
+    hosts: tuple[str, ...] = ()
+    """Per member; empty: all are here."""
 
     def settings(self) -> dict[str, str | int]:
         """The lines of the configuration that make it a member."""
+        hosts = self.hosts or (HOST,) * len(self.ports)
         members: dict[str, str | int] = {
-            f"server.{server_id}": f"{HOST}:{quorum}:{election}:participant"
-            for server_id, (quorum, election) in enumerate(self.ports, start=1)
+            f"server.{server_id}": f"{host}:{quorum}:{election}:participant"
+            for server_id, (host, (quorum, election)) in enumerate(
+                zip(hosts, self.ports, strict=True), start=1
+            )
         }
         return {"initLimit": INIT_TICKS, "syncLimit": SYNC_TICKS, **members}
 
@@ -113,18 +120,20 @@ class ZooKeeperServer:
         *,
         port: int | None = None,
         tick_ms: int = 100,
-        name: str = "zookeeper",
         membership: Membership | None = None,
+        node: Node | None = None,
     ) -> None:
         """Sessions may be as short as two ticks; they expire at the end of a tick.
 
+        With a `node` it is in that network, where all ports are its own.
         A server with a `membership` serves once it and enough others have elected a leader.
         """
         self.directory = directory.absolute()
         self.tick_ms = tick_ms
-        self.name = name
+        self.name = f"zookeeper-{membership.server_id}" if membership else "zookeeper"
         self._supervisor = supervisor
-        self._port = port
+        self._node = node
+        self._port = port if node is None else ZOOKEEPER_PORT
         self._membership = membership
         self._process: ManagedProcess | None = None
         self._log_start = 0
@@ -134,13 +143,22 @@ class ZooKeeperServer:
     def endpoint(self) -> tuple[str, int]:
         """What a socket connects to, once started."""
         assert self._port is not None, "the server was never started"
-        return HOST, self._port
+        return self._host, self._port
 
     @property
     def address(self) -> str:
-        """`127.0.0.1:<port>`, once started."""
-        assert self._port is not None, "the server was never started"
-        return f"{HOST}:{self._port}"
+        """`127.0.0.1:<port>`, or that of its node, once started."""
+        host, port = self.endpoint
+        return f"{host}:{port}"
+
+    @property
+    def control_host(self) -> str:
+        """Where the harness alone reaches it, past all cuts."""
+        return HOST if self._node is None else self._node.control
+
+    @property
+    def _host(self) -> str:
+        return HOST if self._node is None else self._node.host
 
     @property
     def data_dir(self) -> Path:
@@ -176,11 +194,14 @@ class ZooKeeperServer:
 
     def begin(self, port: int) -> None:
         """The process runs and will serve on `port`; raises `PortInUseError`."""
-        if not _is_free(port):
+        if self._node is None and not _is_free(port):
             raise PortInUseError(port)
         log = self._supervisor.directory / f"{self.name}.log"
         self._log_start = log.stat().st_size if log.exists() else 0
-        process = self._supervisor.start(self.name, self._command(port), log=log)
+        namespace = None if self._node is None else self._node.namespace
+        process = self._supervisor.start(
+            self.name, self._command(port), log=log, namespace=namespace
+        )
         self._process, self._port = process, port
 
     def await_serving(self, deadline: float) -> None:
@@ -247,7 +268,7 @@ class ZooKeeperServer:
             "maxSessionTimeout": MAX_SESSION_TIMEOUT_MS,
             "dataDir": _property_value(str(self.data_dir)),
             "clientPort": port,
-            "clientPortAddress": HOST,
+            "clientPortAddress": self._host,
             "maxClientCnxns": 0,
             "admin.enableServer": "false",
             "4lw.commands.whitelist": "*",

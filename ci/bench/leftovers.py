@@ -49,18 +49,22 @@ class Left:
     mounts: tuple[str, ...]
 
 
-def kill_once(seed: int, folder: Path, moment_s: float) -> Left:
-    """One round in a new folder: run, kill, look."""
+def kill_once(seed: int, folder: Path, moment_s: float, *options: str, processes: int = 1) -> Left:
+    """One round in a new folder: run, kill, look; `options` are for `fencepost chaos`.
+
+    The harness is killed `moment_s` after it had so many processes.
+    """
     mark = f"{os.getpid()}-{seed}-{time.monotonic_ns()}"
     mounts = set(MOUNTS.read_text().splitlines())
     command = [sys.executable, "-m", "ci", "chaos", "--scenario", "random", "--seed", str(seed)]
-    harness = subprocess.Popen(
-        [*command, "--out", str(folder)],
-        env={**os.environ, MARK: mark},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    _await_first(mark)
+    with said_in(folder).open("wb") as said:
+        harness = subprocess.Popen(
+            [*command, *options, "--out", str(folder)],
+            env={**os.environ, MARK: mark},
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
+    _await_processes(harness, mark, processes)
     with suppress(subprocess.TimeoutExpired):  # it is at work, as it should be
         harness.wait(moment_s)
     before = len(marked(mark)) - 1
@@ -78,10 +82,17 @@ def kill_once(seed: int, folder: Path, moment_s: float) -> Left:
     )
 
 
-def _await_first(mark: str) -> None:
-    """Something besides the harness runs: there is something that could be left."""
+def said_in(folder: Path) -> Path:
+    """Where the words of a harness are whose run is in that folder."""
+    return folder.with_name(f"{folder.name}.log")
+
+
+def _await_processes(harness: "subprocess.Popen[bytes]", mark: str, processes: int) -> None:
+    """So many besides the harness run: there is something that could be left."""
     wait, deadline = threading.Event(), time.monotonic() + START_S
-    while len(marked(mark)) < 2 and time.monotonic() < deadline:
+    while len(marked(mark)) <= processes and time.monotonic() < deadline:
+        if harness.poll() is not None:
+            break
         wait.wait(POLL_S)
 
 

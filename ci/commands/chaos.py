@@ -11,9 +11,11 @@ from ci.commands.guided import follow_counterexamples, make_moves
 from ci.commands.options import NEWEST_LEVEL, JsonOption, OutFolder, ZookeeperOption
 from ci.commands.soak import begin_soak, resume_soak, soak_plan
 from ci.failures import UsageError, as_usage
+from ci.network_choice import PROXY, enter_network
 from ci.zookeeper_choice import EMBEDDED, check_zookeeper
 
 if TYPE_CHECKING:
+    from conformance.adapter import ClusterSettings
     from conformance.scenario import Scenario, ScenarioResult
 
 ScenarioNames = Annotated[
@@ -62,6 +64,13 @@ SoakTime = Annotated[
 SoakFolder = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Go on with a soak that was interrupted.")
 ]
+NetworkOption = Annotated[
+    str,
+    typer.Option(
+        metavar="proxy|namespaces",
+        help="Who cuts connections: a proxy, or the kernel between network namespaces (root).",
+    ),
+]
 COLUMNS = ("name", "verdict", "faults", "floors", "acknowledged", "unsettled", "message", "noise")
 FAULT_COLUMNS = ("fault", "kind", "broker", "phase", "seconds", "evidence")
 
@@ -74,6 +83,7 @@ def chaos(
     seed: OptionalSeed = None,
     level: OptionalLevel = None,
     zookeeper: ZookeeperOption = EMBEDDED,
+    network: NetworkOption = PROXY,
     out: OutFolder = None,
     from_counterexample: Counterexamples = None,
     moves: MovesFile = None,
@@ -89,10 +99,12 @@ def chaos(
     from ci.console import progress
     from ci.runs import make_run_folder, new_run_id
     from conformance import adapter
-    from conformance.chaos import play_all, settings_of
+    from conformance.chaos import play_all
 
     given = [scenario or soak, schedule, replay, shrink, from_counterexample, moves]
     require_one(given)
+    if network != PROXY and any((*given[3:], soak, resume)):
+        raise UsageError("--network goes with --scenario, --schedule and --replay")
     if (from_counterexample or moves) and zookeeper != EMBEDDED:
         raise UsageError("moves say what is run, and on what; leave out --zookeeper")
     if moves:
@@ -105,13 +117,10 @@ def chaos(
         beside = [scenario, *given[1:], out, mutant, seed is not None, level is not None]
         return resume_soak(resume, soak, is_alone=not any(beside), as_json=as_json)
     with as_usage(adapter.UsageError):
-        scenarios = chosen(scenario, schedule, replay)
+        scenarios = chosen(scenario, schedule, replay, network)
         before = origin_of(scenarios) if schedule or replay else {}
-        settings = settings_of(
-            before.get("level", NEWEST_LEVEL) if level is None else level,
-            mutant or before.get("mutant", ""),
-        )
-    check_zookeeper(zookeeper)
+        settings = settings_for(before, level, mutant, network)
+    make_ready(network, zookeeper, scenarios)
     if soak:
         plan = soak_plan(soak, settings, scenario, seed=seed or 0, zookeeper=zookeeper)
         return begin_soak(plan, out, as_json=as_json)
@@ -165,9 +174,12 @@ def require_one(given: Sequence[object]) -> None:
 
 
 def chosen(
-    names: Sequence[str] | None, schedule: Path | None, replay: Path | None
+    names: Sequence[str] | None,
+    schedule: Path | None,
+    replay: Path | None,
+    network: str = PROXY,
 ) -> list["Scenario"]:
-    """What is to be run; raises `conformance.adapter.UsageError`."""
+    """What is to be run, by default all that can; raises `conformance.adapter.UsageError`."""
     from conformance.directed import find_executed, find_schedule
     from conformance.scenarios import SCENARIOS, find
 
@@ -175,7 +187,36 @@ def chosen(
         return [find_schedule(schedule)]
     if replay is not None:
         return [find_executed(replay)]
-    return [find(name) for name in dict.fromkeys(names)] if names else list(SCENARIOS.values())
+    if names:
+        return [find(name) for name in dict.fromkeys(names)]
+    return [one for one in SCENARIOS.values() if network == PROXY or not one.needs_proxy]
+
+
+def settings_for(
+    before: Mapping[str, Any], level: int | None, mutant: str, network: str
+) -> "ClusterSettings":
+    """What the brokers have in common: as in the run of `before`, unless told otherwise.
+
+    Raises `conformance.adapter.UsageError`.
+    """
+    from conformance.chaos import settings_of
+
+    return settings_of(
+        before.get("level", NEWEST_LEVEL) if level is None else level,
+        mutant or before.get("mutant", ""),
+        network,
+    )
+
+
+def make_ready(network: str, zookeeper: str, scenarios: Sequence["Scenario"]) -> None:
+    """The network and the ZooKeeper will do for all that is to be run; raises `UsageError`."""
+    from conformance import adapter
+    from conformance.networks import require_network
+
+    with as_usage(adapter.UsageError):
+        require_network(network, scenarios, zookeeper)
+    enter_network(network)
+    check_zookeeper(zookeeper)
 
 
 def origin_of(scenarios: Sequence["Scenario"]) -> Mapping[str, Any]:

@@ -60,6 +60,8 @@ def explain(kind: KindName, as_json: JsonOption = False) -> int:
     say(f"backends: {', '.join(found.backends)}")
     for backend, why in found.missing.items():
         say(f"not {backend}: {why}")
+    if found.needs_proxy:
+        say(f"by the proxy only: {found.needs_proxy}")
     say(f"evidence: {found.evidence}")
     say(f"undone by: {found.undo}")
     say(f"not promised meanwhile: {found.relaxes or '-'}")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from conformance.scenario import TOPIC, Scenario, Stage
+from fault_injection.catalogue import KINDS
 from fault_injection.fault import Fault
 from fault_injection.network_faults import (
     BridgeBrokers,
@@ -108,6 +109,7 @@ SCENARIOS = (
         requirements=("ISR-001", "REPL-004", "CMD-002"),
         play=_one_by_one(_restless),
         needs_links=True,
+        needs_proxy=KINDS[DelayLink.kind].needs_proxy,
     ),
     Scenario(
         name="zookeeper_links",
@@ -115,6 +117,7 @@ SCENARIOS = (
         requirements=("CTL-008", "ISR-004", "ZK-003", "ZK-006"),
         play=_one_by_one(_to_zookeeper),
         needs_links=True,
+        needs_proxy=KINDS[HurtZooKeeperLink.kind].needs_proxy,
     ),
     Scenario(
         name="zookeeper_replies_lost",
@@ -122,5 +125,6 @@ SCENARIOS = (
         requirements=("ZK-006",),
         play=_lost_replies,
         needs_links=True,
+        needs_proxy=KINDS[LoseZooKeeperReplies.kind].needs_proxy,
     ),
 )

@@ -1,7 +1,8 @@
 """Faults on the ways between processes: rules of the proxy, what they counted, and probes.
 
-A probe is a connection of the proxy's own that goes the way of a member's connections. By probes
-it is shown that what should be closed is closed, that the rest is open, and that all is open again.
+A probe is a connection of the proxy's own that goes the way of a member's connections; in network
+namespaces, where the kernel drops packets instead, it is a packet. By probes it is shown that what
+should be closed is closed, that the rest is open, and that all is open again.
 """
 
 from abc import ABC, abstractmethod
@@ -117,7 +118,12 @@ class ProxyFault(ABC):
         return f"{counted(len(results), 'way')} open to probes"
 
     def probed(self, links: Iterable[Link]) -> frozenset[Link]:
-        """Those that a probe can go now: towards a place, between members that are up."""
+        """Those that a probe can go now: towards a place, between members that are up.
+
+        Where probes are of the network and not of processes, all of them.
+        """
+        if self.wiring.links.PROBES_NETWORKS:
+            return frozenset(links)
         up = {broker_name(b) for b in self.deed.target.live_brokers() if self._is_up(b)}
         servers = set(self.wiring.zookeepers)
         away = set(self.wiring.brokers) - up
@@ -147,6 +153,10 @@ class ProxyFault(ABC):
 
     def held(self) -> str:
         """What did not pass."""
+        packets = sum(status.packets_dropped for status in self.last)
+        if packets:
+            size = sum(status.bytes_dropped for status in self.last)
+            return f"the kernel dropped {counted(packets, 'packet')} of {counted(size, 'byte')}"
         size = sum(status.bytes_stalled for status in self.last)
         held = sum(status.connections_held for status in self.last)
         return f"{counted(size, 'byte')} and {counted(held, 'connection')} held"
@@ -231,7 +241,7 @@ class Cut(ProxyFault):
 
 @dataclass(slots=True)
 class CutInTurns(ProxyFault):
-    """`net.swizzle`, `net.flap`: brokers are cut off for some times; the proxy keeps them."""
+    """`net.swizzle`, `net.flap`: brokers are cut off for some times, which the rules say."""
 
     def make_rules(self) -> list[Rule]:
         """One per broker."""
@@ -403,7 +413,9 @@ class ZooKeeperLink(ProxyFault):
         return judged and f"new connections are refused, the old one stands; {judged}"
 
     def _proof_of_stall(self) -> str | None:
-        closed = self.links & self.wiring.to_zookeeper(self.deed.broker_id)
+        closed = self.links
+        if not self.wiring.links.PROBES_NETWORKS:
+            closed &= self.wiring.to_zookeeper(self.deed.broker_id)
         if not closed:
             return self.held()
         others = between(self.wiring.brokers, self.wiring.zookeepers) - self.links

@@ -1,4 +1,4 @@
-"""The proxy as the harness sees it: started, told what to do, and asked what it saw."""
+"""What hurts the network, as the harness sees it: started, told what to do, asked what it saw."""
 
 import json
 import os
@@ -9,21 +9,18 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from fault_injection.links.proxy import SOCKET
 from fault_injection.links.rules import Link, Rule, RuleStatus
+from fault_injection.links.service import SOCKET
 from fault_injection.supervisor import ProcessError, Supervisor
 
-NAME = "links"
-ANSWER_S = 2.0
-"""The proxy answers in less than a millisecond; a machine may be busy."""
 START_S = 10.0
 POLL_S = 0.01
 
 
 class LinkError(ProcessError):
-    """The proxy did not do what it was told to, or does not answer."""
+    """What hurts the network did not do what it was told to, or does not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +33,17 @@ class ProbeResult:
     waited_ms: float
 
 
-class Links:
-    """A running proxy. Methods may be called from any thread."""
+class Control:
+    """A running process that hurts the network by rules. Methods may be called from any thread."""
+
+    PROGRAM: ClassVar[str]
+    """The module that is run."""
+    NAME: ClassVar[str]
+    """Of its process, and in messages."""
+    ANSWER_S: ClassVar[float] = 2.0
+    """An answer takes less than a millisecond; a machine may be busy."""
+    PROBES_NETWORKS: ClassVar[bool] = False
+    """True when probes show what the network lets pass, whatever processes are up."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -46,27 +52,79 @@ class Links:
 
     @classmethod
     def start(cls, supervisor: Supervisor) -> Self:
-        """A proxy runs as a process of `supervisor` and takes commands; raises `LinkError`."""
+        """It runs as a process of `supervisor` and takes commands; raises `LinkError`."""
         directory = supervisor.directory.absolute()
         rooms = str(Path(__file__).parents[2])
         process = supervisor.start(
-            NAME,
-            [sys.executable, "-S", "-m", "fault_injection.links.proxy", directory],
+            cls.NAME,
+            [sys.executable, "-S", "-m", cls.PROGRAM, directory],
             env={"PYTHONPATH": rooms},
         )
         deadline = time.monotonic() + START_S
         while True:
             try:
-                return cls(connected(directory))
+                return cls(connected(directory, cls.ANSWER_S))
             except OSError as error:
                 if process.ended_within(POLL_S) or time.monotonic() > deadline:
                     said = process.log_tail(4)
-                    raise LinkError(f"the proxy does not start: {said or error}") from error
+                    raise LinkError(f"the {cls.NAME} does not start: {said or error}") from error
 
     def close(self) -> None:
-        """No more commands; the proxy goes on until the run ends."""
+        """No more commands; it goes on until the run ends."""
         self._answers.close()
         self._control.close()
+
+    def add(self, rules: Iterable[Rule]) -> None:
+        """The rules apply from now on."""
+        self.command("add", rules=[rule.to_json() for rule in rules])
+
+    def remove(self, rule_ids: Sequence[str]) -> list[RuleStatus | None]:
+        """The rules apply no more; what each did, None for one that there is not."""
+        return _statuses(self.command("remove", rule_ids=list(rule_ids)))
+
+    def status(self, rule_ids: Sequence[str]) -> list[RuleStatus | None]:
+        """What each rule has done so far, None for one that there is not."""
+        return _statuses(self.command("status", rule_ids=list(rule_ids)))
+
+    def start_probe(self, probe: str, links: Iterable[Link]) -> None:
+        """A probe is on its way on each of the links, under one name."""
+        self.command("probe", probe=probe, links=sorted(links))
+
+    def probed(self, probe: str) -> list[ProbeResult]:
+        """How the probes of that name fare."""
+        return [
+            ProbeResult(link=(sender, receiver), passed_ms=passed_ms, waited_ms=waited_ms)
+            for sender, receiver, passed_ms, waited_ms in self.command("probed", probe=probe)[
+                "results"
+            ]
+        ]
+
+    def end_probe(self, probe: str) -> None:
+        """The probes of that name are over."""
+        self.command("end_probe", probe=probe)
+
+    def command(self, do: str, **parameters: object) -> dict[str, Any]:
+        """The answer to a command; raises `LinkError`."""
+        line = json.dumps({"do": do, **parameters}).encode() + b"\n"
+        try:
+            with self._lock:
+                self._control.sendall(line)
+                answer = json.loads(self._answers.readline() or b"null")
+        except (OSError, ValueError) as error:
+            raise LinkError(f"the {self.NAME} does not answer to {do}: {error}") from error
+        if answer is None:
+            raise LinkError(f"the {self.NAME} has ended; it cannot {do}")
+        if "error" in answer:
+            raise LinkError(f"the {self.NAME} refused {do}: {answer['error']}")
+        found: dict[str, Any] = answer
+        return found
+
+
+class Links(Control):
+    """A running proxy."""
+
+    PROGRAM = "fault_injection.links.proxy"
+    NAME = "proxy"
 
     def open_place(
         self,
@@ -82,72 +140,28 @@ class Links:
         Only `client` comes there, if it is named. Without `upstream` connections go on to where
         the process of the member `server` listens. `is_framed` for ZooKeeper's protocol.
         """
-        answer = self._command(
+        answer = self.command(
             "open", place=place, server=server, client=client, upstream=upstream, framed=is_framed
         )
         return f"127.0.0.1:{answer['port']}"
 
     def set_member(self, name: str, pid: int) -> None:
         """The member is that process from now on, with whatever it starts."""
-        self._command("member", name=name, pid=pid)
-
-    def add(self, rules: Iterable[Rule]) -> None:
-        """The rules apply from now on."""
-        self._command("add", rules=[rule.to_json() for rule in rules])
-
-    def remove(self, rule_ids: Sequence[str]) -> list[RuleStatus | None]:
-        """The rules apply no more; what each did, None for one that there is not."""
-        return _statuses(self._command("remove", rule_ids=list(rule_ids)))
-
-    def status(self, rule_ids: Sequence[str]) -> list[RuleStatus | None]:
-        """What each rule has done so far, None for one that there is not."""
-        return _statuses(self._command("status", rule_ids=list(rule_ids)))
+        self.command("member", name=name, pid=pid)
 
     def address(self, place: str) -> str:
         """Where the server of a place listens itself, past all rules."""
-        return str(self._command("address", place=place)["address"])
-
-    def start_probe(self, probe: str, links: Iterable[Link]) -> None:
-        """A probe is on its way on each of the links, under one name."""
-        self._command("probe", probe=probe, links=sorted(links))
-
-    def probed(self, probe: str) -> list[ProbeResult]:
-        """How the probes of that name fare."""
-        return [
-            ProbeResult(link=(sender, receiver), passed_ms=passed_ms, waited_ms=waited_ms)
-            for sender, receiver, passed_ms, waited_ms in self._command("probed", probe=probe)[
-                "results"
-            ]
-        ]
-
-    def end_probe(self, probe: str) -> None:
-        """The probes of that name are over."""
-        self._command("end_probe", probe=probe)
+        return str(self.command("address", place=place)["address"])
 
     def bytes_passed(self) -> dict[Link, int]:
         """What has passed on each link since the start."""
-        return {(a, b): size for a, b, size, _ in self._command("counts")["links"]}
-
-    def _command(self, do: str, **parameters: object) -> dict[str, Any]:
-        line = json.dumps({"do": do, **parameters}).encode() + b"\n"
-        try:
-            with self._lock:
-                self._control.sendall(line)
-                answer = json.loads(self._answers.readline() or b"null")
-        except (OSError, ValueError) as error:
-            raise LinkError(f"the proxy does not answer to {do}: {error}") from error
-        if answer is None:
-            raise LinkError(f"the proxy has ended; it cannot {do}")
-        if "error" in answer:
-            raise LinkError(f"the proxy refused {do}: {answer['error']}")
-        found: dict[str, Any] = answer
-        return found
+        return {(a, b): size for a, b, size, _ in self.command("counts")["links"]}
 
 
-def connected(directory: Path) -> socket.socket:
-    """The control socket of the proxy of a directory, connected; raises `OSError`."""
+def connected(directory: Path, answer_s: float) -> socket.socket:
+    """The control socket in a directory, connected; raises `OSError`."""
     control = socket.socket(socket.AF_UNIX)
-    control.settimeout(ANSWER_S)
+    control.settimeout(answer_s)
     descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY)
     try:
         control.connect(f"/proc/self/fd/{descriptor}/{SOCKET}")

@@ -1,15 +1,12 @@
 """The proxy of a run: a process through which its connections go, and which rules can hurt.
 
-`python -m fault_injection.links.proxy DIRECTORY` listens for commands at `DIRECTORY/links.sock`,
-one JSON object per line, and answers each with one. It opens a place for each server; who connects
-there is told from the connecting process. It dies with the run, and every rule with it.
+`python -m fault_injection.links.proxy DIRECTORY` opens a place for each server; who connects there
+is told from the connecting process. It dies with the run, and every rule with it.
 Standard library only.
 """
 
 import asyncio
-import json
 import os
-import socket
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,17 +20,10 @@ from fault_injection.links.flows import Endpoint, Flow, Route
 from fault_injection.links.peers import Peers, listening_ports
 from fault_injection.links.probes import GRPC_HELLO, ZOOKEEPER_HELLO, Probe, new_probe
 from fault_injection.links.rules import CLIENTS, Rule
+from fault_injection.links.service import Answer, CommandError, serve_commands
 
 HOST = "127.0.0.1"
-SOCKET = "links.sock"
 BACKLOG = 512
-LINE_MAX = 4 * 1024 * 1024
-
-Answer = dict[str, Any]
-
-
-class CommandError(Exception):
-    """A command that cannot be done; says why in one sentence."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -265,58 +255,19 @@ class Newcomer(asyncio.Protocol):
 async def serve(directory: Path) -> None:
     """Obey commands until killed."""
     proxy = Proxy()
-    commands: dict[str, Callable[[Mapping[str, Any]], Any]] = {
-        command.__name__: command
-        for command in (
-            proxy.open,
-            proxy.member,
-            proxy.add,
-            proxy.remove,
-            proxy.status,
-            proxy.counts,
-            proxy.address,
-            proxy.probe,
-            proxy.probed,
-            proxy.end_probe,
-        )
-    }
-
-    async def obey(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while line := await reader.readline():
-            answer = await _answer(commands, line)
-            writer.write(json.dumps(answer).encode() + b"\n")
-        writer.close()
-
-    with bound_socket(directory) as control:
-        server = await asyncio.start_unix_server(obey, sock=control, limit=LINE_MAX)
-        await server.serve_forever()
-
-
-async def _answer(
-    commands: Mapping[str, Callable[[Mapping[str, Any]], Any]], line: bytes
-) -> Answer:
-    try:
-        command = json.loads(line)
-        answer: Answer = await commands[command["do"]](command)
-    except CommandError as error:
-        return {"error": str(error)}
-    except (ValueError, KeyError, TypeError) as error:
-        return {"error": f"{line[:200]!r} is no command: {error!r}"}
-    except OSError as error:
-        return {"error": f"{error.strerror or error}"}
-    return answer
-
-
-def bound_socket(directory: Path) -> socket.socket:
-    """A socket `links.sock` in a directory, however long the name of that is."""
-    (directory / SOCKET).unlink(missing_ok=True)
-    control = socket.socket(socket.AF_UNIX)
-    descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY)
-    try:
-        control.bind(f"/proc/self/fd/{descriptor}/{SOCKET}")
-    finally:
-        os.close(descriptor)
-    return control
+    await serve_commands(
+        directory,
+        proxy.open,
+        proxy.member,
+        proxy.add,
+        proxy.remove,
+        proxy.status,
+        proxy.counts,
+        proxy.address,
+        proxy.probe,
+        proxy.probed,
+        proxy.end_probe,
+    )
 
 
 if __name__ == "__main__":

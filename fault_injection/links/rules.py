@@ -116,6 +116,10 @@ class RuleStatus:
     """That were made while bytes could not pass."""
     connections_refused: int = 0
     connections_reset: int = 0
+    packets_dropped: int = 0
+    """By the kernel, probes not counted."""
+    bytes_dropped: int = 0
+    """In those packets; what is not acknowledged is sent again, and counts again."""
     windows_begun: int = 0
     lost_replies: list[LostReply] = field(default_factory=list)
     requests_taken: int = 0
@@ -131,6 +135,7 @@ class RuleStatus:
             or self.connections_held
             or self.connections_refused
             or self.connections_reset
+            or self.packets_dropped
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from conformance.canary import Canary
 from conformance.chaos import settings_of
 from conformance.scenario import Problem, ScenarioResult
 from conformance.verdict import CheckResult, Verdict, Violation
+from fault_injection.links.wiring import BrokerPlace
 from spec.vocabulary import Invariant
 
 RESULT = ScenarioResult(
@@ -74,7 +75,9 @@ def test_canary_that_could_not_be_played_is_an_error() -> None:
 def test_brokers_are_told_of_a_mutant_only_when_it_is_named(tmp_path: Path) -> None:
     def command(settings: ClusterSettings) -> list[str]:
         folders = Folders(root=tmp_path)
-        return broker_command(settings, 1, zookeeper="z", folders=folders, run_id="r")
+        return broker_command(
+            settings, 1, place=BrokerPlace(zookeeper="z"), folders=folders, run_id="r"
+        )
 
     assert "--mutant" not in command(ClusterSettings())
     assert command(ClusterSettings(mutant="deaf"))[-3:] == ["--mutant", "deaf", "--fault-control"]

@@ -10,6 +10,7 @@ from conformance import local_cluster
 from conformance.adapter import ClusterSettings, Folders, UsageError, broker_command
 from conformance.cluster import Cluster, ClusterError, running_cluster
 from conformance.zookeepers import ZooKeeperInUse, zookeeper_for
+from fault_injection.links.wiring import BrokerPlace
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.supervisor import Supervisor
 from fault_injection.targets import leader
@@ -186,11 +187,18 @@ def test_command_line_of_a_broker() -> None:
     settings = ClusterSettings(command="./mine --fast", level=1, extra=("--more",))
 
     command = broker_command(
-        settings, 2, zookeeper="h:1/c", folders=Folders(root=Path("run")), run_id="r"
+        settings,
+        2,
+        place=BrokerPlace(zookeeper="h:1/c", listens="here:7", advertised="h:8"),
+        folders=Folders(root=Path("run")),
+        run_id="r",
     )
 
     assert command[:4] == ["./mine", "--fast", "--broker-id", "2"]
     assert command[-2:] == ["--fault-control", "--more"]
+    assert command[command.index("--zookeeper") + 1] == "h:1/c"
+    assert command[command.index("--host") + 1 :][:3] == ["here", "--port", "7"]
+    assert command[command.index("--advertised") + 1] == "h:8"
     assert command[command.index("--level") + 1] == "1"
     assert command[command.index("--data") + 1] == "run/broker-2"
 

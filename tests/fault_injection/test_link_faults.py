@@ -14,7 +14,7 @@ from fault_injection.fault import Fault
 from fault_injection.ledger import Ledger
 from fault_injection.links.client import Links
 from fault_injection.links.rules import Rule
-from fault_injection.links.wiring import Wiring
+from fault_injection.links.wiring import ProxyWiring
 from fault_injection.network_faults import (
     BridgeBrokers,
     CutOneWay,
@@ -70,10 +70,10 @@ while True:
 class WiredTarget(FakeTarget):
     """Three processes that talk through the proxy."""
 
-    wired: Wiring | None = field(default=None)
+    wired: ProxyWiring | None = field(default=None)
 
     @property
-    def wiring(self) -> Wiring:  # type: ignore[override]
+    def wiring(self) -> ProxyWiring:  # type: ignore[override]
         assert self.wired is not None
         return self.wired
 
@@ -82,7 +82,7 @@ class WiredTarget(FakeTarget):
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WiredTarget]:
     with ExitStack() as stack:
         supervisor = stack.enter_context(Supervisor(tmp_path_factory.mktemp("run"), "chatty"))
-        wiring = Wiring(
+        wiring = ProxyWiring(
             links=Links.start(supervisor), zookeeper="127.0.0.1:1", broker_ids=(1, 2, 3)
         )
         stack.callback(wiring.links.close)
@@ -171,7 +171,7 @@ def _said(rule: Rule) -> dict[str, object]:
 
 def test_a_bridge_between_nobody_has_no_effect(target: WiredTarget, ledger: Ledger) -> None:
     two = WiredTarget(
-        wired=Wiring(links=target.wiring.links, zookeeper="127.0.0.1:1", broker_ids=(1, 2)),
+        wired=ProxyWiring(links=target.wiring.links, zookeeper="127.0.0.1:1", broker_ids=(1, 2)),
         processes=target.processes,
     )
 

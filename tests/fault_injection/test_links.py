@@ -336,7 +336,7 @@ def _passed(links: Links) -> list[tuple[Link, bool]]:
 def test_proxy_dies_with_its_run(tmp_path: Path) -> None:
     with Supervisor(tmp_path, "short") as supervisor:
         started = Links.start(supervisor)
-        pid = supervisor.processes["links"].pid
+        pid = supervisor.processes["proxy"].pid
         started.close()
 
     assert not Path(f"/proc/{pid}").exists()

@@ -1,0 +1,25 @@
+"""`--network`: who cuts connections, and what must be so before that is tried."""
+
+from ci.failures import HarnessError, UsageError
+
+PROXY = "proxy"
+NAMESPACES = "namespaces"
+"""As `conformance.networks` has them, which would take long to import for a default."""
+
+
+def enter_network(choice: str) -> None:
+    """This process is where a run with that network must be started from.
+
+    Of namespaces, that is a network of our own, so that the machine's is left alone. Raises
+    `UsageError` for another choice, `HarnessError` when there can be no namespaces.
+    """
+    if choice == PROXY:
+        return
+    if choice != NAMESPACES:
+        raise UsageError(f"--network {choice!r} is none; choose {PROXY} or {NAMESPACES}")
+    from fault_injection.namespaces.client import NoNamespacesError, enter_own_network
+
+    try:
+        enter_own_network()
+    except NoNamespacesError as error:
+        raise HarnessError(f"skipped: {error}") from error

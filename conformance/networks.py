@@ -1,0 +1,56 @@
+"""Which network a run has: the machine's loopback, with a proxy where needed, or namespaces."""
+
+from collections.abc import Sequence
+
+from conformance.adapter import UsageError
+from conformance.scenario import Scenario
+from conformance.zookeepers import EMBEDDED, ENSEMBLE
+from fault_injection.links.client import Links
+from fault_injection.links.wiring import ProxyWiring, Wiring
+from fault_injection.namespaces.client import SwitchControl
+from fault_injection.namespaces.wiring import NamespaceWiring
+from fault_injection.supervisor import Supervisor
+
+PROXY = "proxy"
+"""All processes share the loopback; where a scenario hurts connections, a proxy leads them."""
+NAMESPACES = "namespaces"
+"""Each broker and each ZooKeeper has a network of its own, and the kernel drops packets."""
+NETWORKS = (PROXY, NAMESPACES)
+
+
+def require_network(network: str, scenarios: Sequence[Scenario], zookeeper: str) -> None:
+    """Raise `UsageError` unless every scenario can be played there, with that ZooKeeper."""
+    if network not in NETWORKS:
+        raise UsageError(f"network {network!r} is none; choose one of {', '.join(NETWORKS)}")
+    if network == PROXY:
+        return
+    if zookeeper not in (EMBEDDED, ENSEMBLE):
+        raise UsageError(
+            f"--network {NAMESPACES} reaches only servers that are in it: choose --zookeeper "
+            f"{EMBEDDED} or {ENSEMBLE}"
+        )
+    for scenario in scenarios:
+        if scenario.needs_proxy:
+            raise UsageError(f"{scenario.name} takes the proxy: {scenario.needs_proxy}")
+
+
+def switch_for(network: str, supervisor: Supervisor) -> SwitchControl | None:
+    """The networks of a run, before anything is in them; raises `LinkError`."""
+    return SwitchControl.start(supervisor) if network == NAMESPACES else None
+
+
+def wiring_for(
+    supervisor: Supervisor,
+    *,
+    switch: SwitchControl | None,
+    needs_links: bool,
+    zookeeper: str,
+    broker_ids: tuple[int, ...],
+) -> Wiring | None:
+    """How the connections of a cluster are led; None: as they like. Raises `LinkError`."""
+    if switch is not None:
+        return NamespaceWiring(links=switch, zookeeper=zookeeper, broker_ids=broker_ids)
+    if not needs_links:
+        return None
+    links = Links.start(supervisor)
+    return ProxyWiring(links=links, zookeeper=zookeeper, broker_ids=broker_ids)

@@ -1,0 +1,196 @@
+"""The network of a run: a process that holds the namespaces of all members, and cuts their ways.
+
+`python -S -m fault_injection.namespaces.switch DIRECTORY` takes commands as the proxy does, rules
+and probes among them. It is itself in the namespace with the bridge. No namespace has a name, so
+all are gone with the last process that is in one; nothing has to be undone by anybody.
+`--try` builds such a network, cuts a way of it, and ends: 0, or 1 and why not.
+Standard library only.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fault_injection.links.board import ActiveRule, Board
+from fault_injection.links.rules import CLIENTS, Link, Rule
+from fault_injection.links.service import Answer, CommandError, serve_commands
+from fault_injection.namespaces import kernel, layout
+from fault_injection.namespaces.cuts import Cuts, Dropped
+from fault_injection.namespaces.kernel import KernelError, obey
+from fault_injection.namespaces.layout import Node
+from fault_injection.namespaces.probes import Probes
+
+TRY = "--try"
+GONE_S = 5.0
+"""How long the kernel may take to remove the network of the run before."""
+POLL_S = 0.02
+
+
+class Switch:
+    """All members, their ways, and what is cut."""
+
+    def __init__(self) -> None:
+        self.board = Board()
+        self.board.on_change = self._apply
+        self._nodes: dict[str, Node] = {}
+        self._cuts = Cuts(self._nodes)
+        self._probes = Probes(self._nodes)
+        self._before: dict[str, dict[Link, Dropped]] = {}
+        """By rule: what its links had lost when it came."""
+
+    def build(self) -> None:
+        """This process is where the bridge is, and the harness has its end; raises `KernelError`.
+
+        The harness must be in a network of our own, for it gets a device and addresses: none
+        that leads anywhere else.
+        """
+        others = kernel.routed_devices() - {layout.HARNESS_DEVICE}
+        if others:
+            raise KernelError(f"the harness is in a network that leads to {', '.join(others)}")
+        harness = kernel.current()
+        kernel.leave()
+        kernel.settle_network()
+        obey("ip", layout.bridging())
+        self._join(CLIENTS, layout.HARNESS_NUMBER, harness)
+
+    async def node(self, command: Mapping[str, Any]) -> Answer:
+        """A member has a network of its own; the same one whenever it is asked for."""
+        name = str(command["name"])
+        if name not in self._nodes:
+            if len(self._nodes) > layout.MEMBERS_MAX:
+                raise CommandError("there are no more addresses")
+            namespace = kernel.new_namespace()
+            with kernel.inside(namespace):
+                kernel.settle_network()
+            self._join(name, len(self._nodes), namespace)
+        node = self._nodes[name]
+        return {"number": node.number, "namespace": str(node.namespace)}
+
+    async def members(self, _command: Mapping[str, Any]) -> Answer:
+        """Who has a network here."""
+        return {"names": sorted(self._nodes)}
+
+    async def add(self, command: Mapping[str, Any]) -> Answer:
+        """The rules apply from now on; refused when a filter cannot do one of them."""
+        rules = [Rule.from_json(document) for document in command["rules"]]
+        if not all(rule.stalls for rule in rules):
+            raise CommandError("filters drop packets and can do nothing else; the proxy can")
+        for rule in rules:
+            self._before[rule.rule_id] = self._cuts.dropped(rule.links)
+            self.board.add(rule)
+        return {}
+
+    async def remove(self, command: Mapping[str, Any]) -> Answer:
+        """The rules apply no more; what each did, in the order of the names."""
+        found = self._statuses(command["rule_ids"])
+        for rule_id in command["rule_ids"]:
+            self.board.remove(str(rule_id))
+        return {"statuses": found}
+
+    async def status(self, command: Mapping[str, Any]) -> Answer:
+        """What each of the rules has done so far, in the order of the names."""
+        return {"statuses": self._statuses(command["rule_ids"])}
+
+    async def probe(self, command: Mapping[str, Any]) -> Answer:
+        """A probe is on its way on each of the links, under one name."""
+        self._probes.start(str(command["probe"]), [(str(a), str(b)) for a, b in command["links"]])
+        return {}
+
+    async def probed(self, command: Mapping[str, Any]) -> Answer:
+        """Of each link's probe, how long it took to arrive, and how long it is out."""
+        probes = self._probes.all_of(str(command["probe"]))
+        return {"results": [[*p.link, p.passed_ms, p.waited_ms()] for p in probes]}
+
+    async def end_probe(self, command: Mapping[str, Any]) -> Answer:
+        """The probes of that name are over."""
+        self._probes.end(str(command["probe"]))
+        return {}
+
+    def _join(self, name: str, number: int, namespace: int) -> None:
+        """The network behind the descriptor is that of a member, and leads to the bridge."""
+        path = Path(f"/proc/{os.getpid()}/fd/{namespace}")
+        node = Node(name=name, number=number, namespace=path)
+        with kernel.inside(namespace):
+            _await_no_device(node.device)
+        obey("ip", node.cabling())
+        obey("tc", [layout.hooking(node)])
+        with kernel.inside(namespace):
+            obey("ip", node.addressing())
+            self._probes.open(node)
+        self._nodes[name] = node
+
+    def _apply(self) -> None:
+        rules = [active.rule for active in self.board.applying()]
+        try:
+            self._cuts.set({link for rule in rules for link in rule.links})
+        except KernelError as error:
+            sys.exit(f"the network is in an unknown state: {error}")
+
+    def _statuses(self, rule_ids: list[str]) -> list[Answer | None]:
+        found = [self.board.rules.get(str(rule_id)) for rule_id in rule_ids]
+        return [self._looked_at(active) if active else None for active in found]
+
+    def _looked_at(self, active: ActiveRule) -> Answer:
+        """The status of a rule, with what its links have lost since it came."""
+        status, before = active.status, self._before[active.rule.rule_id]
+        now = self._cuts.dropped(active.rule.links)
+        status.packets_dropped = sum(now[link].packets - before[link].packets for link in now)
+        status.bytes_dropped = sum(now[link].size - before[link].size for link in now)
+        return status.to_json()
+
+
+def _await_no_device(device: str) -> None:
+    """The network of the run before is gone; its end that the harness had goes with it."""
+    deadline = time.monotonic() + GONE_S
+    while device in kernel.devices():
+        if time.monotonic() > deadline:
+            raise KernelError(f"the device {device} of a run before is still there")
+        time.sleep(POLL_S)
+
+
+async def serve(directory: Path) -> None:
+    """Obey commands until killed."""
+    switch = Switch()
+    switch.build()
+    await serve_commands(
+        directory,
+        switch.node,
+        switch.members,
+        switch.add,
+        switch.remove,
+        switch.status,
+        switch.probe,
+        switch.probed,
+        switch.end_probe,
+    )
+
+
+async def attempt() -> None:
+    """A network of our own could be built and cut, and was; raises `KernelError`."""
+    kernel.leave()
+    kernel.settle_network()
+    switch = Switch()
+    switch.build()
+    for name in ("one", "two"):
+        await switch.node({"name": name})
+    rule = Rule(rule_id="try", links=frozenset({("one", "two")}), stalls=True)
+    await switch.add({"rules": [rule.to_json()]})
+    await switch.remove({"rule_ids": ["try"]})
+
+
+def main(arguments: list[str]) -> int:
+    """Serve, or try; 1 and one sentence when the kernel refuses."""
+    try:
+        asyncio.run(attempt() if arguments == [TRY] else serve(Path(arguments[0])))
+    except KernelError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,137 @@
+"""The kernel cuts the ways between network namespaces, on real processes: `pytest -m chaos`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ci.bench.leftovers import kill_once, said_in
+from conformance.scenario_run import read_folder
+from fault_injection.namespaces.client import why_not
+from spec.trace import Phase
+
+pytestmark = pytest.mark.chaos
+
+NETWORK = ("--network", "namespaces")
+PROCESSES = ("reaper", "switch", "zookeeper", "broker-1", "broker-2", "broker-3")
+DEVICES = Path("/proc/self/net/dev")
+NAMED = Path("/run/netns")
+SCHEDULE = """
+schema: 1
+id: namespaces
+says: All ways in which a network falls apart, one after the other.
+seed: 1
+cluster: {zookeeper: ensemble}
+floors: {before: 20, during: 0, after: 20}
+actions:
+  - {id: partition, kind: net.partition, params: {side: [1]}, for_ms: 500}
+  - id: oneway
+    kind: net.oneway
+    target: 2
+    params: {receiver: 3}
+    for_ms: 500
+    when: {after: {action: partition, phase: healed}}
+  - id: isolate
+    kind: net.isolate
+    target: leader(orders/0)
+    for_ms: 1000
+    when: {after: {action: oneway, phase: healed}}
+  - id: bridge
+    kind: net.bridge
+    target: 2
+    for_ms: 500
+    when: {after: {action: isolate, phase: healed}}
+  - id: ring
+    kind: net.majority_ring
+    for_ms: 500
+    when: {after: {action: bridge, phase: healed}}
+  - id: swizzle
+    kind: net.swizzle
+    params: {cut: [1, 2], back: [2, 1], gap_ms: 400}
+    when: {after: {action: ring, phase: healed}}
+  - id: flap
+    kind: net.flap
+    target: 3
+    params: {cut_ms: 300, open_ms: 300}
+    for_ms: 1200
+    when: {after: {action: swizzle, phase: healed}}
+  - id: zookeeper
+    kind: zk.cut
+    target: controller
+    for_ms: 1800
+    when: {after: {action: flap, phase: healed}}
+  - id: answers
+    kind: zk.link
+    target: 1
+    params: {direction: s2c}
+    for_ms: 500
+    when: {after: {action: zookeeper, phase: healed}}
+  - id: server
+    kind: zk.server
+    params: {member: leader, deed: disconnect}
+    for_ms: 2500
+    when: {after: {action: answers, phase: healed}}
+  - id: session
+    kind: zk.expire
+    target: 1
+    params: {mode: server}
+    when: {after: {action: server, phase: healed}}
+"""
+EVIDENCE = {
+    "partition": "4 ways closed to probes, 8 of 8 others open",
+    "oneway": "1 way closed to probes, 11 of 11 others open",
+    "isolate": "6 ways closed to probes, 6 of 6 others open",
+    "bridge": "2 ways closed to probes, 10 of 10 others open",
+    "ring": "3 ways closed to probes, 9 of 9 others open",
+    "swizzle": "cut off 2 times so far",
+    "flap": "cut off 2 times so far",
+    "zookeeper": "6 ways closed to probes, 12 of 12 others open",
+    "answers": "3 ways closed to probes, 15 of 15 others open",
+}
+
+
+@pytest.fixture(autouse=True)
+def _namespaces() -> None:
+    if why := why_not():
+        pytest.skip(f"no network namespaces: {why}")
+
+
+def of_the_machine() -> tuple[set[str], set[str]]:
+    """Its devices, and its networks that have a name."""
+    devices = {line.partition(":")[0].strip() for line in DEVICES.read_text().splitlines()}
+    return devices, {path.name for path in NAMED.iterdir()} if NAMED.exists() else set()
+
+
+def test_all_cuts_are_seen_and_healed_and_nothing_is_left(tmp_path: Path) -> None:
+    before = of_the_machine()
+    schedule, out = tmp_path / "namespaces.yaml", tmp_path / "out"
+    schedule.write_text(SCHEDULE)
+    command = [sys.executable, "-m", "ci", "chaos", "--schedule", str(schedule), *NETWORK]
+
+    done = subprocess.run(
+        [*command, "--json", "--out", str(out)], capture_output=True, text=True, check=False
+    )
+
+    told = json.loads(done.stdout)
+    events = read_folder(out / "namespaces", "harness")[0]
+    healed = {event.fault_id for event in events if event.phase is Phase.HEALED}
+    active = {e.fault_id: e.detail or "" for e in events if e.phase is Phase.ACTIVE}
+    assert (told["verdict"], done.returncode) == ("PASS", 0)
+    assert healed == {*EVIDENCE, "server", "session"}
+    assert "is cut off; server" in active["server"]
+    for fault_id, evidence in EVIDENCE.items():
+        assert evidence in active[fault_id]
+        assert "the kernel dropped" in active[fault_id]
+    assert of_the_machine() == before
+
+
+def test_killed_harness_leaves_no_network(tmp_path: Path) -> None:
+    before = of_the_machine()
+
+    left = kill_once(1, tmp_path / "run", 1.0, *NETWORK, processes=len(PROCESSES))
+
+    assert left.at_the_kill >= len(PROCESSES), said_in(tmp_path / "run").read_text()
+    assert (left.processes, left.mounts) == ((), ())
+    assert of_the_machine() == before

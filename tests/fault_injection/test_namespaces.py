@@ -1,0 +1,158 @@
+"""Networks of our own: why there may be none, and what a cut of the kernel does to them."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ci.cli import run
+from fault_injection.launch import EXIT_NOT_STARTED
+from fault_injection.links.rules import Rule
+from fault_injection.links.service import CommandError
+from fault_injection.namespaces.client import why_not
+from fault_injection.namespaces.kernel import documents
+from fault_injection.namespaces.switch import Switch
+from fault_injection.supervisor import Supervisor
+
+LINK = ("broker-1", "broker-2")
+NETWORK = """
+import json, sys, threading
+from pathlib import Path
+
+from fault_injection.links.rules import Rule
+from fault_injection.namespaces.client import SwitchControl, enter_own_network
+from fault_injection.supervisor import Supervisor
+
+SENDER = (
+    "import socket; own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM);"
+    "[own.sendto(b'?', ('198.18.0.2', 9)) for _ in range(3)]"
+)
+enter_own_network()
+links = [(a, b) for a in ("one", "two", "clients") for b in ("one", "two", "clients") if a != b]
+with Supervisor(Path(sys.argv[1]), "networks") as supervisor:
+    switch = SwitchControl.start(supervisor)
+    nodes = {name: switch.node(name) for name in ("one", "two")}
+
+    def passes():
+        switch.start_probe("p", links)
+        for _ in range(100):
+            found = {one.link for one in switch.probed("p") if one.passed_ms is not None}
+            if len(found) == len(links):
+                break
+            threading.Event().wait(0.002)
+        return sorted(found)
+
+    def send(name):
+        argv = [sys.executable, "-c", SENDER]
+        process = supervisor.start("sender", argv, namespace=nodes["one"].namespace)
+        assert process.wait(10) == 0
+
+    told = {"all": passes()}
+    switch.add([Rule(rule_id="r", links=frozenset({("one", "two")}), stalls=True)])
+    told["cut"] = passes()
+    send("one")
+    (status,) = switch.status(["r"])
+    told["dropped"] = [status.packets_dropped, status.bytes_dropped]
+    (status,) = switch.remove(["r"])
+    told["in the end"] = [status.packets_dropped, status.bytes_dropped]
+    told["healed"] = passes()
+    switch.add([Rule(rule_id="r", links=frozenset({("one", "two")}), stalls=True)])
+    (status,) = switch.remove(["r"])
+    told["another"] = status.packets_dropped
+    switch.close()
+print(json.dumps(told))
+"""
+SENT, IP, UDP = 3, 20, 8
+"""Datagrams of one byte, and what headers have."""
+WAYS = [[a, b] for a in ("clients", "one", "two") for b in ("clients", "one", "two") if a != b]
+
+
+def test_who_is_not_root_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+
+    assert why_not() == "only root can make them"
+
+
+def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", "")
+
+    assert why_not() == "ip is not on the PATH; install iproute2"
+
+
+def test_what_the_kernel_says_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = subprocess.CompletedProcess([], 1, "", "tc: no\nunshare: Operation not permitted\n")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("shutil.which", lambda name: name)
+    monkeypatch.setattr("subprocess.run", lambda *_given, **_more: refused)
+
+    assert why_not() == "unshare: Operation not permitted"
+
+
+def test_the_command_says_that_it_skips_and_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+
+    code = run(["chaos", "--network", "namespaces", "--scenario", "links_cut"])
+
+    assert code == 3
+    assert "skipped: no network namespaces: only root can make them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--scenario", "links_restless"], "links_restless takes the proxy: a packet filter"),
+        (["--zookeeper", "container"], "reaches only servers that are in it"),
+        (["--soak", "1m"], "--network goes with --scenario, --schedule and --replay"),
+    ],
+)
+def test_what_namespaces_cannot_do_is_told_before_anything_starts(
+    capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    assert run(["chaos", "--network", "namespaces", *words]) == 4
+    assert told in capsys.readouterr().err
+
+
+def test_another_network_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["chaos", "--network", "token-ring", "--scenario", "quiet"]) == 4
+    assert "choose one of proxy, namespaces" in capsys.readouterr().err
+
+
+def test_a_switch_refuses_what_it_cannot_do() -> None:
+    rule = Rule(rule_id="slow", links=frozenset({LINK}), delay_ms=40)
+
+    with pytest.raises(CommandError, match="can do nothing else; the proxy can"):
+        asyncio.run(Switch().add({"rules": [rule.to_json()]}))
+
+
+def test_a_process_whose_network_is_gone_is_not_started(tmp_path: Path) -> None:
+    with Supervisor(tmp_path, "gone") as supervisor:
+        process = supervisor.start("lost", ["true"], namespace=tmp_path / "none")
+
+        assert process.wait(10) == EXIT_NOT_STARTED
+        assert "none cannot be entered: No such file or directory" in process.log_tail()
+
+
+def test_documents_are_read_one_after_the_other() -> None:
+    assert documents('[{"a": 1}]\n[ ]\n\n[2]') == [[{"a": 1}], [], [2]]
+
+
+def test_the_kernel_drops_one_way_and_counts_and_lets_pass_again(tmp_path: Path) -> None:
+    if why := why_not():
+        pytest.skip(f"no network namespaces: {why}")
+
+    done = subprocess.run(
+        [sys.executable, "-c", NETWORK, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+
+    assert done.stderr == ""
+    told = json.loads(done.stdout)
+    assert told["all"] == told["healed"] == WAYS
+    assert told["cut"] == [way for way in WAYS if way != ["one", "two"]]
+    assert told["dropped"] == told["in the end"] == [SENT, SENT * (IP + UDP + 1)]
+    assert told["another"] == 0
