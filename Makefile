@@ -19,7 +19,7 @@ help:
 	@echo 'make test    the tests, without the chaos scenarios'
 	@echo 'make check   ruff, mypy, generated files, the requirement catalogue'
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
-	@echo 'make models  all models of tier pull_request: some minutes'
+	@echo 'make models  all models of tier pull_request, and the committed counterexamples again: some minutes'
 	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes: about an hour'
 	@echo 'make bench   control plane, producing, storage, faults, simulator and specs, with targets: some ten minutes'
 	@echo 'make setup   only .venv'
@@ -52,6 +52,7 @@ chaos: setup
 
 models: setup
 	@$(RUN) ci check --tier pull_request $(ARGS)
+	@$(RUN) pytest -m models -n auto --maxprocesses $(WORKERS)
 
 nightly: setup
 	@$(RUN) ci check --tier nightly $(ARGS)

@@ -185,8 +185,8 @@ def properties_table(modules: Sequence[Module], models: Sequence[Model]) -> Iter
                 broken.setdefault((name, model.invariant), model)
     checked = {
         name
-        for model in models
-        for name in (*model.tlc_config().invariants, *model.tlc_config().properties)
+        for config in (model.tlc_config() for model in models)
+        for name in (*config.invariants, *config.properties)
     }
     yield from sorted(
         _property_line(module, told, broken.get((module.name, told.name)))

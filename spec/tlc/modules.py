@@ -2,8 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
+TEXTS_MAX = 256
+"""So many texts of modules are known; each row of a table asks for the same few dozen."""
 _COMMENT_PART = re.compile(r'"(?:[^"\\\n]|\\.)*"|\\\*[^\n]*|\(\*|\*\)')
 _NAMES = r"\w+(?:\s*\([\s_,]*\))?"
 _EXTENDS = re.compile(r"^\s*EXTENDS\s+(\w+(?:\s*,\s*\w+)*)", re.MULTILINE)
@@ -11,6 +15,7 @@ _INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
 _CONSTANTS = re.compile(rf"^\s*CONSTANTS?\s+({_NAMES}(?:\s*,\s*{_NAMES})*)", re.MULTILINE)
 
 
+@lru_cache(TEXTS_MAX)
 def without_comments(text: str) -> str:
     """The text of a module with its comments, which nest, cut out."""
     kept: list[str] = []
@@ -47,14 +52,13 @@ def declared_constants(module: Path) -> frozenset[str]:
 
     Those of an instanced module get their values from the INSTANCE, never from a configuration.
     """
-    text = without_comments(module.read_text())
-    own = [name for block in _CONSTANTS.findall(text) for name in _constants_in(block)]
+    head = _head(module.read_text())
     inherited = [
         declared_constants(path)
-        for path in _paths(module, _extended(text))
+        for path in _paths(module, head.extended)
         if path.is_file() and path != module
     ]
-    return frozenset(own).union(*inherited)
+    return frozenset(head.constants).union(*inherited)
 
 
 def owner_of_constant(name: str, module: Path) -> str:
@@ -64,8 +68,8 @@ def owner_of_constant(name: str, module: Path) -> str:
 
 
 def _beside(module: Path) -> Iterator[Path]:
-    text = without_comments(module.read_text())
-    names = (*_extended(text), *_INSTANCE.findall(text))
+    head = _head(module.read_text())
+    names = (*head.extended, *head.instanced)
     return (path for path in _paths(module, names) if path.is_file())
 
 
@@ -73,9 +77,20 @@ def _paths(module: Path, names: tuple[str, ...]) -> Iterator[Path]:
     return (module.with_name(f"{name}.tla") for name in names)
 
 
-def _extended(text: str) -> tuple[str, ...]:
-    return tuple(name for block in _EXTENDS.findall(text) for name in re.findall(r"\w+", block))
+class _Head(NamedTuple):
+    """What a module names, each in its order."""
+
+    constants: tuple[str, ...]
+    extended: tuple[str, ...]
+    instanced: tuple[str, ...]
 
 
-def _constants_in(block: str) -> list[str]:
-    return re.findall(r"\w+", re.sub(r"\([^)]*\)", "", block))
+@lru_cache(TEXTS_MAX)
+def _head(text: str) -> _Head:
+    plain = without_comments(text)
+    constants = (re.sub(r"\([^)]*\)", "", block) for block in _CONSTANTS.findall(plain))
+    return _Head(
+        constants=tuple(name for block in constants for name in re.findall(r"\w+", block)),
+        extended=tuple(n for block in _EXTENDS.findall(plain) for n in re.findall(r"\w+", block)),
+        instanced=tuple(_INSTANCE.findall(plain)),
+    )

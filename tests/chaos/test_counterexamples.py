@@ -1,15 +1,21 @@
 """Counterexamples of the specs on real processes: some of each kind; nightly runs them all."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from conformance.guided import follow
+from conformance.guided import follow, follow_file, ride_verdict
 from conformance.mutants_on_processes import lead
+from conformance.scenario_run import read_folder
 from conformance.verdict import Verdict
+from impl.sim.adapter import moves
+from spec.pacing import read_moves, write_moves
 
 pytestmark = pytest.mark.chaos
 
+QUICK = "leader_may_leave_isr"
 CHOSEN = {
     "truncation_to_high_watermark": "CommittedDurable",
     "restart_ignores_znode": "QuorumSuperset",
@@ -43,3 +49,39 @@ def test_processes_repeat_what_was_simulated(mutant: str, tmp_path: Path) -> Non
     assert (led.problem, led.without) == ("", ())
     assert RUNS[mutant] in led.found
     assert led.is_killed
+
+
+def test_processes_follow_a_counterexample_and_do_so_again_until_a_move_differs(
+    tmp_path: Path,
+) -> None:
+    (result,) = follow([QUICK], out=tmp_path)
+    left = read_moves(tmp_path / QUICK / "hazard" / "moves.ndjson")
+
+    assert (result.verdict, result.message) == (
+        Verdict.PASS,
+        "the repair refuses step 1, ShrinkIsr of 1",
+    )
+    assert (result.hazard.steps, result.hazard.made) == (result.of, result.hazard.moves)
+    assert "LeaderInIsr" in result.hazard.found
+    assert left == moves(QUICK, is_repaired=False)
+    assert awake(tmp_path / QUICK / "hazard") == {QUICK}
+    assert awake(tmp_path / QUICK / "repaired") == set()
+
+    at = next(n for n, move in enumerate(left.moves) if move.step == 2 and move.takes)
+    other = structs.replace(left.moves[at], takes=["BecomeLeader"])
+    changed = (*left.moves[:at], other, *left.moves[at + 1 :])
+    write_moves(tmp_path / "changed", structs.replace(left, moves=changed))
+
+    _, ride = follow_file(tmp_path / "changed", out=tmp_path / "out")
+
+    assert ride_verdict(replace(ride, found=())) is Verdict.INCONCLUSIVE
+    assert ride.made == at
+    assert ride.problem.startswith(f"at step 2, {left.steps[1]}: at ")
+    assert "not ['BecomeLeader']" in ride.problem
+
+
+def awake(folder: Path) -> set[str | None]:
+    """The mutants that brokers say they have."""
+    events, doubts = read_folder(folder)
+    assert doubts == []
+    return {event.detail for event in events if event.action == "MutantAwake"}

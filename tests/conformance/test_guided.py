@@ -1,27 +1,17 @@
-"""Counterexamples on real processes: the verdict, and two of them the whole way."""
+"""Counterexamples on real processes: which can be led, and the verdict."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from conformance.adapter import UsageError
 from conformance.guided import (
     Guided,
     Ride,
-    follow,
-    follow_file,
-    ride_verdict,
     select,
     shows,
 )
-from conformance.scenario_run import read_folder
 from conformance.verdict import Verdict
-from impl.sim.adapter import moves
-from spec.pacing import read_moves, write_moves
-
-QUICK = "leader_may_leave_isr"
 
 RIDE = Ride(
     level=2,
@@ -114,40 +104,3 @@ def test_a_row_is_known_by_its_name_and_by_its_schedules() -> None:
 def test_a_row_that_cannot_be_led_says_why(name: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         select([name])
-
-
-@pytest.mark.zookeeper
-def test_processes_follow_a_counterexample_and_do_so_again_until_a_move_differs(
-    tmp_path: Path,
-) -> None:
-    (result,) = follow([QUICK], out=tmp_path)
-    left = read_moves(tmp_path / QUICK / "hazard" / "moves.ndjson")
-
-    assert (result.verdict, result.message) == (
-        Verdict.PASS,
-        "the repair refuses step 1, ShrinkIsr of 1",
-    )
-    assert (result.hazard.steps, result.hazard.made) == (result.of, result.hazard.moves)
-    assert "LeaderInIsr" in result.hazard.found
-    assert left == moves(QUICK, is_repaired=False)
-    assert awake(tmp_path / QUICK / "hazard") == {QUICK}
-    assert awake(tmp_path / QUICK / "repaired") == set()
-
-    at = next(n for n, move in enumerate(left.moves) if move.step == 2 and move.takes)
-    other = structs.replace(left.moves[at], takes=["BecomeLeader"])
-    changed = (*left.moves[:at], other, *left.moves[at + 1 :])
-    write_moves(tmp_path / "changed", structs.replace(left, moves=changed))
-
-    _, ride = follow_file(tmp_path / "changed", out=tmp_path / "out")
-
-    assert ride_verdict(replace(ride, found=())) is Verdict.INCONCLUSIVE
-    assert ride.made == at
-    assert ride.problem.startswith(f"at step 2, {left.steps[1]}: at ")
-    assert "not ['BecomeLeader']" in ride.problem
-
-
-def awake(folder: Path) -> set[str | None]:
-    """The mutants that brokers say they have."""
-    events, doubts = read_folder(folder)
-    assert doubts == []
-    return {event.detail for event in events if event.action == "MutantAwake"}

@@ -27,16 +27,32 @@ WRITES = 20
 
 
 @pytest.fixture(scope="module")
-def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperEnsemble]:
-    """One ensemble for the tests of this module; each leaves it whole."""
+def drawn() -> list[list[int]]:
+    """The ports of the ensemble's first two draws, the later one first."""
+    return [free_ports(9), free_ports(9)]
+
+
+@pytest.fixture(scope="module")
+def ensemble(
+    tmp_path_factory: pytest.TempPathFactory, drawn: list[list[int]]
+) -> Iterator[ZooKeeperEnsemble]:
+    """One ensemble for the tests of this module, each of which leaves it whole.
+
+    One of the ports that were drawn first is taken.
+    """
     directory = tmp_path_factory.mktemp("ensemble")
     with Supervisor(directory, f"run-of-{directory.name}") as supervisor:
         ensemble = ZooKeeperEnsemble(
             supervisor, directory / "zookeeper", server_class=ControlledServer
         )
-        ensemble.start()
+        left = list(drawn)
+        with pytest.MonkeyPatch.context() as patch, socket.create_server((HOST, drawn[1][1])):
+            patch.setattr(zookeeper_ensemble, "free_ports", lambda _count: left.pop())
+            ensemble.start()
+        assert left == []
         yield ensemble
         ensemble.stop_all()
+        assert [member.process.is_running for member in ensemble.members] == [False] * SIZE
 
 
 def write_all(client: ZooKeeperClient, prefix: str) -> list[str]:
@@ -149,18 +165,12 @@ def test_the_leader_ends_the_session_of_whoever_talks_to_a_follower(
 
 
 def test_ports_are_drawn_anew_when_one_is_taken(
-    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+    ensemble: ZooKeeperEnsemble, drawn: list[list[int]]
 ) -> None:
-    drawn = [free_ports(9), free_ports(9)]
-    monkeypatch.setattr(zookeeper_ensemble, "free_ports", lambda _count: drawn.pop())
-    ensemble = ZooKeeperEnsemble(supervisor, supervisor.directory / "zookeeper")
-    with socket.create_server((HOST, drawn[1][1])):
-        ensemble.start()
+    second, _ = drawn
 
-    assert drawn == []
+    assert [member.endpoint[1] for member in ensemble.members] == second[:SIZE]
     assert len(ensemble.status()) == SIZE
-    ensemble.stop_all()
-    assert [member.process.is_running for member in ensemble.members] == [False] * SIZE
 
 
 def test_an_ensemble_that_misses_its_deadline_is_ended(supervisor: Supervisor) -> None:

@@ -3,7 +3,7 @@
 from typing import get_args
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from msgspec.structs import fields
 
 from impl.core import messages
@@ -18,6 +18,7 @@ st.register_type_strategy(str, st.text(st.characters(codec="utf-8")))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_every_message_survives_the_wire(kind: type, data: st.DataObject) -> None:
     message = data.draw(st.from_type(kind))

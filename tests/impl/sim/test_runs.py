@@ -26,7 +26,8 @@ from tests.impl.sim.build import calm, quiet_run, settled, topic, trace_bytes, v
 
 ROOT = Path(impl.__file__).parent.parent
 SEEDS = range(25)
-LEVEL_0_SEEDS = range(20, 320)
+LEVEL_0_SEEDS = (119, *range(20, 320))
+"""The first one is known to lose a record; should it not any more, another one will."""
 MUTANT_SEEDS = range(150)
 SAME = [(4, 2, None), (24, 2, None), (48, 0, None), (7, 0, None), (2, 2, "no_step_down")]
 IN_SUBPROCESS = """
@@ -195,11 +196,13 @@ def test_at_level_0_the_simulator_finds_a_lost_record_by_itself() -> None:
 
 SWARMED = [record for record in MUTANTS if not record.shows]
 """The others are caught along a counterexample of the specs: test_stepper.py."""
+SHOWN_BY = {Mutant.GO_ON_WITHOUT_LOG: 38}
+"""Tried first: it takes long to come there from the first seed on."""
 
 
 @pytest.mark.parametrize("record", SWARMED, ids=lambda record: record.mutant.value)
 def test_every_mutant_is_caught_by_a_check_that_its_record_names(record: MutantRecord) -> None:
-    seeds = (record.seed, *MUTANT_SEEDS)
+    seeds = (SHOWN_BY.get(record.mutant, record.seed), record.seed, *MUTANT_SEEDS)
     runs = (simulate(seed, level=2, mutant=record.mutant.value) for seed in seeds)
     found = ((violated(events) | run_end(events).unhealed) & record.caught_by for events in runs)
 
