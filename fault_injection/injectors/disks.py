@@ -15,7 +15,7 @@ from fault_injection.injectors.injection import (
     Deed,
     Registration,
     address_of,
-    registered,
+    registered_anew,
 )
 from fault_injection.injectors.processes import Kill
 from fault_injection.rpc_rules import InjectionError
@@ -146,7 +146,4 @@ class FailDisk:
 
     def healed(self) -> str | None:
         """Registered, and anew when it was started again."""
-        now = self.deed.target.registration(self.deed.broker_id)
-        if now is None or (self._before and now.zxid == self._before.zxid):
-            return None
-        return registered(now)
+        return registered_anew(self.deed.target.registration(self.deed.broker_id), self._before)

@@ -1,5 +1,6 @@
 """Members of a ZooKeeper ensemble that stand still, die, restart, and lose the lead."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,25 +16,15 @@ ELECTION_MARGIN_MS = 1_000
 
 
 @dataclass(slots=True)
-class MemberHurt:
-    """`zk.server`: SIGSTOP, SIGKILL or SIGTERM of one member, and SIGCONT or a new start."""
+class OneAway(ABC):
+    """What the faults by which a member is away for a while have in common."""
 
-    deed: Deed[HurtServer]
+    deed: Deed[Any]
     _absence: "Absence | None" = field(init=False, default=None)
 
+    @abstractmethod
     def inject(self) -> None:
-        """The member stands still or has ended."""
-        fault, servers = self.deed.fault, self.deed.target.servers
-        absence = self._absence = Absence.of(self.deed.target, _number(fault.member, servers))
-        if fault.deed in ("pause", "disconnect"):
-            long_enough = fault.for_ms >= servers.silence_ms + ELECTION_MARGIN_MS
-            absence.must_elect = absence.was_leader and long_enough
-            deed = servers.pause if fault.deed == "pause" else servers.cut_off
-            deed(absence.number)
-        elif fault.deed == "kill":
-            servers.kill(absence.number)
-        else:
-            servers.stop(absence.number)
+        """A member is away."""
 
     def evidence(self) -> str | None:
         """What has become of it, and who leads instead."""
@@ -50,30 +41,37 @@ class MemberHurt:
 
 
 @dataclass(slots=True)
-class FailOver:
+class MemberHurt(OneAway):
+    """`zk.server`: SIGSTOP, SIGKILL or SIGTERM of one member, and SIGCONT or a new start."""
+
+    deed: Deed[HurtServer]
+
+    def inject(self) -> None:
+        """The member stands still or has ended."""
+        fault, servers = self.deed.fault, self.deed.target.servers
+        absence = self._absence = Absence.of(self.deed.target, _number(fault.member, servers))
+        if fault.deed in ("pause", "disconnect"):
+            long_enough = fault.for_ms >= servers.silence_ms + ELECTION_MARGIN_MS
+            absence.must_elect = absence.was_leader and long_enough
+            deed = servers.pause if fault.deed == "pause" else servers.cut_off
+            deed(absence.number)
+        elif fault.deed == "kill":
+            servers.kill(absence.number)
+        else:
+            servers.stop(absence.number)
+
+
+@dataclass(slots=True)
+class FailOver(OneAway):
     """`zk.failover`: the leader is killed, and the others elect one of them."""
 
     deed: Deed[FailOverZooKeeper]
-    _absence: "Absence | None" = field(init=False, default=None)
 
     def inject(self) -> None:
         """The leader has ended."""
         servers = self.deed.target.servers
         self._absence = Absence.of(self.deed.target, _number("leader", servers))
         servers.kill(self._absence.number)
-
-    def evidence(self) -> str | None:
-        """Another member leads a new epoch."""
-        return self._absence.evidence() if self._absence else None
-
-    def heal(self) -> None:
-        """The old leader starts again; it will follow."""
-        if self._absence:
-            self._absence.end()
-
-    def healed(self) -> str | None:
-        """All members serve, one of them as leader."""
-        return self._absence.ended() if self._absence else "no server was hurt"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -272,6 +272,13 @@ def address_of(deed: Deed[Fault]) -> str:
     return registration.address
 
 
+def registered_anew(now: Registration | None, before: Registration | None) -> str | None:
+    """The evidence that a broker is back under another zxid than it had, if it had one."""
+    if now is None or (before and now.zxid == before.zxid):
+        return None
+    return registered(now)
+
+
 def registered(registration: Registration) -> str:
     """The evidence that a broker is back."""
     return f"registered at zxid {registration.zxid} by session {registration.session_id:#x}"

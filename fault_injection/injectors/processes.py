@@ -10,6 +10,7 @@ from fault_injection.injectors.injection import (
     Registration,
     address_of,
     registered,
+    registered_anew,
 )
 from fault_injection.process_faults import (
     BounceBroker,
@@ -133,10 +134,7 @@ class Kill:
 
     def healed(self) -> str | None:
         """Registered anew: under a zxid that the killed process did not have."""
-        now = self.deed.target.registration(self.deed.broker_id)
-        if now is None or (self._before and now.zxid == self._before.zxid):
-            return None
-        return registered(now)
+        return registered_anew(self.deed.target.registration(self.deed.broker_id), self._before)
 
 
 @dataclass(slots=True)
