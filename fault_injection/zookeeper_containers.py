@@ -1,8 +1,9 @@
 """ZooKeeper in containers: one server, or an ensemble that is hurt through the container engine.
 
-The image is the official one, or what `FENCEPOST_ZOOKEEPER_IMAGE` names: it must run what `/conf`
-configures on the data in `/data`. Data and configuration stay in the run's folder, so transaction
-logs are read as those of processes are. Undo is in the ledger before a container is.
+The image is what `FENCEPOST_ZOOKEEPER_IMAGE` names, which must run what `/conf` configures on the
+data in `/data`, or the official one, or where that cannot be had one that is built here. Data and
+configuration stay in the run's folder, so transaction logs are read as those of processes are. Undo
+is in the ledger before a container is.
 """
 
 import os
@@ -17,6 +18,7 @@ from fault_injection.container_engine import HOST_VARIABLE, client_of
 from fault_injection.ledger import Ledger
 from fault_injection.ports import HOST, free_ports
 from fault_injection.zookeeper_address import ZooKeeperError
+from fault_injection.zookeeper_image import build
 from fault_injection.zookeeper_server import INIT_TICKS, MAX_SESSION_TIMEOUT_MS, SYNC_TICKS
 from fault_injection.zookeeper_status import MemberState, Mode, ServerStatus, server_status
 
@@ -51,6 +53,7 @@ class ZooKeeperContainers:
         self._ports: list[int] = []
         self._cut_off: set[int] = set()
         self._tick_ms = 100
+        self._image = ""
 
     @property
     def address(self) -> str:
@@ -70,6 +73,7 @@ class ZooKeeperContainers:
     def start(self, deadline_s: float = START_S) -> None:
         """Every server serves at return; else `ZooKeeperError`, and nothing is left running."""
         deadline = time.monotonic() + deadline_s
+        self._image = usable_image(self._engine)
         self._ports = free_ports(self.size)
         try:
             self._network = self._make_network()
@@ -168,7 +172,7 @@ class ZooKeeperContainers:
         _disable_reaper()
         kind = import_module("testcontainers.core.container").DockerContainer
         container = kind(
-            image_name(), docker_client_kw={"environment": {HOST_VARIABLE: self._engine}}
+            self._image, docker_client_kw={"environment": {HOST_VARIABLE: self._engine}}
         )
         name = f"{self._run_id}-{_name(number)}"
         folder = self._configure(number)
@@ -183,8 +187,7 @@ class ZooKeeperContainers:
             return container.start()
         except import_module("docker.errors").DockerException as error:
             raise ZooKeeperError(
-                f"no container runs {image_name()}: {error}; name another image in "
-                f"{IMAGE_VARIABLE}, or build one with: python -m ci.zookeeper_image"
+                f"no container runs {self._image}: {error}; name another image in {IMAGE_VARIABLE}"
             ) from error
 
     def _announce(self, kind: str, name: str, **more: str) -> None:
@@ -235,6 +238,20 @@ class ZooKeeperContainers:
 def image_name() -> str:
     """The image that `FENCEPOST_ZOOKEEPER_IMAGE` names, or the official one."""
     return os.environ.get(IMAGE_VARIABLE) or OFFICIAL_IMAGE
+
+
+def usable_image(engine: str) -> str:
+    """The image of `image_name`, or one that is built here when none is named and none comes.
+
+    Raises `ZooKeeperError`.
+    """
+    if has_image(engine):
+        return image_name()
+    if os.environ.get(IMAGE_VARIABLE):
+        raise ZooKeeperError(
+            f"{IMAGE_VARIABLE} names {image_name()}, which is not there and cannot be pulled"
+        )
+    return build(engine)
 
 
 def has_image(engine: str) -> bool:

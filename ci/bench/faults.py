@@ -32,6 +32,7 @@ from fault_injection.links.client import Links
 from fault_injection.sessions import expire_session
 from fault_injection.supervisor import Supervisor
 from fault_injection.zookeeper_client import ZooKeeperClient
+from fault_injection.zookeeper_image import ImageError
 from spec.vocabulary import BrokerId
 from spec.wire.fault_control_pb2 import RpcRule
 
@@ -115,7 +116,7 @@ def expiries() -> Iterator[Measured]:
     for choice in OWN:
         try:
             found, by_server = expired_ms(choice)
-        except NoEngineError as error:
+        except (NoEngineError, ImageError) as error:
             say(f"skipped: expiry, {choice}: {error}")
             continue
         yield _expiry(f"expiry, {choice}", found, EXPIRY_TARGET_MS)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from ci import zookeeper_image
 from conformance.adapter import ClusterSettings
 from conformance.scenario import Scenario, Stage
 from conformance.scenario_run import ScenarioRun
@@ -25,9 +24,10 @@ from fault_injection.zookeeper_containers import (
     IMAGE_VARIABLE,
     LABEL,
     ZooKeeperContainers,
-    has_image,
+    usable_image,
 )
 from fault_injection.zookeeper_faults import FailOverZooKeeper
+from fault_injection.zookeeper_image import ImageError
 from fault_injection.zookeeper_status import MemberState, Mode
 from tests.fault_injection.conftest import eventually_within
 
@@ -47,23 +47,14 @@ def supervisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]
 
 @pytest.fixture(scope="module")
 def engine(supervisor: Supervisor) -> Iterator[str]:
-    """An engine with an image of ZooKeeper; without one the tests say that they are skipped."""
+    """An engine, and an image of ZooKeeper for it; without one the tests say so and are skipped."""
     try:
         with container_engine(supervisor) as host, pytest.MonkeyPatch.context() as patch:
             patch.setenv(HOST_VARIABLE, host)
-            _require_image(host, patch)
+            patch.setenv(IMAGE_VARIABLE, usable_image(host))
             yield host
-    except NoEngineError as why:
+    except (NoEngineError, ImageError) as why:
         pytest.skip(str(why))
-
-
-def _require_image(host: str, patch: pytest.MonkeyPatch) -> None:
-    if has_image(host):
-        return
-    try:
-        patch.setenv(IMAGE_VARIABLE, zookeeper_image.build(zookeeper_image.NAME))
-    except zookeeper_image.ImageError as error:
-        pytest.skip(f"no image of ZooKeeper can be pulled or built: {error}")
 
 
 def ours(host: str) -> list[str]:

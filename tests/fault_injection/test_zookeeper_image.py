@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ci import zookeeper_image
+from fault_injection import zookeeper_image
 from fault_injection.container_engine import HOST_VARIABLE
 from fault_injection.zookeeper_server import find_jars
 from spec.java import find_java

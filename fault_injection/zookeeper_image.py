@@ -1,8 +1,8 @@
 """Builds an image of ZooKeeper from what is on this machine, where none can be pulled.
 
-`python -m ci.zookeeper_image [NAME]` needs a container engine and no network: the image holds Java,
-the libraries that it loads, and the jars of PySpark: the server is that of runs without containers.
-It runs what `/conf/zoo.cfg` configures; `FENCEPOST_ZOOKEEPER_IMAGE=NAME` makes chaos runs use it.
+`python -m fault_injection.zookeeper_image [NAME]` needs an engine and no network: the image holds
+Java, the libraries that it loads, and the jars of PySpark, so that its server is that of runs
+without containers. It runs what `/conf/zoo.cfg` configures. Runs build it where they must.
 """
 
 import json
@@ -35,27 +35,27 @@ EXIT_USAGE = 4
 _LIBRARY = re.compile(r"(/\S+) \(0x")
 
 
-class ImageError(Exception):
+class ImageError(ZooKeeperError):
     """The image was not built; one sentence says why."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Build the image; returns the exit code."""
     if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
-        sys.stderr.write("usage: python -m ci.zookeeper_image [NAME]\n")
+        sys.stderr.write("usage: python -m fault_injection.zookeeper_image [NAME]\n")
         return EXIT_USAGE
     try:
-        name = build(next(iter(arguments), NAME))
+        engine = os.environ.get(HOST_VARIABLE, DEFAULT_HOST)
+        name = build(engine, next(iter(arguments), NAME))
     except ImageError as error:
         sys.stderr.write(f"zookeeper_image: {error}\n")
         return EXIT_FAILED
-    print(f"{name} is there; use it with FENCEPOST_ZOOKEEPER_IMAGE={name}")
+    sys.stdout.write(f"{name} is there; use it with FENCEPOST_ZOOKEEPER_IMAGE={name}\n")
     return 0
 
 
-def build(name: str) -> str:
+def build(engine: str, name: str = NAME) -> str:
     """The image is known to the engine under `name`; raises `ImageError`."""
-    engine = os.environ.get(HOST_VARIABLE, DEFAULT_HOST)
     why = cannot_build(engine)
     if why:
         raise ImageError(why)
