@@ -14,7 +14,7 @@ from fault_injection.supervisor import Supervisor
 from fault_injection.transaction_log import Transaction, read_committed
 from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
 from fault_injection.zookeeper_client import ZooKeeperClient
-from fault_injection.zookeeper_control import ControlledServer, end_by_leader
+from fault_injection.zookeeper_control import ControlledServer, end_in_ensemble
 from fault_injection.zookeeper_ensemble import SIZE, ZooKeeperEnsemble
 
 EMBEDDED = "embedded"
@@ -84,7 +84,7 @@ def zookeeper_for(
                 address=ensemble.address,
                 data_dirs=ensemble.data_dirs,
                 ensemble=ensemble,
-                end_session=partial(end_by_leader, ensemble),
+                end_session=partial(end_in_ensemble, ensemble),
             )
         finally:
             ensemble.stop_all()

@@ -15,7 +15,7 @@ from fault_injection.zookeeper_client import (
     ZnodeExistsError,
     ZooKeeperClient,
 )
-from fault_injection.zookeeper_control import ControlledServer, end_by_leader
+from fault_injection.zookeeper_control import ControlledServer, end_in_ensemble
 from fault_injection.zookeeper_ensemble import SIZE, ZooKeeperEnsemble
 from fault_injection.zookeeper_server import ZooKeeperServer
 from fault_injection.zookeeper_status import EPOCH_BITS, Mode
@@ -152,13 +152,13 @@ def test_a_session_expires_whichever_member_its_owner_talks_to(
         assert evidence["watch_path"] == "/owned"
 
 
-def test_the_leader_ends_the_session_of_whoever_talks_to_a_follower(
+def test_a_member_has_the_session_ended_whomever_its_owner_talks_to(
     ensemble: ZooKeeperEnsemble,
 ) -> None:
     for member in ensemble.members:
         with ZooKeeperClient(member.address) as owner, ZooKeeperClient(member.address) as other:
             owner.create("/owned", ephemeral=True)
-            end_by_leader(ensemble, owner.session_id)
+            end_in_ensemble(ensemble, owner.session_id)
             # A read may be older than what the leader has done; a write of this member is not.
             other.create("/now", ephemeral=True)
             assert other.exists("/owned") is None
