@@ -19,6 +19,7 @@ from impl.sim.process import Process
 from impl.sim.recorder import Recorder, transaction_line
 from impl.sim.scheduler import Scheduler
 from impl.sim.zookeeper import SimZooKeeper, Transaction
+from impl.sim.zookeeper_link import HurtLink
 from impl.trace_lines import node_name
 from spec.vocabulary import BrokerId, SessionId
 from spec.znodes import (
@@ -73,6 +74,8 @@ class Cluster:
         """Who is dead for now, and of whom nothing is expected."""
         self.cut_from_zookeeper: Counter[BrokerId] = Counter()
         """By how many faults each broker is kept from ZooKeeper."""
+        self.hurt_links: dict[BrokerId, list[HurtLink]] = {b: [] for b in self.disks}
+        """The faults on each broker's way to ZooKeeper."""
         self._starts = dict.fromkeys(self.disks, 0)
         for broker_id in sorted(self.disks):
             self.start(broker_id)

@@ -56,6 +56,7 @@ from fault_injection.zookeeper_faults import (
     ExpireSession,
     FailOverZooKeeper,
     FailZooKeeperRequests,
+    HurtZooKeeperLink,
     LoseZooKeeperReplies,
     RaceVersion,
     SlowSync,
@@ -76,7 +77,18 @@ from impl.sim.restarts import Roll, restart_one
 from impl.sim.scheduler import US_PER_MS
 from impl.sim.wishes import Heal, Wish, World
 from impl.sim.znode_deeds import kick, race_version
+from impl.sim.zookeeper_link import HurtLink
 from impl.trace_lines import Line
+
+SessionFault = (
+    CutZooKeeper
+    | FailZooKeeperRequests
+    | DelayZooKeeper
+    | DelayWatches
+    | LoseZooKeeperReplies
+    | DropConnection
+    | HurtZooKeeperLink
+)
 
 
 def do_to_all(fault: Fault, world: World) -> Heal | Wish | None:
@@ -133,6 +145,7 @@ def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
             return hurt_link(fault, cluster, process)
         case (
             CutZooKeeper()
+            | HurtZooKeeperLink()
             | DelayZooKeeper()
             | DelayWatches()
             | LoseZooKeeperReplies()
@@ -344,22 +357,15 @@ def _rule(fault: RpcFault, cluster: Cluster, process: Process) -> Heal | None:
 # ZooKeeper
 
 
-def _hurt_session(
-    fault: CutZooKeeper
-    | DelayZooKeeper
-    | DelayWatches
-    | LoseZooKeeperReplies
-    | FailZooKeeperRequests
-    | DropConnection,
-    cluster: Cluster,
-    process: Process,
-) -> Heal:
+def _hurt_session(fault: SessionFault, cluster: Cluster, process: Process) -> Heal:
     if isinstance(fault, FailZooKeeperRequests):
         return _fail_requests(fault, process)
     if isinstance(fault, CutZooKeeper):
         return _cut_from_zookeeper(cluster, process)
     if isinstance(fault, DelayWatches):
         return _delay_watches(fault, process)
+    if isinstance(fault, HurtZooKeeperLink):
+        return _hurt_zookeeper_link(fault, cluster, process)
     if isinstance(fault, DropConnection):
         return _drop_connections(fault, cluster, process)
     if isinstance(fault, DelayZooKeeper):
@@ -371,6 +377,27 @@ def _hurt_session(
         process.zookeeper.delay_us = 0
         left, process.replies_to_lose = process.replies_to_lose, 0
         return {"matched": fault.count - left} if isinstance(fault, LoseZooKeeperReplies) else {}
+
+    return heal
+
+
+def _hurt_zookeeper_link(fault: HurtZooKeeperLink, cluster: Cluster, process: Process) -> Heal:
+    """Of the broker, whatever process it is: a restart does not mend the way."""
+    hurts, is_stall = cluster.hurt_links[process.broker_id], fault.mode == "stall"
+    hurt = HurtLink(
+        stalls_to_server=is_stall and fault.direction in ("both", "c2s"),
+        stalls_to_broker=is_stall and fault.direction in ("both", "s2c"),
+        since_ms=cluster.scheduler.now_ms,
+    )
+    hurts.append(hurt)
+    session_id = process.zookeeper.session_id
+    if fault.mode == "reset":
+        process.zookeeper.break_connection()
+
+    def heal() -> Line:
+        hurts.remove(hurt)
+        hurt.let_go()
+        return {"matched": hurt.matched, "session_id": session_id}
 
     return heal
 

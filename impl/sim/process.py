@@ -105,6 +105,7 @@ class Process:
         )
         self.zookeeper.loses_reply = self._loses_reply
         self.zookeeper.reaches_server = lambda: cluster.reaches_zookeeper(config.broker_id)
+        self.zookeeper.hurts = cluster.hurt_links[config.broker_id]
         self.replies_to_lose = 0
         """So many answers of ZooKeeper to writes will not arrive."""
         self.zookeeper.start()

@@ -25,6 +25,7 @@ from impl.core.outbox import Answer, Ask, unknown
 from impl.core.zookeeper import Children, Create, SetData, Znode
 from impl.sim.scheduler import US_PER_MS, Scheduler
 from impl.sim.zookeeper import SimZooKeeper
+from impl.sim.zookeeper_link import HurtLink
 from spec.vocabulary import SessionId
 
 NO_SESSION = SessionId(0)
@@ -76,19 +77,19 @@ class ZkClient:
         """True while no connection can be made."""
         self.reaches_server: Callable[[], bool] = lambda: True
         """Asked whenever a connection is to be opened."""
+        self.hurts: list[HurtLink] = []
+        """The faults on the way to the server that are active."""
         self.delay_us = 0
         """What comes from the server takes this much longer."""
         self.lateness_us: Callable[[str], int] = lambda _: 0
         """Asked of the path of each watch that fires: how late the broker hears of it."""
         self.session_id = NO_SESSION
         self._connection = 0
-        self._is_connected = False
-        self._is_closed = False
+        self._is_connected = self._is_closed = False
         self._in_flight: dict[int, Ask] = {}
         self._fired: list[WatchFired] = []
-        """Watches of which the core has not heard."""
         self._late: list[WatchFired] = []
-        """Those that a fault keeps from it."""
+        """Watches of which the core has not heard, and those of them that a fault keeps from it."""
         self._arrival_us = self._delivery_us = 0
 
     def start(self) -> None:
@@ -165,6 +166,8 @@ class ZkClient:
 
     def _arrive(self, ask: Ask, path: str, found: list[Znode | Children], link: _Link) -> None:
         """One request of a pipeline reaches the server; others' writes may come between two."""
+        if self._waits(partial(self._arrive, ask, path, found, link), to_server=True):
+            return
         is_late = link.connection != self._connection
         if is_late and (path or self._random.random() < LATE_LOSS):
             return
@@ -233,8 +236,15 @@ class ZkClient:
             if connection == self._connection:
                 callback()
 
+        def arrive() -> None:
+            if not self._waits(arrive, to_server=False):
+                self._gate(receive)
+
         self._delivery_us = self._fifo(self._delivery_us, self.delay_us)
-        self._scheduler.at_us(self._delivery_us, lambda: self._gate(receive))
+        self._scheduler.at_us(self._delivery_us, arrive)
+
+    def _waits(self, arrive: Callable[[], None], *, to_server: bool) -> bool:
+        return any(hurt.keeps(arrive, to_server=to_server) for hurt in self.hurts)
 
     def _disconnect(self) -> None:
         if not self._is_connected:
@@ -250,8 +260,16 @@ class ZkClient:
             delay_us += 2 * self._timeout_ms * US_PER_MS
         self._later(self._reconnect, delay_us)
 
+    def _is_refused(self) -> bool:
+        """A connection that is tried now comes to nothing; who is only not answered is heard."""
+        for hurt in self.hurts:
+            hurt.refuse()
+        if self.hurts and all(h.stalls and not h.stalls_to_server for h in self.hurts):
+            self._server.touch(self.session_id)
+        return bool(self.hurts) or self.is_cut or not self.reaches_server()
+
     def _reconnect(self) -> None:
-        if self.is_cut or not self.reaches_server():
+        if self._is_refused():
             self._later(self._reconnect, self._draw(RECONNECT_US))
             return
         if self._server.touch(self.session_id):
@@ -271,7 +289,7 @@ class ZkClient:
         self._later(self._open_session, self._draw(DELAY_US))
 
     def _open_session(self) -> None:
-        if self.is_cut or not self.reaches_server():
+        if self._is_refused():
             self._later(self._open_session, self._draw(RECONNECT_US))
             return
         self.session_id = self._server.open_session(self._timeout_ms)
@@ -283,10 +301,19 @@ class ZkClient:
             return
         if self._is_connected:
             self._gate(self._touch)
+            self._miss_answers()
         self._scheduler.after_ms(self._timeout_ms // HEARTBEATS_PER_TIMEOUT, self._heartbeat)
 
     def _touch(self) -> None:
-        self._server.touch(self.session_id)
+        if not self._waits(self._touch, to_server=True):
+            self._server.touch(self.session_id)
+
+    def _miss_answers(self) -> None:
+        """Who hears nothing for two thirds of its timeout gives its connection up."""
+        silent_ms = self._timeout_ms * 2 // HEARTBEATS_PER_TIMEOUT
+        oldest_ms = self._scheduler.now_ms - silent_ms
+        if any(hurt.stalls and hurt.since_ms <= oldest_ms for hurt in self.hurts):
+            self.break_connection()
 
     def _later(self, callback: Callable[[], None], delay_us: int) -> None:
         def run() -> None:

@@ -53,6 +53,7 @@ from fault_injection.zookeeper_faults import (
     ExpireSession,
     FailOverZooKeeper,
     FailZooKeeperRequests,
+    HurtZooKeeperLink,
     LoseZooKeeperReplies,
     SlowSync,
 )
@@ -135,6 +136,10 @@ def is_at_rest(cluster: Cluster) -> bool:
         CutZooKeeper(target=CONTROLLER, for_ms=200),
         CutZooKeeper(target=CONTROLLER, for_ms=2_500),
         DelayZooKeeper(target=CONTROLLER, for_ms=2_000, delay_ms=300),
+        HurtZooKeeperLink(target=CONTROLLER, for_ms=300),
+        HurtZooKeeperLink(target=leader("t"), direction="c2s", for_ms=2_500),
+        HurtZooKeeperLink(target=CONTROLLER, direction="s2c", for_ms=2_500),
+        HurtZooKeeperLink(target=leader("t"), mode="reset", for_ms=700),
         FailOverZooKeeper(for_ms=800),
         FailZooKeeperRequests(target=CONTROLLER, for_ms=2_000, count=4),
         ExpireSession(target=CONTROLLER, mode="local_only"),
@@ -201,7 +206,7 @@ def test_what_is_wiped_everywhere_is_lost_and_the_checks_say_so(wipe: str) -> No
         (1_000, KillBroker(target=broker(number), restart_after_ms=100, wipe=wipe))
         for number in (1, 2, 3)
     ]
-    events = run(replace(calm(*faults), think_ms=(1, 5), duration_ms=4_000), "run")
+    events = run(replace(calm(*faults), duration_ms=2_000), "run")
 
     assert violated(events) >= {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LEADER_COMPLETE}
 
@@ -346,6 +351,21 @@ def test_who_is_cut_from_zookeeper_for_long_loses_its_session() -> None:
 
     assert process.zookeeper.session_id == session_id
     assert not cluster.zookeeper.touch(session_id)
+
+
+def test_who_is_refused_keeps_the_connection_that_it_has() -> None:
+    cluster = cluster_with(
+        (0, HurtZooKeeperLink(target=broker(2), mode="refuse", for_ms=2_900)),
+        (1_000, DropConnection(target=broker(2), every_ms=500, for_ms=1)),
+    )
+    session_id = cluster.processes[TWO].zookeeper.session_id
+    run_for(cluster, 990)
+    assert cluster.hurt_links[TWO][0].matched == 0
+    run_for(cluster, 1_800)
+
+    assert not cluster.zookeeper.touch(session_id)
+    run_for(cluster, 500)
+    assert evidence(cluster)["matched"] > 1
 
 
 @pytest.mark.parametrize(("path", "is_late"), [("/brokers/ids*", True), ("/controller", False)])

@@ -20,6 +20,7 @@ from impl.core.zookeeper import Create, Unknown, Written
 from impl.sim.scheduler import Scheduler
 from impl.sim.zookeeper import SimZooKeeper
 from impl.sim.zookeeper_client import ZkClient
+from impl.sim.zookeeper_link import HurtLink
 from spec.znodes import BROKER_IDS, PERSISTENT_PATHS
 
 TIMEOUT_MS = 600
@@ -128,6 +129,52 @@ def test_a_late_watch_is_told_when_the_fault_is_over_or_the_connection_another()
         line.run(500)
 
         assert line.heard.count(WatchFired(path=BROKER_IDS, children=True)) == 1
+
+
+@pytest.mark.parametrize(("to_server", "to_broker"), [(True, True), (True, False), (False, True)])
+def test_who_hears_nothing_gives_up_and_its_session_lasts_while_the_server_hears_of_it(
+    to_server: bool, to_broker: bool
+) -> None:
+    line = Line()
+    session_id = line.client.session_id
+    hurt = HurtLink(
+        stalls_to_server=to_server, stalls_to_broker=to_broker, since_ms=line.scheduler.now_ms
+    )
+    line.client.hurts.append(hurt)
+    line.create()
+    line.run(300)
+    in_time = (line.is_created, list(line.heard))
+    line.run(700)
+    line.server.end_silent_sessions()
+    outlives = line.server.touch(session_id)
+
+    assert in_time == (not to_server, [])
+    assert outlives is not to_server
+    assert [type(event) for event in line.heard] == [ZnodesWritten, SessionSuspended]
+    line.client.hurts.remove(hurt)
+    hurt.let_go()
+    line.run(3_000)
+    assert isinstance(line.heard[-1], SessionReconnected if outlives else SessionEstablished)
+    assert line.is_created is outlives
+    assert hurt.matched > 2
+
+
+def test_what_waits_arrives_in_its_order_when_the_way_is_open_again() -> None:
+    line = Line()
+    hurt = HurtLink(stalls_to_server=True, since_ms=line.scheduler.now_ms)
+    line.client.hurts.append(hurt)
+    line.create(1)
+    line.client.perform(ReadZnodes(op_id=2, paths=(PATH,)))
+    line.run(100)
+    line.client.hurts.remove(hurt)
+    hurt.let_go()
+    line.run(100)
+
+    written, read = line.heard
+    assert isinstance(written, ZnodesWritten)
+    assert isinstance(read, ZnodesRead)
+    assert read.znodes
+    assert read.znodes[0].stat is not None
 
 
 @pytest.mark.parametrize("is_connected", [True, False])
