@@ -63,7 +63,7 @@ def test_the_same_plan_gives_the_same_bytes() -> None:
     assert list(map(encode, play(PLAN))) == list(map(encode, play(PLAN)))
 
 
-@pytest.mark.parametrize("name", ["disks", "requests"])
+@pytest.mark.parametrize("name", ["broken_disk", "disks", "requests"])
 def test_a_file_that_comes_along_is_simulated_as_well(name: str) -> None:
     events = play_plan(as_document(read_plan(SCHEDULES / f"{name}.yaml")), level=2)
 
