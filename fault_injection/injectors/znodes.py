@@ -64,26 +64,29 @@ class Kick:
     """`admin.controller_kick`: `/controller` is deleted while its owner lives."""
 
     deed: Deed[KickController]
-    _epoch: int = field(init=False, default=-1)
+    _epoch: int | None = field(init=False, default=None)
+    """None at level 0, which has no controller epoch."""
     _kicked: Znode | None = field(init=False, default=None)
 
     def inject(self) -> None:
         """The znode is gone; raises `InjectionError` when there is no controller."""
-        epoch, kicked = self._epoch_now(), self._controller()
-        if kicked is None or epoch is None:
+        self._epoch, kicked = self._epoch_now(), self._controller()
+        if kicked is None:
             raise InjectionError("there is no controller to depose")
         self.deed.target.znodes.delete(znodes.CONTROLLER)
-        self._epoch, self._kicked = epoch, kicked
+        self._kicked = kicked
 
     def evidence(self) -> str | None:
-        """A controller under a new epoch."""
+        """A controller by another znode, and under a new epoch where there are epochs."""
         epoch, now = self._epoch_now(), self._controller()
-        if self._kicked is None or now is None or epoch is None or epoch <= self._epoch:
+        if self._kicked is None or now is None or now.czxid == self._kicked.czxid:
             return None
-        return (
-            f"{znodes.CONTROLLER} of session {self._kicked.ephemeral_owner:#x} was deleted; "
-            f"epoch {self._epoch} became {epoch}"
-        )
+        deleted = f"{znodes.CONTROLLER} of session {self._kicked.ephemeral_owner:#x} was deleted"
+        if self._epoch is None:
+            return f"{deleted}; session {now.ephemeral_owner:#x} has it now"
+        if epoch is None or epoch <= self._epoch:
+            return None
+        return f"{deleted}; epoch {self._epoch} became {epoch}"
 
     def heal(self) -> None:
         """Nothing: a broker takes the office by itself."""

@@ -234,3 +234,14 @@ def test_without_a_controller_nobody_is_deposed() -> None:
 
     with pytest.raises(InjectionError, match="there is no controller to depose"):
         injection.inject()
+
+
+def test_controller_without_epoch_is_deposed_when_there_is_another_one() -> None:
+    injection, target = prepared(KickController())
+    del target.znodes.nodes[znodes.CONTROLLER_EPOCH]
+
+    injection.inject()
+    assert injection.evidence() is None
+    target.znodes.put(znodes.CONTROLLER, b"{}", 0xC)
+
+    assert "session 0xc has it now" in (injection.evidence() or "")
