@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from secrets import token_hex
 from tempfile import mkdtemp
 from typing import Any
 
@@ -81,6 +82,28 @@ def answers(host: str) -> bool:
             return bool(client.ping())
     except import_module("docker.errors").DockerException:
         return False
+
+
+def try_out(host: str, image: str) -> None:
+    """A container of the image can begin there, in a network of its own; nothing of it is left.
+
+    Raises `NoEngineError`: an engine answers on some machines that let no container begin.
+    """
+    with client_of(host) as client:
+        try:
+            network = client.networks.create(f"fencepost-trial-{token_hex(4)}")
+            try:
+                container = client.containers.create(image, network=network.name)
+                try:
+                    container.start()
+                finally:
+                    container.remove(force=True)
+            finally:
+                network.remove()
+        except import_module("docker.errors").DockerException as error:
+            raise NoEngineError(
+                f"no container engine: the one at {host} lets no container begin: {error}"
+            ) from error
 
 
 @contextmanager

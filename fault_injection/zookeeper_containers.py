@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fault_injection.container_engine import HOST_VARIABLE, client_of
+from fault_injection.container_engine import HOST_VARIABLE, client_of, try_out
 from fault_injection.ledger import Ledger
 from fault_injection.ports import HOST, free_ports
 from fault_injection.zookeeper_address import ZooKeeperError
@@ -74,6 +74,7 @@ class ZooKeeperContainers:
         """Every server serves at return; else `ZooKeeperError`, and nothing is left running."""
         deadline = time.monotonic() + deadline_s
         self._image = usable_image(self._engine)
+        try_out(self._engine, self._image)
         self._ports = free_ports(self.size)
         try:
             self._network = self._make_network()

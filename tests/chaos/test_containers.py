@@ -15,6 +15,7 @@ from fault_injection.container_engine import (
     NoEngineError,
     client_of,
     container_engine,
+    try_out,
 )
 from fault_injection.ensemble_faults import HurtServer
 from fault_injection.schedule import Schedule, TimedFault
@@ -51,7 +52,9 @@ def engine(supervisor: Supervisor) -> Iterator[str]:
     try:
         with container_engine(supervisor) as host, pytest.MonkeyPatch.context() as patch:
             patch.setenv(HOST_VARIABLE, host)
-            patch.setenv(IMAGE_VARIABLE, usable_image(host))
+            image = usable_image(host)
+            patch.setenv(IMAGE_VARIABLE, image)
+            try_out(host, image)
             yield host
     except (NoEngineError, ImageError) as why:
         pytest.skip(str(why))
