@@ -178,7 +178,7 @@ def page(results: Results) -> str:
     head = [
         "# Mutants on real processes",
         "",
-        "Written by `python -m ci.bench.mutants_on_processes --page`, from what it measured.",
+        "Written by `python -m ci.bench.mutants_on_processes --page FILE`, from what it measured.",
         "",
         f"Of {len(known)} mutants, {killed} are found along a directed schedule and "
         f"{len(found)} by chance, in {runs} random runs that processes repeat.",
