@@ -8,6 +8,7 @@ Standard library only: the reaper imports this.
 import os
 import select
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ TAG = "FENCEPOST_RUN_ID"
 """The environment variable that every process of a run carries."""
 
 PROC = Path("/proc")
+EXEC_S = 2.0
+"""How long a process may take to begin another program, on a busy machine."""
+POLL_S = 0.001
 _START_TIME_FIELD = 22
 _SESSION_FIELD = 6
 _CPU_FIELDS = (14, 15)
@@ -142,8 +146,14 @@ def _session_members(session: int, run_id: str) -> Iterator[ProcessIdentity]:
 
 
 def _carries_tag(pid: int, run_id: str) -> bool:
-    try:
-        environment = (PROC / str(pid) / "environ").read_bytes()
-    except OSError:  # gone, or another user's and so not ours
-        return False
-    return os.fsencode(f"{TAG}={run_id}") in environment.split(b"\0")
+    """One that begins another program shows no environment meanwhile: it is looked at again."""
+    deadline = time.monotonic() + EXEC_S
+    while True:
+        try:
+            environment = (PROC / str(pid) / "environ").read_bytes()
+        except OSError:  # gone, or another user's and so not ours
+            return False
+        stat = read_stat(PROC / str(pid))
+        if environment or stat is None or stat.is_dead or time.monotonic() > deadline:
+            return os.fsencode(f"{TAG}={run_id}") in environment.split(b"\0")
+        time.sleep(POLL_S)
