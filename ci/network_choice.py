@@ -1,22 +1,19 @@
 """`--network`: who cuts connections, and what must be so before that is tried."""
 
-from ci.failures import HarnessError, UsageError
+from ci.failures import HarnessError
 
 PROXY = "proxy"
-NAMESPACES = "namespaces"
-"""As `conformance.networks` has them, which would take long to import for a default."""
+"""As `conformance.networks` has it, which would take long to import for a default."""
 
 
 def enter_network(choice: str) -> None:
     """This process is where a run with that network must be started from.
 
     Of namespaces, that is a network of our own, so that the machine's is left alone. Raises
-    `UsageError` for another choice, `HarnessError` when there can be no namespaces.
+    `HarnessError` when there can be none.
     """
     if choice == PROXY:
         return
-    if choice != NAMESPACES:
-        raise UsageError(f"--network {choice!r} is none; choose {PROXY} or {NAMESPACES}")
     from fault_injection.namespaces.client import NoNamespacesError, enter_own_network
 
     try:

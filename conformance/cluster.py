@@ -62,8 +62,9 @@ class Cluster:
         self.run_id = run_id
         self.zookeeper = zookeeper
         self.ensemble: Servers | None = None
-        self.ends_sessions: Callable[[int], None] | None = None
         """Of our own, to be hurt; None when its ZooKeeper is another."""
+        self.ends_sessions: Callable[[int], None] | None = None
+        """By which ZooKeeper ends a session by itself; None where it takes no such command."""
         self.recorder: Recorder | None = None
         """Where the harness tells of what it writes over."""
         self._wiring = wiring

@@ -13,6 +13,17 @@ from spec.vocabulary import Outcome
 
 ANSWER_S = 15.0
 
+Answered = tuple[Any, dict[str, Any]]
+"""A response, and the metadata that came with it."""
+
+
+def in_time(answer: Future[Answered], client: str, number: int) -> Answered:
+    """The answer to a request of the client; raises `PacingError` when it does not come."""
+    try:
+        return answer.result(ANSWER_S)
+    except FutureTimeoutError:
+        raise PacingError(f"{client} has no answer to its request {number}") from None
+
 
 class LedClients:
     """As many as the moves name; each writes a trace of its own."""
@@ -24,7 +35,7 @@ class LedClients:
         self._recorders: dict[str, Recorder] = {}
         self._begun: dict[tuple[str, int], tuple[TraceEvent, dict[str, Any]]] = {}
         """Operation -> its invocation, and the fields that its completion repeats."""
-        self._asked: dict[int, Future[tuple[Any, dict[str, Any]]]] = {}
+        self._asked: dict[int, Future[Answered]] = {}
 
     def invoke(self, move: Move) -> None:
         """The operation is in the trace, before its request leaves."""
@@ -64,11 +75,8 @@ class LedClients:
         for recorder in self._recorders.values():
             recorder.close()
 
-    def _answer(self, client: str, number: int) -> tuple[Any, dict[str, Any]]:
-        try:
-            return self._asked[number].result(ANSWER_S)
-        except FutureTimeoutError:
-            raise PacingError(f"{client} has no answer to its request {number}") from None
+    def _answer(self, client: str, number: int) -> Answered:
+        return in_time(self._asked[number], client, number)
 
     def recorder(self, client: str) -> Recorder:
         """The trace of a client, begun when it is first asked for."""

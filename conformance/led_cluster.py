@@ -5,14 +5,14 @@ at a move is compared with what the list says that it does.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, TimeoutError as FutureTimeoutError
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 from conformance.adapter import ClusterSettings, Folders, broker_command
 from conformance.checks.log_history import FINAL_READER
 from conformance.client import LAMPORT_KEY, NODE_KEY, answer_of
-from conformance.led_clients import LedClients
+from conformance.led_clients import LedClients, in_time
 from conformance.recorder import LamportClock, Recorder
 from conformance.standing import Standing, read_standing
 from fault_injection import data_folder
@@ -28,7 +28,6 @@ from spec.vocabulary import ANY_VERSION
 
 SESSION_TIMEOUT_MS = 60_000
 """No session may end by itself: the list says when one does."""
-ANSWER_S = 15.0
 CLIENT = "client-1"
 CONSUMER = -1
 """The replica id of a fetch that is no follower's."""
@@ -257,10 +256,7 @@ class LedCluster:
         """The client has its answer, which is in the trace."""
         client = self._clients.recorder(CLIENT if move.verb is Verb.COMPLETED else FINAL_READER)
         invoked, answer = self._asked[client.node][move.number - 1]
-        try:
-            response, trailing = answer.result(ANSWER_S)
-        except FutureTimeoutError:
-            raise PacingError(f"{client.node} has no answer to its request {move.number}") from None
+        response, trailing = in_time(answer, client.node, move.number)
         self.clock.observe(int(trailing.get(LAMPORT_KEY, 0)))
         told = answer_of(invoked.action, response)
         said = _PRODUCED if invoked.action == "Produce" else _FETCHED

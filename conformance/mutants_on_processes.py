@@ -25,8 +25,6 @@ from fault_injection.zookeeper_address import ZooKeeperError
 from spec.trace import TraceEvent
 
 LEVEL = 2
-RUNS_MAX = 20
-"""Random runs per mutant."""
 LATE = "in time"
 """What is violated when the cluster is not well in the time that it has."""
 DECK = tuple(name for name, one in SCENARIOS.items() if not one.needs_ensemble)

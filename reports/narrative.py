@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reports.metrics import Occurrence, occurrences
+from reports.metrics import Occurrence
 from reports.tenures import BINS, Leadership, SharedRow, Tenure, Turn, WriteBin
 from reports.words import count, listing, seconds
 from spec.trace import Phase
@@ -38,11 +38,13 @@ class Moment:
     text: str
 
 
-def moments(folder: int, span_ns: tuple[int, int], leadership: Leadership) -> tuple[Moment, ...]:
-    """The run of one folder in order; empty when no fault took effect in it."""
-    faults = [fault for fault in occurrences(leadership.shared) if fault.folder == folder]
+def moments(
+    faults: Sequence[Occurrence], span_ns: tuple[int, int], leadership: Leadership
+) -> tuple[Moment, ...]:
+    """The run of one folder in order, told around its faults; empty without any."""
     if not faults:
         return ()
+    folder = faults[0].folder
     shared = [row for row in leadership.shared if row.folder == folder]
     tenures = [row for row in leadership.tenures if row.folder == folder]
     writes = [row for row in leadership.writes if row.folder == folder]

@@ -90,7 +90,7 @@ def _timeline(
     writes = [bin_ for bin_ in leadership.writes if bin_.folder == folder]
     # The partitions whose leaders changed most say most; equal ones in the order of their names.
     chosen = sorted(sorted(tenures, key=lambda key: (-len(tenures[key]), key))[:PARTITIONS_SHOWN])
-    told = moments(folder, (start_ns, start_ns + duration_ns), leadership)
+    told = moments(own, (start_ns, start_ns + duration_ns), leadership)
     return Timeline(
         folder=folder,
         duration_ns=duration_ns,

@@ -15,10 +15,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
-from fault_injection.links.board import ActiveRule, Board
+from fault_injection.links.board import ActiveRule
 from fault_injection.links.flows import Endpoint, Flow, Route
 from fault_injection.links.peers import Peers, listening_ports
 from fault_injection.links.probes import GRPC_HELLO, ZOOKEEPER_HELLO, Probe, new_probe
+from fault_injection.links.rule_commands import RuleCommands
 from fault_injection.links.rules import CLIENTS, Rule
 from fault_injection.links.service import Answer, CommandError, serve_commands
 
@@ -40,11 +41,11 @@ class Place:
     port: int
 
 
-class Proxy:
+class Proxy(RuleCommands):
     """All places, members and connections of a run."""
 
     def __init__(self) -> None:
-        self.board = Board()
+        super().__init__()
         self.board.on_change = self._apply
         self.board.on_drop = self._drop
         self._places: dict[str, Place] = {}
@@ -91,17 +92,6 @@ class Proxy:
         for document in command["rules"]:
             self.board.add(Rule.from_json(document))
         return {}
-
-    async def remove(self, command: Mapping[str, Any]) -> Answer:
-        """The rules apply no more; what each did, in the order of the names."""
-        found = self._statuses(command["rule_ids"])
-        for rule_id in command["rule_ids"]:
-            self.board.remove(str(rule_id))
-        return {"statuses": found}
-
-    async def status(self, command: Mapping[str, Any]) -> Answer:
-        """What each of the rules has done so far, in the order of the names."""
-        return {"statuses": self._statuses(command["rule_ids"])}
 
     async def counts(self, _command: Mapping[str, Any]) -> Answer:
         """What has passed on each link."""
@@ -198,10 +188,6 @@ class Proxy:
             if active.rule.is_on(flow.asks.link) and not flow.client.is_lost:
                 active.status.connections_reset += not flow.is_probe
                 flow.reset()
-
-    def _statuses(self, rule_ids: list[str]) -> list[Answer | None]:
-        found = [self.board.rules.get(str(rule_id)) for rule_id in rule_ids]
-        return [self._looked_at(active) if active else None for active in found]
 
     def _looked_at(self, active: ActiveRule) -> Answer:
         """The status of a rule, with what waits at this moment."""

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fault_injection.links.board import ActiveRule, Board
+from fault_injection.links.board import ActiveRule
+from fault_injection.links.rule_commands import RuleCommands
 from fault_injection.links.rules import CLIENTS, Link, Rule
 from fault_injection.links.service import Answer, CommandError, serve_commands
 from fault_injection.namespaces import kernel, layout
@@ -30,11 +31,11 @@ GONE_S = 5.0
 POLL_S = 0.02
 
 
-class Switch:
+class Switch(RuleCommands):
     """All members, their ways, and what is cut."""
 
     def __init__(self) -> None:
-        self.board = Board()
+        super().__init__()
         self.board.on_change = self._apply
         self._nodes: dict[str, Node] = {}
         self._cuts = Cuts(self._nodes)
@@ -48,7 +49,7 @@ class Switch:
         The harness must be in a network of our own, for it gets a device and addresses: none
         that leads anywhere else.
         """
-        others = kernel.routed_devices() - {layout.HARNESS_DEVICE}
+        others = sorted(kernel.routed_devices() - {layout.HARNESS_DEVICE})
         if others:
             raise KernelError(f"the harness is in a network that leads to {', '.join(others)}")
         harness = kernel.current()
@@ -84,17 +85,6 @@ class Switch:
             self.board.add(rule)
         return {}
 
-    async def remove(self, command: Mapping[str, Any]) -> Answer:
-        """The rules apply no more; what each did, in the order of the names."""
-        found = self._statuses(command["rule_ids"])
-        for rule_id in command["rule_ids"]:
-            self.board.remove(str(rule_id))
-        return {"statuses": found}
-
-    async def status(self, command: Mapping[str, Any]) -> Answer:
-        """What each of the rules has done so far, in the order of the names."""
-        return {"statuses": self._statuses(command["rule_ids"])}
-
     async def probe(self, command: Mapping[str, Any]) -> Answer:
         """A probe is on its way on each of the links, under one name."""
         self._probes.start(str(command["probe"]), [(str(a), str(b)) for a, b in command["links"]])
@@ -129,10 +119,6 @@ class Switch:
             self._cuts.set({link for rule in rules for link in rule.links})
         except KernelError as error:
             sys.exit(f"the network is in an unknown state: {error}")
-
-    def _statuses(self, rule_ids: list[str]) -> list[Answer | None]:
-        found = [self.board.rules.get(str(rule_id)) for rule_id in rule_ids]
-        return [self._looked_at(active) if active else None for active in found]
 
     def _looked_at(self, active: ActiveRule) -> Answer:
         """The status of a rule, with what its links have lost since it came."""

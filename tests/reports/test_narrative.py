@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from reports.metrics import occurrences
 from reports.narrative import Moment, Voice, moments
 from reports.page import page_html
 from reports.summary import summarise
@@ -31,7 +32,8 @@ SPAN_NS = (0, 2400 * MS)
 
 
 def of(leadership: Leadership) -> list[tuple[int, str, str]]:
-    return [(m.at_ns // MS, str(m.voice), m.text) for m in moments(0, SPAN_NS, leadership)]
+    told = moments(occurrences(leadership.shared), SPAN_NS, leadership)
+    return [(m.at_ns // MS, str(m.voice), m.text) for m in told]
 
 
 def test_failover_is_told_from_the_kill_to_the_first_write_after_it(tmp_path: Path) -> None:
@@ -100,7 +102,7 @@ def test_end_of_the_brokers_is_no_part_of_it() -> None:
 def test_run_without_faults_needs_no_words() -> None:
     turn = Turn(folder=0, topic="t", partition=0, mono_ns=200 * MS, broker_id=2, action="AdoptIsr")
 
-    assert moments(0, SPAN_NS, Leadership(turns=(turn,))) == ()
+    assert of(Leadership(turns=(turn,))) == []
 
 
 def test_page_shows_the_sentences(tmp_path: Path) -> None:
