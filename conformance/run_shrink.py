@@ -4,6 +4,7 @@ In the simulator where that violates the same, and then seen on real processes o
 is not, or cannot be, on real processes alone.
 """
 
+import shutil
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -140,7 +141,8 @@ class Tries:
     out: Path
     count: int = 0
     evidence: Path | None = None
-    """The last run on real processes that violated one of the properties."""
+    """The last run on real processes that violated one of the properties; of the others nothing
+    is kept."""
 
     def in_simulator(self, candidate: Plan) -> bool:
         """True when it violates one of the properties in virtual time."""
@@ -168,10 +170,13 @@ class Tries:
             seed=candidate.seed,
             folder=folder,
         ).play()
-        if self.violated.isdisjoint(violations_of(folder)):
-            return False
-        self.evidence = folder
-        return True
+        is_violated = not self.violated.isdisjoint(violations_of(folder))
+        needless = self.evidence if is_violated else folder
+        if needless is not None:
+            shutil.rmtree(needless)
+        if is_violated:
+            self.evidence = folder
+        return is_violated
 
     @property
     def level(self) -> int:
