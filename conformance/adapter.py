@@ -5,6 +5,7 @@ ZooKeeper as `spec/znodes.py` says, speak `spec/wire`, and write its trace as `s
 Only where connections go through a proxy it also gets `--advertised HOST:PORT`, the address to
 register instead of the one at which it listens, and must listen at one port. In a network of its
 own it also gets `--host` and `--port`: where to listen.
+The reference can be made ready before its time, as `Supervisor.prepare` says; no other has to.
 """
 
 import shlex
@@ -54,6 +55,11 @@ class ClusterSettings:
             )
         if not shlex.split(self.command):
             raise UsageError("the command of the implementation is empty; name a program")
+
+    @property
+    def waits(self) -> bool:
+        """True when a broker can be ready before it is told who it is."""
+        return self.command == REFERENCE_COMMAND
 
     @property
     def broker_ids(self) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ Nothing here asks a broker what it believes: roles, leaders and ISRs are read wh
 publishes them. Every wait is for an observed state and has a deadline.
 """
 
+import shlex
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -166,6 +167,13 @@ class Cluster:
         process = self._supervisor.start(f"broker-{broker_id}", command, namespace=place.namespace)
         if self._wiring:
             self._wiring.started(broker_id, process.pid)
+
+    def prepare(self, broker_id: int) -> None:
+        """The broker's next process is there and waits for `restart`, if its implementation can."""
+        if self.settings.waits:
+            network = self._wiring.network_of(broker_id) if self._wiring else None
+            words = shlex.split(self.settings.command)
+            self._supervisor.prepare(f"broker-{broker_id}", words, namespace=network)
 
     def process(self, broker_id: int) -> ManagedProcess:
         """The running process of a broker; raises `InjectionError` when it does not run."""

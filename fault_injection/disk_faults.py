@@ -14,6 +14,7 @@ class LosePower(LastingBrokerFault):
     """The host loses power and what was not flushed; the broker starts again afterwards."""
 
     kind: ClassVar[str] = "disk.lose_unsynced"
+    starts_anew: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class StaleCheckpoint(LastingBrokerFault):
     """The process dies, and finds an older checkpoint of its high watermarks at its next start."""
 
     kind: ClassVar[str] = "disk.stale_checkpoint"
+    starts_anew: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,7 @@ class FillDisk(LastingBrokerFault):
     """The disk takes no more writes; the broker starts again when there is room."""
 
     kind: ClassVar[str] = "disk.enospc"
+    starts_anew: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,7 @@ class BreakDisk(LastingBrokerFault):
     """Nothing can be read from the disk or written; the broker starts again on a copy of it."""
 
     kind: ClassVar[str] = "disk.eio"
+    starts_anew: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,7 @@ class CorruptTail(LastingBrokerFault):
     """The host loses power in the middle of a write: what was not flushed is spoilt in places."""
 
     kind: ClassVar[str] = "disk.corrupt_tail"
+    starts_anew: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

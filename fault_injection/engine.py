@@ -7,7 +7,8 @@ exception or Ctrl-C included, what is active is healed in reverse order.
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -111,6 +112,7 @@ class FaultEngine:
         while pending or self._is_busy():
             self._look_at_events()
             pending = [running for running in pending if not self._begins(running, plan)]
+            self._look_ahead(pending)
             self.tick()
             self.clock.wait(WATCHING_POLL_S if self._watch.needs_events else POLL_S)
 
@@ -194,6 +196,20 @@ class FaultEngine:
         if self._watch.needs_events:
             for event in self.traces.events():
                 self._watch.observe(event, self._plan_ms())
+
+    def _look_ahead(self, pending: Sequence[RunningFault]) -> None:
+        """Who will have to start anew next has its next process ready by then, if all goes well."""
+        for running in pending:
+            fault = running.timed.fault
+            if not fault.starts_anew:
+                continue
+            if not running.is_foreseen:
+                with suppress(*TROUBLE):
+                    broker_id = self._resolved(fault.victim)
+                    if broker_id is not None:
+                        self.target.prepare(broker_id)
+                        running.is_foreseen = True
+            return
 
     def _begins(self, running: RunningFault, plan: Plan) -> bool:
         """Its time has come, or never will: either way it waits no more."""

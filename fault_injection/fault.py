@@ -22,6 +22,8 @@ class Fault:
     """One thing that is done to somebody; its parameters are within their ranges."""
 
     kind: ClassVar[str]
+    starts_anew: ClassVar[bool] = False
+    """True when its victim's process ends and another one takes its place, which takes a while."""
 
     def __post_init__(self) -> None:
         check_fields(self.kind, self)

@@ -4,6 +4,7 @@
 fault_injection.launch`); `--net` is a network namespace that the command is to be in. This process
 keeps its pid and start time through the exec, so both can be written down before the
 command runs: it starts only when a byte arrives on `--go-fd`, and never when that pipe just ends.
+A command that waits itself, as it says by ending in the same option, gets the pipe from there on.
 It stands before every process of a run, so it imports next to nothing.
 """
 
@@ -16,6 +17,8 @@ PR_SET_PDEATHSIG = 1
 
 CLONE_NEWNET = 0x40000000
 """From linux/sched.h."""
+
+GO_OPTION = "--go-fd"
 
 EXIT_NOT_STARTED = 126
 """The harness was gone, or never gave the word."""
@@ -32,8 +35,10 @@ def main(arguments: list[str]) -> int:
             return EXIT_NOT_STARTED
     if "--net" in options and not _enter_network(options["--net"]):
         return EXIT_NOT_STARTED
-    if "--go-fd" in options and not _may_go(int(options["--go-fd"])):
-        return EXIT_NOT_STARTED
+    if GO_OPTION in options:
+        keeps = argv[-2:] == [GO_OPTION, options[GO_OPTION]]
+        if not _may_go(int(options[GO_OPTION]), keeps=keeps):
+            return EXIT_NOT_STARTED
     return _exec(argv)
 
 
@@ -62,10 +67,11 @@ def _call(name: str, *arguments: int) -> None:
         raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
-def _may_go(go_fd: int) -> bool:
+def _may_go(go_fd: int, *, keeps: bool) -> bool:
     """Wait for the byte; False when the pipe ended without one."""
     word = os.read(go_fd, 1)
-    os.close(go_fd)
+    if not keeps:
+        os.close(go_fd)
     return bool(word)
 
 

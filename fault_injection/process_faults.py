@@ -24,6 +24,7 @@ WIPES = ("none", "log", "all")
 class DownBrokerFault(BrokerFault):
     """What the faults that end a process for a while have in common."""
 
+    starts_anew: ClassVar[bool] = True
     restart_after_ms: Annotated[
         int | None,
         Parameter(
@@ -78,6 +79,7 @@ class CrashAt(LastingBrokerFault):
     """The process dies or stands still at a named point of a step, and goes on when healed."""
 
     kind: ClassVar[str] = "proc.crash_at"
+    starts_anew: ClassVar[bool] = True
     point: Annotated[str, Parameter("where in a step it dies", choices=CRASH_POINTS)]
     nth: Annotated[
         int,
@@ -113,6 +115,7 @@ class BounceBroker(BrokerFault):
     """The process dies and starts again at once, so that its old session is not over yet."""
 
     kind: ClassVar[str] = "proc.bounce_fast"
+    starts_anew: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

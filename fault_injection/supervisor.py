@@ -3,8 +3,10 @@
 Three nets, each for the hole in the one before: closing kills what runs; the kernel kills a child
 whose harness dies (`launch`); the reaper kills by the ledger what slipped through both.
 Every process is the leader of its own session and carries the run id in its environment.
+A successor may be made ready before its time: it waits at its pipe until it is started.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -14,11 +16,13 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from fault_injection import launch
+from fault_injection.launch import GO_OPTION
 from fault_injection.ledger import Entry, Ledger
 from fault_injection.process_identity import (
     TAG,
@@ -30,12 +34,12 @@ from fault_injection.process_identity import (
     thread_states,
     wait_for_exit,
 )
+from fault_injection.spawning import GO, GO_FD, Task, spawn
 
 LEDGER_FILE = "ledger.ndjson"
 KILL_DEADLINE_S = 5.0
 """A killed process that is not gone by then hangs in the kernel."""
 POLL_S = 0.001
-_GO_FD = 3
 _LOG_TAIL_BYTES = 65536
 
 
@@ -189,6 +193,29 @@ class ManagedProcess:
             raise ProcessError(f"{self.name} ended while it was being paused or resumed")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Successor:
+    """A process that waits for its time, and our end of its pipe."""
+
+    task: Task
+    process: ManagedProcess
+    go: int
+
+    def tell(self, rest: tuple[str, ...]) -> bool:
+        """It knows the rest of its command line; False when it is not there any more."""
+        try:
+            os.write(self.go, json.dumps(rest).encode() + b"\n")
+        except BrokenPipeError:
+            return False
+        return True
+
+    def dismiss(self) -> None:
+        """It has ended, without having done anything."""
+        self.process.kill()
+        self.process.release()
+        os.close(self.go)
+
+
 class Supervisor:
     """Owns the processes of one run; close it, or use it as a context manager.
 
@@ -205,6 +232,7 @@ class Supervisor:
         self._ledger = Ledger(directory / LEDGER_FILE)
         self._detached = detached
         self._closed = False
+        self._successors: dict[str, _Successor] = {}
         self._reaper: tuple[int, int] | None = None  # its pid, our end of the pipe
         # PDEATHSIG follows the thread that forks, so all forks happen in one that stays.
         self._spawner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spawner")
@@ -258,15 +286,26 @@ class Supervisor:
         """
         if name in self.processes and self.processes[name].is_running:
             raise ProcessError(f"{name} runs already, as pid {self.processes[name].pid}")
-        program = shutil.which(argv[0])
-        if program is None:
-            raise ProcessError(f"{name} cannot start: {argv[0]} is not an executable program")
-        command = [program, *map(str, argv[1:])]
-        environment = {**os.environ, **(env or {}), TAG: self.run_id}
-        log = log or self.directory / f"{name}.log"
-        network = [] if namespace is None else ["--net", str(namespace)]
-        command = [*network, "--", *command]
-        return self._spawner.submit(self._start, name, command, environment, log).result()
+        task = self._task(name, argv, env, (log, namespace))
+        return self._spawner.submit(self._start, task).result()
+
+    def prepare(
+        self,
+        name: str,
+        argv: Sequence[str | Path],
+        *,
+        env: Mapping[str, str] | None = None,
+        log: Path | None = None,
+        namespace: Path | None = None,
+    ) -> None:
+        """A process of `argv` is there, and does nothing until `start` of what begins with `argv`.
+
+        The command must know `--go-fd N`, which ends its command line: it gets ready, and reads the
+        rest of its command line there, a JSON list in one line; when there is none it ends.
+        Until then it has no name: one that runs under it goes on. Raises as `start`.
+        """
+        task = self._task(name, argv, env, (log, namespace))
+        self._spawner.submit(self._prepare, task).result()
 
     def watch(self) -> None:
         """The reaper is there, for entries of the ledger that are no processes."""
@@ -274,6 +313,7 @@ class Supervisor:
 
     def stop_all(self, grace_s: float = 0.0) -> None:
         """End every process, the stopped ones too; with `grace_s`, ask them first."""
+        self._dismiss_all()
         running = [process for process in self.processes.values() if process.is_running]
         for process in reversed(running):
             if grace_s > 0:
@@ -284,6 +324,7 @@ class Supervisor:
     def close(self) -> None:
         """End every process, or let go of them when detached; once closed, stays closed."""
         self._spawner.shutdown()
+        self._dismiss_all()
         if not self._detached and not self._closed:
             self.stop_all()
         self._closed = True
@@ -291,28 +332,95 @@ class Supervisor:
             process.release()
         self._dismiss_reaper()
 
-    def _start(
-        self, name: str, command: list[str], environment: dict[str, str], log: Path
-    ) -> ManagedProcess:
-        """`command` is the rest of the launcher's command line."""
-        self._watch()
-        parent = [] if self._detached else ["--parent", str(os.getpid())]
-        launcher = [sys.executable, "-I", "-S", launch.__file__, *parent]
-        launcher += ["--go-fd", str(_GO_FD), *command]
-        pid, go = _spawn(launcher, environment, log)
+    def _task(
+        self,
+        name: str,
+        argv: Sequence[str | Path],
+        env: Mapping[str, str] | None,
+        places: tuple[Path | None, Path | None],
+    ) -> Task:
+        """`places` are the log, and the network to be in."""
+        program = shutil.which(argv[0])
+        if program is None:
+            raise ProcessError(f"{name} cannot start: {argv[0]} is not an executable program")
+        log, namespace = places
+        network = [] if namespace is None else ["--net", str(namespace)]
+        return Task(
+            name=name,
+            command=(*network, "--", program, *map(str, argv[1:])),
+            environment={**os.environ, **(env or {}), TAG: self.run_id},
+            log=log or self.directory / f"{name}.log",
+        )
+
+    def _prepare(self, task: Task) -> None:
+        before = self._successors.get(task.name)
+        if before is not None:
+            if before.task == task and before.process.is_running:
+                return
+            self._dismiss(task.name)
+        process, go = self._spawned(task, [GO_OPTION, str(GO_FD)])
+        self._successors[task.name] = _Successor(task=task, process=process, go=go)
+        os.write(go, GO)
+
+    def _start(self, task: Task) -> ManagedProcess:
+        process = self._succeeding(task)
+        if process is not None:
+            self._name(process)
+            return process
+        process, go = self._spawned(task)
         try:
-            pidfd = os.pidfd_open(pid)
-            identity = identify(pid, self.run_id)
-            process = ManagedProcess(name, identity, pidfd, log=log, ledger=self._ledger)
-            fields = {**_fields(process), "survives": self._detached}
-            process.note("process", self._ledger.open("process", **fields))
-            if name in self.processes:
-                self.processes[name].release()
-            self.processes[name] = process
-            os.write(go, b"g")  # only now: undo is written before do
+            self._name(process)
+            os.write(go, GO)
         finally:
             os.close(go)
         return process
+
+    def _name(self, process: ManagedProcess) -> None:
+        if process.name in self.processes:
+            self.processes[process.name].release()
+        self.processes[process.name] = process
+
+    def _succeeding(self, task: Task) -> ManagedProcess | None:
+        """Who was ready for it and has been told to begin; None when there is nobody."""
+        successor = self._successors.get(task.name)
+        if successor is None:
+            return None
+        rest = task.rest_after(successor.task)
+        has_begun = rest is not None and successor.tell(rest)
+        del self._successors[task.name]
+        if has_begun:
+            os.close(successor.go)
+            return successor.process
+        successor.dismiss()
+        return None
+
+    def _dismiss_all(self) -> None:
+        for name in list(self._successors):
+            self._dismiss(name)
+
+    def _dismiss(self, name: str) -> None:
+        self._successors.pop(name).dismiss()
+
+    def _spawned(self, task: Task, extra: Sequence[str] = ()) -> tuple[ManagedProcess, int]:
+        """A process that waits for the word to go, and our end of its pipe.
+
+        The ledger has it already: undo is written before do.
+        """
+        self._watch()
+        parent = [] if self._detached else ["--parent", str(os.getpid())]
+        launcher = [sys.executable, "-I", "-S", launch.__file__, *parent]
+        launcher += [GO_OPTION, str(GO_FD), *task.command, *extra]
+        pid, go = spawn(launcher, task.environment, task.log)
+        try:
+            pidfd = os.pidfd_open(pid)
+            identity = identify(pid, self.run_id)
+            process = ManagedProcess(task.name, identity, pidfd, log=task.log, ledger=self._ledger)
+            fields = {**_fields(process), "survives": self._detached}
+            process.note("process", self._ledger.open("process", **fields))
+        except BaseException:
+            os.close(go)
+            raise
+        return process, go
 
     def _watch(self) -> None:
         if self._reaper is None:
@@ -374,31 +482,10 @@ def _collect(pid: int) -> int | None:
     return os.waitstatus_to_exitcode(status)
 
 
-def _spawn(argv: list[str], environment: dict[str, str], log: Path) -> tuple[int, int]:
-    """Start `argv` with its input from a pipe at descriptor 3; its pid and our end of the pipe."""
-    read_end, write_end = os.pipe()
-    log.parent.mkdir(parents=True, exist_ok=True)
-    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, str(log), append, 0o644),
-        (os.POSIX_SPAWN_DUP2, 1, 2),
-        (os.POSIX_SPAWN_DUP2, read_end, _GO_FD),
-    ]
-    try:
-        pid = os.posix_spawn(argv[0], argv, environment, file_actions=actions, setsid=True)
-    except OSError:
-        os.close(write_end)
-        raise
-    finally:
-        os.close(read_end)
-    return pid, write_end
-
-
 def _start_reaper(ledger: Path) -> tuple[int, int]:
     """A reaper of `ledger`: its pid, and the pipe that it watches."""
     rooms = str(Path(launch.__file__).parent.parent)
     environment = {key: value for key, value in os.environ.items() if key != TAG}
-    argv = [sys.executable, "-S", "-m", "fault_injection.reaper", "--pipe", str(_GO_FD)]
+    argv = [sys.executable, "-S", "-m", "fault_injection.reaper", "--pipe", str(GO_FD)]
     argv += ["--harness", str(os.getpid()), str(ledger.absolute())]
-    return _spawn(argv, {**environment, "PYTHONPATH": rooms}, ledger.with_name("reaper.log"))
+    return spawn(argv, {**environment, "PYTHONPATH": rooms}, ledger.with_name("reaper.log"))

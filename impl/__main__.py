@@ -13,9 +13,15 @@ def main(arguments: Sequence[str]) -> int:
         from impl.client.command import run as call
 
         return call(arguments[1:])
-    from impl.shell.node import run
+    from impl.shell.gate import NotToGoError, whole
+    from impl.shell.node import EXIT_STOPPED, run
     from impl.shell.options import node_options, parse
 
+    try:
+        arguments = whole(arguments)
+    except NotToGoError as error:
+        sys.stderr.write(f"python -m impl: {error}\n")
+        return EXIT_STOPPED
     options = node_options(parse(arguments))
     if options.paced:
         from impl.shell.led_node import LedProcess

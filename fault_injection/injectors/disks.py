@@ -127,6 +127,7 @@ class FailDisk:
             return f"{matched} calls took longer"
         if not status.failed_logs:
             return None
+        self.deed.target.prepare(self.deed.broker_id)
         return f"{matched} calls refused, offline is {'; '.join(status.failed_logs)}"
 
     def heal(self) -> None:

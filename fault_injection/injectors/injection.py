@@ -207,6 +207,9 @@ class FaultTarget(Protocol):
     def data_folder(self, broker_id: int) -> Path:
         """Where the broker keeps its logs."""
 
+    def prepare(self, broker_id: int) -> None:
+        """The broker's next process may be there already, and does nothing until `restart`."""
+
     def restart(self, broker_id: int) -> None:
         """A killed broker is starting again on its data."""
 

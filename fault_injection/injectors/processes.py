@@ -119,6 +119,7 @@ class Kill:
         self._process = self.deed.target.process(self.deed.broker_id)
         self._before = self.deed.target.registration(self.deed.broker_id)
         self._process.kill()
+        self.deed.target.prepare(self.deed.broker_id)
 
     def evidence(self) -> str | None:
         """The process is no more."""
@@ -192,6 +193,7 @@ class Crash(Kill):
             return None
         if f"dies {self.deed.fault.point}" not in self._process.log_tail():
             return None
+        self.deed.target.prepare(self.deed.broker_id)
         return f"process {self._process.pid} died {self.deed.fault.point}"
 
     def heal(self) -> None:
@@ -235,6 +237,7 @@ class Stop(Kill):
         self._process = self.deed.target.process(self.deed.broker_id)
         self._before = self.deed.target.registration(self.deed.broker_id)
         self._process.ask_to_end()
+        self.deed.target.prepare(self.deed.broker_id)
 
     def evidence(self) -> str | None:
         """The process has ended in good order."""

@@ -66,6 +66,7 @@ class Roll:
             process.kill()
         else:
             process.ask_to_end()
+        self.deed.target.prepare(broker_id)
 
     def _start_again(self, broker_id: int, process: BrokerProcess) -> None:
         if process.is_running:
@@ -79,6 +80,8 @@ class Roll:
         self._done.append(f"broker {broker_id} ended with {process.returncode} and was restarted")
         self._down, self._starting = None, broker_id
         self.deed.target.restart(broker_id)
+        if self._left:
+            self.deed.target.prepare(self._left[0])
 
     def _is_ready(self, broker_id: int) -> bool:
         match self.deed.fault.wait:

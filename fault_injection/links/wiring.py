@@ -66,6 +66,10 @@ class Wiring(ABC):
     def place_of(self, broker_id: int) -> BrokerPlace:
         """Where the broker is to run when it starts next."""
 
+    def network_of(self, broker_id: int) -> Path | None:  # noqa: ARG002 - of some wirings
+        """The network that its processes are in; None: that of the harness."""
+        return None
+
     @abstractmethod
     def started(self, broker_id: int, pid: int) -> None:
         """The broker runs as that process."""

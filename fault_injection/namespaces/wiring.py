@@ -5,6 +5,7 @@ another one, which no cut is about.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from fault_injection.links.wiring import BrokerPlace, Wiring, broker_name
 from fault_injection.namespaces.client import SwitchControl
@@ -26,6 +27,10 @@ class NamespaceWiring(Wiring):
             advertised=f"{node.host}:{BROKER_PORT}",
             namespace=node.namespace,
         )
+
+    def network_of(self, broker_id: int) -> Path:
+        """One of its own."""
+        return self.links.node(broker_name(broker_id)).namespace
 
     def started(self, broker_id: int, pid: int) -> None:
         """Its address says who it is; the process says nothing."""

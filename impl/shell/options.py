@@ -10,6 +10,7 @@ from typing import NoReturn
 from impl.core.config import Config
 from impl.core.mutants import Mutant
 from impl.shell.addresses import AddressError, ZooKeeperAddress, parse_zookeeper_address
+from impl.shell.gate import GO_OPTION
 from impl.shell.log_store import SEGMENT_BYTES, FlushPolicy, LogOptions
 from spec.vocabulary import BrokerId, ProtocolLevel
 
@@ -89,7 +90,8 @@ def host_and_port(text: str) -> tuple[str, int]:
 
 def add_node_command(commands: "argparse._SubParsersAction[Parser]") -> None:
     """The sub-command `node` is known."""
-    parser = commands.add_parser("node", help="run one broker until SIGTERM")
+    epilog = f"`node {GO_OPTION} N` gets ready, and reads its flags from descriptor N: a JSON list"
+    parser = commands.add_parser("node", help="run one broker until SIGTERM", epilog=epilog)
     _add_identity(parser)
     _add_storage(parser)
     _add_protocol(parser)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from conformance import local_cluster
 from conformance.adapter import ClusterSettings, Folders, UsageError, broker_command
 from conformance.cluster import Cluster, ClusterError, running_cluster
 from conformance.zookeepers import ZooKeeperInUse, zookeeper_for
+from fault_injection.links.peers import listening_ports
 from fault_injection.links.wiring import BrokerPlace
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.supervisor import Supervisor
@@ -119,6 +121,48 @@ def test_registration_that_a_killed_process_left_is_none(
     assert left is None
     assert after is not None
     assert after.zxid > before.zxid
+
+
+def test_a_broker_that_waits_does_nothing_until_it_is_started(
+    cluster: Cluster, supervisor: Supervisor, tmp_path: Path
+) -> None:
+    def waits(pid: int) -> bool:
+        """It has asked for what comes at the descriptor, and nothing has come."""
+        return Path(f"/proc/{pid}/syscall").read_text().startswith("0 0x3 ")
+
+    cluster.prepare(1)
+    pid = next(
+        int(entry.fields["pid"])
+        for entry in supervisor.ledger.open_entries()
+        if entry.fields["name"] == "broker-1"
+    )
+    await_state = partial(cluster.await_state, deadline_s=20.0, may_end=True)
+    await_state(lambda: is_broker(pid) and waits(pid), what="a broker that is ready")
+    done = (listening_ports(pid), cluster.live_brokers(), list(tmp_path.iterdir()))
+    with pytest.raises(InjectionError, match="broker 1 does not run"):
+        cluster.process(1)
+    cluster.restart(1)
+    await_state(lambda: cluster.registration(1) is not None, what="its registration")
+    process = cluster.process(1)
+    process.kill()
+
+    assert done == ([], [], [])
+    assert process.pid == pid
+
+
+def is_broker(pid: int) -> bool:
+    """The launcher before it reads the same descriptor."""
+    return b"impl" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:3]
+
+
+def test_a_broker_of_others_is_started_when_it_is_to_run(
+    cluster: Cluster, supervisor: Supervisor
+) -> None:
+    cluster.settings = ClusterSettings(command="sleep 600")
+    before = len(supervisor.ledger.entries())
+    cluster.prepare(2)
+
+    assert len(supervisor.ledger.entries()) == before
 
 
 def test_empty_and_malformed_znodes_are_nobody(client: ZooKeeperClient, cluster: Cluster) -> None:

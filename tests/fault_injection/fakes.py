@@ -58,6 +58,7 @@ class FakeTarget:
     processes: dict[int, FakeProcess] = field(default_factory=dict)
     expired: list[tuple[int, bytes, int]] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
+    prepared: list[int] = field(default_factory=list)
     restarted: list[int] = field(default_factory=list)
     servers: Any = None
     znodes: Any = None
@@ -93,6 +94,9 @@ class FakeTarget:
 
     def process(self, broker_id: int) -> FakeProcess:
         return self.processes.setdefault(broker_id, FakeProcess())
+
+    def prepare(self, broker_id: int) -> None:
+        self.prepared.append(broker_id)
 
     def restart(self, broker_id: int) -> None:
         self.restarted.append(broker_id)

@@ -192,6 +192,25 @@ def test_role_that_nobody_plays_makes_the_fault_ineffective() -> None:
     assert bench.log == []
 
 
+def test_who_takes_the_place_of_the_next_to_die_is_ready_before() -> None:
+    bench = Bench()
+    ends = [KillBroker(target=target, restart_after_ms=300) for target in (CONTROLLER, broker(2))]
+    seen: list[list[int]] = []
+    for second in (5.5, 6.5, 8.5):
+        ns = int(second * 1e9)
+        bench.time.alarms.append((ns, lambda: seen.append(list(bench.target.prepared))))
+
+    run(
+        bench,
+        pause("a", 0),
+        TimedFault(fault_id="b", at_ms=1000, fault=ends[0]),
+        TimedFault(fault_id="c", at_ms=3000, fault=ends[1]),
+        pause("d", 4000),
+    )
+
+    assert seen == [[3], [3, 2], [3, 2]]
+
+
 def test_broker_that_is_away_is_waited_for() -> None:
     bench = Bench()
     del bench.target.registrations[1]

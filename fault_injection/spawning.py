@@ -1,0 +1,48 @@
+"""What is to run, and how it is forked: behind a launcher that waits for the word to go."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+GO_FD = 3
+"""Where a new process reads from the pipe that its harness holds the other end of."""
+GO = b"g"
+"""What the launcher waits for there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is to run under a name."""
+
+    name: str
+    command: tuple[str, ...]
+    """The rest of the launcher's command line."""
+    environment: dict[str, str]
+    log: Path
+
+    def rest_after(self, prepared: "Task") -> tuple[str, ...] | None:
+        """What this one's command line has beyond that one's; None when it is something else."""
+        size = len(prepared.command)
+        is_same = self.command[:size] == prepared.command and self.log == prepared.log
+        return self.command[size:] if is_same and self.environment == prepared.environment else None
+
+
+def spawn(argv: list[str], environment: dict[str, str], log: Path) -> tuple[int, int]:
+    """Start `argv` with a pipe to read from at `GO_FD`; its pid and our end of the pipe."""
+    read_end, write_end = os.pipe()
+    log.parent.mkdir(parents=True, exist_ok=True)
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(log), append, 0o644),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+        (os.POSIX_SPAWN_DUP2, read_end, GO_FD),
+    ]
+    try:
+        pid = os.posix_spawn(argv[0], argv, environment, file_actions=actions, setsid=True)
+    except OSError:
+        os.close(write_end)
+        raise
+    finally:
+        os.close(read_end)
+    return pid, write_end
