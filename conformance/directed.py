@@ -5,7 +5,7 @@ from pathlib import Path
 
 from conformance.adapter import UsageError
 from conformance.scenario import Scenario, Stage
-from fault_injection.catalogue import needs_links, needs_proxy, require_backend
+from fault_injection.catalogue import needs_links, needs_proxy, needs_relay, require_backend
 from fault_injection.document_reader import PlanError
 from fault_injection.fault_kind import Backend
 from fault_injection.plan import Load, Plan
@@ -35,6 +35,7 @@ def scenario_of(plan: Plan, again: str = "") -> Scenario:
         again=again,
         needs_links=needs_links(action.fault.kind for action in plan.actions),
         needs_proxy=_needs_proxy(plan),
+        needs_relay=needs_relay(action.fault.kind for action in plan.actions),
     )
 
 

@@ -8,6 +8,7 @@ from conformance.zookeepers import EMBEDDED, ENSEMBLE
 from fault_injection.links.client import Links
 from fault_injection.links.wiring import ProxyWiring, Wiring
 from fault_injection.namespaces.client import SwitchControl
+from fault_injection.namespaces.relay import why_no_relay
 from fault_injection.namespaces.wiring import NamespaceWiring
 from fault_injection.supervisor import Supervisor
 
@@ -30,8 +31,15 @@ def require_network(network: str, scenarios: Sequence[Scenario], zookeeper: str)
             f"{EMBEDDED} or {ENSEMBLE}"
         )
     for scenario in scenarios:
-        if scenario.needs_proxy:
-            raise UsageError(f"{scenario.name} takes the proxy: {scenario.needs_proxy}")
+        if why := why_proxy(scenario):
+            raise UsageError(f"{scenario.name} takes the proxy: {why}")
+
+
+def why_proxy(scenario: Scenario) -> str:
+    """Why network namespaces of this machine cannot do what it does; empty: they can."""
+    if scenario.needs_proxy or not scenario.needs_relay:
+        return scenario.needs_proxy
+    return why_no_relay()
 
 
 def switch_for(network: str, supervisor: Supervisor) -> SwitchControl | None:

@@ -114,6 +114,8 @@ class Scenario:
     """True when it hurts connections: all of them go through the proxy then."""
     needs_proxy: str = ""
     """Why network namespaces cannot do what it does to connections; empty: they can."""
+    needs_relay: bool = False
+    """True when in network namespaces packets must be kept for later."""
 
     def expected(self, level: int) -> Verdict:
         """What the reference gives."""

@@ -101,6 +101,11 @@ def needs_links(kinds: Iterable[str]) -> bool:
     return any(kind_of(kind).needs_links for kind in kinds)
 
 
+def needs_relay(kinds: Iterable[str]) -> bool:
+    """True when one of the kinds takes, in network namespaces, packets that can be kept."""
+    return any(kind_of(kind).needs_relay for kind in kinds)
+
+
 def needs_proxy(fault: Fault) -> str:
     """Why network namespaces cannot do what the proxy does for this fault; empty: they can."""
     if isinstance(fault, HurtZooKeeperLink) and fault.mode == "stall":

@@ -27,6 +27,8 @@ class FaultKind:
     """True when the ways between members must be ours to hurt from the start of the run."""
     needs_proxy: str = ""
     """Why network namespaces cannot do it and the proxy can, as the end of a sentence."""
+    needs_relay: bool = False
+    """True when in network namespaces a process of ours keeps packets for it, by a TAP device."""
     missing: Mapping[Backend, str]
     """Why a backend cannot do it, as the end of a sentence."""
     evidence: str

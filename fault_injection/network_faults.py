@@ -2,7 +2,8 @@
 
 On real processes they are rules of the proxy (`links/`): bytes wait, and are not lost. A message
 that was sent is delivered when the way is open again, unless its sender has taken it back. In
-network namespaces (`namespaces/`) the kernel drops packets, and TCP sends them again.
+network namespaces (`namespaces/`) the kernel drops packets, and TCP sends them again; what
+is late or slow waits in front of the bridge.
 """
 
 from dataclasses import dataclass
@@ -178,7 +179,7 @@ KINDS = (
         fault_class=DelayLink,
         injector="links:Slow",
         needs_links=True,
-        needs_proxy="a packet filter cannot keep a packet for later",
+        needs_relay=True,
         missing={},
         evidence="how many bytes came late; for real, a probe took that long too",
         undo="nothing waits any more, and probes pass",
@@ -188,9 +189,8 @@ KINDS = (
         fault_class=NarrowLink,
         injector="links:Slow",
         needs_links=True,
-        needs_proxy="a packet filter cannot keep a packet for later",
         missing={Backend.SIM: "its messages have no size"},
-        evidence="how many bytes had to wait",
+        evidence="how many bytes had to wait, by the count of the proxy or of the kernel's queue",
         undo="nothing waits any more, and probes pass",
         requirements=("ISR-001", "REPL-004"),
     ),

@@ -181,6 +181,7 @@ def chosen(
 ) -> list["Scenario"]:
     """What is to be run, by default all that can; raises `conformance.adapter.UsageError`."""
     from conformance.directed import find_executed, find_schedule
+    from conformance.networks import why_proxy
     from conformance.scenarios import SCENARIOS, find
 
     if schedule is not None:
@@ -189,7 +190,7 @@ def chosen(
         return [find_executed(replay)]
     if names:
         return [find(name) for name in dict.fromkeys(names)]
-    return [one for one in SCENARIOS.values() if network == PROXY or not one.needs_proxy]
+    return [one for one in SCENARIOS.values() if network == PROXY or not why_proxy(one)]
 
 
 def settings_for(

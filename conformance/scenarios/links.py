@@ -109,7 +109,7 @@ SCENARIOS = (
         requirements=("ISR-001", "REPL-004", "CMD-002"),
         play=_one_by_one(_restless),
         needs_links=True,
-        needs_proxy=KINDS[DelayLink.kind].needs_proxy,
+        needs_proxy=KINDS[ResetStreams.kind].needs_proxy,
     ),
     Scenario(
         name="zookeeper_links",

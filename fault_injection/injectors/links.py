@@ -298,7 +298,7 @@ class Slow(ProxyFault):
         if not late:
             return None
         if not isinstance(self.deed.fault, DelayLink):
-            return f"{late} bytes had to wait"
+            return f"{late} bytes had to wait{self._kept()}"
         results = self._results("active", self.probed(self.links))
         if not results or any(took is None for took in results.values()):
             return None
@@ -307,6 +307,11 @@ class Slow(ProxyFault):
         if fastest < self.deed.fault.delay_ms:
             raise InjectionError(f"a probe took {fastest:g} ms only")
         return f"{late} bytes came late; probes took {fastest:g} ms or more"
+
+    def _kept(self) -> str:
+        """What the kernel says of it, if it was the kernel."""
+        kept = sum(status.packets_kept for status in self.last)
+        return f"; the kernel kept packets back {counted(kept, 'time')}" if kept else ""
 
 
 @dataclass(slots=True)

@@ -120,6 +120,8 @@ class RuleStatus:
     """By the kernel, probes not counted."""
     bytes_dropped: int = 0
     """In those packets; what is not acknowledged is sent again, and counts again."""
+    packets_kept: int = 0
+    """How often the kernel kept one for later, since too many bytes had passed just before."""
     windows_begun: int = 0
     lost_replies: list[LostReply] = field(default_factory=list)
     requests_taken: int = 0

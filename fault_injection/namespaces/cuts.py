@@ -7,22 +7,12 @@ Standard library only.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from fault_injection.links.rules import Link
 from fault_injection.namespaces.kernel import KernelError, documents, obey
 from fault_injection.namespaces.layout import Node, opening, preference, showing, shutting
-
-
-class Dropped(NamedTuple):
-    """What did not pass."""
-
-    packets: int
-    size: int
-    """In bytes."""
-
-
-NOTHING = Dropped(0, 0)
+from fault_injection.namespaces.tally import NOTHING, Tally
 
 
 class Cuts:
@@ -31,7 +21,7 @@ class Cuts:
     def __init__(self, nodes: Mapping[str, Node]) -> None:
         self._nodes = nodes
         self._closed: set[Link] = set()
-        self._before: dict[Link, Dropped] = defaultdict(lambda: NOTHING)
+        self._before: dict[Link, Tally] = defaultdict(lambda: NOTHING)
         """By filters that are gone."""
 
     def set(self, wanted: Iterable[Link]) -> None:
@@ -47,13 +37,13 @@ class Cuts:
         self._closed = links
         self._before.update(totals)
 
-    def dropped(self, links: Iterable[Link]) -> dict[Link, Dropped]:
+    def dropped(self, links: Iterable[Link]) -> dict[Link, Tally]:
         """What each of the links has lost since the start; raises `KernelError`."""
         wanted = list(links)
         now = self._read({link[0] for link in wanted if link in self._closed})
-        return {link: _sum(self._before[link], now.get(link, NOTHING)) for link in wanted}
+        return {link: self._before[link].plus(now.get(link, NOTHING)) for link in wanted}
 
-    def _read(self, senders: Iterable[str]) -> dict[Link, Dropped]:
+    def _read(self, senders: Iterable[str]) -> dict[Link, Tally]:
         """What the filters that are in place have dropped."""
         names = sorted(senders)
         if not names:
@@ -75,10 +65,6 @@ class Cuts:
         return self._nodes[sender], self._nodes[receiver]
 
 
-def _counted(actions: list[dict[str, Any]]) -> Dropped:
+def _counted(actions: list[dict[str, Any]]) -> Tally:
     stats = actions[0]["stats"]
-    return Dropped(int(stats["packets"]), int(stats["bytes"]))
-
-
-def _sum(one: Dropped, other: Dropped) -> Dropped:
-    return Dropped(one.packets + other.packets, one.size + other.size)
+    return Tally(int(stats["packets"]), int(stats["bytes"]))

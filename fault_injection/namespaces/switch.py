@@ -17,13 +17,16 @@ from typing import Any
 
 from fault_injection.links.board import ActiveRule
 from fault_injection.links.rule_commands import RuleCommands
-from fault_injection.links.rules import CLIENTS, Link, Rule
+from fault_injection.links.rules import CLIENTS, Rule
 from fault_injection.links.service import Answer, CommandError, serve_commands
 from fault_injection.namespaces import kernel, layout
-from fault_injection.namespaces.cuts import Cuts, Dropped
+from fault_injection.namespaces.cuts import Cuts
 from fault_injection.namespaces.kernel import KernelError, obey
 from fault_injection.namespaces.layout import Node
+from fault_injection.namespaces.narrows import Narrows
 from fault_injection.namespaces.probes import Probes
+from fault_injection.namespaces.relay import Relay, why_no_relay
+from fault_injection.namespaces.tally import NOTHING, Losses, total
 
 TRY = "--try"
 GONE_S = 5.0
@@ -32,16 +35,18 @@ POLL_S = 0.02
 
 
 class Switch(RuleCommands):
-    """All members, their ways, and what is cut."""
+    """All members, their ways, and what is cut, narrow or late."""
 
     def __init__(self) -> None:
         super().__init__()
         self.board.on_change = self._apply
         self._nodes: dict[str, Node] = {}
         self._cuts = Cuts(self._nodes)
+        self._narrows = Narrows(self._nodes)
+        self._relay = Relay(self._nodes)
         self._probes = Probes(self._nodes)
-        self._before: dict[str, dict[Link, Dropped]] = {}
-        """By rule: what its links had lost when it came."""
+        self._before: dict[str, Losses] = {}
+        """By rule: what had happened on its links when it came."""
 
     def build(self) -> None:
         """This process is where the bridge is, and the harness has its end; raises `KernelError`.
@@ -56,6 +61,8 @@ class Switch(RuleCommands):
         kernel.leave()
         kernel.settle_network()
         obey("ip", layout.bridging())
+        if not why_no_relay():
+            self._relay.open()
         self._join(CLIENTS, layout.HARNESS_NUMBER, harness)
 
     async def node(self, command: Mapping[str, Any]) -> Answer:
@@ -78,10 +85,10 @@ class Switch(RuleCommands):
     async def add(self, command: Mapping[str, Any]) -> Answer:
         """The rules apply from now on; refused when a filter cannot do one of them."""
         rules = [Rule.from_json(document) for document in command["rules"]]
-        if not all(rule.stalls for rule in rules):
-            raise CommandError("filters drop packets and can do nothing else; the proxy can")
         for rule in rules:
-            self._before[rule.rule_id] = self._cuts.dropped(rule.links)
+            self._require_able(rule)
+        for rule in rules:
+            self._before[rule.rule_id] = self._losses(rule)
             self.board.add(rule)
         return {}
 
@@ -113,19 +120,44 @@ class Switch(RuleCommands):
             self._probes.open(node)
         self._nodes[name] = node
 
+    def _require_able(self, rule: Rule) -> None:
+        """Raise `CommandError` unless the kernel and the relay can do all that the rule says."""
+        if not (rule.stalls or rule.kb_per_s or rule.delay_ms or rule.jitter_ms):
+            raise CommandError("the kernel drops and keeps packets and resets nothing")
+        if (rule.delay_ms or rule.jitter_ms) and not self._relay.is_open:
+            raise CommandError(f"no packet can be kept for later: {why_no_relay()}")
+
     def _apply(self) -> None:
-        rules = [active.rule for active in self.board.applying()]
+        links = {link for active in self.board.applying() for link in active.rule.links}
+        treated = {link: self.board.treatment(link) for link in sorted(links)}
+        late = {link: one for link, one in treated.items() if one.delay_ms or one.jitter_ms}
         try:
-            self._cuts.set({link for rule in rules for link in rule.links})
+            self._cuts.set(link for link, one in treated.items() if one.is_stalled)
+            # The relay sets the pace itself where a way is both.
+            self._narrows.set(
+                {a: b.kb_per_s for a, b in treated.items() if b.kb_per_s and a not in late}
+            )
+            self._relay.set(late)
         except KernelError as error:
             sys.exit(f"the network is in an unknown state: {error}")
 
+    def _losses(self, rule: Rule) -> Losses:
+        """What has happened on the links of a rule since the start, of that which it does."""
+        does_keep = rule.kb_per_s or rule.delay_ms or rule.jitter_ms
+        return Losses(
+            dropped=total(self._cuts.dropped(rule.links).values()) if rule.stalls else NOTHING,
+            narrow=total(self._narrows.kept(rule.links).values()) if rule.kb_per_s else NOTHING,
+            late=total(self._relay.kept(rule.links).values()) if does_keep else NOTHING,
+        )
+
     def _looked_at(self, active: ActiveRule) -> Answer:
-        """The status of a rule, with what its links have lost since it came."""
+        """The status of a rule, with what its links have lost or got late since it came."""
         status, before = active.status, self._before[active.rule.rule_id]
-        now = self._cuts.dropped(active.rule.links)
-        status.packets_dropped = sum(now[link].packets - before[link].packets for link in now)
-        status.bytes_dropped = sum(now[link].size - before[link].size for link in now)
+        now = self._losses(active.rule)
+        dropped, narrow = now.dropped.since(before.dropped), now.narrow.since(before.narrow)
+        status.packets_dropped, status.bytes_dropped = dropped
+        status.packets_kept = narrow.packets
+        status.bytes_delayed = narrow.size + now.late.since(before.late).size
         return status.to_json()
 
 
@@ -156,16 +188,20 @@ async def serve(directory: Path) -> None:
 
 
 async def attempt() -> None:
-    """A network of our own could be built and cut, and was; raises `KernelError`."""
+    """A network of our own could be built, cut and made narrow, and was; raises `KernelError`."""
     kernel.leave()
     kernel.settle_network()
     switch = Switch()
     switch.build()
     for name in ("one", "two"):
         await switch.node({"name": name})
-    rule = Rule(rule_id="try", links=frozenset({("one", "two")}), stalls=True)
-    await switch.add({"rules": [rule.to_json()]})
-    await switch.remove({"rule_ids": ["try"]})
+    links = frozenset({("one", "two")})
+    for rule in (
+        Rule(rule_id="cut", links=links, stalls=True),
+        Rule(rule_id="narrow", links=links, kb_per_s=1),
+    ):
+        await switch.add({"rules": [rule.to_json()]})
+        await switch.remove({"rule_ids": [rule.rule_id]})
 
 
 def main(arguments: list[str]) -> int:

@@ -21,7 +21,7 @@ DEVICES = Path("/proc/self/net/dev")
 SCHEDULE = """
 schema: 1
 id: namespaces
-says: All ways in which a network falls apart, one after the other.
+says: All ways in which a network falls apart or is slow, one after the other.
 seed: 1
 cluster: {zookeeper: ensemble}
 floors: {before: 20, during: 0, after: 20}
@@ -57,22 +57,52 @@ actions:
     params: {cut_ms: 300, open_ms: 300}
     for_ms: 1200
     when: {after: {action: swizzle, phase: healed}}
+  - id: latency
+    kind: net.latency
+    target: leader(orders/0)
+    params: {delay_ms: 50, jitter_ms: 20}
+    for_ms: 500
+    when: {after: {action: flap, phase: healed}}
+  - id: bandwidth
+    kind: net.bandwidth
+    target: leader(orders/0)
+    params: {kb_per_s: 2}
+    for_ms: 1000
+    when: {after: {action: latency, phase: healed}}
+  - id: narrow
+    kind: net.bandwidth
+    target: 1
+    params: {kb_per_s: 2}
+    for_ms: 1000
+    when: {after: {action: bandwidth, phase: healed}}
+  - id: narrow_and_late
+    kind: net.latency
+    target: 1
+    params: {delay_ms: 30}
+    for_ms: 500
+    when: {after: {action: narrow, phase: active}}
   - id: zookeeper
     kind: zk.cut
     target: controller
     for_ms: 1800
-    when: {after: {action: flap, phase: healed}}
+    when: {after: {action: narrow_and_late, phase: healed}}
   - id: answers
     kind: zk.link
     target: 1
     params: {direction: s2c}
     for_ms: 500
     when: {after: {action: zookeeper, phase: healed}}
+  - id: late_answers
+    kind: zk.delay
+    target: controller
+    params: {delay_ms: 100}
+    for_ms: 500
+    when: {after: {action: answers, phase: healed}}
   - id: server
     kind: zk.server
     params: {member: leader, deed: disconnect}
     for_ms: 2500
-    when: {after: {action: answers, phase: healed}}
+    when: {after: {action: late_answers, phase: healed}}
   - id: session
     kind: zk.expire
     target: 1
@@ -90,6 +120,13 @@ EVIDENCE = {
     "zookeeper": "6 ways closed to probes, 12 of 12 others open",
     "answers": "3 ways closed to probes, 15 of 15 others open",
 }
+SLOW = {
+    "latency": "bytes came late; probes took ",
+    "bandwidth": "bytes had to wait; the kernel kept packets back ",
+    "narrow": "bytes had to wait",
+    "narrow_and_late": "bytes came late; probes took ",
+    "late_answers": "bytes had to wait",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +142,7 @@ def ours() -> set[str]:
     return {device for device in devices if device in named or device.startswith("port-")}
 
 
-def test_all_cuts_are_seen_and_healed_and_nothing_is_left(tmp_path: Path) -> None:
+def test_all_faults_of_the_network_are_seen_and_healed_and_nothing_is_left(tmp_path: Path) -> None:
     schedule, out = tmp_path / "namespaces.yaml", tmp_path / "out"
     schedule.write_text(SCHEDULE)
     command = [sys.executable, "-m", "ci", "chaos", "--schedule", str(schedule), *NETWORK]
@@ -119,11 +156,13 @@ def test_all_cuts_are_seen_and_healed_and_nothing_is_left(tmp_path: Path) -> Non
     healed = {event.fault_id for event in events if event.phase is Phase.HEALED}
     active = {e.fault_id: e.detail or "" for e in events if e.phase is Phase.ACTIVE}
     assert (told["verdict"], done.returncode) == ("PASS", 0)
-    assert healed == {*EVIDENCE, "server", "session"}
+    assert healed == {*EVIDENCE, *SLOW, "server", "session"}
     assert "is cut off; server" in active["server"]
     for fault_id, evidence in EVIDENCE.items():
         assert evidence in active[fault_id]
         assert "the kernel dropped" in active[fault_id]
+    for fault_id, evidence in SLOW.items():
+        assert evidence in active[fault_id]
     assert ours() == set()
 
 

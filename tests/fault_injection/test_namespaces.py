@@ -12,6 +12,7 @@ from ci.cli import run
 from fault_injection.launch import EXIT_NOT_STARTED
 from fault_injection.links.rules import Rule
 from fault_injection.links.service import CommandError
+from fault_injection.namespaces import relay
 from fault_injection.namespaces.client import why_not
 from fault_injection.namespaces.kernel import documents
 from fault_injection.namespaces.switch import Switch
@@ -27,8 +28,8 @@ from fault_injection.namespaces.client import SwitchControl, enter_own_network
 from fault_injection.supervisor import Supervisor
 
 SENDER = (
-    "import socket; own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM);"
-    "[own.sendto(b'?', ('198.18.0.2', 9)) for _ in range(3)]"
+    "import socket, sys; own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM);"
+    "[own.sendto(b'?' * int(sys.argv[1]), ('198.18.0.2', 9)) for _ in range(3)]"
 )
 enter_own_network()
 links = [(a, b) for a in ("one", "two", "clients") for b in ("one", "two", "clients") if a != b]
@@ -45,8 +46,8 @@ with Supervisor(Path(sys.argv[1]), "networks") as supervisor:
             threading.Event().wait(0.002)
         return sorted(found)
 
-    def send(name):
-        argv = [sys.executable, "-c", SENDER]
+    def send(name, size=1):
+        argv = [sys.executable, "-S", "-c", SENDER, str(size)]
         process = supervisor.start("sender", argv, namespace=nodes["one"].namespace)
         assert process.wait(10) == 0
 
@@ -62,11 +63,37 @@ with Supervisor(Path(sys.argv[1]), "networks") as supervisor:
     switch.add([Rule(rule_id="r", links=frozenset({("one", "two")}), stalls=True)])
     (status,) = switch.remove(["r"])
     told["another"] = status.packets_dropped
+    slow = Rule(rule_id="late", links=frozenset({("one", "two")}), delay_ms=40, jitter_ms=5)
+    switch.add([slow])
+    told["late"] = passes()
+    took = {one.link: one.passed_ms for one in switch.probed("p")}
+    told["took"] = took[("one", "two")]
+    send("one")
+    (status,) = switch.status(["late"])
+    told["came late"] = status.bytes_delayed
+    switch.remove(["late"])
+    switch.add([Rule(rule_id="narrow", links=frozenset({("one", "two")}), kb_per_s=1)])
+    send("one")
+    (status,) = switch.status(["narrow"])
+    told["nothing waits yet"] = [status.packets_kept, status.bytes_delayed]
+    send("one", 3000)
+    told["narrow"] = passes()
+    (status,) = switch.remove(["narrow"])
+    told["had to wait"] = [status.packets_kept > 0, status.bytes_delayed, status.packets_dropped]
+    switch.add([slow, Rule(rule_id="both", links=frozenset({("one", "two")}), kb_per_s=1)])
+    send("one")
+    told["both"] = [status.bytes_delayed for status in switch.remove(["both", "late"])]
+    told["wide"] = passes()
     switch.close()
 print(json.dumps(told))
 """
-SENT, IP, UDP = 3, 20, 8
+SENT, IP, UDP, ETHERNET = 3, 20, 8, 14
 """Datagrams of one byte, and what headers have."""
+LATE = """
+schema: 1
+id: late
+actions: [{id: late, kind: net.latency, target: 1, params: {delay_ms: 40}, for_ms: 500}]
+"""
 WAYS = [[a, b] for a in ("clients", "one", "two") for b in ("clients", "one", "two") if a != b]
 
 
@@ -123,11 +150,38 @@ def test_another_network_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> Non
     assert "choose one of proxy, namespaces" in capsys.readouterr().err
 
 
-def test_a_switch_refuses_what_it_cannot_do() -> None:
-    rule = Rule(rule_id="slow", links=frozenset({LINK}), delay_ms=40)
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        (Rule(rule_id="r", links=frozenset({LINK}), drops=True), "resets nothing"),
+        (Rule(rule_id="r", links=frozenset({LINK}), delay_ms=40), "/none cannot be opened: No "),
+    ],
+)
+def test_a_switch_refuses_what_it_cannot_do(
+    monkeypatch: pytest.MonkeyPatch, rule: Rule, told: str
+) -> None:
+    monkeypatch.setattr(relay, "TUN", "/none")
 
-    with pytest.raises(CommandError, match="can do nothing else; the proxy can"):
+    with pytest.raises(CommandError, match=told):
         asyncio.run(Switch().add({"rules": [rule.to_json()]}))
+
+
+def test_latency_is_refused_before_the_run_where_no_packet_can_be_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(relay, "TUN", "/none")
+    schedule = tmp_path / "late.yaml"
+    schedule.write_text(LATE)
+
+    assert run(["chaos", "--network", "namespaces", "--schedule", str(schedule)]) == 4
+    assert "late takes the proxy: /none cannot be opened: No such" in capsys.readouterr().err
+
+
+def test_a_datagram_to_the_port_of_probes_is_known() -> None:
+    header = bytes([0x45, *bytes(8), 17, *bytes(10)])
+
+    assert relay.is_probe(bytes(14) + header + bytes([0, 9, 0, 7]))
+    assert not relay.is_probe(bytes(14) + header + bytes([0, 7, 0, 9]))
 
 
 def test_a_process_whose_network_is_gone_is_not_started(tmp_path: Path) -> None:
@@ -142,7 +196,7 @@ def test_documents_are_read_one_after_the_other() -> None:
     assert documents('[{"a": 1}]\n[ ]\n\n[2]') == [[{"a": 1}], [], [2]]
 
 
-def test_the_kernel_drops_one_way_and_counts_and_lets_pass_again(tmp_path: Path) -> None:
+def test_one_way_is_cut_late_and_narrow_and_counted_and_open_again(tmp_path: Path) -> None:
     if why := why_not():
         pytest.skip(f"no network namespaces: {why}")
 
@@ -156,3 +210,11 @@ def test_the_kernel_drops_one_way_and_counts_and_lets_pass_again(tmp_path: Path)
     assert told["cut"] == [way for way in WAYS if way != ["one", "two"]]
     assert told["dropped"] == told["in the end"] == [SENT, SENT * (IP + UDP + 1)]
     assert told["another"] == 0
+    framed = SENT * (ETHERNET + IP + UDP + 1)
+    assert told["late"] == told["narrow"] == told["wide"] == WAYS
+    assert told["took"] >= 40
+    assert told["came late"] == framed
+    assert told["nothing waits yet"] == [0, 0]
+    assert told["had to wait"] == [True, told["had to wait"][1], 0]
+    assert told["had to wait"][1] > SENT * 3000
+    assert told["both"] == [framed, framed]
