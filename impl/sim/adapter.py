@@ -11,6 +11,7 @@ from fault_injection.plan_file import plan_from_document
 from impl.core.mutant_records import MUTANTS
 from impl.core.mutants import Mutant
 from impl.sim.journey import moves_of, moves_of_run
+from impl.sim.plan_cluster import PACES, Host
 from impl.sim.plan_run import options_of, run_plan
 from impl.sim.run import run
 from impl.sim.script.play import play as play_script, scenario_text
@@ -46,12 +47,15 @@ def simulate_long(seed: int, *, level: int, seconds: int) -> list[TraceEvent]:
 
 
 def play_plan(
-    document: dict[str, object], *, level: int, mutant: str | None = None
+    document: dict[str, object], *, level: int, mutant: str | None = None, host: str = Host.QUICK
 ) -> list[TraceEvent]:
-    """The trace of a schedule file as plain values; raises `ValueError` with one sentence."""
-    plan = plan_from_document(document)
-    options = options_of(plan, level=_level(level), mutant=_mutant(mutant))
-    return run_plan(plan, options, f"sim-{plan.plan_id}-level-{level}")
+    """The trace of a schedule file as plain values, on a `quick` or a `busy` host.
+
+    Raises `ValueError` with one sentence.
+    """
+    plan, pace = plan_from_document(document), Host(host)
+    options = options_of(plan, level=_level(level), mutant=_mutant(mutant), host=pace)
+    return run_plan(plan, options, f"sim-{plan.plan_id}-level-{level}", PACES[pace].boot_ms)
 
 
 def mutants() -> list[dict[str, object]]:

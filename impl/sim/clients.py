@@ -4,9 +4,11 @@ They route by trying: whoever answers that it does not lead makes them ask anoth
 zombie leaders are asked as well.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from random import Random
+
+from msgspec import structs
 
 from impl.core.messages import (
     ACKS_ALL,
@@ -23,6 +25,7 @@ from impl.core.messages import (
 from impl.core.topic_messages import (
     CreateTopicRequest,
     CreateTopicResponse,
+    ReplicaList,
 )
 from impl.sim.cluster import CLIENT, Cluster
 from impl.sim.options import BATCH_RECORDS_MAX
@@ -398,6 +401,10 @@ class TopicCreator(Client):
             partition_count=partitions,
             replication_factor=cluster.options.replication_factor,
         )
+
+    def assign(self, replicas: Iterable[ReplicaList]) -> None:
+        """These brokers, instead of whoever is drawn, will have the partitions."""
+        self._request = structs.replace(self._request, assignment=tuple(replicas))
 
     @property
     def keys(self) -> list[TopicPartition]:

@@ -49,8 +49,18 @@ OnAnswer = Callable[[Response | None, int], None]
 class Cluster:
     """Brokers that may live, stand still or be dead, and the world between them."""
 
-    def __init__(self, options: Options, run_id: str, journal: Journal | None = None) -> None:
-        """With a journal, all that happens is written down as moves."""
+    def __init__(
+        self,
+        options: Options,
+        run_id: str,
+        journal: Journal | None = None,
+        *,
+        first: BrokerId | None = None,
+    ) -> None:
+        """With a journal, all that happens is written down as moves.
+
+        With a `first`, only that broker starts; the others are the caller's to start.
+        """
         self.options = options
         self.journal = journal
         self.scheduler = Scheduler()
@@ -77,7 +87,7 @@ class Cluster:
         self.hurt_links: dict[BrokerId, list[HurtLink]] = {b: [] for b in self.disks}
         """The faults on each broker's way to ZooKeeper."""
         self._starts = dict.fromkeys(self.disks, 0)
-        for broker_id in sorted(self.disks):
+        for broker_id in sorted(self.disks) if first is None else [first]:
             self.start(broker_id)
         self._tick_zookeeper()
 

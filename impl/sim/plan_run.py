@@ -15,15 +15,14 @@ from impl.sim.cluster import Cluster
 from impl.sim.healing import unhealed
 from impl.sim.injector import Injector
 from impl.sim.options import Options
-from impl.sim.run import FINAL_READ_MS, create_topic, heal, run_line, start_clients
+from impl.sim.plan_cluster import ASSIGNMENT, PACES, Host, PlanCluster
+from impl.sim.run import FINAL_READ_MS, heal, run_line, start_clients
 from impl.trace_lines import Line
 from spec.trace import TRACE_VERSION, Kind, TraceEvent
-from spec.vocabulary import ProtocolLevel
-from spec.znodes import TopicPartition
+from spec.vocabulary import BrokerId, ProtocolLevel
 
-TOPIC = "orders"
-"""As on real processes."""
-PARTITIONS = 3
+THINK_MS = (10, 20)
+"""Between two operations of a client: about as often as clients of real processes work."""
 LOOK_MS = 1
 """How often the follower looks at what has happened."""
 WARM_UP_MS = 500
@@ -122,32 +121,38 @@ class Follower:
         return target.resolve(self.cluster.view())
 
 
-def options_of(plan: Plan, *, level: ProtocolLevel, mutant: Mutant | None) -> Options:
-    """The run of a plan: the settings of its cluster, in calm weather."""
+def options_of(
+    plan: Plan, *, level: ProtocolLevel, mutant: Mutant | None, host: Host = Host.QUICK
+) -> Options:
+    """The run of a plan: the settings of its cluster, in weather that is only slow or quick."""
     cluster, is_idle = plan.cluster, plan.profile is Load.NONE
     return Options(
         seed=plan.seed,
         level=level,
         mutant=mutant,
         brokers=cluster.get("brokers", 3),
-        partitions=PARTITIONS,
+        partitions=len(ASSIGNMENT),
         producers=0 if is_idle else 2,
         consumers=0 if is_idle else 2,
         session_timeout_ms=cluster.get("session_timeout_ms", 1_500),
         replica_lag_time_ms=cluster.get("replica_lag_ms", 1_500),
+        think_ms=THINK_MS,
         settle_ms=plan.healthy_within_ms,
+        weather=PACES[host].weather,
         schedule=Schedule(seed=plan.seed),
     )
 
 
-def run_plan(plan: Plan, options: Options, run_id: str) -> list[TraceEvent]:
-    """Play the plan; the same plan and options give the same events, byte for byte."""
-    cluster = Cluster(options, run_id)
+def run_plan(plan: Plan, options: Options, run_id: str, boot_ms: int) -> list[TraceEvent]:
+    """Play the plan; the same plan and options give the same events, byte for byte.
+
+    Raises `ValueError` with one sentence when the first controller is none of the brokers.
+    """
+    cluster = PlanCluster(options, run_id, first=_first_of(plan, options), boot_ms=boot_ms)
     harness = cluster.recorder.node("harness")
     harness.write(run_line("RunStarted", _describe(plan, options)))
-    keys = [TopicPartition(TOPIC, partition) for partition in range(options.partitions)]
-    create_topic(cluster, TOPIC, len(keys))
-    clients = start_clients(cluster, keys)
+    cluster.start_all()
+    clients = start_clients(cluster, cluster.create_topic())
     injector = Injector(cluster, harness, clients)
     follower = Follower(plan=plan, cluster=cluster, injector=injector)
     scheduler = cluster.scheduler
@@ -164,6 +169,16 @@ def run_plan(plan: Plan, options: Options, run_id: str) -> list[TraceEvent]:
     read = scheduler.run_until(scheduler.now_ms + FINAL_READ_MS, lambda: reader.is_done)
     harness.write(run_line("RunEnded", {**ending, "final_read": read}))
     return cluster.recorder.events
+
+
+def _first_of(plan: Plan, options: Options) -> BrokerId | None:
+    """Who starts first and is elected; None: whoever comes first."""
+    first = plan.cluster.get("first_controller")
+    if first is None:
+        return None
+    if first > options.brokers:
+        raise ValueError(f"first_controller is {first}; choose one of 1 to {options.brokers}")
+    return BrokerId(first)
 
 
 def _describe(plan: Plan, options: Options) -> Line:

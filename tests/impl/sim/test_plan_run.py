@@ -7,6 +7,7 @@ from conformance.shrink import failures
 from fault_injection.plan_file import as_document, plan_from_text, read_plan
 from impl.sim.adapter import play_plan
 from spec.trace import Phase, TraceEvent, encode
+from spec.vocabulary import Action
 
 PLAN = """
 schema: 1
@@ -69,3 +70,28 @@ def test_a_file_that_comes_along_is_simulated_as_well(name: str) -> None:
 
     assert failures(lambda: events) == frozenset()
     assert {e.phase for e in events if e.fault_id} >= {Phase.ACTIVE, Phase.HEALED}
+
+
+FIRST = """
+schema: 1
+id: first
+cluster: {first_controller: 3}
+actions: [{id: bounce, kind: proc.kill, target: 2, for_ms: 100}]
+"""
+
+
+@pytest.mark.parametrize(("host", "boot_ms"), [("quick", 300), ("busy", 1500)])
+def test_a_cluster_begins_as_one_of_processes_does(host: str, boot_ms: int) -> None:
+    events = play_plan(as_document(plan_from_text(FIRST)), level=2, host=host)
+
+    elected = [event.node for event in events if event.action == Action.ELECT_CONTROLLER]
+    leaders = {e.partition: e.broker_id for e in reversed(events) if e.action == "BecomeLeader"}
+    restarted = [e for e in events if e.action == "NodeStarted" and e.incarnation == 2]
+    assert elected == ["broker-3"]
+    assert leaders == {0: 1, 1: 2, 2: 3}
+    assert at_ms(events, "bounce", Phase.HEALING) + boot_ms == restarted[0].mono_ns / 1e6
+
+
+def test_a_first_controller_that_is_no_broker_is_refused() -> None:
+    with pytest.raises(ValueError, match="first_controller is 4; choose one of 1 to 3"):
+        play(FIRST.replace("3}", "4}"))
