@@ -67,6 +67,14 @@ class ClusterSettings:
         return tuple(range(1, self.brokers + 1))
 
 
+def unusual(settings: ClusterSettings) -> dict[str, int]:
+    """What a schedule file says of a cluster, where it differs from the usual one."""
+    names = ("brokers", "session_timeout_ms", "replica_lag_ms")
+    usual = ClusterSettings()
+    found = {name: getattr(settings, name) for name in names}
+    return {name: value for name, value in found.items() if value != getattr(usual, name)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folders:
     """Where one cluster keeps what: the traces in `root`, the rest below it."""

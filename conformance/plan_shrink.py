@@ -6,6 +6,7 @@ fails in the same way. How a plan is played, and what counts as failing, is the 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
+from itertools import groupby
 
 from fault_injection.plan import Action, At, Plan, referred
 
@@ -20,6 +21,8 @@ class ShrunkPlan:
 
     plan: Plan
     runs: int
+    larger: tuple[Plan, ...] = ()
+    """What it was made of, the last first: it lasts longer, and then it also begins later."""
 
 
 class PlanShrinker:
@@ -28,32 +31,48 @@ class PlanShrinker:
     def __init__(self, plan: Plan, fails: Callable[[Plan], bool], runs_max: int) -> None:
         self.best = plan
         self.runs = 0
+        self._tried = [plan]
         self._fails = fails
         self._runs_max = runs_max
 
     def shrink(self) -> ShrunkPlan:
         """Leave out, then shorten, then bring together; as long as there are runs left."""
-        self._drop_actions()
-        self._take(_shorter)
-        self._take(_together)
-        return ShrunkPlan(plan=self.best, runs=self.runs)
+        stages = []
+        for step in (self._drop_actions, self._shorten, self._bring_together):
+            step()
+            stages.append(self.best)
+        *larger, smallest = (plan for plan, _ in groupby(stages))
+        return ShrunkPlan(plan=smallest, runs=self.runs, larger=tuple(reversed(larger)))
 
     def _drop_actions(self) -> None:
         size = len(self.best.actions)
         while size:
             at = 0
             while at < len(self.best.actions):
-                if not self._tries(_without(self.best, self.best.actions[at : at + size])):
+                if not self._drops(self.best.actions[at : at + size]):
                     at += size
             size //= 2
+
+    def _drops(self, dropped: tuple[Action, ...]) -> bool:
+        """True when it fails without these; who waits for a single one may begin in its place."""
+        if self._tries(_without(self.best, dropped)):
+            return True
+        return len(dropped) == 1 and self._tries(_replaced(self.best, dropped[0]))
+
+    def _shorten(self) -> None:
+        self._take(_shorter)
+
+    def _bring_together(self) -> None:
+        self._take(_together)
 
     def _take(self, simpler: Callable[[Plan], Iterator[Plan]]) -> None:
         while any(self._tries(candidate) for candidate in simpler(self.best)):
             pass
 
     def _tries(self, candidate: Plan) -> bool:
-        if self.runs >= self._runs_max or candidate == self.best or not candidate.actions:
+        if self.runs >= self._runs_max or not candidate.actions or candidate in self._tried:
             return False
+        self._tried.append(candidate)
         self.runs += 1
         if not self._fails(candidate):
             return False
@@ -75,6 +94,16 @@ def _without(plan: Plan, dropped: tuple[Action, ...]) -> Plan:
         lost = tuple(action for action in kept if action not in ended)
         return _without(replace(plan, actions=tuple(kept)), lost)
     return replace(plan, actions=tuple(kept))
+
+
+def _replaced(plan: Plan, dropped: Action) -> Plan:
+    """The plan without this action, in which those that wait for it begin when it would have."""
+    name = dropped.action_id
+    heirs = tuple(
+        replace(action, when=dropped.when) if name in referred(action.when) else action
+        for action in plan.actions
+    )
+    return _without(replace(plan, actions=heirs), (dropped,))
 
 
 def _shorter(plan: Plan) -> Iterator[Plan]:

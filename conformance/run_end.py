@@ -1,4 +1,4 @@
-"""What a simulated run says of its own end: whether the cluster healed and could be read.
+"""What a run says of its own end: whether the cluster healed and could be read.
 
 Both are liveness within a bound, so they have no place among the safety invariants of the specs;
 they are told beside them. A run that did not heal names the liveness properties of the specs that

@@ -4,24 +4,19 @@ In the simulator where that violates the same, and then seen on real processes o
 is not, or cannot be, on real processes alone.
 """
 
-import shutil
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from conformance.adapter import ClusterSettings, UsageError
-from conformance.checks.registry import run_checks
-from conformance.directed import executed_folder, scenario_of
+from conformance.adapter import REFERENCE_COMMAND, ClusterSettings, UsageError
+from conformance.directed import executed_folder
 from conformance.plan_shrink import PlanShrinker, ShrunkPlan
-from conformance.scenario_run import ScenarioRun, read_folder
-from conformance.shrink import failures
-from conformance.simulate import REFERENCE_TARGET, load
-from fault_injection.catalogue import kind_of
+from conformance.plan_tries import RealTries, SimulatedTries, settings_of_run, violations_of
+from conformance.run_begin import begun_in
+from conformance.zookeepers import EMBEDDED
 from fault_injection.document_reader import PlanError
 from fault_injection.fault_kind import Backend
 from fault_injection.plan import Load, Plan
-from fault_injection.plan_file import as_document
 from fault_injection.plan_record import read_executed
 
 SHRUNK = "shrunk"
@@ -39,7 +34,7 @@ class ShrunkRun:
 
     plan: Plan
     violated: tuple[str, ...]
-    """What the run violated."""
+    """What the run of the small schedule violates, of what the run violated."""
     actions_before: int
     runs: int
     """Of smaller schedules, where it was made small."""
@@ -68,19 +63,50 @@ def shrink_run(run: Path, *, out: Path) -> ShrunkRun:
             f"{folder} had clients of its own, which are in no schedule: without them it violates "
             "nothing; it cannot be made smaller"
         )
-    return shrink_plan(plan, violated, out=out)
+    begun = begun_in(folder)
+    return shrink_plan(
+        plan,
+        violated,
+        out=out,
+        settings=settings_of_run(plan, begun),
+        zookeeper=str(begun.get("zookeeper") or EMBEDDED),
+    )
 
 
-def shrink_plan(plan: Plan, violated: frozenset[str], *, out: Path) -> ShrunkRun:
+def shrink_plan(
+    plan: Plan,
+    violated: frozenset[str],
+    *,
+    out: Path,
+    settings: ClusterSettings,
+    zookeeper: str = EMBEDDED,
+) -> ShrunkRun:
     """Shrink a plan to what violates one of these properties on real processes.
 
-    The simulator is asked first, since it is fast; but it may violate them for another reason.
+    The simulator is asked first, since it is fast; but it may violate them for another reason. When
+    processes do not follow it to the smallest schedule, those that it made before are tried.
     """
-    tries = Tries(plan=plan, violated=violated, out=out)
-    if _is_simulated(plan, tries):
-        found = PlanShrinker(plan, tries.in_simulator, SIMULATED_RUNS_MAX).shrink()
-        if tries.until_violated(found.plan, AGAIN_MAX):
-            return _shrunk(plan, found, tries, Backend.SIM)
+    tries = RealTries(wanted=violated, settings=settings, out=out, zookeeper=zookeeper)
+    simulated = SimulatedTries(level=settings.level, mutant=settings.mutant)
+    if settings.command == REFERENCE_COMMAND and simulated.begin(plan, violated):
+        tries.wanted = simulated.wanted
+        found = ShrunkPlan(plan=replace(plan, actions=()), runs=1)
+        if simulated.needs_faults:
+            found = PlanShrinker(plan, simulated.violates, SIMULATED_RUNS_MAX).shrink()
+        for small in (found.plan, *found.larger):
+            if tries.until_violated(small, AGAIN_MAX):
+                return _shrunk(plan, small, found.runs, tries, Backend.SIM)
+    return _shrink_on_processes(plan, violated, tries)
+
+
+def _shrink_on_processes(plan: Plan, violated: frozenset[str], tries: RealTries) -> ShrunkRun:
+    """As in the simulator, what is violated without any fault is left aside."""
+    calm = replace(plan, actions=())
+    tries.wanted = violated
+    if tries.violates(calm):
+        if violated <= tries.found:
+            return _shrunk(plan, calm, 1, tries, Backend.REAL)
+        tries.wanted = violated - tries.found
     needed = tries.until_violated(plan, AGAIN_MAX)
     if not needed:
         raise UsageError(
@@ -88,23 +114,25 @@ def shrink_plan(plan: Plan, violated: frozenset[str], *, out: Path) -> ShrunkRun
             "and cannot be made smaller"
         )
     fails = partial(tries.is_violated_within, needed)
-    return _shrunk(plan, PlanShrinker(plan, fails, REAL_RUNS_MAX).shrink(), tries, Backend.REAL)
+    found = PlanShrinker(plan, fails, REAL_RUNS_MAX).shrink()
+    return _shrunk(plan, found.plan, found.runs, tries, Backend.REAL)
 
 
-def _shrunk(plan: Plan, found: ShrunkPlan, tries: "Tries", backend: Backend) -> ShrunkRun:
+def _shrunk(plan: Plan, small: Plan, runs: int, tries: RealTries, backend: Backend) -> ShrunkRun:
     """As a schedule of its own, which says where it comes from and at which level it fails."""
-    level, mutant = tries.level, tries.mutant
+    level, mutant = tries.settings.level, tries.settings.mutant
+    violated = tuple(sorted(tries.wanted & tries.found))
     origin = {
         "kind": SHRUNK,
         "level": level,
         "mutant": mutant,
-        "violated": sorted(tries.violated),
+        "violated": list(violated),
         "of": dict(plan.origin),
     }
     assert tries.evidence is not None
     return ShrunkRun(
         plan=replace(
-            found.plan,
+            small,
             plan_id=f"{plan.plan_id}_small",
             says=f"What is left of {plan.plan_id} when it is made small.",
             # What it lasts is no longer what the floor was meant for.
@@ -112,78 +140,9 @@ def _shrunk(plan: Plan, found: ShrunkPlan, tries: "Tries", backend: Backend) -> 
             fails_at=plan.fails_at if mutant else tuple(sorted({*plan.fails_at, level})),
             origin=origin,
         ),
-        violated=tuple(sorted(tries.violated)),
+        violated=violated,
         actions_before=len(plan.actions),
-        runs=found.runs,
+        runs=runs,
         backend=backend,
         evidence=tries.evidence,
     )
-
-
-def violations_of(folder: Path) -> frozenset[str]:
-    """The names of what the traces of a run violate."""
-    events, _ = read_folder(folder)
-    return frozenset(check.invariant.value for check in run_checks(events) if check.violations)
-
-
-def _is_simulated(plan: Plan, tries: "Tries") -> bool:
-    """True when the simulator can do all of it, and the same is violated there."""
-    kinds = [kind_of(action.fault.kind) for action in plan.actions]
-    return all(Backend.SIM in kind.backends for kind in kinds) and tries.in_simulator(plan)
-
-
-@dataclass(slots=True, kw_only=True)
-class Tries:
-    """Plays candidates at the level, and with the mutant, of the plan that they come from."""
-
-    plan: Plan
-    violated: frozenset[str]
-    out: Path
-    count: int = 0
-    evidence: Path | None = None
-    """The last run on real processes that violated one of the properties; of the others nothing
-    is kept."""
-
-    def in_simulator(self, candidate: Plan) -> bool:
-        """True when it violates one of the properties in virtual time."""
-        play: Any = getattr(load(REFERENCE_TARGET), "play_plan")  # noqa: B009  reached by name
-        document = as_document(candidate)
-        found = failures(lambda: play(document, level=self.level, mutant=self.mutant or None))
-        return not self.violated.isdisjoint(found)
-
-    def is_violated_within(self, runs_max: int, candidate: Plan) -> bool:
-        """True when one of so many runs on real processes violates one of the properties."""
-        return self.until_violated(candidate, runs_max) > 0
-
-    def until_violated(self, candidate: Plan, runs_max: int) -> int:
-        """The number of the first run on real processes that does; 0 when none of them does."""
-        runs = range(1, runs_max + 1)
-        return next((number for number in runs if self.on_processes(candidate)), 0)
-
-    def on_processes(self, candidate: Plan) -> bool:
-        """True when it violates one of the properties on real processes."""
-        self.count += 1
-        folder = self.out / f"try-{self.count}"
-        ScenarioRun(
-            scenario=scenario_of(candidate),
-            settings=ClusterSettings(level=self.level, mutant=self.mutant),
-            seed=candidate.seed,
-            folder=folder,
-        ).play()
-        is_violated = not self.violated.isdisjoint(violations_of(folder))
-        needless = self.evidence if is_violated else folder
-        if needless is not None:
-            shutil.rmtree(needless)
-        if is_violated:
-            self.evidence = folder
-        return is_violated
-
-    @property
-    def level(self) -> int:
-        """The protocol level of the run."""
-        return int(self.plan.origin.get("level", ClusterSettings().level))
-
-    @property
-    def mutant(self) -> str:
-        """The rule that its brokers broke; empty for none."""
-        return str(self.plan.origin.get("mutant", ""))

@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.cluster import Cluster, ClusterError
 from conformance.noise import Noise
+from conformance.run_end import Ending
 from conformance.settlement import Settlement
 from conformance.verdict import CheckResult, Verdict
 from conformance.workload import Floor, Session, Workload
@@ -52,14 +53,15 @@ class Stage:
         deadline = monotonic() + deadline_s
         wait = threading.Event()
         while True:
-            found = next((event for event in self._trace(broker_id) if holds(event)), None)
+            found = next((event for event in self.trace_of(broker_id) if holds(event)), None)
             if found is not None:
                 return found
             if monotonic() > deadline:
                 raise ClusterError(f"{what} did not come within {deadline_s:g} s")
             wait.wait(POLL_S)
 
-    def _trace(self, broker_id: int) -> list[TraceEvent]:
+    def trace_of(self, broker_id: int) -> list[TraceEvent]:
+        """What the broker has told so far."""
         paths = sorted(self.session.folder.glob(f"trace-broker-{broker_id}[.-]*ndjson"))
         return [event for path in paths for event in read_trace(path).events]
 
@@ -130,6 +132,8 @@ class Problem:
     sentence: str
     waited_ns: tuple[int, int] | None = None
     """From when to when something was waited for that did not come; None: nothing was."""
+    ending: Ending | None = None
+    """What does not hold at the end of the run therefore."""
 
     def beside(self, noise: Noise) -> "Problem":
         """What it is worth when the host may be to blame: nobody can tell. A broken rule stays."""
@@ -195,15 +199,32 @@ class Record:
     faults: tuple[FaultReport, ...] = ()
     floors: tuple[Floor, ...] = ()
     executed: Schedule | None = None
+    unhealed: set[str] = field(default_factory=set)
+    """The liveness properties of the specs that did not come to hold."""
+
+    @property
+    def ending(self) -> dict[str, object]:
+        """What `RunEnded` tells of what should hold then; what the host may have caused is fine."""
+        failed = [one.ending for one in self.problems if one.verdict is Verdict.FAIL]
+        return {
+            "converged": Ending.CONVERGED not in failed,
+            "final_read": Ending.FINAL_READ not in failed,
+            "unhealed": sorted(self.unhealed) if any(failed) else [],
+        }
 
     def add(self, verdict: Verdict, sentence: str) -> None:
         """The run is worth at most `verdict`."""
         self.problems.append(Problem(verdict=verdict, sentence=sentence))
 
-    def add_missed(self, sentence: str, since: float) -> None:
-        """Something did not come in the time that it had, from `since` (monotonic s) until now."""
-        waited_ns = round(since * 1e9), monotonic_ns()
-        self.problems.append(Problem(verdict=Verdict.FAIL, sentence=sentence, waited_ns=waited_ns))
+    def add_missed(self, sentence: str, since: float | None, ending: Ending) -> None:
+        """Something did not come in the time that it had, from `since` (monotonic s) until now.
+
+        Without `since` it is known that it never will, and nothing excuses that.
+        """
+        waited_ns = None if since is None else (round(since * 1e9), monotonic_ns())
+        self.problems.append(
+            Problem(verdict=Verdict.FAIL, sentence=sentence, waited_ns=waited_ns, ending=ending)
+        )
 
     def excuse(self) -> None:
         """What may be the fault of the host decides nothing."""

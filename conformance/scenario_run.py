@@ -16,9 +16,9 @@ from pathlib import Path
 from shlex import quote
 from time import monotonic
 
-from conformance.adapter import ClusterSettings, Folders, UsageError
+from conformance.adapter import ClusterSettings, Folders, UsageError, unusual
+from conformance.aftermath import WORK_S, Aftermath
 from conformance.checks.completeness import trace_health
-from conformance.checks.log_history import FINAL_READER
 from conformance.checks.registry import CHECKS, run_checks
 from conformance.cluster import Cluster, ClusterError, running_cluster
 from conformance.networks import PROXY, switch_for, wiring_for
@@ -34,7 +34,7 @@ from conformance.scenario import (
 )
 from conformance.settlement import settle
 from conformance.verdict import CheckResult, Verdict, worst
-from conformance.workload import NotConvergedError, Session, Workload, read_everything
+from conformance.workload import Session, Workload
 from conformance.zookeepers import CONTAINERS, EMBEDDED, ENSEMBLE, OWN, zookeeper_for
 from fault_injection.engine import FaultEngine
 from fault_injection.ledger import Ledger
@@ -48,10 +48,6 @@ from fault_injection.transaction_log import Transaction, to_trace_events
 from fault_injection.zookeeper_address import ZooKeeperError
 from spec.trace import TRACE_VERSION, Kind, Phase, TraceEvent, encode, read_trace
 from spec.vocabulary import Invariant, Outcome
-
-WORK_S = 20.0
-"""How long the clients may take to get a few requests acknowledged."""
-FINAL_READ_S = 15.0
 
 REQUIRED = frozenset({Invariant.LINEARIZABLE_LOG, Invariant.ACKNOWLEDGED_DURABLE})
 """Checks whose premise must have occurred: a run without acknowledged records shows nothing."""
@@ -213,6 +209,7 @@ class ScenarioRun:
         return {
             "executed": json.loads(executed.to_json()) if executed else None,
             "problems": [problem.sentence for problem in self.record.problems],
+            **self.record.ending,
         }
 
     @contextmanager
@@ -238,9 +235,17 @@ class ScenarioRun:
         try:
             with self._at_work(stage):
                 yield stage
-            self._read_everything(stage)
+            self._aftermath(stage).read_everything()
         finally:
             session.close()
+
+    def _aftermath(self, stage: Stage) -> Aftermath:
+        return Aftermath(
+            stage=stage,
+            record=self.record,
+            healthy_within_s=self.scenario.healthy_within_s,
+            served=self.scenario.floors.after,
+        )
 
     @contextmanager
     def _at_work(self, stage: Stage) -> Iterator[None]:
@@ -255,8 +260,9 @@ class ScenarioRun:
                 self._warm_up(stage)
                 yield
                 stage.engine.heal_all()
-                self._await_health(stage)
-                self._cool_down(stage)
+                aftermath = self._aftermath(stage)
+                aftermath.await_health()
+                aftermath.await_service()
         finally:
             self._end_faults(stage)
 
@@ -292,7 +298,11 @@ class ScenarioRun:
         }
         write_source(self.folder, source)
         write_expanded(self.folder, source, faults)
-        cluster = {**source.cluster, "first_controller": self._first_controller}
+        cluster = {
+            **unusual(self.settings),
+            **source.cluster,
+            "first_controller": self._first_controller,
+        }
         executed = replace(source, origin=origin, cluster=cluster)
         write_executed(self.folder, executed, faults, offset_ms=stage.engine.offset_ms)
 
@@ -307,31 +317,6 @@ class ScenarioRun:
         except (ClusterError, InjectionError) as error:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
 
-    def _cool_down(self, stage: Stage) -> None:
-        workload, since, floor = stage.workload, monotonic(), self.scenario.floors.after
-        if workload and not workload.await_acknowledged(workload.acknowledged + floor, WORK_S):
-            self.record.add_missed(
-                f"no {floor} requests were acknowledged in {WORK_S:g} s after it", since
-            )
-
-    def _await_health(self, stage: Stage) -> None:
-        cluster, partitions, since = stage.cluster, stage.partitions, monotonic()
-        try:
-            cluster.await_state(
-                lambda: cluster.is_healthy(partitions),
-                self.scenario.healthy_within_s,
-                "full ISRs after the faults",
-            )
-        except ClusterError as error:
-            self._add_failure(str(error), since, self.scenario.healthy_within_s)
-
-    def _add_failure(self, sentence: str, since: float, deadline_s: float) -> None:
-        """Only who used all of the time may have been short of it: a dead broker has no excuse."""
-        if monotonic() - since >= deadline_s:
-            self.record.add_missed(sentence, since)
-        else:
-            self.record.add(Verdict.FAIL, sentence)
-
     def _end_faults(self, stage: Stage) -> None:
         self.record.faults = tuple(stage.engine.reports())
         self.record.executed = stage.engine.executed(self.seed)
@@ -341,13 +326,6 @@ class ScenarioRun:
             stage.workload, self.scenario.floors.during, during_min=self.scenario.during_min
         )
         self._write_schedules(stage)
-
-    def _read_everything(self, stage: Stage) -> None:
-        reader, since = stage.session.client(FINAL_READER), monotonic()
-        try:
-            read_everything(reader, stage.partitions, deadline_s=FINAL_READ_S)
-        except NotConvergedError as error:
-            self._add_failure(str(error), since, FINAL_READ_S)
 
     def _write_transactions(self, transactions: Sequence[Transaction]) -> None:
         events = to_trace_events(transactions, self.run_id)

@@ -4,7 +4,7 @@ The simulator leaves out what it can; here stands what it means that the run sti
 one property that the seed violated is violated, or the simulator fails in the same way.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,14 @@ def failures(play: Callable[[], list[TraceEvent]]) -> frozenset[str]:
         events = play()
     except Exception as error:  # whatever a simulator does: that is what is looked for
         return frozenset({f"{type(error).__name__} of the simulator"})
+    return failures_in(events)
+
+
+def failures_in(events: Sequence[TraceEvent]) -> frozenset[str]:
+    """The names of what the traces of a run violate, and of what had not come to hold at its end.
+
+    A run that did not heal names the liveness properties of the specs that did not hold then.
+    """
     found = {result.invariant.value for result in run_checks(events) if result.violations}
     end = run_end(events)
     ends = {bad.invariant.value for bad in end.bad}

@@ -1,17 +1,13 @@
 """The folder that a failing test leaves, as far as it is needed to run the same test again."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from conformance.adapter import UsageError
+from conformance.run_begin import HARNESS_TRACE, begun_in
 from fault_injection.plan import Action, Plan
 from fault_injection.plan_record import EXECUTED, read_executed
-from spec.trace import Kind, TraceEvent, read_trace
-
-HARNESS_TRACE = "trace-harness.ndjson"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +34,7 @@ def read_bundle(folder: Path) -> Recorded:
     path = folder / HARNESS_TRACE
     if not path.is_file():
         raise UsageError(f"{folder} is no run of a test: it holds no {HARNESS_TRACE}")
-    begun = _begun(folder, read_trace(path).events)
+    begun = begun_in(folder)
     test = begun.get("test")
     if not isinstance(test, str):
         again = begun.get("reproduce") or "the command that made it"
@@ -62,13 +58,3 @@ def read_bundle(folder: Path) -> Recorded:
 def _executed(folder: Path) -> Plan:
     """What was done; a run that was killed has not written it down. Raises `PlanError`."""
     return read_executed(folder) if (folder / EXECUTED).is_file() else Plan(plan_id=folder.name)
-
-
-def _begun(folder: Path, events: list[TraceEvent]) -> dict[str, Any]:
-    """What `RunStarted` tells."""
-    found = [event for event in events if event.kind is Kind.RUN and event.action == "RunStarted"]
-    try:
-        told = json.loads(found[0].detail or "{}") if found else {}
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{folder / HARNESS_TRACE} cannot be read: {error}") from error
-    return told if isinstance(told, dict) else {}

@@ -6,6 +6,7 @@ from types import TracebackType
 
 from conformance.adapter import UsageError
 from conformance.cluster import ClusterError
+from conformance.run_end import Ending
 from conformance.scenario import Record, Stage
 from conformance.verdict import Verdict
 from spec.trace import Phase
@@ -87,7 +88,7 @@ class Quiet:
 
     def _missed(self, sentence: str, since: float) -> DisturbedError:
         """A failure, unless the host may be to blame."""
-        self.record.add_missed(sentence, since)
+        self.record.add_missed(sentence, since, Ending.CONVERGED)
         return DisturbedError(sentence)
 
     def _disturbed(self, verdict: Verdict, sentence: str) -> DisturbedError:

@@ -8,7 +8,7 @@ from ci.cli import run as main
 from ci.commands.chaos import origin_of
 from conformance.adapter import ClusterSettings
 from conformance.directed import find_schedule, scenario_of
-from conformance.run_shrink import violations_of
+from conformance.plan_tries import violations_of
 from conformance.scenario_run import ScenarioRun
 from conformance.verdict import Verdict
 from fault_injection.plan_file import plan_from_text, read_plan
@@ -65,7 +65,8 @@ def test_a_real_finding_is_made_small_and_stays_one(tmp_path: Path) -> None:
     schedule = tmp_path / "small" / "schedule.yaml"
     small = read_plan(schedule)
     assert 1 <= len(small.actions) <= ACTIONS_MAX
+    assert "kill" in {action.action_id for action in small.actions}
     (evidence,) = (tmp_path / "small").glob("try-*")
-    assert violated & violations_of(evidence)
+    assert "AcknowledgedDurable" in violations_of(evidence)
     origin = origin_of([find_schedule(schedule)])
     assert (origin["level"], origin["mutant"]) == (ClusterSettings().level, MUTANT)
