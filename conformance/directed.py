@@ -1,5 +1,6 @@
 """Schedule files as scenarios: those that come with Fencepost, and whatever file a user names."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +24,12 @@ def shipped() -> tuple[Scenario, ...]:
 
 
 def scenario_of(plan: Plan, again: str = "") -> Scenario:
-    """The plan as a scenario; `again` is the option that runs it, if it is not its name."""
+    """The plan as a scenario; `again` is the option that runs it, if it is not its name.
+
+    Of a scripted one it is the script. Raises `UsageError` when there is no such scenario.
+    """
+    if plan.script:
+        return _scripted(plan, again)
     return Scenario(
         name=plan.plan_id,
         sentence=plan.says or "Faults from a schedule file.",
@@ -37,6 +43,13 @@ def scenario_of(plan: Plan, again: str = "") -> Scenario:
         needs_proxy=_needs_proxy(plan),
         needs_relay=needs_relay(action.fault.kind for action in plan.actions),
     )
+
+
+def _scripted(plan: Plan, again: str) -> Scenario:
+    """The script itself, on the cluster of the plan: its clients and orders are in no schedule."""
+    from conformance.scenarios import find
+
+    return replace(find(plan.script), name=plan.plan_id, plan=plan, again=again)
 
 
 def find_schedule(path: Path) -> Scenario:

@@ -47,8 +47,8 @@ class ShrunkRun:
 def shrink_run(run: Path, *, out: Path) -> ShrunkRun:
     """Shrink what a run executed; real runs go below `out`.
 
-    Raises `UsageError` when the run violates nothing, does not do so again, or has clients that no
-    schedule has.
+    Raises `UsageError` when the run violates nothing, does not do so again, or has clients or
+    orders that no schedule has.
     """
     folder = executed_folder(run)
     try:
@@ -58,6 +58,11 @@ def shrink_run(run: Path, *, out: Path) -> ShrunkRun:
     violated = violations_of(folder)
     if not violated:
         raise UsageError(f"{folder} violates nothing: nothing to shrink")
+    if plan.script:
+        raise UsageError(
+            f"{folder} is a run of {plan.script}, whose own clients and orders come between its "
+            "faults: it cannot be made smaller; --replay plays it again"
+        )
     if plan.profile is Load.NONE:
         raise UsageError(
             f"{folder} had clients of its own, which are in no schedule: without them it violates "

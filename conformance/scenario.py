@@ -79,6 +79,8 @@ class Scenario:
     """The levels that are known to violate a check here."""
     has_workload: bool = True
     """False when the scenario's own clients are the only ones."""
+    has_own_deeds: bool = False
+    """True when clients or orders of its own come between its faults: they alone are not it."""
     replica_lag_ms: int = 1500
     during_min: int = 0
     """Requests that are to be acknowledged while each of its faults lasts: a quorum stays."""

@@ -281,6 +281,7 @@ class ScenarioRun:
             says=self.scenario.sentence,
             seed=self.seed,
             profile=Load.STEADY if self.scenario.has_workload else Load.NONE,
+            script=self.scenario.name if self.scenario.has_own_deeds else "",
             cluster=self.scenario.cluster,
             actions=tuple(running.action for running in stage.engine.running()),
             origin={"kind": "script", "scenario": self.scenario.name},

@@ -162,6 +162,9 @@ class Plan:
     """The story in one sentence."""
     seed: int = 0
     profile: Load = Load.STEADY
+    script: str = ""
+    """The scenario of that name is played, with the clients and the orders of its own; the actions
+    are what it did."""
     cluster: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the cluster that differ from the usual ones, by name."""
     floors: Floors = field(default_factory=Floors)

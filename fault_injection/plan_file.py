@@ -101,6 +101,7 @@ def plan_from_document(document: object) -> Plan:
             says=reader.text("says", ""),
             seed=reader.number("seed", 0),
             profile=Load(reader.choice("profile", Load.STEADY, tuple(Load))),
+            script=reader.text("script", ""),
             cluster=_cluster(reader.inner("cluster")),
             floors=_floors(reader.inner("floors")),
             actions=actions,
@@ -325,6 +326,7 @@ def as_document(plan: Plan) -> dict[str, Any]:
     document: dict[str, Any] = {"schema": SCHEMA_VERSION, "id": plan.plan_id}
     document |= {"says": plan.says} if plan.says else {}
     document |= {"seed": plan.seed, "profile": str(plan.profile)}
+    document |= {"script": plan.script} if plan.script else {}
     document |= {"cluster": dict(plan.cluster)} if plan.cluster else {}
     document["floors"] = {
         "before": floors.before,

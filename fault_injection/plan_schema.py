@@ -62,6 +62,7 @@ def _plan() -> Json:
         "says": _text("the story in one sentence"),
         "seed": _number("of the clients", default=usual.seed),
         "profile": {"description": "what clients do", "enum": list(Load), "default": usual.profile},
+        "script": _text("the scenario that is played, whose deeds the actions are"),
         "cluster": _object(_cluster(), "settings that differ from the usual ones"),
         "floors": _object(_floors(), "without so many, the run is VACUOUS"),
         "actions": _list({"$ref": "#/$defs/action"}, "what is done, in this order"),

@@ -78,4 +78,5 @@ SCENARIO = Scenario(
     sentence="Partitions move under load, and the controller that moves them dies meanwhile.",
     requirements=("CTL-010", "REAS-001", "REAS-002", "REAS-003"),
     play=_play,
+    has_own_deeds=True,
 )

@@ -49,4 +49,5 @@ SCENARIO = Scenario(
     sentence="A topic is deleted and created again while a replica is down; its log is dropped.",
     requirements=("START-004", "TOP-002", "TOP-003"),
     play=_play,
+    has_own_deeds=True,
 )

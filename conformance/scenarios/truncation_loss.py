@@ -123,5 +123,6 @@ SCENARIO = Scenario(
     play=_play,
     fails_at=frozenset({0, 1}),
     has_workload=False,
+    has_own_deeds=True,
     replica_lag_ms=60_000,
 )

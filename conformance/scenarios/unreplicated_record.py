@@ -66,5 +66,6 @@ SCENARIO = Scenario(
     requirements=("REPL-008", "FAIL-001", "CLI-004"),
     play=_play,
     has_workload=False,
+    has_own_deeds=True,
     replica_lag_ms=60_000,
 )

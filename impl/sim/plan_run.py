@@ -124,7 +124,12 @@ class Follower:
 def options_of(
     plan: Plan, *, level: ProtocolLevel, mutant: Mutant | None, host: Host = Host.QUICK
 ) -> Options:
-    """The run of a plan: the settings of its cluster, in weather that is only slow or quick."""
+    """The run of a plan: the settings of its cluster, in weather that is only slow or quick.
+
+    Raises `ValueError` for the record of a script, which only real processes can play.
+    """
+    if plan.script:
+        raise ValueError(f"{plan.plan_id} is a record of the script {plan.script}: not simulated")
     cluster, is_idle = plan.cluster, plan.profile is Load.NONE
     return Options(
         seed=plan.seed,

@@ -7,12 +7,15 @@ import pytest
 
 from conformance.adapter import ClusterSettings, UsageError
 from conformance.chaos import run_scenario, run_scenarios
+from conformance.directed import find_executed
 from conformance.scenario import Problem, Record, ScenarioResult
 from conformance.scenario_run import ScenarioRun, read_folder
 from conformance.scenarios import SCENARIOS
 from conformance.simulate import write_trace
 from conformance.verdict import CheckResult, Verdict, Violation
 from conformance.workload import Session, Workload
+from fault_injection.plan import Plan
+from fault_injection.plan_record import write_executed
 from fault_injection.process_faults import PauseBroker
 from fault_injection.progress import FaultReport
 from fault_injection.schedule import TimedFault
@@ -207,3 +210,26 @@ def test_foreign_lines_of_a_folder_are_told(tmp_path: Path) -> None:
 
     assert len(events) == 6
     assert doubts == ["trace-client-1.ndjson has 1 line that is no event"]
+
+
+@pytest.mark.parametrize("name", ["truncation_loss", "unreplicated_record", "reassignment"])
+def test_a_scenario_with_deeds_of_its_own_is_replayed_as_a_script(
+    name: str, tmp_path: Path
+) -> None:
+    script = SCENARIOS[name]
+    executed = Plan(plan_id=name, script=name, cluster={"first_controller": 2})
+    write_executed(tmp_path, executed, (), offset_ms=0)
+
+    replayed = find_executed(tmp_path)
+
+    assert (replayed.play, replayed.has_workload) == (script.play, script.has_workload)
+    assert replayed.cluster["first_controller"] == 2
+    assert replayed.cluster["replica_lag_ms"] == script.replica_lag_ms
+    assert replayed.again == f"--replay {tmp_path}"
+
+
+def test_the_script_of_a_record_has_to_be_known(tmp_path: Path) -> None:
+    write_executed(tmp_path, Plan(plan_id="a", script="b"), (), offset_ms=0)
+
+    with pytest.raises(UsageError, match="unknown scenario 'b'; choose one of quiet"):
+        find_executed(tmp_path)

@@ -286,6 +286,14 @@ def test_a_run_with_clients_of_its_own_is_refused(
         shrink_run(tmp_path, out=tmp_path)
 
 
+def test_a_run_of_a_script_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / EXECUTED).write_text('{"schema": 1, "id": "a", "script": "b", "actions": []}')
+    monkeypatch.setattr("conformance.run_shrink.violations_of", lambda _: frozenset({"Lost"}))
+
+    with pytest.raises(UsageError, match="is a run of b, whose own clients and orders come"):
+        shrink_run(tmp_path, out=tmp_path)
+
+
 def test_a_run_that_violates_nothing_is_refused(tmp_path: Path) -> None:
     (tmp_path / EXECUTED).write_text('{"schema": 1, "id": "a", "actions": []}')
 
