@@ -1,8 +1,11 @@
 """What a run does that the replay of a partition knows nothing of, and where it ends therefore."""
 
-from collections.abc import Container, Iterable
+import json
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
 
-from spec.trace import Kind, TraceEvent
+from spec.replay.recorded_run import Line
+from spec.trace import Kind, Phase, TraceEvent
 from spec.vocabulary import Action
 from spec.znodes import (
     CONTROLLER,
@@ -14,6 +17,11 @@ from spec.znodes import (
 
 BY_STRANGERS = frozenset({"admin.controller_kick", "zk.version_race"})
 """Faults by which somebody who is no broker writes what only brokers write."""
+
+BY_FORGETFUL_DISKS = frozenset({"disk.lose_unsynced", "disk.corrupt_tail"})
+"""Faults by which a broker may have fewer records when it starts again; so may one that wipes."""
+WIPES = "wipe"
+"""The parameter of a fault that removes files, or "none"."""
 
 LIFECYCLE = frozenset(
     {
@@ -37,14 +45,88 @@ LIFECYCLE = frozenset(
 """Of incarnations that end and replicas that change: other modules have them, not the replay."""
 
 
-def leaves_the_spec(event: TraceEvent, key: TopicPartition) -> bool:
-    """True where an administrator asks for something about the partition, or records may be lost.
+@dataclass(slots=True, kw_only=True)
+class Limits:
+    """Finds where the replay of one partition ends, and why."""
 
-    From there on the run is no behaviour of `Replication` with one set of replicas.
-    """
-    if event.kind is Kind.ZOOKEEPER and event.action == "Create":
-        return event.path in {request_path(kind, key) for kind in REQUEST_PATHS}
-    return event.is_unclean and TopicPartition(event.topic or "", event.partition or 0) == key
+    key: TopicPartition
+    sessions: Container[int]
+    """The brokers'."""
+    has_strangers: bool
+    recovered: dict[tuple[str, int], int]
+    """Start of a broker -> the end of the log that it found, if it found one."""
+    forgetful: frozenset[str]
+    """Ids of the faults by which disks lose records."""
+    _robbed: set[str] = field(default_factory=set)
+    """The nodes whose disk one of them has hit."""
+    _ends: dict[str, int] = field(default_factory=dict)
+    """Node -> the end of its log, as it told last."""
+
+    def why_it_ends(self, event: TraceEvent) -> str:
+        """Why the replay ends before this line; empty where it does not."""
+        if self.has_strangers and is_by_stranger(event, self.key, self.sessions):
+            return f"somebody who is no broker wrote {event.path}"
+        if event.is_unclean and _is_about(event, self.key):
+            return "a leader outside the ISR was elected"
+        if event.kind is Kind.ZOOKEEPER and event.action == "Create":
+            asked = event.path in {request_path(kind, self.key) for kind in REQUEST_PATHS}
+            return f"{event.path} asks for what the spec does not have" if asked else ""
+        return self._why_it_lost_records(event)
+
+    def _why_it_lost_records(self, event: TraceEvent) -> str:
+        """No crash takes records from a replica of `Replication`: `Fencing` has that."""
+        node = event.node
+        if event.kind is Kind.FAULT and event.phase is Phase.INJECTING:
+            if event.fault_id in self.forgetful:
+                self._robbed.add(f"broker-{event.broker_id}")
+        elif event.action == "NodeStarted" and node in self._robbed:
+            self._robbed.discard(node)
+            if self.recovered.get((node, event.incarnation), 0) < self._ends.get(node, 0):
+                return f"the disk of {node} lost records that it had told of"
+        elif _is_about(event, self.key) and event.log_end_offset is not None:
+            self._ends[node] = event.log_end_offset
+        return ""
+
+
+def up_to_the_limits(
+    lines: list[Line], key: TopicPartition, sessions: Container[int]
+) -> tuple[list[Line], str]:
+    """The lines until something comes that the replay knows nothing of, and what that is."""
+    events = [line.event for line in lines]
+    limits = Limits(
+        key=key,
+        sessions=sessions,
+        has_strangers=has_strangers(events),
+        recovered={
+            (event.node, event.incarnation): event.log_end_offset or 0
+            for event in events
+            if event.action == "LogRecovered" and _is_about(event, key)
+        },
+        forgetful=frozenset(_forgetful(events)),
+    )
+    for number, line in enumerate(lines):
+        why = limits.why_it_ends(line.event)
+        if why:
+            return lines[:number], f"replayed up to {line.file}, line {line.number}: {why}"
+    return lines, ""
+
+
+def _forgetful(events: Iterable[TraceEvent]) -> Iterator[str]:
+    for event in events:
+        if event.kind is not Kind.FAULT or event.fault_id is None:
+            continue
+        if event.action in BY_FORGETFUL_DISKS or (WIPES in (event.detail or "") and _wipes(event)):
+            yield event.fault_id
+
+
+def _wipes(event: TraceEvent) -> bool:
+    told = json.loads(event.detail or "{}")
+    parameters = told.get("parameters", told)
+    return bool(parameters.get(WIPES, "none") != "none")
+
+
+def _is_about(event: TraceEvent, key: TopicPartition) -> bool:
+    return event.topic == key.topic and event.partition == key.partition
 
 
 def has_strangers(events: Iterable[TraceEvent]) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from spec.replay.incarnations import first_incarnation
-from spec.replay.limits import LIFECYCLE, has_strangers, is_by_stranger, leaves_the_spec
+from spec.replay.limits import LIFECYCLE, up_to_the_limits
 from spec.replay.recorded_run import Line, ReplayError
 from spec.trace import Kind, TraceEvent
 from spec.vocabulary import Action, Outcome, ProtocolLevel
@@ -59,6 +59,8 @@ class Projection:
     brokers: frozenset[int]
     assigned_replicas: tuple[int, ...]
     events: tuple[Event, ...]
+    ended: str = ""
+    """Where and why the replay ends before the run does; empty where it does not."""
 
     @property
     def facts(self) -> Fields:
@@ -95,10 +97,11 @@ def project(
 
     Of a partition that is deleted, the first incarnation, up to its end. They also end where an
     administrator asks for another leader or other replicas of the partition, or where a leader
-    outside the ISR is elected, or where a fault writes what only brokers write: from there on it is
-    no behaviour of this spec.
+    outside the ISR is elected, or where a fault writes what only brokers write, or takes records
+    from a disk: from there on it is no behaviour of this spec.
     """
-    lines = _until_it_leaves(first_incarnation(lines, key), key)
+    lines = first_incarnation(lines, key)
+    lines, ended = up_to_the_limits(lines, key, _sessions(lines))
     started = (event.broker_id for event in _brokers(lines))
     brokers = frozenset(number for number in started if number is not None) | set(assigned)
     projector = _Projector(
@@ -118,17 +121,8 @@ def project(
         brokers=brokers,
         assigned_replicas=assigned,
         events=events,
+        ended=ended,
     )
-
-
-def _until_it_leaves(lines: list[Line], key: TopicPartition) -> list[Line]:
-    sessions = _sessions(lines) if has_strangers(line.event for line in lines) else None
-    for number, line in enumerate(lines):
-        if leaves_the_spec(line.event, key):
-            return lines[:number]
-        if sessions is not None and is_by_stranger(line.event, key, sessions):
-            return lines[:number]
-    return lines
 
 
 def _brokers(lines: list[Line]) -> Iterator[TraceEvent]:

@@ -238,10 +238,12 @@ def _accepted(projection: Projection, marker: Marker) -> ReplayResult:
         verdict=Replayed.ACCEPTED,
         events=len(projection.events),
         violated=broken,
-        why=f"level {projection.level} does not promise {', '.join(broken)}: it broke here"
-        if broken
-        else "",
+        why="; ".join(filter(None, (_unpromised(projection.level, broken), projection.ended))),
     )
+
+
+def _unpromised(level: int, broken: tuple[str, ...]) -> str:
+    return f"level {level} does not promise {', '.join(broken)}: it broke here" if broken else ""
 
 
 def _stopped(projection: Projection, violated: Marker | None, stop: Stop) -> ReplayResult:

@@ -1,8 +1,10 @@
-"""Where somebody who is no broker writes what is theirs, a run leaves the spec: it ends there."""
+"""Where strangers write, or a disk forgets, a run leaves the spec: its replay ends there."""
 
 import json
 
 from fault_injection.admin_faults import KickController
+from fault_injection.fault import Fault
+from impl.sim.adapter import play_plan
 from impl.sim.cluster import Cluster
 from spec.replay.ordering import total_order
 from spec.replay.projection import Projection, partitions_of_run, project
@@ -13,8 +15,8 @@ from tests.impl.sim.build import calm, inject, run_for, settled, topic
 LEVEL = 2
 
 
-def run_with_a_kick() -> list[Line]:
-    cluster = Cluster(calm((100, KickController())), "run")
+def run_with(fault: Fault) -> list[Line]:
+    cluster = Cluster(calm((100, fault)), "run")
     started = json.dumps({"trace_version": TRACE_VERSION, "level": LEVEL})
     harness = cluster.recorder.node("start")
     harness.write({"kind": Kind.RUN, "action": "RunStarted", "detail": started})
@@ -37,10 +39,39 @@ def actions(projection: Projection) -> list[object]:
 
 
 def test_a_run_ends_where_a_stranger_deposes_the_controller_and_says_so() -> None:
-    lines = run_with_a_kick()
+    lines = run_with(KickController())
     silent = [line for line in lines if line.event.kind is not Kind.FAULT]
 
     told, untold = actions(projected(lines)), actions(projected(silent))
     assert untold[: len(told)] == told
+    assert projected(lines).ended.endswith("somebody who is no broker wrote /controller")
     # Without the fault in the trace it is a deletion that the spec does not have.
     assert untold[len(told)] == "Unknown"
+
+
+def run_with_a_kill(wipe: str) -> list[Line]:
+    kill = {"id": "kill", "kind": "proc.kill", "target": 2, "for_ms": 300, "params": {"wipe": wipe}}
+    events = play_plan({"schema": 1, "id": "a", "actions": [kill]}, level=LEVEL)
+    return total_order(recorded_run("run", as_lines(events)))
+
+
+def of_each_partition(lines: list[Line]) -> list[Projection]:
+    partitions = partitions_of_run(lines).items()
+    return [project("run", LEVEL, lines, key, assigned) for key, assigned in partitions]
+
+
+def test_a_replay_ends_where_a_disk_has_lost_records_and_says_so() -> None:
+    lines = run_with_a_kill("all")
+    silent = [line for line in lines if line.event.kind is not Kind.FAULT]
+
+    for told, untold in zip(of_each_partition(lines), of_each_partition(silent), strict=True):
+        assert told.ended.endswith("the disk of broker-2 lost records that it had told of")
+        assert actions(untold)[: len(told.events)] == actions(told)
+        # Without the fault in the trace it is a start that the spec does not have.
+        begun = untold.events[len(told.events)].fields
+        assert (begun["action"], begun["broker_id"]) == ("NodeStarted", 2)
+        assert not begun["is_recovered"]
+
+
+def test_a_disk_that_lost_nothing_ends_no_replay() -> None:
+    assert [one.ended for one in of_each_partition(run_with_a_kill("none"))] == [""] * 3
