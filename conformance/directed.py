@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 
 from conformance.adapter import UsageError
 from conformance.scenario import Scenario, Stage
@@ -59,14 +60,14 @@ def find_schedule(path: Path) -> Scenario:
         _require_real(plan)
     except FaultError as error:
         raise UsageError(str(error)) from error
-    return scenario_of(plan, f"--schedule {path}")
+    return scenario_of(plan, f"--schedule {quote(str(path))}")
 
 
 def find_executed(run: Path) -> Scenario:
     """What a run executed, as a scenario; raises `UsageError`."""
     folder = executed_folder(run)
     try:
-        return scenario_of(read_executed(folder), f"--replay {folder}")
+        return scenario_of(read_executed(folder), f"--replay {quote(str(folder))}")
     except PlanError as error:
         raise UsageError(str(error)) from error
 

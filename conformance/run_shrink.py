@@ -18,6 +18,7 @@ from fault_injection.document_reader import PlanError
 from fault_injection.fault_kind import Backend
 from fault_injection.plan import Load, Plan
 from fault_injection.plan_record import read_executed
+from spec.replay.recorded_run import ReplayError, read_run
 
 SHRUNK = "shrunk"
 """The kind of `origin` of a schedule that was made small."""
@@ -55,6 +56,10 @@ def shrink_run(run: Path, *, out: Path) -> ShrunkRun:
         plan = read_executed(folder)
     except PlanError as error:
         raise UsageError(str(error)) from error
+    try:
+        read_run(folder)
+    except ReplayError as error:
+        raise UsageError(f"{error}; from a damaged trace nothing is made small") from error
     violated = violations_of(folder)
     if not violated:
         raise UsageError(f"{folder} violates nothing: nothing to shrink")

@@ -409,7 +409,11 @@ def read_folder(folder: Path, nodes: str = "*") -> tuple[list[TraceEvent], list[
     events: list[TraceEvent] = []
     doubts: list[str] = []
     for path in sorted(folder.glob(f"trace-{nodes}.ndjson")):
-        found = read_trace(path)
+        try:
+            found = read_trace(path)
+        except OSError as error:
+            doubts.append(f"{path.name} cannot be read: {error.strerror}")
+            continue
         events.extend(found.events)
         if found.foreign_lines:
             count = len(found.foreign_lines)

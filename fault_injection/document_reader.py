@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fault_injection.parameters import most_of
 from fault_injection.targets import FaultError
 
 
@@ -40,6 +41,8 @@ class Reader:
             raise self.error(f"{name} is {value!r}; give a whole number")
         if value < at_least:
             raise self.error(f"{name} is {value}; give {at_least} or more")
+        if value > (most := most_of("ms" if name.endswith("_ms") else "")):
+            raise self.error(f"{name} is larger than any; give {most} or less")
         return value
 
     def text(self, name: str, default: str | None = None) -> str:
@@ -47,6 +50,8 @@ class Reader:
         value = self._take(name, default)
         if not isinstance(value, str):
             raise self.error(f"{name} is {value!r}; give a text")
+        if not _is_text(value):
+            raise self.error(f"{name} is {value!r}, which is no Unicode text; write it anew")
         return value
 
     def choice(self, name: str, default: str | None, choices: tuple[str, ...]) -> str:
@@ -101,3 +106,12 @@ class Reader:
         if default is None:
             raise self.error(f"the field {name} is missing; add it")
         return default
+
+
+def _is_text(value: str) -> bool:
+    """False for half a surrogate pair, which no file can hold."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

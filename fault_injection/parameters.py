@@ -10,6 +10,16 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from fault_injection.targets import FaultError, Role, Target, parse_target
 
+NUMBER_MAX = (1 << 63) - 1
+"""What every program that reads a trace can hold."""
+MS_MAX = (1 << 31) - 1
+"""Some 24 days; no timer takes more."""
+
+
+def most_of(unit: str) -> int:
+    """The largest number of that unit, where nothing smaller is said."""
+    return MS_MAX if unit == "ms" else NUMBER_MAX
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -83,8 +93,9 @@ class Field:
             return
         if rule.at_least is not None and size < rule.at_least:
             raise FaultError(f"{kind}: {name} is {size}; give {rule.at_least} or more")
-        if rule.at_most is not None and size > rule.at_most:
-            raise FaultError(f"{kind}: {name} is {size}; give {rule.at_most} or less")
+        most = most_of(rule.unit) if rule.at_most is None else rule.at_most
+        if size > most:
+            raise FaultError(f"{kind}: {name} is {size}; give {most} or less")
 
     def read(self, value: object) -> Any:  # noqa: ANN401
         """The value that JSON holds; raises `FaultError` for one of another type."""

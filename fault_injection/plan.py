@@ -215,6 +215,22 @@ class Plan:
                     f"{action.action_id}: until refers to {name!r}, which is no action; "
                     f"choose one of {', '.join(sorted(known))}"
                 )
+        if not _can_end(action):
+            raise FaultError(
+                f"{action.action_id}: until never comes while it lasts; name something after its "
+                "beginning that does not wait for its end"
+            )
+
+
+def _can_end(action: Action) -> bool:
+    """False when its end would come before its beginning, or waits for itself."""
+    match action.until:
+        case At(at_ms=end_ms):
+            return not isinstance(action.when, At) or action.when.at_ms < end_ms
+        case AfterAction(action_id=action.action_id, phase=phase):
+            return phase not in (Phase.HEALING, Phase.HEALED)
+        case _:
+            return True
 
 
 def referred(trigger: Trigger) -> tuple[str, ...]:

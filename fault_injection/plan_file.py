@@ -3,6 +3,7 @@
 Reading is strict. What `as_document` writes is what `plan_from_document` reads.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,16 @@ from fault_injection.targets import FaultError, Target, parse_target
 from spec.trace import Phase, TraceEvent
 
 SCHEMA_VERSION = 1
+FILE_MAX = 2 << 20
+"""Bytes; what is larger is something else."""
+PLAN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 LASTS = ("for_ms", "restart_after_ms")
 """The parameters that are `for_ms` of an action."""
 WHO = ("target", "sender")
 """The parameters that are `target` of an action."""
 CLUSTER_NUMBERS = ("brokers", "session_timeout_ms", "replica_lag_ms", "first_controller")
+BROKERS_MAX = 50
+"""As many processes as a machine may bear."""
 ZOOKEEPERS = ("embedded", "ensemble")
 EVENT_FIELDS = frozenset(TraceEvent.__struct_fields__)
 TRIGGERS = ("at_ms", "after", "with", "on")
@@ -65,7 +71,11 @@ StrictLoader.yaml_implicit_resolvers = {
 def read_plan(path: Path) -> Plan:
     """The plan in a file; raises `PlanError`, which begins with the file's name."""
     try:
-        return plan_from_text(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            text = file.read(FILE_MAX + 1)
+        if len(text) > FILE_MAX:
+            raise PlanError(f"it is larger than {FILE_MAX >> 20} MiB; name a schedule file")
+        return plan_from_text(text.decode("utf-8-sig"))
     except OSError as error:
         raise PlanError(f"{path}: {error.strerror}; name a schedule file") from error
     except UnicodeDecodeError as error:
@@ -80,8 +90,15 @@ def plan_from_text(text: str) -> Plan:
         document = yaml.load(text, Loader=StrictLoader)  # noqa: S506  a safe loader, see above
     except yaml.YAMLError as error:
         line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
-        problem = getattr(error, "problem", None) or "it cannot be read"
-        raise PlanError(f"line {line}: no valid YAML: {problem}") from error
+        problem = getattr(error, "problem", None) or "it has characters that are no text"
+        where = f"line {line}: " if line else ""
+        raise PlanError(f"{where}no valid YAML: {problem}") from error
+    except ValueError as error:
+        raise PlanError(f"no valid YAML: {error}") from error
+    except RecursionError as error:
+        raise PlanError("no valid YAML: too many brackets within brackets") from error
+    if document is None:
+        raise PlanError("it is empty; give at least schema and id")
     return plan_from_document(document)
 
 
@@ -97,7 +114,7 @@ def plan_from_document(document: object) -> Plan:
     )
     try:
         plan = Plan(
-            plan_id=reader.text("id"),
+            plan_id=_name(reader),
             says=reader.text("says", ""),
             seed=reader.number("seed", 0),
             profile=Load(reader.choice("profile", Load.STEADY, tuple(Load))),
@@ -118,12 +135,25 @@ def plan_from_document(document: object) -> Plan:
     return plan
 
 
+def _name(reader: Reader) -> str:
+    """Runs have folders of that name: it leads nowhere else."""
+    name = reader.text("id")
+    if not PLAN_NAME.fullmatch(name):
+        raise reader.error(
+            f"id is {name!r}; give a name of at most 100 letters, digits, '.', '_' and '-', "
+            "the first a letter or a digit"
+        )
+    return name
+
+
 def _cluster(reader: Reader) -> dict[str, Any]:
     found: dict[str, Any] = {
         name: reader.number(name, at_least=1) for name in CLUSTER_NUMBERS if reader.has(name)
     }
     if reader.has("zookeeper"):
         found["zookeeper"] = reader.choice("zookeeper", None, ZOOKEEPERS)
+    if found.get("brokers", 0) > BROKERS_MAX:
+        raise reader.error(f"brokers is {found['brokers']}; give {BROKERS_MAX} or less")
     reader.knows(*CLUSTER_NUMBERS, "zookeeper")
     reader.finish()
     return found

@@ -15,10 +15,12 @@ from fault_injection.fault_kind import FaultKind
 from fault_injection.parameters import Field
 from fault_injection.plan import DEADLINE_MS, Floors, Load, Operator, Plan
 from fault_injection.plan_file import (
+    BROKERS_MAX,
     CLUSTER_NUMBERS,
     EVENT_FIELDS,
     LASTS,
     PHASES,
+    PLAN_NAME,
     SCHEMA_VERSION,
     WHO,
     ZOOKEEPERS,
@@ -58,7 +60,7 @@ def _plan() -> Json:
     quiet = {"at_ms": _ms("from the start"), "for_ms": _ms("how long", at_least=1)}
     return {
         "schema": {"const": SCHEMA_VERSION},
-        "id": _text("the name of the schedule"),
+        "id": {**_text("the name of the schedule"), "pattern": f"^{PLAN_NAME.pattern}$"},
         "says": _text("the story in one sentence"),
         "seed": _number("of the clients", default=usual.seed),
         "profile": {"description": "what clients do", "enum": list(Load), "default": usual.profile},
@@ -84,6 +86,7 @@ def _plan() -> Json:
 
 def _cluster() -> Json:
     numbers = {name: {"type": "integer", "minimum": 1} for name in CLUSTER_NUMBERS}
+    numbers["brokers"]["maximum"] = BROKERS_MAX
     return {**numbers, "zookeeper": {"enum": list(ZOOKEEPERS)}}
 
 

@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 
 from conformance.verdict import Verdict
+from reports.damage import Told
 from reports.evidence import Evidence, WitnessLine
 from reports.ingest import FileHealth
 from reports.metrics import Failover, PhaseLatency
 from reports.timelines import Timeline
+from reports.words import run_title
 from spec.vocabulary import Invariant
 
 AGGREGATES = "aggregates.json"
@@ -48,6 +50,8 @@ class FolderReport:
     events: int
     duration_ns: int
     has_start: bool
+    is_described: bool
+    """What `RunStarted` tells can be read."""
     has_end: bool
     lost_lines: int
     foreign_lines: int
@@ -55,8 +59,8 @@ class FolderReport:
     checks: tuple[CheckOutcome, ...]
     damage: tuple[str, ...] = ()
     """What is wrong with its files, one sentence each."""
-    missing_brokers: tuple[int, ...] = ()
-    """Brokers of the run that left no line."""
+    unfit: tuple[str, ...] = ()
+    """Why nothing that it shows counts, one sentence each."""
     backend: str = ""
     level: int | None = None
     seed: int | None = None
@@ -71,6 +75,7 @@ class FolderReport:
         return cls(
             **fields,
             has_start=started is not None,
+            is_described=bool(told),
             backend=_text(told.get("backend")),
             level=_number(told.get("level")),
             seed=_number(told.get("seed")),
@@ -85,9 +90,14 @@ class FolderReport:
         return self.backend != "sim"
 
     @property
+    def is_judged(self) -> bool:
+        """True when what it shows counts; a mutant's run is judged apart."""
+        return not self.mutant and not self.unfit
+
+    @property
     def failed(self) -> tuple[CheckOutcome, ...]:
-        """The checks that found a violation, in registry order; none can without all brokers."""
-        if self.missing_brokers:
+        """The checks that found a violation, in registry order; none in a run that is unfit."""
+        if self.unfit:
             return ()
         return tuple(check for check in self.checks if check.verdict is Verdict.FAIL)
 
@@ -104,10 +114,11 @@ class FolderReport:
             f"{self.title} lacks its RunStarted.": bool(self.events) and not self.has_start,
             f"{self.title} lacks its RunEnded: it was cut off.": bool(self.events)
             and not self.has_end,
+            f"What RunStarted of {self.title} tells cannot be read.": self.has_start
+            and not self.is_described,
         }
         told = [reason for reason, holds in reasons.items() if holds]
-        told += [f"{self.title} has no trace of broker {b}." for b in self.missing_brokers]
-        return (*told, *self.damage)
+        return (*told, *self.unfit, *self.damage)
 
     @property
     def mutant_verdict(self) -> Verdict:
@@ -117,7 +128,7 @@ class FolderReport:
     @property
     def title(self) -> str:
         """How the page calls this folder."""
-        return "The run" if self.name == "." else self.name
+        return run_title(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,9 +193,12 @@ def not_analysed() -> Analysis:
     )
 
 
-def brokers_of(started: str | None) -> int | None:
-    """How many brokers the `detail` of `RunStarted` tells of."""
-    return _number(_decode(started).get("brokers"))
+def told_of(started: str | None) -> Told:
+    """What the `detail` of `RunStarted` tells of the run's fitness."""
+    told = _decode(started)
+    return Told(
+        brokers=_number(told.get("brokers")), trace_version=_number(told.get("trace_version"))
+    )
 
 
 def _decode(started: str | None) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from reports.aggregates import (
     FailoverReport,
     FolderReport,
     FoundViolation,
-    brokers_of,
+    told_of,
 )
 from reports.budgets import Budgets, load_budgets
-from reports.damage import damage_of, missing_brokers
+from reports.damage import damage_of, unfit_of
 from reports.errors import ReportError
 from reports.evidence import witness_lines
 from reports.folders import PARQUET, TraceFolder, trace_folders
@@ -135,7 +135,7 @@ def folder_report(
         torn_lines=sum(file.torn_lines for file in own),
         checks=tuple(_outcome(part, span[0]) for part in judged if part.folder == index),
         damage=damage_of(name, own),
-        missing_brokers=missing_brokers(own, brokers_of(started)),
+        unfit=unfit_of(name, own, told_of(started)),
     )
 
 
@@ -167,7 +167,7 @@ def conclude(
     pictures: tuple[Timeline, ...],
 ) -> Analysis:
     """The verdict over everything; runs of mutants are expected to fail and judged apart."""
-    counted = {r.index for r in reports if not r.mutant and not r.missing_brokers}
+    counted = {r.index for r in reports if r.is_judged}
     merged = tuple(
         merge(name, [part.result for part in judged if _is(part, name, counted)]) for name in CHECKS
     )
@@ -211,7 +211,7 @@ def failover_report(
     leadership: Leadership, reports: Sequence[FolderReport], budgets: Budgets
 ) -> FailoverReport:
     """Latencies of the failovers on real processes, against the budgets."""
-    real = {report.index for report in reports if report.is_real and not report.mutant}
+    real = {report.index for report in reports if report.is_real and report.is_judged}
     found = tuple(failover for failover in failovers(leadership) if failover.folder in real)
     rows = latencies(found, budgets)
     complete = sum(failover.is_complete for failover in found)

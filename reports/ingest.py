@@ -49,6 +49,8 @@ class FileHealth:
     """Line numbers, from 1, of the first foreign lines."""
     missing_lines: int = 0
     """Gaps in the sequence numbers of the file's nodes: events that were lost."""
+    doubled_lines: int = 0
+    """Numbers that do not grow: events that were there already, or are of another start."""
     run_ids: list[str] = field(default_factory=list)
     nodes: list[str] = field(default_factory=list)
     """Whose lines the file holds, ascending."""
@@ -176,8 +178,10 @@ def _count(
     run_ids, nodes = set(health.run_ids), set(health.nodes)
     for event in events:
         source = (event.node, event.incarnation)
-        health.missing_lines += abs(event.seq - last_seq.get(source, -1) - 1)
-        last_seq[source] = event.seq
+        last = last_seq.get(source, -1)
+        health.missing_lines += max(0, event.seq - last - 1)
+        health.doubled_lines += event.seq <= last
+        last_seq[source] = max(last, event.seq)
         run_ids.add(event.run_id)
         nodes.add(event.node)
         if event.kind is Kind.RUN:

@@ -50,6 +50,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def run_title(folder: str) -> str:
+    """How a trace folder is called: by its name, unless it is the run's only one."""
+    return "The run" if folder == "." else folder
+
+
 def milliseconds(value: float) -> str:
     """`0.04 ms`, `3.6 ms`, `1,517 ms`."""
     digits = 0 if value >= 10 else 1 if value >= 1 else 2

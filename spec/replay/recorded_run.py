@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
-from spec.trace import Kind, TraceEvent, TraceFile, read_trace
+from spec.trace import TRACE_VERSION, Kind, TraceEvent, TraceFile, read_trace
+from spec.vocabulary import ProtocolLevel
 
 TRACES = "trace-*.ndjson"
+LEVELS = [level.value for level in ProtocolLevel]
 
 
 class ReplayError(Exception):
@@ -29,7 +32,10 @@ class Line:
 class RunDetail(msgspec.Struct, frozen=True):
     """What a replay needs of the `detail` of `RunStarted`."""
 
-    level: int
+    level: Annotated[int, msgspec.Meta(ge=min(LEVELS), le=max(LEVELS))]
+    trace_version: int = TRACE_VERSION
+    brokers: int = 0
+    """How many there were; 0 when nobody tells."""
     backend: str = ""
     mutant: str | None = None
     reproduce: str = ""
@@ -66,7 +72,9 @@ def read_run(folder: Path) -> RecordedRun:
 def recorded_run(name: str, lines: list[Line]) -> RecordedRun:
     """The run made of `lines`; raises `ReplayError` when something is missing."""
     _require_whole(name, lines)
-    return RecordedRun(name=name, detail=_detail(name, lines), lines=tuple(lines))
+    detail = _detail(name, lines)
+    _require_brokers(name, detail.brokers, lines)
+    return RecordedRun(name=name, detail=detail, lines=tuple(lines))
 
 
 def as_lines(events: list[TraceEvent]) -> list[Line]:
@@ -117,9 +125,23 @@ def _detail(name: str, lines: list[Line]) -> RunDetail:
     if len(started) != 1:
         raise ReplayError(f"{name} has {len(started)} lines RunStarted instead of one")
     try:
-        return msgspec.json.decode(started[0].detail or "", type=RunDetail)
+        detail = msgspec.json.decode(started[0].detail or "", type=RunDetail)
     except msgspec.MsgspecError as error:
         raise ReplayError(f"{name}: the detail of RunStarted cannot be read: {error}") from error
+    if detail.trace_version != TRACE_VERSION:
+        raise ReplayError(
+            f"{name} was written as trace version {detail.trace_version}; "
+            f"this Fencepost reads version {TRACE_VERSION}"
+        )
+    return detail
+
+
+def _require_brokers(name: str, brokers: int, lines: list[Line]) -> None:
+    """A broker without a line would make its peers look like strangers."""
+    heard = {line.event.node for line in lines}
+    silent = (f"broker-{number}" for number in range(1, brokers + 1))
+    if missing := next((node for node in silent if node not in heard), None):
+        raise ReplayError(f"{name} has no trace of {missing}: its file is empty or gone")
 
 
 def _is_run(event: TraceEvent, action: str) -> bool:

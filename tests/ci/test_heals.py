@@ -67,3 +67,18 @@ def test_folder_without_faults_is_refused(
 ) -> None:
     assert main([str(tmp_path)]) == 4
     assert "holds no trace of a fault" in capsys.readouterr().err
+
+
+def test_a_trace_that_cannot_be_read_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "a", (Phase.ACTIVE, 10), (Phase.HEALING, 20), (Phase.HEALED, 30))
+    (tmp_path / "a" / "trace-broker-1-1.ndjson").mkdir()
+    (tmp_path / "a" / "trace-broker-2-1.ndjson").write_bytes(b"hello\n")
+
+    code = main([str(tmp_path)])
+
+    told = capsys.readouterr().err
+    assert code == 3
+    assert "trace-broker-1-1.ndjson cannot be read: Is a directory" in told
+    assert "trace-broker-2-1.ndjson has 1 line that is no event" in told

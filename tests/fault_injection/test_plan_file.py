@@ -151,6 +151,10 @@ SEEN_BY_SCHEMA = [
     (one(f"{PAUSE}, when: {{on: {{leader: {{ge: x}}}}}}"), "ge is 'x'; give a whole number"),
     (one(f"{PAUSE}, when: {{on: {{leader: {{in: 1}}}}}}"), "in is 1; give a list"),
     (one(f"{PAUSE}, covers: [1]"), "covers holds 1; give a list of texts"),
+    ("", "it is empty; give at least schema and id"),
+    ("schema: 1\nid: ../a", "id is '../a'; give a name of at most 100 letters"),
+    ("schema: 1\nid: ''", "id is ''; give a name"),
+    ("schema: 1\nid: a\ncluster: {brokers: 51}", "brokers is 51; give 50 or less"),
 ]
 SEEN_BY_READER = [
     ("[", "line 1: no valid YAML: "),
@@ -164,6 +168,22 @@ SEEN_BY_READER = [
     (
         one(f"{PAUSE}, when: {{at_ms: 7}}") + "quiet: [{at_ms: 5, for_ms: 5}]\n",
         "at_ms 7 is in a quiet time; move one",
+    ),
+    ("schema: 1\nid: 2020-99-99", "no valid YAML: month must be in 1"),
+    ("seed: " + "9" * 5000, "no valid YAML: Exceeds the limit"),
+    ("[" * 3000, "no valid YAML: too many brackets within brackets"),
+    ("\0", "yaml: no valid YAML: it has characters that are no text"),
+    ('schema: 1\nid: a\nsays: "\\ud800"', "says is .*, which is no Unicode text"),
+    ("#" * ((2 << 20) + 1), "it is larger than 2 MiB; name a schedule file"),
+    (one(f"{PAUSE}, when: {{at_ms: 2147483648}}"), "at_ms is larger than any; give 2147483647"),
+    (one("kind: proc.pause, target: 1, for_ms: 2147483648"), "give 2147483647 or less"),
+    (
+        one("kind: proc.pause, target: 1, when: {at_ms: 9}, until: {at_ms: 9}"),
+        "first: until never comes while it lasts",
+    ),
+    (
+        one("kind: proc.pause, target: 1, until: {after: {action: first, phase: healed}}"),
+        "first: until never comes while it lasts",
     ),
 ]
 """A schema knows no line of a text, and not what refers to what."""

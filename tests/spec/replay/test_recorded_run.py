@@ -1,5 +1,6 @@
 """What is no whole run is refused with one sentence; the order of lines is one that can be."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,6 +85,27 @@ def test_an_unfinished_run_a_gap_and_two_runs_are_refused(events: list[TraceEven
     other = replace(lines[-1], event=msgspec.structs.replace(lines[-1].event, run_id="other"))
     with pytest.raises(ReplayError, match="holds the lines of 2 runs"):
         recorded_run("r", [*lines, other])
+
+
+def test_a_silent_broker_another_version_and_a_wrong_level_are_refused(
+    events: list[TraceEvent],
+) -> None:
+    lines = as_lines(events)
+
+    with pytest.raises(ReplayError, match="r has no trace of broker-2: its file is empty or gone"):
+        recorded_run("r", [line for line in lines if line.event.node != "broker-2"])
+    with pytest.raises(ReplayError, match="as trace version 9; this Fencepost reads version 1"):
+        recorded_run("r", [_told(line, trace_version=9) for line in lines])
+    with pytest.raises(ReplayError, match=r"detail of RunStarted cannot be read: .*level"):
+        recorded_run("r", [_told(line, level=-1) for line in lines])
+
+
+def _told(line: Line, **told: object) -> Line:
+    """With another description of the run, if this is the line that has one."""
+    if line.event.action != "RunStarted":
+        return line
+    detail = json.dumps({**json.loads(line.event.detail or ""), **told})
+    return replace(line, event=msgspec.structs.replace(line.event, detail=detail))
 
 
 def _is_third_of_broker_2(event: TraceEvent) -> bool:
