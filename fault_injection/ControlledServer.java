@@ -3,7 +3,8 @@
  * server itself closes them, in the way in which it closes those that were silent for too long.
  *
  * Arguments: the file that will tell the port, the address to listen at, the main class of
- * ZooKeeper, and its configuration.
+ * ZooKeeper, and its configuration. With `--go-fd` and a descriptor besides, it gets ready and then
+ * waits until a line comes there; without one it ends.
  * A line `end SESSION_ID` is answered by one line: `ended`, once nothing of the session is left, or
  * why not. Compiled by Janino when the server starts, so that no compiler has to be installed;
  * it knows neither lambdas nor type inference.
@@ -11,6 +12,7 @@
 
 import java.io.BufferedReader;
 import java.io.File;
+import java.io.FileInputStream;
 import java.io.FileWriter;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -26,6 +28,30 @@ import org.apache.zookeeper.server.quorum.QuorumPeerMain;
 public class ControlledServer {
 
     static final int PATIENCE_MS = 5000;
+
+    /** What takes longest to load, or does something when it is loaded. */
+    static final String[] NEEDED = {
+        "common.QuorumX509Util",
+        "jmx.MBeanRegistry",
+        "server.FinalRequestProcessor",
+        "server.NIOServerCnxn",
+        "server.NIOServerCnxnFactory",
+        "server.PrepRequestProcessor",
+        "server.SyncRequestProcessor",
+        "server.ZKDatabase",
+        "server.command.FourLetterCommands",
+        "server.persistence.FileTxnSnapLog",
+        "server.quorum.CommitProcessor",
+        "server.quorum.FastLeaderElection",
+        "server.quorum.Follower",
+        "server.quorum.FollowerZooKeeperServer",
+        "server.quorum.Leader",
+        "server.quorum.LeaderZooKeeperServer",
+        "server.quorum.LearnerHandler",
+        "server.quorum.QuorumCnxManager",
+        "server.quorum.QuorumPeer",
+        "server.quorum.QuorumPeerConfig",
+    };
 
     interface Main {
         void runFrom(String configuration) throws Exception;
@@ -132,8 +158,35 @@ public class ControlledServer {
         }
     }
 
+    static void load(String name) {
+        try {
+            Class.forName(name);
+        } catch (ClassNotFoundException error) {
+            System.err.println("this ZooKeeper has no " + name);
+        } catch (LinkageError error) {
+            System.err.println("what " + name + " needs is not here: " + error);
+        }
+    }
+
+    /** False when whoever was to say that it goes on is gone. */
+    static boolean mayGo(String descriptor) throws Exception {
+        for (int at = 0; at < NEEDED.length; at++) {
+            load("org.apache.zookeeper." + NEEDED[at]);
+        }
+        FileInputStream word = new FileInputStream("/proc/self/fd/" + descriptor);
+        int read = word.read();
+        while (read != -1 && read != '\n') {
+            read = word.read();
+        }
+        word.close();
+        return read != -1;
+    }
+
     public static void main(String[] arguments) throws Exception {
         try {
+            if (arguments.length == 6 && arguments[4].equals("--go-fd") && !mayGo(arguments[5])) {
+                System.exit(1);
+            }
             boolean isMember = arguments[2].equals(QuorumPeerMain.class.getName());
             Main main = isMember ? (Main) new Member() : (Main) new Standalone();
             ServerSocket listener = new ServerSocket(0, 8, InetAddress.getByName(arguments[1]));

@@ -17,6 +17,7 @@ from fault_injection.catalogue import require_backend
 from fault_injection.fault import Fault
 from fault_injection.fault_json import as_json
 from fault_injection.fault_kind import Backend
+from fault_injection.injectors.ahead import make_ready, needs_successor
 from fault_injection.injectors.dispatch import injection_of
 from fault_injection.injectors.injection import Deed, FaultTarget, Injection
 from fault_injection.plan import Action, AfterAction, AfterEvent, At, Plan, plan_of
@@ -199,17 +200,11 @@ class FaultEngine:
 
     def _look_ahead(self, pending: Sequence[RunningFault]) -> None:
         """Who will have to start anew next has its next process ready by then, if all goes well."""
-        for running in pending:
-            fault = running.timed.fault
-            if not fault.starts_anew:
-                continue
-            if not running.is_foreseen:
-                with suppress(*TROUBLE):
-                    broker_id = self._resolved(fault.victim)
-                    if broker_id is not None:
-                        self.target.prepare(broker_id)
-                        running.is_foreseen = True
-            return
+        ending = (running for running in pending if needs_successor(running.timed.fault))
+        running = next(ending, None)
+        if running is not None and not running.is_foreseen:
+            with suppress(*TROUBLE):
+                running.is_foreseen = make_ready(running.timed.fault, self.target)
 
     def _begins(self, running: RunningFault, plan: Plan) -> bool:
         """Its time has come, or never will: either way it waits no more."""

@@ -23,7 +23,7 @@ class Fault:
 
     kind: ClassVar[str]
     starts_anew: ClassVar[bool] = False
-    """True when its victim's process ends and another one takes its place, which takes a while."""
+    """True when a process ends or may end, and another one takes its place, which takes a while."""
 
     def __post_init__(self) -> None:
         check_fields(self.kind, self)

@@ -137,6 +137,9 @@ class ZooKeeperContainers:
         """A server was asked to end, and has ended."""
         self._engine_container(number).stop(timeout=5)
 
+    def prepare(self, number: int) -> None:
+        """Nothing: a container starts again as what it was."""
+
     def restart(self, number: int) -> None:
         """A server that has ended is starting again on its data."""
         self._engine_container(number).start()

@@ -27,6 +27,12 @@ class ControlledServer(ZooKeeperServer):
         """Tells at which port it takes them."""
         return self.directory / CONTROL_PORT
 
+    def prepare(self, port: int) -> None:
+        """Its next process is there with all that it needs loaded, and waits for `begin`."""
+        self._supervisor.prepare(
+            self.name, self._command(port), log=self._log, namespace=self._namespace
+        )
+
     def main_command(self, main_class: str) -> list[str]:
         """The same main class, inside of one of ours."""
         self.control_port.unlink(missing_ok=True)

@@ -122,6 +122,10 @@ class ZooKeeperEnsemble:
         """A member was asked to end, and has ended."""
         self._member(number).stop()
 
+    def prepare(self, number: int) -> None:
+        """A member's next process may be there already, and does nothing until `restart`."""
+        self._member(number).prepare(self._client_ports[number - 1])
+
     def restart(self, number: int) -> None:
         """A member that has ended is starting again; raises `ZooKeeperError`."""
         self._member(number).begin(self._client_ports[number - 1])

@@ -119,6 +119,7 @@ class FailOverZooKeeper(Fault):
     """ZooKeeper elects a leader: all connections break, sessions live on, and nobody is served."""
 
     kind: ClassVar[str] = "zk.failover"
+    starts_anew: ClassVar[bool] = True
     for_ms: Annotated[
         int,
         Parameter(

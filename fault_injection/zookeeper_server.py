@@ -161,6 +161,14 @@ class ZooKeeperServer:
         return HOST if self._node is None else self._node.host
 
     @property
+    def _namespace(self) -> Path | None:
+        return None if self._node is None else self._node.namespace
+
+    @property
+    def _log(self) -> Path:
+        return self._supervisor.directory / f"{self.name}.log"
+
+    @property
     def data_dir(self) -> Path:
         """Holds `version-2` with the transaction log."""
         return self.directory / "data"
@@ -192,15 +200,17 @@ class ZooKeeperServer:
         if self._process is not None:
             self._process.terminate(STOP_GRACE_S)
 
+    def prepare(self, port: int) -> None:
+        """Its next process may be there already, and does nothing until it is to begin."""
+
     def begin(self, port: int) -> None:
         """The process runs and will serve on `port`; raises `PortInUseError`."""
         if self._node is None and not _is_free(port):
             raise PortInUseError(port)
-        log = self._supervisor.directory / f"{self.name}.log"
+        log = self._log
         self._log_start = log.stat().st_size if log.exists() else 0
-        namespace = None if self._node is None else self._node.namespace
         process = self._supervisor.start(
-            self.name, self._command(port), log=log, namespace=namespace
+            self.name, self._command(port), log=log, namespace=self._namespace
         )
         self._process, self._port = process, port
 

@@ -49,16 +49,16 @@ class MemberHurt(OneAway):
     def inject(self) -> None:
         """The member stands still or has ended."""
         fault, servers = self.deed.fault, self.deed.target.servers
-        absence = self._absence = Absence.of(self.deed.target, _number(fault.member, servers))
+        absence = self._absence = Absence.of(self.deed.target, number_of(fault.member, servers))
         if fault.deed in ("pause", "disconnect"):
             long_enough = fault.for_ms >= servers.silence_ms + ELECTION_MARGIN_MS
             absence.must_elect = absence.was_leader and long_enough
             deed = servers.pause if fault.deed == "pause" else servers.cut_off
             deed(absence.number)
-        elif fault.deed == "kill":
-            servers.kill(absence.number)
         else:
-            servers.stop(absence.number)
+            end = servers.kill if fault.deed == "kill" else servers.stop
+            end(absence.number)
+            servers.prepare(absence.number)
 
 
 @dataclass(slots=True)
@@ -70,8 +70,9 @@ class FailOver(OneAway):
     def inject(self) -> None:
         """The leader has ended."""
         servers = self.deed.target.servers
-        self._absence = Absence.of(self.deed.target, _number("leader", servers))
+        self._absence = Absence.of(self.deed.target, number_of("leader", servers))
         servers.kill(self._absence.number)
+        servers.prepare(self._absence.number)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -148,7 +149,8 @@ class Absence:
         )
 
 
-def _number(member: str, servers: Servers) -> int:
+def number_of(member: str, servers: Servers) -> int:
+    """The member that plays a role now, or has that number; raises `InjectionError`."""
     if member.isdecimal():
         return int(member)
     status: Mapping[int, Any] = servers.status()

@@ -102,6 +102,9 @@ class Servers(Protocol):
     def stop(self, number: int) -> None:
         """A member was asked to end, and has ended."""
 
+    def prepare(self, number: int) -> None:
+        """A member's next process may be there already, and does nothing until `restart`."""
+
     def restart(self, number: int) -> None:
         """A member that has ended is starting again on its data."""
 

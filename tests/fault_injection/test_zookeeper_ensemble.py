@@ -5,9 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from fault_injection import zookeeper_ensemble
+from fault_injection.ledger import Ledger
+from fault_injection.links.peers import listening_ports
 from fault_injection.ports import HOST, free_ports
 from fault_injection.sessions import expire_session
-from fault_injection.supervisor import Supervisor
+from fault_injection.supervisor import LEDGER_FILE, Supervisor
 from fault_injection.transaction_log import TransactionKind, read_committed, read_transactions
 from fault_injection.zookeeper_address import ZooKeeperError
 from fault_injection.zookeeper_client import (
@@ -82,6 +84,13 @@ def _mode(ensemble: ZooKeeperEnsemble, number: int) -> Mode | None:
     return status.mode if status else None
 
 
+def prepared(ensemble: ZooKeeperEnsemble, number: int) -> int:
+    """The pid of the process that waits to be a member again."""
+    ensemble.prepare(number)
+    ledger = Ledger(ensemble.members[number - 1].process.log.with_name(LEDGER_FILE))
+    return int(ledger.open_entries()[-1].fields["pid"])
+
+
 def restart(member: ZooKeeperServer) -> None:
     member.begin(member.endpoint[1])
     member.await_serving(time.monotonic() + 20.0)
@@ -106,6 +115,7 @@ def test_a_session_and_its_writes_live_on_when_the_leader_is_killed(
         session = client.session_id
         before = ensemble.status()[1].epoch
         killed.process.kill()
+        waiting = prepared(ensemble, ensemble.members.index(killed) + 1)
         paths = write_all(client, "after-kill")
 
         assert leader_of(ensemble) is not killed
@@ -114,6 +124,7 @@ def test_a_session_and_its_writes_live_on_when_the_leader_is_killed(
         # The killed one has less in its log; what was committed meanwhile is known all the same.
         committed = read_committed(ensemble.data_dirs)
         known_to_killed = {one.path for one in read_transactions(killed.data_dir)}
+        ports_before = listening_ports(waiting)
         restart(killed)
 
     created = {one.path for one in committed if one.kind is TransactionKind.CREATE}
@@ -121,6 +132,7 @@ def test_a_session_and_its_writes_live_on_when_the_leader_is_killed(
     assert created >= set(paths)
     assert known_to_killed.isdisjoint(paths)
     assert max(epochs) > before
+    assert (ports_before, killed.process.pid) == ([], waiting)
     assert len(ensemble.status()) == SIZE
 
 

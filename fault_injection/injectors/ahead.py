@@ -1,0 +1,38 @@
+"""Who takes the place of those whom a fault will end is made ready before it begins."""
+
+from fault_injection.ensemble_faults import HurtServer
+from fault_injection.fault import Fault
+from fault_injection.injectors.ensemble import number_of
+from fault_injection.injectors.injection import FaultTarget
+from fault_injection.zookeeper_faults import FailOverZooKeeper
+
+ENDS = ("kill", "restart")
+"""What is done to a server that then has to start anew."""
+
+
+def needs_successor(fault: Fault) -> bool:
+    """True when somebody may end who is then to start anew."""
+    return fault.starts_anew or (isinstance(fault, HurtServer) and fault.deed in ENDS)
+
+
+def make_ready(fault: Fault, target: FaultTarget) -> bool:
+    """The successor is on its way, of whoever plays the fault's role now; False: nobody does.
+
+    It may be another who plays it later: then this one waits in vain until the run is over.
+    """
+    match fault:
+        case HurtServer(member=member):
+            return _make_member_ready(member, target)
+        case FailOverZooKeeper():
+            return _make_member_ready("leader", target)
+        case _:
+            broker_id = fault.victim.resolve(target.view())
+            if broker_id is not None:
+                target.prepare(broker_id)
+            return broker_id is not None
+
+
+def _make_member_ready(member: str, target: FaultTarget) -> bool:
+    number = number_of(member, target.servers)
+    target.servers.prepare(number)
+    return True
