@@ -1,10 +1,12 @@
 """Which network a run has: the machine's loopback, with a proxy where needed, or namespaces."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from conformance.adapter import UsageError
 from conformance.scenario import Scenario
 from conformance.zookeepers import EMBEDDED, ENSEMBLE
+from fault_injection.catalogue import needs_proxy, needs_relay
+from fault_injection.fault import Fault
 from fault_injection.links.client import Links
 from fault_injection.links.wiring import ProxyWiring, Wiring
 from fault_injection.namespaces.client import SwitchControl
@@ -40,6 +42,14 @@ def why_proxy(scenario: Scenario) -> str:
     if scenario.needs_proxy or not scenario.needs_relay:
         return scenario.needs_proxy
     return why_no_relay()
+
+
+def require_possible(network: str, faults: Iterable[Fault]) -> None:
+    """Raise `UsageError` for a fault that this network cannot have."""
+    for fault in faults if network == NAMESPACES else ():
+        late = needs_relay([fault.kind])
+        if why := needs_proxy(fault) or (why_no_relay() if late else ""):
+            raise UsageError(f"{fault.kind} takes the proxy: {why}")
 
 
 def switch_for(network: str, supervisor: Supervisor) -> SwitchControl | None:

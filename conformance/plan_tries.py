@@ -154,4 +154,5 @@ def settings_of_run(plan: Plan, begun: Mapping[str, object]) -> ClusterSettings:
         command=str(begun.get("command") or REFERENCE_COMMAND),
         level=int(plan.origin.get("level", usual.level)),
         mutant=str(plan.origin.get("mutant", "")),
+        network=str(plan.origin.get("network", usual.network)),
     )

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from conformance.adapter import REFERENCE_COMMAND, ClusterSettings, UsageError
-from conformance.directed import executed_folder
+from conformance.directed import executed_folder, scenario_of
+from conformance.networks import require_network
 from conformance.plan_shrink import PlanShrinker, ShrunkPlan
 from conformance.plan_tries import RealTries, SimulatedTries, settings_of_run, violations_of
 from conformance.run_begin import begun_in
@@ -45,11 +46,12 @@ class ShrunkRun:
     """The folder of a run of the small schedule on real processes that violates it."""
 
 
-def shrink_run(run: Path, *, out: Path) -> ShrunkRun:
-    """Shrink what a run executed; real runs go below `out`.
+def shrink_run(run: Path, *, out: Path, network: str | None = None) -> ShrunkRun:
+    """Shrink what a run executed; real runs go below `out`, with the run's network or another.
 
-    Raises `UsageError` when the run violates nothing, does not do so again, or has clients or
-    orders that no schedule has.
+    In network namespaces, this process must be in a network of its own already. Raises
+    `UsageError` when the run violates nothing, does not do so again, or has clients or orders that
+    no schedule has.
     """
     folder = executed_folder(run)
     try:
@@ -74,13 +76,11 @@ def shrink_run(run: Path, *, out: Path) -> ShrunkRun:
             "nothing; it cannot be made smaller"
         )
     begun = begun_in(folder)
-    return shrink_plan(
-        plan,
-        violated,
-        out=out,
-        settings=settings_of_run(plan, begun),
-        zookeeper=str(begun.get("zookeeper") or EMBEDDED),
-    )
+    settings = settings_of_run(plan, begun)
+    settings = replace(settings, network=network or settings.network)
+    zookeeper = str(begun.get("zookeeper") or EMBEDDED)
+    require_network(settings.network, [scenario_of(plan)], zookeeper)
+    return shrink_plan(plan, violated, out=out, settings=settings, zookeeper=zookeeper)
 
 
 def shrink_plan(
@@ -136,6 +136,7 @@ def _shrunk(plan: Plan, small: Plan, runs: int, tries: RealTries, backend: Backe
         "kind": SHRUNK,
         "level": level,
         "mutant": mutant,
+        "network": tries.settings.network,
         "violated": list(violated),
         "of": dict(plan.origin),
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from time import monotonic, monotonic_ns
 from typing import Any
 
+from conformance.adapter import ClusterSettings
 from conformance.cluster import Cluster, ClusterError
 from conformance.noise import Noise
 from conformance.run_end import Ending
@@ -103,6 +104,12 @@ class Scenario:
         """How long everything may take to be in sync after the last fault was healed."""
         plan = Plan(plan_id=self.name) if self.plan is None else self.plan
         return plan.healthy_within_ms / 1000
+
+    @property
+    def network(self) -> str:
+        """What it ran on, where it comes from a run; else the usual."""
+        usual = ClusterSettings().network
+        return usual if self.plan is None else str(self.plan.origin.get("network", usual))
 
     @property
     def seed(self) -> int:

@@ -100,7 +100,7 @@ class ScenarioRun:
         command = f"fencepost chaos {what} --seed {self.seed} --level {self.settings.level}"
         if self.settings.mutant:
             command += f" --mutant {self.settings.mutant}"
-        if self.settings.network != PROXY:
+        if {self.settings.network, self.scenario.network} != {PROXY}:
             command += f" --network {self.settings.network}"
         if self.zookeeper == self.scenario.cluster.get("zookeeper", EMBEDDED):
             return command
@@ -200,6 +200,7 @@ class ScenarioRun:
             "brokers": self.settings.brokers,
             "scenario": self.scenario.name,
             "mutant": self.settings.mutant or None,
+            "network": self.settings.network,
             "reproduce": self.reproduce,
             **self.told,
         }
@@ -295,6 +296,7 @@ class ScenarioRun:
             "run": self.run_id,
             "level": self.settings.level,
             "mutant": self.settings.mutant,
+            "network": self.settings.network,
             "of": dict(source.origin),
         }
         write_source(self.folder, source)

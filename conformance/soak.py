@@ -16,6 +16,7 @@ from typing import Protocol
 import msgspec
 
 from conformance.adapter import ClusterSettings, UsageError
+from conformance.networks import PROXY
 from conformance.scenario import ScenarioResult
 from conformance.scenario_run import ScenarioRun
 from conformance.scenarios import find
@@ -40,6 +41,7 @@ class SoakPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Played in turn."""
     zookeeper: str
     mutant: str = ""
+    network: str = PROXY
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,7 +146,9 @@ class Soak:
         watcher.begin(number, scenario, seed, self.totals)
         run = ScenarioRun(
             scenario=find(scenario),
-            settings=ClusterSettings(level=self.plan.level, mutant=self.plan.mutant),
+            settings=ClusterSettings(
+                level=self.plan.level, mutant=self.plan.mutant, network=self.plan.network
+            ),
             seed=seed,
             folder=folder,
             zookeeper=self.plan.zookeeper,

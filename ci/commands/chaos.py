@@ -65,10 +65,11 @@ SoakFolder = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Go on with a soak that was interrupted.")
 ]
 NetworkOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="proxy|namespaces",
-        help="Who cuts connections: a proxy, or the kernel between network namespaces (root).",
+        help="Who cuts connections: a proxy, or the kernel between network namespaces (root).  "
+        "[default: proxy, or the run's]",
     ),
 ]
 COLUMNS = ("name", "verdict", "faults", "floors", "acknowledged", "unsettled", "message", "noise")
@@ -83,7 +84,7 @@ def chaos(
     seed: OptionalSeed = None,
     level: OptionalLevel = None,
     zookeeper: ZookeeperOption = EMBEDDED,
-    network: NetworkOption = PROXY,
+    network: NetworkOption = None,
     out: OutFolder = None,
     from_counterexample: Counterexamples = None,
     moves: MovesFile = None,
@@ -103,24 +104,22 @@ def chaos(
 
     given = [scenario or soak, schedule, replay, shrink, from_counterexample, moves]
     require_one(given)
-    if network != PROXY and any((*given[3:], soak, resume)):
-        raise UsageError("--network goes with --scenario, --schedule and --replay")
-    if (from_counterexample or moves) and zookeeper != EMBEDDED:
-        raise UsageError("moves say what is run, and on what; leave out --zookeeper")
+    if (from_counterexample or moves) and (zookeeper != EMBEDDED or network):
+        raise UsageError("moves say what is run, and on what; leave out --zookeeper and --network")
     if moves:
         return make_moves(moves, out, as_json=as_json)
     if from_counterexample:
         return follow_counterexamples(from_counterexample, out, as_json=as_json)
     if shrink is not None:
-        return make_small(shrink, make_run_folder(new_run_id(), out), as_json=as_json)
+        return make_small(shrink, out, network, as_json=as_json)
     if resume:
-        beside = [scenario, *given[1:], out, mutant, seed is not None, level is not None]
+        beside = [scenario, *given[1:], out, mutant, network, seed is not None, level is not None]
         return resume_soak(resume, soak, is_alone=not any(beside), as_json=as_json)
     with as_usage(adapter.UsageError):
-        scenarios = chosen(scenario, schedule, replay, network)
+        scenarios = chosen(scenario, schedule, replay, network or PROXY)
         before = origin_of(scenarios) if schedule or replay else {}
         settings = settings_for(before, level, mutant, network)
-    make_ready(network, zookeeper, scenarios)
+    make_ready(settings.network, zookeeper, scenarios)
     if soak:
         plan = soak_plan(soak, settings, scenario, seed=seed or 0, zookeeper=zookeeper)
         return begin_soak(plan, out, as_json=as_json)
@@ -137,16 +136,25 @@ def chaos(
     return tell(results, folder, as_json=as_json, is_whole=not any(given))
 
 
-def make_small(run: Path, folder: Path, *, as_json: bool) -> int:
+def make_small(run: Path, out: Path | None, network: str | None, *, as_json: bool) -> int:
     """Print the smallest schedule that still violates what the run violated; keep it in a file."""
     from ci.console import note, say, show_json
+    from ci.runs import make_run_folder, new_run_id
     from conformance import adapter
+    from conformance.directed import find_executed
+    from conformance.networks import require_network
     from conformance.run_shrink import shrink_run
     from fault_injection.plan_file import as_document, to_yaml
 
+    with as_usage(adapter.UsageError):
+        executed = find_executed(run)
+        network = network or origin_of([executed]).get("network", PROXY)
+        require_network(network, [executed], EMBEDDED)
+    enter_network(network)
+    folder = make_run_folder(new_run_id(), out)
     note(f"chaos: making {run} small; on real processes that takes as long as a dozen runs")
     with as_usage(adapter.UsageError):
-        found = shrink_run(run, out=folder)
+        found = shrink_run(run, out=folder, network=network)
     path = folder / "schedule.yaml"
     text = to_yaml(found.plan, f"Violates {', '.join(found.violated)}; made small from {run}.")
     path.write_text(text, encoding="utf-8")
@@ -194,7 +202,7 @@ def chosen(
 
 
 def settings_for(
-    before: Mapping[str, Any], level: int | None, mutant: str, network: str
+    before: Mapping[str, Any], level: int | None, mutant: str, network: str | None
 ) -> "ClusterSettings":
     """What the brokers have in common: as in the run of `before`, unless told otherwise.
 
@@ -205,7 +213,7 @@ def settings_for(
     return settings_of(
         before.get("level", NEWEST_LEVEL) if level is None else level,
         mutant or before.get("mutant", ""),
-        network,
+        network or before.get("network", PROXY),
     )
 
 
@@ -221,7 +229,7 @@ def make_ready(network: str, zookeeper: str, scenarios: Sequence["Scenario"]) ->
 
 
 def origin_of(scenarios: Sequence["Scenario"]) -> Mapping[str, Any]:
-    """`level` and `mutant` of a run that is replayed, or was made small; else empty."""
+    """`level`, `mutant` and `network` of a run that is replayed, or was made small; else empty."""
     plan = scenarios[0].plan if len(scenarios) == 1 else None
     return plan.origin if plan and plan.origin.get("kind") in ("executed", "shrunk") else {}
 

@@ -45,6 +45,7 @@ def soak_plan(
         scenarios=tuple(dict.fromkeys(scenarios or (DRAWN,))),
         zookeeper=zookeeper,
         mutant=settings.mutant,
+        network=settings.network,
     )
 
 
@@ -61,13 +62,19 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
 
     It says itself what it plays: with other options beside it, it is no `is_alone` and refused.
     """
+    from ci.network_choice import enter_network
     from conformance.adapter import UsageError
+    from conformance.networks import require_network
+    from conformance.scenarios import find
     from conformance.soak import resume
 
     if not is_alone:
         raise Misuse("--resume goes on with what was begun; give only --soak beside it")
     with as_usage(UsageError):
         soak = resume(folder, None if duration is None else seconds_of(duration))
+        plan = soak.plan
+        require_network(plan.network, [find(name) for name in plan.scenarios], plan.zookeeper)
+    enter_network(plan.network)
     return _run(soak, as_json=as_json)
 
 

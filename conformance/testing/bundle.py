@@ -6,6 +6,7 @@ from pathlib import Path
 
 from conformance.adapter import UsageError
 from conformance.run_begin import HARNESS_TRACE, begun_in
+from conformance.testing.network import PROXY
 from fault_injection.plan import Action, Plan
 from fault_injection.plan_record import EXECUTED, read_executed
 
@@ -23,6 +24,7 @@ class Recorded:
     """How brokers were started; None: the reference."""
     zookeeper: str | None
     """Which ZooKeeper it had; None: the single server."""
+    network: str = PROXY
     first_controller: int = 0
     """Who was elected before anything happened; 0: nobody knows."""
     faults: Mapping[str, Action] = field(default_factory=dict)
@@ -48,6 +50,7 @@ def read_bundle(folder: Path) -> Recorded:
             level=int(begun["level"]),
             command=begun.get("command"),
             zookeeper=begun.get("zookeeper"),
+            network=str(begun.get("network", PROXY)),
             first_controller=executed.cluster.get("first_controller", 0),
             faults={action.action_id: action for action in executed.actions},
         )

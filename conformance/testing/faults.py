@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from conformance.adapter import UsageError
+from conformance.networks import PROXY, require_possible
 from conformance.scenario import Stage
 from fault_injection.fault import Fault
 from fault_injection.plan import Action, At, Plan, plan_of
@@ -31,6 +32,8 @@ class Faults:
     """Injects, proves and heals; targets are brokers or roles."""
 
     stage: Stage
+    network: str = PROXY
+    """One of `conformance.networks`."""
     drawn: Schedule | None = None
     """What the profile of the marker drew from the seed."""
     recorded: Mapping[str, Action] = field(default_factory=dict)
@@ -47,7 +50,8 @@ class Faults:
         """The fault has taken effect, and lasts as long as the block; then it is healed.
 
         The block decides how long: a time of the fault's own (`for_ms`) is not waited for.
-        Raises `InjectionError` when it took no effect or could not be healed.
+        Raises `InjectionError` when it took no effect or could not be healed, and `UsageError`
+        when the network cannot have it.
         """
         running = self._inject(fault)
         try:
@@ -65,16 +69,19 @@ class Faults:
         """Every fault of a schedule was injected and healed; without one, of what was drawn.
 
         A path is that of a schedule file. Whether faults took effect is judged when the test is
-        over. Raises `UsageError` when nothing was drawn, and `FaultError` for a bad schedule.
+        over. Raises `UsageError` when nothing was drawn or the network cannot have it, and
+        `FaultError` for a bad schedule.
         """
         if schedule is None:
             schedule = self._drawn()
             self.has_run_drawn = True
         plan = read_plan(schedule) if isinstance(schedule, Path) else schedule
         named = self._numbered(plan) if isinstance(plan, Schedule) else self._as_named(plan)
+        require_possible(self.network, (action.fault for action in named.actions))
         self.stage.engine.run(self._again(named))
 
     def _inject(self, fault: Fault) -> RunningFault:
+        require_possible(self.network, [fault])
         fault_id = self._next_id()
         self._recorded_as(fault_id, fault)
         return self.stage.engine.inject(fault_id, fault, is_held=True)

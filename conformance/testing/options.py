@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from conformance.testing.network import OWN_ZOOKEEPERS, check_network
+
 if TYPE_CHECKING:
     from conformance.testing.bundle import Recorded
 
@@ -14,8 +16,6 @@ OUT = Path(".fencepost") / "tests"
 REPLAY = "--fencepost-replay"
 SEED_ALONE = "--fencepost-seed"
 UNDECIDED = ("fail", "skip")
-OWN_ZOOKEEPERS = ("embedded", "ensemble")
-"""As `conformance.zookeepers` has them, which would take long to import."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -42,6 +42,12 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="WHICH",
         help="embedded (default), ensemble, or host:port/chroot of one that runs",
     )
+    group.addoption(
+        "--fencepost-network",
+        metavar="WHICH",
+        help="proxy (default), or namespaces: all tests run in a network of their own (root)",
+    )
+    parser.addini("fencepost_network", "as --fencepost-network", default="")
     parser.addini("fencepost_command", "as --fencepost-command", default="")
     parser.addini("fencepost_zookeeper", "as --fencepost-zookeeper", default="")
     parser.addini(
@@ -59,6 +65,7 @@ def check_settings(config: pytest.Config) -> None:
             f"fencepost_undecided is {undecided!r}; choose one of {', '.join(UNDECIDED)}"
         )
     command, zookeeper = given(config, "command"), given(config, "zookeeper")
+    check_network(given(config, "network"), zookeeper)
     try:
         shlex.split(command)
     except ValueError as error:

@@ -9,10 +9,12 @@ import os
 import shlex
 import shutil
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from conformance.testing.network import Network, enter_network
 from conformance.testing.options import (
     REPLAY,
     add_options,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 RUN: "pytest.StashKey[ChaosRun]" = pytest.StashKey()
 RECORDED: "pytest.StashKey[Recorded | None]" = pytest.StashKey()
+NETWORK: pytest.StashKey[Network] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,7 +54,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "links: lead connections through the proxy, for net.* and zk.cut",
     )
     check_settings(config)
-    config.stash[RECORDED] = recorded_run(config)
+    recorded = config.stash[RECORDED] = recorded_run(config)
+    config.stash[NETWORK] = enter_network(given(config, "network"), recorded)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -152,6 +156,8 @@ def fencepost_run(
     from fault_injection.supervisor import ProcessError
     from fault_injection.zookeeper_address import ZooKeeperError
 
+    if why := request.config.stash[NETWORK].why_not:
+        raise pytest.skip.Exception(why)
     try:
         run = ChaosRun(tested=_tested(request.node, fencepost_seed, cluster_settings))
     except UsageError as error:
@@ -213,7 +219,8 @@ def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Teste
     from conformance.zookeepers import EMBEDDED
 
     config = item.config
-    mark, recorded = mark_of(item), config.stash[RECORDED]
+    mark, recorded, network = mark_of(item), config.stash[RECORDED], config.stash[NETWORK]
+    network.require(settings.network)
     marked = f"-m {MARKER} " if item.get_closest_marker(MARKER) else ""
     doc = getattr(getattr(item, "function", None), "__doc__", None) or item.name
     return Tested(
@@ -221,7 +228,10 @@ def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Teste
         name=item.name,
         sentence=doc.strip().splitlines()[0],
         seed=seed,
-        settings=settings_of(settings, mark, recorded, given(config, "command")),
+        settings=replace(
+            settings_of(settings, mark, recorded, given(config, "command")),
+            network=network.name,
+        ),
         mark=mark,
         out=bundles(config),
         zookeeper=given(config, "zookeeper") or (recorded and recorded.zookeeper) or EMBEDDED,

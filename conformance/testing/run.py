@@ -104,6 +104,7 @@ class ChaosRun:
         self.cluster = RunningCluster(stage)
         self.faults = Faults(
             stage=stage,
+            network=self.tested.settings.network,
             drawn=self._draw(stage),
             recorded=recorded.faults if recorded else {},
         )

@@ -1,6 +1,7 @@
 """The kernel cuts the ways between network namespaces, on real processes: `pytest -m chaos`."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ci.bench.leftovers import kill_once, said_in
+from conformance.run_begin import begun_in
 from conformance.scenario_run import read_folder
 from fault_injection.namespaces.client import why_not
 from fault_injection.namespaces.layout import BRIDGE, DRAIN, HARNESS_DEVICE, SINK
@@ -109,6 +111,26 @@ actions:
     params: {mode: server}
     when: {after: {action: server, phase: healed}}
 """
+LATE = """
+schema: 1
+id: late
+actions: [{id: late, kind: net.latency, target: 1, params: {delay_ms: 40}, for_ms: 500}]
+"""
+OWN_TEST = """
+import pytest
+from fault_injection.network_faults import DelayLink, ResetStreams
+from conformance.adapter import UsageError
+from fault_injection.targets import broker
+
+def test_far(cluster, faults):
+    late = DelayLink(sender=broker(1), delay_ms=40, for_ms=1)
+    with faults.active(late) as evidence:
+        assert "came late" in evidence.says
+    with pytest.raises(UsageError, match="resets nothing"):
+        with faults.active(ResetStreams(sender=broker(1), every_ms=10, for_ms=1)):
+            pass
+"""
+ROOT = Path(__file__).parents[2]
 EVIDENCE = {
     "partition": "4 ways closed to probes, 8 of 8 others open",
     "oneway": "1 way closed to probes, 11 of 11 others open",
@@ -135,6 +157,12 @@ def _namespaces() -> None:
         pytest.skip(f"no network namespaces: {why}")
 
 
+def chaos(*options: str | Path) -> subprocess.CompletedProcess[str]:
+    """What `fencepost chaos` did with these options."""
+    command = [sys.executable, "-m", "ci", "chaos", *map(str, options)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def ours() -> set[str]:
     """Devices of the machine's own network that are named as those of a run."""
     devices = {line.partition(":")[0].strip() for line in DEVICES.read_text().splitlines()}
@@ -145,11 +173,8 @@ def ours() -> set[str]:
 def test_all_faults_of_the_network_are_seen_and_healed_and_nothing_is_left(tmp_path: Path) -> None:
     schedule, out = tmp_path / "namespaces.yaml", tmp_path / "out"
     schedule.write_text(SCHEDULE)
-    command = [sys.executable, "-m", "ci", "chaos", "--schedule", str(schedule), *NETWORK]
 
-    done = subprocess.run(
-        [*command, "--json", "--out", str(out)], capture_output=True, text=True, check=False
-    )
+    done = chaos("--schedule", schedule, *NETWORK, "--json", "--out", out)
 
     told = json.loads(done.stdout)
     events = read_folder(out / "namespaces", "harness")[0]
@@ -163,6 +188,37 @@ def test_all_faults_of_the_network_are_seen_and_healed_and_nothing_is_left(tmp_p
         assert "the kernel dropped" in active[fault_id]
     for fault_id, evidence in SLOW.items():
         assert evidence in active[fault_id]
+    assert ours() == set()
+
+
+def test_a_run_is_replayed_in_the_network_that_it_had(tmp_path: Path) -> None:
+    schedule = tmp_path / "late.yaml"
+    schedule.write_text(LATE)
+
+    played = chaos("--schedule", schedule, *NETWORK, "--out", tmp_path / "first")
+    again = chaos("--replay", tmp_path / "first", "--out", tmp_path / "again")
+
+    assert (played.returncode, again.returncode) == (0, 0)
+    begun = begun_in(tmp_path / "again" / "late")
+    assert begun["network"] == "namespaces"
+    assert "--network namespaces" in str(begun["reproduce"])
+
+
+def test_pytest_hurts_ways_between_namespaces(tmp_path: Path) -> None:
+    (tmp_path / "test_own.py").write_text(OWN_TEST)
+    command = [sys.executable, "-m", "pytest", "-p", "conformance.testing.plugin"]
+    options = ["-p", "no:cacheprovider", "--fencepost-network", "namespaces"]
+
+    done = subprocess.run(
+        [*command, *options, "--rootdir", str(tmp_path), "test_own.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+    assert "1 passed" in done.stdout, done.stdout
     assert ours() == set()
 
 

@@ -135,7 +135,9 @@ def test_the_command_says_that_it_skips_and_why(
     [
         (["--scenario", "links_restless"], "links_restless takes the proxy: a packet filter"),
         (["--zookeeper", "container"], "reaches only servers that are in it"),
-        (["--soak", "1m"], "--network goes with --scenario, --schedule and --replay"),
+        (["--moves", "moves.ndjson"], "leave out --zookeeper and --network"),
+        (["--resume", "soak"], "--resume goes on with what was begun"),
+        (["--shrink", "none"], "none holds no schedule.executed.json"),
     ],
 )
 def test_what_namespaces_cannot_do_is_told_before_anything_starts(

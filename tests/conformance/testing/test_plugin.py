@@ -28,6 +28,17 @@ def test_bare(faults): ...
 
 def test_other(): ...
 """
+SETTINGS = """
+import pytest
+from conformance.adapter import ClusterSettings
+
+@pytest.fixture
+def cluster_settings():
+    return ClusterSettings(network="namespaces")
+
+def test_far(cluster): ...
+"""
+NAMESPACES = {"network": "namespaces"}
 PAUSE = PauseBroker(target=broker(2), for_ms=9)
 EXECUTED = Plan(
     plan_id="test_it",
@@ -95,6 +106,26 @@ def test_replay_runs_the_recorded_test_alone(pytester: pytest.Pytester, test: st
     result = run(pytester, "--collect-only", "-q", "--fencepost-replay", str(folder))
 
     assert collected(result) == [test]
+
+
+def test_without_namespaces_a_test_is_skipped_and_says_why(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    folder = bundle(pytester.path / "run", told("test_own.py::test_bare") | NAMESPACES)
+
+    for args in (("--fencepost-network", "namespaces"), ("--fencepost-replay", str(folder))):
+        result = run(pytester, "-rs", *args, "-k", "test_bare")
+
+        result.assert_outcomes(skipped=1)
+        result.stdout.fnmatch_lines(["SKIPPED*no network namespaces: only root can make them"])
+
+
+def test_settings_alone_give_no_namespaces(pytester: pytest.Pytester) -> None:
+    result = run(pytester, source=SETTINGS)
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*begin in another place: give --fencepost-network namespaces"])
 
 
 def test_bundle_tells_what_was_run_and_whom_it_hurt(tmp_path: Path) -> None:
@@ -167,6 +198,14 @@ def test_replay_of_a_test_that_is_not_collected_is_one_sentence(pytester: pytest
         (["--fencepost-seed", "x"], "argument --fencepost-seed: invalid int value: 'x'"),
         (["--fencepost-command", "sh -c 'a"], '--fencepost-command "sh -c \'a": No closing quot'),
         (["--fencepost-zookeeper", "moon"], "'moon' is no ZooKeeper address; "),
+        (
+            ["--fencepost-network", "token-ring"],
+            "--fencepost-network is 'token-ring'; choose one of proxy, namespaces",
+        ),
+        (
+            ["--fencepost-network", "namespaces", "--fencepost-zookeeper", "localhost:1"],
+            "namespaces reaches only servers that are in it: choose --fencepost-zookeeper emb",
+        ),
         (
             ["--fencepost-seed", "1", "--fencepost-replay", "run"],
             "--fencepost-replay takes the seed from the bundle; leave out --fencepost-seed",

@@ -1,0 +1,66 @@
+"""Which network the clusters of a run of pytest have; cheap to import."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conformance.testing.bundle import Recorded
+
+PROXY = "proxy"
+NAMESPACES = "namespaces"
+NETWORKS = (PROXY, NAMESPACES)
+"""As `conformance.networks` has them, which would take long to import."""
+OWN_ZOOKEEPERS = ("embedded", "ensemble")
+"""As `conformance.zookeepers` has those that can be in network namespaces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """What was asked for, and whether it can be had."""
+
+    name: str = PROXY
+    why_not: str = ""
+    """Why tests that want a cluster are skipped; empty when they are not."""
+
+    def require(self, wanted: str) -> None:
+        """Raise `UsageError` when a cluster is to have a network that this process is not in."""
+        if wanted == NAMESPACES and self.name != NAMESPACES:
+            from conformance.adapter import UsageError
+
+            raise UsageError(
+                f"cluster_settings say network={wanted!r}, for which pytest has to begin in "
+                f"another place: give --fencepost-network {NAMESPACES}"
+            )
+
+
+def check_network(network: str, zookeeper: str) -> None:
+    """Raise `pytest.UsageError` for a network that there is not, or not with that ZooKeeper."""
+    if network and network not in NETWORKS:
+        raise pytest.UsageError(
+            f"--fencepost-network is {network!r}; choose one of {', '.join(NETWORKS)}"
+        )
+    if network == NAMESPACES and zookeeper and zookeeper not in OWN_ZOOKEEPERS:
+        raise pytest.UsageError(
+            f"--fencepost-network {NAMESPACES} reaches only servers that are in it: choose "
+            f"--fencepost-zookeeper {' or '.join(OWN_ZOOKEEPERS)}"
+        )
+
+
+def enter_network(asked: str, recorded: "Recorded | None") -> Network:
+    """This process is where a cluster with that network must be started from.
+
+    Nobody having asked, the one of the run that is run again. Of namespaces, that is a network of
+    our own, so that the machine's is left alone; whatever else the tests do happens there too.
+    """
+    name = asked or (recorded.network if recorded else PROXY)
+    if name != NAMESPACES:
+        return Network(name=name)
+    from fault_injection.namespaces.client import NoNamespacesError, enter_own_network
+
+    try:
+        enter_own_network()
+    except NoNamespacesError as error:
+        return Network(name=name, why_not=str(error))
+    return Network(name=name)
