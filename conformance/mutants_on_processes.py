@@ -1,8 +1,8 @@
 """Deliberately wrong rules on real processes: along a schedule that shows each, and by chance.
 
 A directed schedule is made twice, with the mutant and without: the checks must find something, and
-then nothing. A random run is that of a seed of the simulator, which processes repeat; or it is a
-chaos scenario that a number draws, and nobody leads its brokers.
+then nothing. A random run is a dense one of the simulator, which processes repeat; or it is a chaos
+scenario that a number draws, and nobody leads its brokers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,14 @@ from conformance.scenario import ScenarioResult
 from conformance.scenario_run import ScenarioRun
 from conformance.scenarios import SCENARIOS, find
 from conformance.simulate import REFERENCE_TARGET, load
+from conformance.unclean_elections import judge_elections
 from conformance.verdict import Verdict
 from fault_injection.zookeeper_address import ZooKeeperError
 from spec.trace import TraceEvent
 
 LEVEL = 2
+DENSE = "dense"
+"""The random runs that processes repeat (`impl/sim/dense.py`)."""
 LATE = "in time"
 """What is violated when the cluster is not well in the time that it has."""
 DECK = tuple(name for name, one in SCENARIOS.items() if not one.needs_ensemble)
@@ -129,18 +132,19 @@ def play(mutant: str, scenario: str, *, out: Path, seed: int = 0) -> Directed:
 
 
 def lead_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
-    """Processes repeat a random run of the simulator, in the new folder `out`.
+    """Processes repeat a dense random run of the simulator, in the new folder `out`.
 
-    The run is that of seed `number - 1`. One in which the simulator finds nothing is not repeated:
-    the processes would make the same moves. One that they cannot repeat to its end finds nothing.
+    The run ends after the round of faults in which the simulator finds something. One in which it
+    finds nothing is not repeated: the processes would make the same moves. One that they cannot
+    repeat to its end finds nothing.
     """
     started = monotonic()
     found: tuple[str, ...] = ()
     problem = ""
     try:
-        simulate = load(REFERENCE_TARGET).moves_of_seed
-        listed, events = simulate(number - 1, level=LEVEL, mutant=mutant)
-        if _shows_anything(events):
+        simulate = load(REFERENCE_TARGET).moves_of_number
+        listed, events = simulate(number, level=LEVEL, mutant=mutant, is_enough=is_violated)
+        if is_violated(events) or run_end(events).unhealed:
             with stand_ready(out) as ground:
                 ride = ground.ride(listed, out / "mutant")
             problem = ride.problem
@@ -150,16 +154,18 @@ def lead_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
     return Drawn(
         mutant=mutant,
         number=number,
-        scenario="swarm",
+        scenario=DENSE,
         found=found,
         seconds=round(monotonic() - started, 1),
         problem=problem,
     )
 
 
-def _shows_anything(events: Sequence[TraceEvent]) -> bool:
-    is_violated = any(check.violations for check in run_checks(events))
-    return is_violated or bool(run_end(events).unhealed)
+def is_violated(events: Sequence[TraceEvent]) -> bool:
+    """What happened so far is enough for a check to find something."""
+    if any(check.violations for check in run_checks(events)):
+        return True
+    return bool(judge_elections(events)[1])
 
 
 def draw(number: int, deck: Sequence[str] = DECK) -> str:

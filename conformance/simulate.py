@@ -73,6 +73,16 @@ class Simulator(Protocol):
     ) -> tuple[MoveList, list[TraceEvent]]:
         """What leads paced processes along a random run, and its trace; `impl.sim.adapter`."""
 
+    def moves_of_number(
+        self,
+        number: int,
+        *,
+        level: int,
+        mutant: str | None,
+        is_enough: Callable[[Sequence[TraceEvent]], bool],
+    ) -> tuple[MoveList, list[TraceEvent]]:
+        """The same of a dense random run, which ends as soon as it is enough."""
+
     def play(
         self, text: str, name: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]
     ) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 Each mutant is led along its schedule (`mutants_on_processes.toml`), with the rule broken and as it
 should be. Random runs follow, one per mutant and number, until each is found or has had its runs:
-seeds of the simulator that processes repeat, and with `--free` chaos scenarios too. Results are
-appended to a file as they come, so that a long measurement can be interrupted and taken up again;
-what the file holds is not measured anew. `--page FILE` writes the table of it.
+dense runs of the simulator that processes repeat, and with `--free` chaos scenarios too. Results
+are appended to a file as they come, so that a long measurement can be interrupted and taken up
+again; what the file holds is not measured anew. `--page FILE` writes the table of it.
 """
 
 import argparse

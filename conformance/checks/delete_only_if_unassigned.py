@@ -35,8 +35,10 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
             evidence.premise_count += place not in obeyed
             obeyed[place] = event
         elif event.action == Action.STOP_REPLICA:
-            _check_stop(event, key, obeyed.pop(place, None), evidence)
-            _check_assignment(event, key, assigned, living, evidence)
+            last = obeyed.pop(place, None)
+            if not _is_of_later(event, key, assigned):
+                _check_stop(event, key, last, evidence)
+                _check_assignment(event, key, assigned, living, evidence)
     return evidence.result()
 
 
@@ -89,3 +91,23 @@ def _check_assignment(
     if stop.broker_id in replicas:
         message = f"Broker {stop.broker_id} gave up {key}, which leader epoch {epoch} assigns to"
         evidence.violated(f"{message} {sorted(replicas)}.", write, stop)
+
+
+def _is_of_later(
+    stop: TraceEvent,
+    key: TopicPartition,
+    assigned: dict[_Epoch, tuple[frozenset[int], TraceEvent]],
+) -> bool:
+    """The stop names an epoch of a later incarnation, which does not assign the broker.
+
+    The line tells the incarnation that was given up: a stop takes with it what is older.
+    """
+    if stop.leader_epoch is None or stop.leader_epoch < 0:
+        return False
+    return any(
+        other == key
+        and incarnation > (stop.partition_incarnation or 0)
+        and epoch == stop.leader_epoch
+        and stop.broker_id not in replicas
+        for (other, incarnation, epoch), (replicas, _) in assigned.items()
+    )

@@ -10,9 +10,11 @@ from pathlib import Path
 from fault_injection.plan_file import plan_from_document
 from impl.core.mutant_records import MUTANTS
 from impl.core.mutants import Mutant
-from impl.sim.journey import moves_of, moves_of_run
+from impl.sim.dense import dense
+from impl.sim.journey import moves_of, moves_of_rounds, moves_of_run
 from impl.sim.plan_cluster import PACES, Host
 from impl.sim.plan_run import options_of, run_plan
+from impl.sim.rounds import IsEnough
 from impl.sim.run import run
 from impl.sim.script.play import play as play_script, scenario_text
 from impl.sim.script.stage import Judge
@@ -152,6 +154,18 @@ def moves_of_seed(
     """
     options = swarm(seed, level=_level(level), mutant=_mutant(mutant))
     return moves_of_run(options, f"seed-{seed}-level-{level}" + (f"-{mutant}" if mutant else ""))
+
+
+def moves_of_number(
+    number: int, *, level: int, mutant: str | None, is_enough: IsEnough
+) -> tuple[MoveList, list[TraceEvent]]:
+    """What leads paced processes along the dense run of that number, and its trace.
+
+    The run ends after the first round of which `is_enough` says so. Raises `ValueError`.
+    """
+    drawn = dense(number, level=_level(level), mutant=_mutant(mutant))
+    name = f"number-{number}-level-{level}" + (f"-{mutant}" if mutant else "")
+    return moves_of_rounds(drawn, name, is_enough)
 
 
 _models = cache(load_models)

@@ -188,7 +188,8 @@ class Cluster:
                 if back_us is not None:
                     self.scheduler.after_us(back_us, lambda: on_answer(None, 0))
                 return
-            process.receive(request, lamport, answer, origin)
+            if self.journal is None or not self.journal.is_lost(receiver, origin):
+                process.receive(request, lamport, answer, origin)
 
         def answer(response: Response, answer_lamport: int) -> None:
             back_us = None if drops_response else self.network.passes(receiver, sender)

@@ -44,6 +44,10 @@ class SimDisk:
         self._flushed: dict[TopicPartition, int] = {}
         """Of the logs that have grown since the last flush: how many records survive."""
         self._flushed_ms = 0
+        self._grown: set[TopicPartition] = set()
+        """Logs that have had a record."""
+        self.keeps_empty = True
+        """False where a log leaves nothing on the disk before its first record, as for real."""
         self.refused: tuple[type, ...] = ()
         """The effects that fail now."""
 
@@ -84,11 +88,13 @@ class SimDisk:
         self._high_watermarks.pop(key, None)
         self._older.pop(key, None)
         self._flushed.pop(key, None)
+        self._grown.discard(key)
 
     def append(self, key: TopicPartition, base_offset: Offset, records: tuple[Record, ...]) -> None:
         """The records follow what is there."""
         log = self._logs.setdefault(key, [])
         assert len(log) == base_offset, f"{key}: appends at {base_offset} to {len(log)} records"
+        self._grown.add(key)
         self._flushed.setdefault(key, base_offset)
         log.extend(records)
 
@@ -161,6 +167,9 @@ class SimDisk:
 
     def recover(self) -> dict[TopicPartition, RecoveredLog]:
         """What a starting broker finds."""
+        if not self.keeps_empty:
+            for key in self._logs.keys() - self._grown:
+                self.delete(key)
         return {key: self._recovered(key) for key in sorted(self._logs)}
 
     def _recovered(self, key: TopicPartition) -> RecoveredLog:

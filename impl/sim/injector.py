@@ -1,6 +1,7 @@
 """Performs a schedule of faults on a simulated cluster, and records the phases of each."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 
@@ -80,10 +81,11 @@ class Injector:
         """Whom a fault that is not over acts upon, alone."""
         return frozenset(BrokerId(b) for _, b, _ in self._active.values() if b is not None)
 
-    def heal_all(self) -> None:
-        """No fault is active any more, in reverse order of injection."""
+    def heal_all(self, keep: Collection[str] = ()) -> None:
+        """No fault but those of `keep` is active any more, in reverse order of injection."""
         for fault_id in reversed([*self._active, *self._asked]):
-            self.heal(fault_id)
+            if fault_id not in keep:
+                self.heal(fault_id)
 
     def inject(self, timed: TimedFault) -> None:
         """The fault is active from now on, or has no effect."""

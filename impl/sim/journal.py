@@ -53,7 +53,13 @@ class Origin:
 class Journal:
     """The moves of one cluster, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_for_processes: bool = False) -> None:
+        """With `is_for_processes` nothing happens that no move could repeat, where chance decides.
+
+        The network loses the requests that could not be brought, and a death leaves on the disk
+        what a whole step has written.
+        """
+        self.is_for_processes = is_for_processes
         self.settles = False
         """After the last fault, what must come to hold has had its time."""
         self.obstacle = ""
@@ -117,6 +123,13 @@ class Journal:
         owner = self._sessions.pop(session_id, None)
         if owner is not None:
             self._note(Verb.END_SESSION, broker=owner[0], number=owner[1])
+
+    def is_lost(self, receiver: int, origin: Origin | None) -> bool:
+        """True of a dead broker's request that would come to a later start of its receiver."""
+        sender = origin.process if origin is not None else None
+        if not self.is_for_processes or sender is None or sender.is_alive:
+            return False
+        return self._births[receiver] > self._deaths[id(sender)]
 
     def arrived(self, process: "Process", token: int, origin: Origin | None) -> None:
         """A request has come, and the broker will take it under this token."""

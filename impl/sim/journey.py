@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from impl.sim.dense import Dense
 from impl.sim.journal import Journal
 from impl.sim.options import Options
+from impl.sim.rounds import IsEnough, play_rounds
 from impl.sim.run import run
 from impl.sim.script.play import play
 from spec.pacing import MoveList, Verb
@@ -33,6 +35,15 @@ def moves_of_run(options: Options, name: str) -> tuple[MoveList, list[TraceEvent
     journal = Journal()
     events = run(options, name, journal)
     return _listed(name, options, journal), events
+
+
+def moves_of_rounds(
+    dense: Dense, name: str, is_enough: IsEnough
+) -> tuple[MoveList, list[TraceEvent]]:
+    """The moves of a dense run up to its end, and its trace; raises `ValueError` as `moves_of`."""
+    journal = Journal(is_for_processes=True)
+    events = play_rounds(dense, name, journal, is_enough)
+    return _listed(name, dense.options, journal), events
 
 
 def _listed(name: str, options: Options, journal: Journal) -> MoveList:

@@ -171,6 +171,9 @@ class Process:
         """The process is gone; its disk stays."""
         if not self.is_alive:
             return
+        for one in self._deferred:
+            if isinstance(one, partial) and one.func == self._perform_all:
+                self._write_cut_off(one.args[0])
         self.is_alive = False
         if self.cluster.journal is not None:
             self.cluster.journal.died(self)
@@ -212,7 +215,7 @@ class Process:
         `failed` are the logs that failed in this step.
         """
         for done, effect in enumerate(effects):
-            if self._crashes and self._dies("before", effect):
+            if self._crashes and self._dies("before", effect, effects[done:]):
                 return
             if self.before is not None:
                 self.before(effect)
@@ -225,7 +228,7 @@ class Process:
                 self._try_to_perform(effect, failed)
             else:
                 self._perform(effect)
-            if self._crashes and self._dies("after", effect):
+            if self._crashes and self._dies("after", effect, effects[done + 1 :]):
                 return
         for key in failed:
             self.trace.write(log_failed(self.broker_id, key, "the disk refuses"))
@@ -248,13 +251,23 @@ class Process:
         if isinstance(left, ReplyRecords):
             self._perform(refusal(left))
 
-    def _dies(self, when: str, effect: Effect) -> bool:
+    def _dies(self, when: str, effect: Effect, rest: Sequence[Effect]) -> bool:
+        """The process does, or stands still; `rest` is what a death cuts off."""
         for plan in [plan for plan in self._crashes if plan.strikes(when, effect)]:
             if plan.holds:
                 self.pause()
             else:
+                self._write_cut_off(rest)
                 self.die()
         return not self.is_alive
+
+    def _write_cut_off(self, rest: Sequence[Effect]) -> None:
+        """Who is led by moves makes whole steps: all that one writes is on the disk by its end."""
+        if self.cluster.journal is None or not self.cluster.journal.is_for_processes:
+            return
+        for effect in rest:
+            if isinstance(effect, DiskEffect):
+                self._disk.perform(effect)
 
     def _flush_in_time(self) -> None:
         """The operating system writes back what is older than `flush_ms`."""

@@ -19,7 +19,10 @@ def kick(cluster: Cluster) -> Heal:
     """Somebody who is no broker deletes `/controller`."""
     server = cluster.zookeeper
     session_id = server.open_session(cluster.options.session_timeout_ms)
-    result = server.write(session_id, (Delete(path=CONTROLLER, expected_version=ANY_VERSION),))
+    op = Delete(path=CONTROLLER, expected_version=ANY_VERSION)
+    if cluster.journal is not None and server.peek(CONTROLLER).stat is not None:
+        cluster.journal.written(op)
+    result = server.write(session_id, (op,))
     server.end_session(session_id)
     return lambda: {"matched": int(isinstance(result, Written))}
 

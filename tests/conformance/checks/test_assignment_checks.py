@@ -92,6 +92,20 @@ def test_an_incarnation_that_was_deleted_may_be_given_up() -> None:
     assert delete_only_if_unassigned.check(trace.events).verdict is Verdict.PASS
 
 
+def test_a_stop_of_a_later_incarnation_takes_what_is_older() -> None:
+    """Broker 2 has the state before, at epoch 3, when epoch 1 of the next one moves it away."""
+    trace = serving()
+    trace.zookeeper("SetData", ZNODE, document(1, 1, [1, 2]), session=1, zxid=3, version=1)
+    obey(trace, 2, 3)
+    trace.zookeeper("Delete", ZNODE, "", session=1, zxid=6)
+    trace.zookeeper("Create", ZNODE, document(1, 0, [1, 2]), session=1, zxid=7)
+    trace.zookeeper("SetData", TOPIC, assigned(3), session=1, zxid=8, version=1)
+    trace.zookeeper("SetData", ZNODE, document(3, 1, [3]), session=1, zxid=8, version=1)
+    stop(trace, 2, 1)
+
+    assert delete_only_if_unassigned.check(trace.events).verdict is Verdict.PASS
+
+
 def still_assigned(trace: Trace) -> None:
     switch(trace, with_topic=False)
     stop(trace, 2, 1)
