@@ -275,11 +275,21 @@ def test_a_run_that_did_not_heal_is_one_that_failed(tmp_path: Path) -> None:
     assert violations_of(tmp_path) == {"Converged", "EventuallyLeader"}
 
 
+BEGUN = {"level": 2}
+
+
+def ran(folder: Path, executed: str) -> None:
+    """A whole run with this schedule is in the folder."""
+    (folder / EXECUTED).write_text(executed)
+    with Recorder(folder, run_id="r", node="harness", clock=LamportClock()) as harness:
+        harness.write(Kind.RUN, "RunStarted", detail=json.dumps(BEGUN))
+        harness.write(Kind.RUN, "RunEnded", detail="{}")
+
+
 def test_a_run_with_clients_of_its_own_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = '{"schema": 1, "id": "a", "profile": "none", "actions": []}'
-    (tmp_path / EXECUTED).write_text(text)
+    ran(tmp_path, '{"schema": 1, "id": "a", "profile": "none", "actions": []}')
     monkeypatch.setattr("conformance.run_shrink.violations_of", lambda _: frozenset({"Lost"}))
 
     with pytest.raises(UsageError, match="had clients of its own, which are in no schedule"):
@@ -287,7 +297,7 @@ def test_a_run_with_clients_of_its_own_is_refused(
 
 
 def test_a_run_of_a_script_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / EXECUTED).write_text('{"schema": 1, "id": "a", "script": "b", "actions": []}')
+    ran(tmp_path, '{"schema": 1, "id": "a", "script": "b", "actions": []}')
     monkeypatch.setattr("conformance.run_shrink.violations_of", lambda _: frozenset({"Lost"}))
 
     with pytest.raises(UsageError, match="is a run of b, whose own clients and orders come"):
@@ -295,7 +305,7 @@ def test_a_run_of_a_script_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_run_that_violates_nothing_is_refused(tmp_path: Path) -> None:
-    (tmp_path / EXECUTED).write_text('{"schema": 1, "id": "a", "actions": []}')
+    ran(tmp_path, '{"schema": 1, "id": "a", "actions": []}')
 
     with pytest.raises(UsageError, match="violates nothing: nothing to shrink"):
         shrink_run(tmp_path, out=tmp_path)
