@@ -403,7 +403,7 @@ def _hurt_zookeeper_link(fault: HurtZooKeeperLink, cluster: Cluster, process: Pr
 
 
 def _delay_watches(fault: DelayWatches, process: Process) -> Heal:
-    client, matched = process.zookeeper, [0]
+    late, matched = process.zookeeper.late, [0]
 
     def lateness_us(path: str) -> int:
         if not fnmatchcase(path, fault.path):
@@ -411,11 +411,11 @@ def _delay_watches(fault: DelayWatches, process: Process) -> Heal:
         matched[0] += 1
         return fault.delay_ms * US_PER_MS
 
-    client.lateness_us = lateness_us
+    late.lateness_us = lateness_us
 
     def heal() -> Line:
-        client.lateness_us = lambda _: 0
-        client.hear_of()
+        late.lateness_us = lambda _: 0
+        late.hear_of()
         return {"matched": matched[0]}
 
     return heal

@@ -23,6 +23,7 @@ from impl.core.events import (
 )
 from impl.core.outbox import Answer, Ask, unknown
 from impl.core.zookeeper import Children, Create, SetData, Znode
+from impl.sim.late_watches import LateWatches
 from impl.sim.scheduler import US_PER_MS, Scheduler
 from impl.sim.zookeeper import SimZooKeeper
 from impl.sim.zookeeper_link import HurtLink
@@ -81,15 +82,14 @@ class ZkClient:
         """The faults on the way to the server that are active."""
         self.delay_us = 0
         """What comes from the server takes this much longer."""
-        self.lateness_us: Callable[[str], int] = lambda _: 0
-        """Asked of the path of each watch that fires: how late the broker hears of it."""
         self.session_id = NO_SESSION
         self._connection = 0
         self._is_connected = self._is_closed = False
         self._in_flight: dict[int, Ask] = {}
         self._fired: list[WatchFired] = []
-        self._late: list[WatchFired] = []
-        """Watches of which the core has not heard, and those of them that a fault keeps from it."""
+        """Watches of which the core has not heard."""
+        self.late = LateWatches(scheduler, self._send_watch)
+        """Those of them that a fault keeps from it."""
         self._arrival_us = self._delivery_us = 0
 
     def start(self) -> None:
@@ -125,22 +125,11 @@ class ZkClient:
         as the session.
         """
         self._fired.append(event)
-        late_us = self.lateness_us(event.path)
-        if not late_us:
-            self._send_back(lambda: self._tell(event))
-            return
-        self._late.append(event)
-        self._scheduler.after_us(late_us, lambda: self._hear(event))
+        if not self.late.keeps(event):
+            self._send_watch(event)
 
-    def hear_of(self, path: str = "") -> None:
-        """Watches that are late come now: those of a path, or all."""
-        for event in [late for late in self._late if path in ("", late.path)]:
-            self._hear(event)
-
-    def _hear(self, event: WatchFired) -> None:
-        if any(late is event for late in self._late):
-            self._late = [late for late in self._late if late is not event]
-            self._send_back(lambda: self._tell(event))
+    def _send_watch(self, event: WatchFired) -> None:
+        self._send_back(lambda: self._tell(event))
 
     def on_session_end(self) -> None:
         """The server has ended the session and closes the connection."""
@@ -196,9 +185,9 @@ class ZkClient:
             self.on_done(ask)
         if answer is None or is_late:
             return
-        if self._late and not isinstance(ask, WriteZnodes):
+        if self.late.waiting and not isinstance(ask, WriteZnodes):
             for one in ask.paths:  # ZooKeeper promises: nobody reads before he is notified
-                self.hear_of(one)
+                self.late.hear_of(one)
         if isinstance(ask, WriteZnodes) and self.loses_reply(ask):
             self.break_connection()
         else:
@@ -275,7 +264,7 @@ class ZkClient:
         if self._server.touch(self.session_id):
             self._is_connected = True
             self._deliver(SessionReconnected(session_id=self.session_id))
-            self._late.clear()
+            self.late.clear()
             for event in list(self._fired):
                 self._tell(event)
             return
@@ -283,7 +272,7 @@ class ZkClient:
 
     def _lose(self) -> None:
         self._fired.clear()
-        self._late.clear()
+        self.late.clear()
         self.session_id = NO_SESSION
         self._deliver(SessionLost())
         self._later(self._open_session, self._draw(DELAY_US))

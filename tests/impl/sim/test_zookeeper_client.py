@@ -16,11 +16,12 @@ from impl.core.events import (
     ZnodesWritten,
     ZooKeeperEvent,
 )
-from impl.core.zookeeper import Create, Unknown, Written
+from impl.core.zookeeper import Create, SetData, Unknown, Written
 from impl.sim.scheduler import Scheduler
 from impl.sim.zookeeper import SimZooKeeper
 from impl.sim.zookeeper_client import ZkClient
 from impl.sim.zookeeper_link import HurtLink
+from spec.vocabulary import ANY_VERSION
 from spec.znodes import BROKER_IDS, PERSISTENT_PATHS
 
 TIMEOUT_MS = 600
@@ -100,7 +101,7 @@ def test_a_late_watch_comes_late_but_before_what_made_it_fire_is_read(reads_befo
     line.client.perform(ListChildren(op_id=1, paths=(BROKER_IDS,), watch=True))
     line.run(20)
     line.heard.clear()
-    line.client.lateness_us = lambda path: 300_000 if path == BROKER_IDS else 0
+    line.client.late.lateness_us = lambda path: 300_000 if path == BROKER_IDS else 0
     line.server.ensure((PATH,))
     line.client.perform(ReadZnodes(op_id=2, paths=(PATH,)))
     line.run(250)
@@ -117,12 +118,16 @@ def test_a_late_watch_comes_late_but_before_what_made_it_fire_is_read(reads_befo
     assert line.heard.count(watch) == 1
 
 
+def hear_of_all(client: ZkClient) -> None:
+    client.late.hear_of()
+
+
 def test_a_late_watch_is_told_when_the_fault_is_over_or_the_connection_another() -> None:
-    for end in (ZkClient.hear_of, ZkClient.break_connection):
+    for end in (hear_of_all, ZkClient.break_connection):
         line = Line()
         line.client.perform(ListChildren(op_id=1, paths=(BROKER_IDS,), watch=True))
         line.run(20)
-        line.client.lateness_us = lambda _: 60_000_000
+        line.client.late.lateness_us = lambda _: 60_000_000
         line.server.ensure((PATH,))
         line.run(20)
         end(line.client)
@@ -359,3 +364,31 @@ def test_an_answered_write_is_applied() -> None:
     assert isinstance(written, ZnodesWritten)
     assert isinstance(written.result, Written)
     assert line.is_created
+
+
+@pytest.mark.parametrize("late", [BROKER_IDS, PATH])
+def test_a_watch_that_is_late_holds_up_those_that_fire_after_it(late: str) -> None:
+    line = Line()
+    line.create()
+    line.run(20)
+    line.client.perform(ListChildren(op_id=2, paths=(BROKER_IDS,), watch=True))
+    line.client.perform(ReadZnodes(op_id=3, paths=(PATH,), watch=True))
+    line.run(20)
+    line.client.late.lateness_us = lambda path: 200_000 if path == late else 0
+
+    def fired() -> list[str]:
+        return [event.path for event in line.heard if isinstance(event, WatchFired)]
+
+    first, second = (BROKER_IDS, PATH) if late == BROKER_IDS else (PATH, BROKER_IDS)
+    changes: dict[str, Create | SetData] = {
+        BROKER_IDS: Create(path=f"{BROKER_IDS}/2", data=b""),
+        PATH: SetData(path=PATH, data=b"y", expected_version=ANY_VERSION),
+    }
+    for path in (first, second):
+        line.server.write(line.client.session_id, (changes[path],))
+        line.run(5)
+    line.run(180)
+    assert fired() == []
+
+    line.run(30)
+    assert fired() == [first, second]
