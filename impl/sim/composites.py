@@ -5,6 +5,7 @@ situation is one that the protocol must stand, whichever rule it may be that sta
 """
 
 from collections.abc import Callable
+from enum import StrEnum
 from random import Random
 
 from fault_injection.admin_faults import (
@@ -38,11 +39,27 @@ CUTS = ("before_write", "before_write", "before_send", "after_write", "after_sen
 HOLDS = ("before_write", "before_write", "before_send", "before_reply", "before_append")
 
 
+class About(StrEnum):
+    """What the situations of a run are about."""
+
+    ALL = "all"
+    DATA = "data"
+    """Logs, followers and leaders; topics and assignments stay as they are."""
+    CONTROL = "control"
+    """Controllers, what they write and send, topics and moves."""
+
+
 class Composer:
     """One drawing: its chance and what it must know of the cluster."""
 
     def __init__(
-        self, random: Random, options: Options, *, session_timeout_ms: int, may_move: bool
+        self,
+        random: Random,
+        options: Options,
+        *,
+        session_timeout_ms: int,
+        may_move: bool,
+        about: About,
     ) -> None:
         """Times go by `session_timeout_ms`; without `may_move` assignments stay as they are."""
         self._random = random
@@ -52,32 +69,29 @@ class Composer:
         self._replication_factor = options.replication_factor
         self._session_timeout_ms = session_timeout_ms
         self._may_move = may_move
-        self._stories: tuple[Callable[[], Story], ...] = (
-            self.deposed_controller,
-            self.deposed_controller,
-            self.controller_stands_still,
-            self.controller_stands_still,
-            self.controller_dies_half_way,
-            self.controller_dies_half_way,
+        self._stories = self._stories_of(about)
+
+    def _stories_of(self, about: About) -> tuple[Callable[[], Story], ...]:
+        """The situations that may be drawn; those named more often come more often."""
+        of_control = (
+            *[self.deposed_controller] * 2,
+            *[self.controller_stands_still] * 2,
+            *[self.controller_dies_half_way] * 2,
             self.unheard_decision,
             self.bounces,
-            self.isr_dies,
-            self.many_epochs,
-            self.many_epochs,
-            self.many_epochs,
-            self.late_fetches,
-            self.leader_stands_still,
-            self.leader_stands_still,
-            self.leader_alone,
-            self.late_watches,
-            self.leaders_alternate,
-            self.diverging_logs,
-            self.diverging_logs,
-            self.late_first_command,
-            self.late_first_command,
         )
-        if may_move:
-            self._stories += (*[self.topic_comes_again] * 3, *[self.move_interrupted] * 4)
+        of_data = (self.isr_dies, *[self.many_epochs] * 3, self.late_fetches)
+        of_both = (*[self.leader_stands_still] * 2, self.leader_alone, self.late_watches)
+        more_of_data = (self.leaders_alternate, *[self.diverging_logs] * 2)
+        of_first_words = (*[self.late_first_command] * 2,)
+        of_topics = (*[self.topic_comes_again] * 3, *[self.move_interrupted] * 4)
+        if about is About.DATA:
+            return (*of_data, *of_both[:3], *more_of_data * 2)
+        control = (*of_control, *of_first_words, *of_both)
+        if about is About.CONTROL:
+            return (*control, self.unheard_decision, *(of_topics if self._may_move else ()))
+        mixed = (*of_control, *of_data, *of_both, *more_of_data, *of_first_words)
+        return (*mixed, *of_topics) if self._may_move else mixed
 
     def draw(self) -> Story:
         """One of the situations."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
-from fault_injection.admin_faults import ReassignPartition
+from fault_injection.admin_faults import KickController, ReassignPartition
 from fault_injection.catalogue import DRAWN_FOR_REAL, DRAWN_FOR_SIMULATOR
 from fault_injection.disk_faults import BreakDisk, FillDisk, LosePower, StaleCheckpoint
 from fault_injection.fault import Fault
@@ -19,7 +19,7 @@ from fault_injection.request_faults import DuplicateRequest
 from fault_injection.schedule import Schedule, TimedFault, generate
 from fault_injection.targets import broker, follower
 from impl.core.mutants import Mutant
-from impl.sim.composites import Composer
+from impl.sim.composites import About, Composer
 from impl.sim.drawn_faults import Draw
 from impl.sim.options import BATCH_RECORDS_MAX, TOPIC, Options
 from spec.vocabulary import ProtocolLevel
@@ -28,6 +28,9 @@ PATIENT_MS = 30_000
 """A session that outlasts what happens: only leaders see that a follower is dead."""
 ROUNDS = 8
 ROUND_MS = (4_000, 8_000)
+SHORT_ROUNDS = 16
+"""Of a run about control: what one situation leaves undone, the next one often mends."""
+SHORT_ROUND_MS = (2_000, 4_500)
 NOT_REPEATED = frozenset({BreakDisk.kind, FillDisk.kind, LosePower.kind, StaleCheckpoint.kind})
 """What no move does to a disk of a process, or not as it is simulated (`journal.py`)."""
 REQUEST_KINDS = sorted(set(DRAWN_FOR_REAL) - {DuplicateRequest.kind})
@@ -67,16 +70,34 @@ class Dense:
 
 
 def dense(number: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> Dense:
-    """The run of that number, from 1 on; the level and the mutant change nothing else of it."""
+    """The run of that number, from 1 on; the level and the mutant change nothing else of it.
+
+    Of four numbers, two have everything in one run, one is about data and one about control.
+    """
     random = Random(f"dense {number}")
+    about = (About.DATA, About.CONTROL, About.ALL, About.ALL)[number % 4]
+    options = _cluster(random, number)
+    if about is About.DATA:
+        options = _about_data(random, options)
+    if about is About.CONTROL:
+        options = _about_control(random, options)
+    options = replace(options, level=level, mutant=mutant)
+    is_patient = options.session_timeout_ms == PATIENT_MS
+    count = ROUNDS // 2 if is_patient else ROUNDS
+    if about is About.CONTROL:
+        count = SHORT_ROUNDS
+    rounds = tuple(_round(random, options, n, about) for n in range(1, count + 1))
+    return Dense(number=number, options=options, rounds=rounds)
+
+
+def _cluster(random: Random, number: int) -> Options:
     brokers = random.choice((3, 4, 4, 5))
     is_idempotent = random.random() < IDEMPOTENT
     partitions = random.choice((1, 1, 2, 3))
     timeout_ms = random.choice((600, 1_200, 1_200, 2_000, 2_000, PATIENT_MS))
-    options = Options(
+    return Options(
         seed=number,
-        level=level,
-        mutant=mutant,
+        level=ProtocolLevel.LEADER_EPOCH,
         brokers=brokers,
         replication_factor=random.choice((2, 3)) if brokers > 3 else 2,
         partitions=partitions if timeout_ms != PATIENT_MS else 1,
@@ -90,13 +111,40 @@ def dense(number: int, *, level: ProtocolLevel, mutant: Mutant | None = None) ->
         fetch_records_max=BATCH_RECORDS_MAX + 1 if is_idempotent else 200,
         schedule=Schedule(seed=number),
     )
-    count = ROUNDS // 2 if timeout_ms == PATIENT_MS else ROUNDS
-    rounds = tuple(_round(random, options, n) for n in range(1, count + 1))
-    return Dense(number=number, options=options, rounds=rounds)
 
 
-def _round(random: Random, options: Options, number: int) -> Round:
-    duration_ms = random.randint(*ROUND_MS)
+def _about_data(random: Random, options: Options) -> Options:
+    """One partition that always grows, on three brokers that know each other's death soon."""
+    return replace(
+        options,
+        brokers=4,
+        replication_factor=3,
+        partitions=1,
+        session_timeout_ms=random.choice((600, 1_200)),
+        settle_ms=25_000,
+        replica_lag_time_ms=random.choice((300, 500, 8_000)),
+        min_insync_replicas=1,
+        idempotent=False,
+        fetch_records_max=200,
+    )
+
+
+def _about_control(random: Random, options: Options) -> Options:
+    """Sessions outlast a controller's pauses, and there is much to decide."""
+    timeout_ms = random.choice((2_000, 4_000))
+    return replace(
+        options,
+        brokers=random.choice((4, 5)),
+        replication_factor=2,
+        partitions=random.choice((2, 3)),
+        session_timeout_ms=timeout_ms,
+        settle_ms=20_000 + 3 * timeout_ms,
+    )
+
+
+def _round(random: Random, options: Options, number: int, about: About) -> Round:
+    is_short = about is About.CONTROL
+    duration_ms = random.randint(*(SHORT_ROUND_MS if is_short else ROUND_MS))
     is_lonely = random.random() < LONELY
     is_patient = options.session_timeout_ms == PATIENT_MS
     drawn = replace(
@@ -114,14 +162,21 @@ def _round(random: Random, options: Options, number: int) -> Round:
         ),
         survivors_first=is_lonely,
     )
+    if about is About.DATA:
+        drawn = replace(drawn, producers=2, think_ms=(5, 60))
+    if about is About.CONTROL:
+        drawn = replace(drawn, producers=1, think_ms=(50, 300))
+    found = _faults(random, drawn, about, is_lonely=is_lonely)
     faults = sorted(
-        (one for one in _faults(random, drawn, is_lonely=is_lonely) if one.at_ms < duration_ms),
+        (one for one in found if one.at_ms < duration_ms),
         key=lambda timed: timed.at_ms,
     )
     numbered = tuple(
         replace(timed, fault_id=f"round-{number}-{n}") for n, timed in enumerate(faults, start=1)
     )
     has_administrator = random.random() < ADMINISTRATOR and not is_lonely and not is_patient
+    if about is not About.ALL:
+        has_administrator = is_short and has_administrator and random.random() < 0.5
     least_ms = random.choice((50, 200, 500))
     return Round(
         options=replace(drawn, schedule=Schedule(seed=options.seed, faults=numbered)),
@@ -130,26 +185,31 @@ def _round(random: Random, options: Options, number: int) -> Round:
     )
 
 
-def _faults(random: Random, options: Options, *, is_lonely: bool) -> Iterator[TimedFault]:
+def _faults(
+    random: Random, options: Options, about: About, *, is_lonely: bool
+) -> Iterator[TimedFault]:
     """Situations, and beside them faults as the swarm draws them."""
     brokers = range(1, options.brokers + 1)
     is_patient = options.session_timeout_ms == PATIENT_MS
     timeout_ms = min(options.session_timeout_ms, 1_200)
     if is_lonely:
-        yield from _deaths(random, options, is_patient=is_patient)
+        yield from _deaths(random, options, about, is_patient=is_patient)
         if is_patient:
             return
     composer = Composer(
         random,
         options,
         session_timeout_ms=options.session_timeout_ms if not is_patient else timeout_ms,
-        may_move=not is_lonely and not is_patient,
+        may_move=not is_lonely and not is_patient and about is not About.DATA,
+        about=about,
     )
     latest_ms = options.duration_ms * 2 // 3
-    for _ in range(random.randint(1, 4)):
-        begins_ms = random.randint(0, latest_ms)
+    for _ in range(random.randint(1, 4) if about is not About.CONTROL else 1):
+        begins_ms = random.randint(0, latest_ms if about is not About.CONTROL else 500)
         for after_ms, fault in composer.draw():
             yield _timed(begins_ms + after_ms, fault)
+    if about is not About.ALL:
+        return
     schedule = Schedule(seed=random.randrange(2**31))
     if random.random() < 0.4:
         schedule = generate(
@@ -166,7 +226,9 @@ def _faults(random: Random, options: Options, *, is_lonely: bool) -> Iterator[Ti
     yield from schedule.faults
 
 
-def _deaths(random: Random, options: Options, *, is_patient: bool) -> Iterator[TimedFault]:
+def _deaths(
+    random: Random, options: Options, about: About, *, is_patient: bool
+) -> Iterator[TimedFault]:
     """Brokers die for as long as the round lasts; of patient clusters only followers."""
     ids = range(1, options.brokers + 1)
     if is_patient:
@@ -182,6 +244,8 @@ def _deaths(random: Random, options: Options, *, is_patient: bool) -> Iterator[T
         where = random.sample(others, min(options.replication_factor, len(others)))
         move = ReassignPartition(topic=TOPIC, replicas=tuple(where))
         yield _timed(options.duration_ms - random.randint(0, 1_500), move)
+    if about is About.CONTROL and random.random() < 0.3:
+        yield _timed(options.duration_ms - 1, KickController())
 
 
 def _timed(at_ms: int, fault: Fault) -> TimedFault:

