@@ -26,6 +26,8 @@ from spec.vocabulary import ProtocolLevel
 
 PATIENT_MS = 30_000
 """A session that outlasts what happens: only leaders see that a follower is dead."""
+PATIENT = 0.4
+"""Share of the runs about data with such sessions."""
 ROUNDS = 8
 ROUND_MS = (4_000, 8_000)
 SHORT_ROUNDS = 16
@@ -114,14 +116,17 @@ def _cluster(random: Random, number: int) -> Options:
 
 
 def _about_data(random: Random, options: Options) -> Options:
-    """One partition that always grows, on three brokers that know each other's death soon."""
+    """One partition that always grows, on brokers that know each other's death soon, or late."""
+    timeout_ms = random.choice((600, 1_200))
+    if Random(f"patience {options.seed}").random() < PATIENT:
+        timeout_ms = PATIENT_MS
     return replace(
         options,
         brokers=4,
         replication_factor=3,
         partitions=1,
-        session_timeout_ms=random.choice((600, 1_200)),
-        settle_ms=25_000,
+        session_timeout_ms=timeout_ms,
+        settle_ms=25_000 if timeout_ms != PATIENT_MS else 20_000 + 3 * timeout_ms,
         replica_lag_time_ms=random.choice((300, 500, 8_000)),
         min_insync_replicas=1,
         idempotent=False,
