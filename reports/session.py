@@ -1,10 +1,8 @@
 """One quiet Spark session: found or started, and stopped only by whoever started it."""
 
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from reports.errors import ReportError
 from spec.java import JavaNotFoundError, spark_java_home
+from spec.scratch import scratch_folder
 
 DEFAULT_MASTER = "local[2]"
 _ROOT = Path(__file__).resolve().parent.parent
@@ -42,15 +41,12 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
     if active is not None:
         yield active
         return
-    scratch = Path(tempfile.mkdtemp(prefix="fencepost-spark-"))
-    try:
+    with scratch_folder("spark") as scratch:
         session = _start(master or DEFAULT_MASTER, scratch)
         try:
             yield session
         finally:
             _stop(session)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _start(master: str, scratch: Path) -> SparkSession:

@@ -7,11 +7,9 @@ brokers' traces, which share one monotonic clock. README.md has the figures.
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from time import monotonic, monotonic_ns
 
 from ci.bench.cluster_load import (
@@ -30,6 +28,7 @@ from conformance.adapter import ClusterSettings, Folders
 from conformance.cluster import Cluster, running_cluster
 from conformance.zookeepers import zookeeper_for
 from fault_injection.supervisor import Supervisor
+from spec.scratch import scratch_folder
 from spec.vocabulary import Action
 
 RUN_ID = "bench"
@@ -70,8 +69,7 @@ def nothing(_address: str) -> None:
 @contextmanager
 def bench_cluster(brokers: int, before: Callable[[str], None] = nothing) -> Iterator[Cluster]:
     """A cluster of its own, gone afterwards; `before` gets ZooKeeper's address before it starts."""
-    with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as name:
-        folder = Path(name)
+    with scratch_folder("bench") as folder:
         settings = ClusterSettings(
             brokers=brokers, session_timeout_ms=SESSION_MS, replica_lag_ms=30_000, extra=PATIENT
         )

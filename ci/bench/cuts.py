@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ci.bench.faults import quantile
 from ci.console import say, show_table
@@ -23,6 +22,7 @@ from fault_injection.namespaces.client import (
 )
 from fault_injection.namespaces.wiring import NamespaceWiring
 from fault_injection.supervisor import Supervisor
+from spec.scratch import scratch_folder
 
 ROUNDS = 200
 TARGET_MS = 40.0
@@ -60,8 +60,8 @@ def main() -> int:
     except NoNamespacesError as error:
         say(f"skipped: {error}")
         return 3
-    with TemporaryDirectory(prefix="fencepost-bench-") as folder:
-        found = measure(Path(folder))
+    with scratch_folder("bench") as folder:
+        found = measure(folder)
     slowest = {what: quantile(times, 0.99) for what, times in found.items()}
     show_table(
         "cuts of the kernel",

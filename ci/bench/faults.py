@@ -20,8 +20,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ci.bench.control_plane import bench_cluster
@@ -33,6 +31,7 @@ from fault_injection.sessions import expire_session
 from fault_injection.supervisor import Supervisor
 from fault_injection.zookeeper_client import ZooKeeperClient
 from fault_injection.zookeeper_image import ImageError
+from spec.scratch import scratch_folder
 from spec.vocabulary import BrokerId
 from spec.wire.fault_control_pb2 import RpcRule
 
@@ -141,8 +140,8 @@ def ended_ms(zookeeper: ZooKeeperInUse) -> Iterator[float]:
 
 def expired_ms(choice: str) -> tuple[list[float], list[float]]:
     """How long each znode outlived its session in a ZooKeeper of our own: as usual, and by it."""
-    with TemporaryDirectory() as name, Supervisor(Path(name), "bench") as supervisor:
-        around = zookeeper_for("bench", supervisor=supervisor, folder=Path(name), choice=choice)
+    with scratch_folder("bench") as folder, Supervisor(folder, "bench") as supervisor:
+        around = zookeeper_for("bench", supervisor=supervisor, folder=folder, choice=choice)
         with around as zookeeper:
             usual = [gone_ms(zookeeper.address) for _ in range(EXPIRIES)]
             return usual, list(ended_ms(zookeeper))
@@ -321,8 +320,8 @@ def echo_times(address: str) -> list[float]:
 def proxy() -> Iterator[Measured]:
     """What the proxy adds to bytes and requests on ways that no rule is about."""
     with (
-        TemporaryDirectory(prefix="fencepost-bench-") as folder,
-        Supervisor(Path(folder), "bench-proxy") as supervisor,
+        scratch_folder("bench") as folder,
+        Supervisor(folder, "bench-proxy") as supervisor,
     ):
         links = Links.start(supervisor)
         try:

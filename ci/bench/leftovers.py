@@ -9,7 +9,6 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from pathlib import Path
 from random import Random
 
 from ci.console import note, say, show_table
+from spec.scratch import scratch_folder
 
 ROUNDS = 50
 GRACE_S = 3.0
@@ -124,10 +124,10 @@ def _marked(wanted: bytes) -> Iterator[str]:
 def measure(rounds: int, first_seed: int) -> list[Left]:
     """All rounds, one after the other."""
     found: list[Left] = []
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+    with scratch_folder("bench") as folder:
         for seed in range(first_seed, first_seed + rounds):
             moment_s = Random(seed).uniform(*MOMENT_S)
-            found.append(kill_once(seed, Path(folder) / str(seed), moment_s))
+            found.append(kill_once(seed, folder / str(seed), moment_s))
             left = found[-1]
             note(
                 f"seed {seed}: killed after {moment_s:.1f} s with {left.at_the_kill} processes, "

@@ -6,12 +6,11 @@ that did not come in its time on a host that was not stalled.
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from time import monotonic
 
 from ci.console import note, say, show_table
+from spec.scratch import scratch_folder
 
 RUNS = 200
 
@@ -27,10 +26,10 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     found: list[NullRuns] = []
     started = monotonic()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+    with scratch_folder("bench") as folder:
         for first in range(0, given.runs, PER_CLUSTER):
             runs = min(PER_CLUSTER, given.runs - first)
-            out = Path(folder) / f"from-{first}"
+            out = folder / f"from-{first}"
             found.append(play_null_runs(runs, level=given.level, seed=given.seed + first, out=out))
             note(f"null runs: {first + runs} of {given.runs}, {found[-1].result.verdict}")
     played = sum(one.runs for one in found)

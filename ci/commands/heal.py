@@ -19,13 +19,16 @@ def heal(directory: HealedFolder = Path(), as_json: JsonOption = False) -> int:
     from ci.console import say, show_json
     from conformance.verdict import ExitCode
     from fault_injection.healing import heal_below
+    from spec.scratch import sweep
 
     if not directory.is_dir():
         raise UsageError(f"{directory} is no folder; name one that holds runs")
     runs = heal_below(directory)
+    swept = [str(folder) for folder in sweep()]
     exit_code = ExitCode.INCOMPLETE if any(run.left for run in runs) else ExitCode.FINE
     if as_json:
-        show_json({"runs": [{**asdict(run), "ledger": str(run.ledger)} for run in runs]})
+        told = [{**asdict(run), "ledger": str(run.ledger)} for run in runs]
+        show_json({"runs": told, "folders_removed": swept})
         return exit_code
     for run in runs:
         if run.is_at_work:
@@ -36,6 +39,8 @@ def heal(directory: HealedFolder = Path(), as_json: JsonOption = False) -> int:
             say(f"{run.ledger}: still open: {what}")
         if run.survivors:
             say(f"{run.ledger}: of a cluster that is meant to stay up: {run.survivors} processes")
+    for folder in swept:
+        say(f"{folder}: removed; whoever made it was killed")
     undone = sum(len(run.undone) for run in runs)
     say(f"{undone} undone, {sum(len(run.left) for run in runs)} still open")
     return exit_code

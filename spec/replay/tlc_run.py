@@ -1,7 +1,6 @@
 """One run of TLC on generated data, and the markers that the replay modules print."""
 
 import re
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from spec.replay.projection import Projection
 from spec.replay.recorded_run import ReplayError
 from spec.replay.tla_text import MODULE, Recorded, config, module, zookeeper_config
 from spec.replay.zookeeper import ZooKeeperProjection
+from spec.scratch import scratch_folder
 from spec.tlc.installation import EXPECTED_ERRORS, find_tlc
 from spec.tlc.models import Verdict
 from spec.tlc.modules import modules_read
@@ -58,8 +58,7 @@ def run_zookeeper_tlc(runs: Sequence[ZooKeeperProjection], stop: Stop) -> list[M
 def _run(
     root: str, config_text: str, runs: Sequence[Recorded], stop: Stop, budget_s: float
 ) -> list[Marker]:
-    with tempfile.TemporaryDirectory(prefix="replay-", ignore_cleanup_errors=True) as name:
-        directory = Path(name)
+    with scratch_folder("replay") as directory:
         limits = _copy_modules(MODULES / f"{root}.tla", directory)
         (directory / f"{MODULE}.tla").write_text(module(runs, limits))
         (directory / f"{root}.cfg").write_text(config_text)

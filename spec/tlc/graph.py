@@ -6,12 +6,11 @@ and a page is scrolled downwards.
 """
 
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
+from spec.scratch import scratch_folder
 from spec.tlc.counterexample import changes_at
 from spec.tlc.models import Model, ModelError, Verdict
 from spec.tlc.output import Finding, read_state
@@ -78,8 +77,8 @@ def state_graph(model: Model, options: Options) -> tuple[Graph, Finding]:
     """The graph of the states that TLC sees, with places; raises `ModelError` if too large."""
     if model.distinct_states > STATES_MAX:
         raise ModelError(_too_large(model.name, model.distinct_states))
-    with tempfile.TemporaryDirectory(prefix="tlc-", ignore_cleanup_errors=True) as directory:
-        path = Path(directory) / "states.dot"
+    with scratch_folder("tlc") as directory:
+        path = directory / "states.dot"
         asked = replace(options, tlc_options=("-dump", "dot,actionlabels", str(path)))
         (finding,) = findings([model], options=asked)
         if finding.verdict not in {Verdict.HOLDS, Verdict.VIOLATES}:

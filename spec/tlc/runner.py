@@ -6,7 +6,6 @@ run, so that runs may overlap and nothing is left behind. What was found before 
 
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from pathlib import Path
 from signal import SIGKILL
 from typing import TypeVar
 
+from spec.scratch import scratch_folder
 from spec.tlc import cache
 from spec.tlc.compare import ModelResult, compare
 from spec.tlc.config import Config
@@ -188,8 +188,8 @@ class _Check:
                 return known, True
         except EXPECTED_ERRORS as error:
             return Finding(verdict=Verdict.ERROR, error=str(error)), False
-        with tempfile.TemporaryDirectory(prefix="tlc-", ignore_cleanup_errors=True) as directory:
-            run = _Run(model, Path(directory), self)
+        with scratch_folder("tlc") as directory:
+            run = _Run(model, directory, self)
             run.prepare(config)
             finding = run.perform(tlc, self.options.tlc_options)
         finding = _placed(model, asked, _named(model, finding))

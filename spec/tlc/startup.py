@@ -5,9 +5,9 @@ its own and goes on without one that is not, so the archive never matters for a 
 """
 
 import hashlib
-import tempfile
 from pathlib import Path
 
+from spec.scratch import scratch_folder
 from spec.tlc.cache import hash_of_file
 from spec.tlc.cache_folder import cache_folder, draft_of
 from spec.tlc.process import Stop, start
@@ -41,8 +41,8 @@ def make_class_archive(java: Path, jar: Path, stop: Stop) -> None:
     draft = draft_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="tlc-", ignore_cleanup_errors=True) as directory:
-            _dump(java, jar, Path(directory), draft, stop)
+        with scratch_folder("tlc") as directory:
+            _dump(java, jar, directory, draft, stop)
         if stop.requested.is_set():
             return
         draft.touch()

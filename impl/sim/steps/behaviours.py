@@ -6,13 +6,13 @@ Both are asked for within `CoreCan.tla`: the steps that the core takes too.
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from impl.sim.steps.schedule import Schedule, ScheduleError, make_schedule, read_setting
+from spec.scratch import scratch_folder
 from spec.tlc.config import Config
 from spec.tlc.installation import find_tlc
 from spec.tlc.models import Model
@@ -72,8 +72,7 @@ def random_behaviours(model: Model, *, count: int, depth: int, seed: int) -> Ite
 @contextmanager
 def _stepped(model: Model, config: Config) -> Iterator[Model]:
     """The model without the steps that the core does not take, in a folder of its own."""
-    with tempfile.TemporaryDirectory(prefix="steps-") as folder:
-        directory = Path(folder)
+    with scratch_folder("steps") as directory:
         for module in (*model.directory.glob("*.tla"), CORE_CAN):
             shutil.copyfile(module, directory / module.name)
         name = f"Stepped{model.module}"
