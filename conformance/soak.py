@@ -175,7 +175,7 @@ class Soak:
             scenario=result.name,
             seed=result.seed,
             verdict=result.verdict,
-            why=result.why,
+            why=" ".join(result.why.split()),
             seconds=round(result.seconds, 3),
             faults=len(result.faults),
             acknowledged=result.acknowledged,

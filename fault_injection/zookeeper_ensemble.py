@@ -15,6 +15,7 @@ from fault_injection.supervisor import Supervisor
 from fault_injection.zookeeper_address import ZooKeeperError
 from fault_injection.zookeeper_server import (
     BIND_ATTEMPTS,
+    START_S,
     SYNC_TICKS,
     Membership,
     PortInUseError,
@@ -67,7 +68,7 @@ class ZooKeeperEnsemble:
         """Of each member, as `transaction_log.read_committed` takes them."""
         return tuple(member.data_dir for member in self.members)
 
-    def start(self, deadline_s: float = 30.0) -> None:
+    def start(self, deadline_s: float = START_S) -> None:
         """Run all members; every one serves at return.
 
         Raises `ZooKeeperError` with the last log lines of the member that ended or did not serve

@@ -51,6 +51,8 @@ JAVA_OPTIONS = (
 MAX_SESSION_TIMEOUT_MS = 60_000
 BIND_ATTEMPTS = 5
 """A free port may be taken before the server binds it; five times in a row is something else."""
+START_S = 60.0
+"""A JVM on a host with seven times too much to do took twenty; one that ends is told at once."""
 STOP_GRACE_S = 2.0
 INIT_TICKS = 100
 """How long a follower may take to catch up with a new leader."""
@@ -179,7 +181,7 @@ class ZooKeeperServer:
         assert self._process is not None, "the server was never started"
         return self._process
 
-    def start(self, deadline_s: float = 20.0) -> None:
+    def start(self, deadline_s: float = START_S) -> None:
         """Run the server; it serves at return.
 
         Raises `PortInUseError`, or `ZooKeeperError` with the last log lines when the process ends
@@ -250,7 +252,10 @@ class ZooKeeperServer:
         # What went wrong helps a person, the frames of Java do not.
         said = [line for line in lines if not line.startswith("\tat ")]
         tail = "\n".join(said[-_LOG_LINES:])
-        return ZooKeeperError(f"ZooKeeper {self.name!r} {what}; the end of {process.log}:\n{tail}")
+        words = (
+            f"the end of {process.log}:\n{tail}" if tail else f"it said nothing in {process.log}"
+        )
+        return ZooKeeperError(f"ZooKeeper {self.name!r} {what}; {words}")
 
     def _command(self, port: int) -> list[str]:
         self.data_dir.mkdir(parents=True, exist_ok=True)

@@ -51,7 +51,7 @@ def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Verdict | None]:
         if verdict is None:
             raise KeyboardInterrupt
         failed = verdict is not Verdict.PASS
-        problems = (Problem(verdict=verdict, sentence="it broke"),) if failed else ()
+        problems = (Problem(verdict=verdict, sentence="it\nbroke"),) if failed else ()
         return ScenarioResult(
             name=one.scenario.name,
             sentence="-",
