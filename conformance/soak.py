@@ -5,9 +5,11 @@ that does not keeps its folder, up to `BUNDLES_MAX` of them. `soak.json` says wh
 that a soak that was interrupted, or killed, can be resumed where it stopped.
 """
 
+import fcntl
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -127,14 +129,17 @@ class Soak:
     def run(self, watcher: Watcher) -> Totals:
         """Rounds until the time is over, the last one to its end; Ctrl-C ends all of it early.
 
-        The time of all sittings counts. A soak whose time is over already runs nothing.
+        The time of all sittings counts. A soak whose time is over already runs nothing. Raises
+        `UsageError` when another process is at work on it.
         """
         started, before = self.now(), self.totals.seconds
-        try:
-            while before + self.now() - started < self.plan.duration_s:
-                self._round(watcher)
-        except KeyboardInterrupt:
-            self.totals.is_interrupted = True
+        with _alone(self.folder):
+            _cut_torn_line(self.folder / ROUNDS)
+            try:
+                while before + self.now() - started < self.plan.duration_s:
+                    self._round(watcher)
+            except KeyboardInterrupt:
+                self.totals.is_interrupted = True
         return self.totals
 
     def _round(self, watcher: Watcher) -> None:
@@ -200,30 +205,54 @@ def resume(folder: Path, duration_s: float | None = None) -> Soak:
 
     Raises `UsageError` when there is none, or when its files are damaged.
     """
+    soak = read_soak(folder)
+    if duration_s is not None:
+        soak.plan = msgspec.structs.replace(soak.plan, duration_s=duration_s)
+    begin(soak.plan, folder)
+    return soak
+
+
+def read_soak(folder: Path) -> Soak:
+    """What `folder` holds of a soak so far: its plan and all whole rounds; raises as `resume`."""
     try:
         plan = msgspec.json.decode((folder / PLAN).read_bytes(), type=SoakPlan)
     except OSError as error:
         raise UsageError(f"{folder} holds no soak: {PLAN} cannot be read") from error
     except msgspec.MsgspecError as error:
         raise UsageError(f"{folder / PLAN} is damaged: {error}") from error
-    if duration_s is not None:
-        plan = msgspec.structs.replace(plan, duration_s=duration_s)
-    soak = begin(plan, folder)
+    soak = Soak(plan=plan, folder=folder)
     for round_ in _rounds(folder / ROUNDS):
         soak.totals.add(round_)
     return soak
 
 
 def _rounds(path: Path) -> list[Round]:
-    """The whole lines; a last one without an end was cut off, and is cut off here."""
+    """The whole lines; a last one without an end is being written, or was cut off."""
     text = path.read_bytes() if path.exists() else b""
-    whole, _, torn = text.rpartition(b"\n")
-    if torn:
-        path.write_bytes(whole + b"\n" if whole else b"")
+    whole, _, _ = text.rpartition(b"\n")
     try:
         return [msgspec.json.decode(line, type=Round) for line in whole.splitlines()]
     except msgspec.MsgspecError as error:
         raise UsageError(f"{path} is damaged: {error}") from error
+
+
+def _cut_torn_line(path: Path) -> None:
+    """What a sitting that was killed wrote last is whole, or gone."""
+    text = path.read_bytes() if path.exists() else b""
+    whole, end, torn = text.rpartition(b"\n")
+    if torn:
+        path.write_bytes(whole + end)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Nobody else plays the soak meanwhile; who is killed lets go of it."""
+    with (folder / PLAN).open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise UsageError(f"{folder} is at work in another process; wait for its end") from error
+        yield
 
 
 def memory_mb() -> int:

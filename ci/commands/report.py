@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ci.commands.options import JsonOption, SparkMasterOption
+from ci.commands.soak import tell_soak
 
 if TYPE_CHECKING:
     from reports.aggregates import Analysis
+
+TRACES = "trace-*.ndjson"
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that a run has left.")]
 
@@ -19,7 +22,8 @@ def report(
 ) -> int:
     """Analyse a stored run again.
 
-    Its report is written again: the same input gives the same bytes.
+    Its report is written again: the same input gives the same bytes. Of a soak, its sums are told
+    first; rounds that passed have left no trace.
     """
     from ci.commands.broken import HARMLESS, lines_of
     from ci.console import complain, progress, say, show_json
@@ -27,6 +31,8 @@ def report(
     from ci.runs import existing_run
 
     existing_run(run)
+    if not as_json and (code := tell_soak(run)) is not None and not any(run.rglob(TRACES)):
+        return code
     from reports.analyse import analyse
     from reports.render import render
 

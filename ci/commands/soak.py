@@ -80,23 +80,26 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
 
 def _run(soak: "Soak", *, as_json: bool) -> int:
     from ci.cli import INTERRUPTED
-    from ci.console import say, show_json
+    from ci.console import say_fitted, show_json
     from ci.soak_screen import soak_screen
+    from conformance.adapter import UsageError
     from conformance.verdict import exit_code
 
-    with soak_screen(soak.plan) as watcher:
+    with as_usage(UsageError), soak_screen(soak.plan) as watcher:
         totals = soak.run(watcher)
     if as_json:
         show_json(_document(soak, totals))
     else:
         for line in summary_lines(soak, totals):
-            say(line)
+            say_fitted(line)
     code = exit_code(totals.verdicts)
     return INTERRUPTED if totals.is_interrupted and code != 1 else int(code)
 
 
 def summary_lines(soak: "Soak", totals: "Totals") -> list[str]:
     """What was found, each finding with its folder and the command that shows it again."""
+    from reports.words import count
+
     lines = []
     for found in totals.findings:
         where = soak.folder / found.bundle
@@ -104,14 +107,31 @@ def summary_lines(soak: "Soak", totals: "Totals") -> list[str]:
         lines.append(f"  again: {found.reproduce}")
     each = ", ".join(f"{count} {verdict}" for verdict, count in sorted(totals.verdicts.items()))
     lines.append(
-        f"{totals.verdict}: {totals.rounds} rounds in {totals.seconds:.0f} s ({each or 'none'}), "
-        f"{totals.faults} faults, {totals.acknowledged} requests acknowledged, "
-        f"{totals.unsettled} of {totals.operations} operations left open, "
-        f"{totals.noisy} noisy rounds, at most {totals.memory_mb} MB"
+        f"{totals.verdict}: {count(totals.rounds, 'round')} in {totals.seconds:.0f} s "
+        f"({each or 'none'}), {count(totals.faults, 'fault')}, "
+        f"{count(totals.acknowledged, 'request')} acknowledged, "
+        f"{totals.unsettled} of {count(totals.operations, 'operation')} left open, "
+        f"{count(totals.noisy, 'noisy round')}, at most {totals.memory_mb} MB"
     )
     if totals.is_interrupted or totals.seconds < soak.plan.duration_s:
         lines.append(f"go on with: fencepost chaos --resume {soak.folder}")
     return lines
+
+
+def tell_soak(folder: Path) -> int | None:
+    """Say what a soak has found so far; its exit code, None when `folder` holds no soak."""
+    from ci.console import say_fitted
+    from conformance.adapter import UsageError
+    from conformance.soak import PLAN, read_soak
+    from conformance.verdict import exit_code
+
+    if not (folder / PLAN).is_file():
+        return None
+    with as_usage(UsageError):
+        soak = read_soak(folder)
+    for line in summary_lines(soak, soak.totals):
+        say_fitted(line)
+    return int(exit_code(soak.totals.verdicts))
 
 
 def _document(soak: "Soak", totals: "Totals") -> dict[str, object]:

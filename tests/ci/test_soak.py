@@ -141,8 +141,11 @@ def test_line_that_a_kill_cut_off_is_dropped(tmp_path: Path) -> None:
     rounds = tmp_path / ROUNDS
     rounds.write_bytes(rounds.read_bytes()[:-20])
 
-    assert resume(tmp_path).totals.rounds == 3
-    assert rounds.read_bytes().endswith(b"}\n")
+    soak = resume(tmp_path)
+    assert soak.totals.rounds == 3
+    soaked(soak)
+    lines = rounds.read_bytes().splitlines()
+    assert [msgspec.json.decode(line, type=Round).number for line in lines] == [1, 2, 3, 4]
 
 
 def test_folder_of_a_round_that_was_killed_is_played_anew(tmp_path: Path) -> None:
@@ -224,8 +227,40 @@ def test_command_says_each_round_and_the_end(
     told = capsys.readouterr()
     assert "soak: round 1 after 2 s: random seed 5: FAIL in 2 s" in told.err
     assert "again: fencepost chaos --scenario random --seed 5 --level 2" in told.out
-    assert "FAIL: 1 rounds in 2 s (1 FAIL)" in told.out
+    assert "FAIL: 1 round in 2 s (1 FAIL)" in told.out
     assert f"go on with: fencepost chaos --resume {tmp_path / 's'}" in told.out
+
+
+def test_report_of_a_soak_tells_all_sittings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    soaked(begin(PLAN, tmp_path))
+    with (tmp_path / ROUNDS).open("ab") as file:
+        file.write(b'{"number":')
+    before = (tmp_path / ROUNDS).read_bytes()
+
+    assert run(["report", str(tmp_path)]) == 0
+
+    assert "PASS: 4 rounds in 8 s (4 PASS)" in capsys.readouterr().out
+    assert (tmp_path / ROUNDS).read_bytes() == before
+
+
+def test_soak_that_is_at_work_is_not_resumed(tmp_path: Path) -> None:
+    soak = begin(PLAN, tmp_path)
+    times = count(0, 6)
+    soak.now = lambda: float(next(times))
+    refused: list[str] = []
+
+    class Second(Watched):
+        def begin(self, number: int, scenario: str, seed: int, totals: Totals) -> None:
+            with pytest.raises(UsageError, match="is at work in another process") as caught:
+                resume(tmp_path).run(Watched())
+            refused.append(str(caught.value))
+            super().begin(number, scenario, seed, totals)
+
+    soak.run(Second())
+
+    assert refused
 
 
 def _with_clock(soak_run: object, now: object) -> object:
