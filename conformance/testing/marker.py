@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.adapter import LEVELS, UsageError
-from fault_injection.catalogue import DRAWN_FOR_REAL
+from fault_injection.catalogue import kind_of, needs_links
+from fault_injection.profiles import PROFILE_KINDS
 
 ALL = "all"
 BUDGET_S = 12.0
@@ -27,7 +28,10 @@ class ChaosMark:
     level: int | None = None
     """None: as the settings of the cluster say."""
     links: bool = False
-    """True when connections go through the proxy, which faults such as `net.isolate` need."""
+    """True when connections go through the proxy, which faults such as `net.isolate` need.
+
+    A profile of nothing else needs no such word.
+    """
 
 
 def read_mark(args: tuple[object, ...], given: Mapping[str, Any]) -> ChaosMark:
@@ -41,36 +45,42 @@ def read_mark(args: tuple[object, ...], given: Mapping[str, Any]) -> ChaosMark:
         )
     if "budget" in given and "profile" not in given:
         raise UsageError("budget is how long drawn faults take; name a profile to draw from")
+    links = _links(given.get("links", False))
+    kinds = kinds_of(given["profile"], has_links=links) if "profile" in given else ()
+    if needs_links(kinds) and given.get("links") is False:
+        raise UsageError(f"links=False, and all of {given['profile']!r} is done to connections")
     return ChaosMark(
-        kinds=kinds_of(given["profile"]) if "profile" in given else (),
+        kinds=kinds,
         seeds=_seeds(given.get("seeds", 1)),
         budget_s=_budget(given.get("budget", BUDGET_S)),
         level=_level(given.get("level")),
-        links=_links(given.get("links", False)),
+        links=links or needs_links(kinds),
     )
 
 
-def kinds_of(profile: object) -> tuple[str, ...]:
+def kinds_of(profile: object, *, has_links: bool = False) -> tuple[str, ...]:
     """The kinds that a profile names, ascending: `all`, an area such as `proc`, kinds, or a list.
 
-    Raises `UsageError`.
+    Without `has_links`, `all` and areas are without what is done to connections, if anything else
+    is left of them. Raises `UsageError`.
     """
     names = [profile] if isinstance(profile, str) else profile
     if not isinstance(names, list | tuple | set | frozenset) or not names:
         raise UsageError(f"profile is {profile!r}; {_choices()}")
-    return tuple(sorted({kind for name in names for kind in _kinds(name)}))
+    return tuple(sorted({kind for name in names for kind in _kinds(name, has_links=has_links)}))
 
 
-def _kinds(name: object) -> list[str]:
-    found = [kind for kind in DRAWN_FOR_REAL if name in (ALL, kind, kind.partition(".")[0])]
+def _kinds(name: object, *, has_links: bool) -> list[str]:
+    found = [kind for kind in PROFILE_KINDS if name in (ALL, kind, kind.partition(".")[0])]
     if not found:
         raise UsageError(f"unknown profile {name!r}; {_choices()}")
-    return found
+    calm = [kind for kind in found if not kind_of(kind).needs_links]
+    return found if has_links else calm or found
 
 
 def _choices() -> str:
-    areas = sorted({kind.partition(".")[0] for kind in DRAWN_FOR_REAL})
-    return f"choose among {', '.join([ALL, *areas, *sorted(DRAWN_FOR_REAL)])}"
+    areas = sorted({kind.partition(".")[0] for kind in PROFILE_KINDS})
+    return f"choose among {', '.join([ALL, *areas, *PROFILE_KINDS])}"
 
 
 def _seeds(value: object) -> int:

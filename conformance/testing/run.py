@@ -2,12 +2,14 @@
 
 import re
 import secrets
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from conformance.adapter import REFERENCE_COMMAND, ClusterSettings
+from conformance.adapter import REFERENCE_COMMAND, ClusterSettings, UsageError
 from conformance.cluster import ClusterError
+from conformance.networks import PROXY
 from conformance.scenario import Scenario, ScenarioResult, Stage
 from conformance.scenario_run import ScenarioRun
 from conformance.testing.bundle import Recorded
@@ -17,11 +19,15 @@ from conformance.testing.marker import ChaosMark
 from conformance.testing.quiet import DisturbedError, Quiet
 from conformance.verdict import Verdict
 from conformance.zookeepers import EMBEDDED
+from fault_injection.catalogue import kind_of
+from fault_injection.namespaces.relay import why_no_relay
+from fault_injection.profiles import draw
 from fault_injection.progress import FaultReport
 from fault_injection.rpc_rules import InjectionError
-from fault_injection.schedule import Schedule, generate
+from fault_injection.schedule import Schedule
 from fault_injection.supervisor import ProcessError
 from fault_injection.zookeeper_address import ZooKeeperError
+from fault_injection.zookeeper_faults import HurtZooKeeperLink
 
 NAME_LENGTH_MAX = 60
 SHOWN_MAX = 3
@@ -72,6 +78,7 @@ class ChaosRun:
         name = re.sub(r"[^\w.-]+", "-", tested.name).strip("-")[:NAME_LENGTH_MAX]
         self.folder = tested.out / f"{name}-{secrets.token_hex(3)}"
         command = tested.settings.command
+        possible(tested.mark.kinds, tested.settings.network)
         scenario = Scenario(
             name=name,
             sentence=tested.sentence,
@@ -132,13 +139,29 @@ class ChaosRun:
         mark = self.tested.mark
         if not mark.kinds:
             return None
-        return generate(
+        return draw(
             self.tested.seed,
             brokers=stage.cluster.settings.broker_ids,
             duration_ms=int(mark.budget_s * 1000),
             session_timeout_ms=stage.cluster.session_timeout_ms,
-            kinds=mark.kinds,
+            kinds=possible(mark.kinds, self.tested.settings.network),
         )
+
+
+def possible(kinds: Sequence[str], network: str) -> list[str]:
+    """Those that can be drawn in that network; raises `UsageError` when none of them can.
+
+    What is drawn of `zk.link` stalls connections, which every network can.
+    """
+    if network == PROXY:
+        return list(kinds)
+    found = [k for k in kinds if k == HurtZooKeeperLink.kind or not kind_of(k).needs_proxy]
+    if late := why_no_relay():
+        found = [kind for kind in found if not kind_of(kind).needs_relay]
+    if kinds and not found:
+        why = kind_of(kinds[0]).needs_proxy or late
+        raise UsageError(f"nothing of the profile can be drawn in {network}: {kinds[0]}: {why}")
+    return found
 
 
 def settings_of(

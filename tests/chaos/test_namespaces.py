@@ -129,6 +129,10 @@ def test_far(cluster, faults):
     with pytest.raises(UsageError, match="resets nothing"):
         with faults.active(ResetStreams(sender=broker(1), every_ms=10, for_ms=1)):
             pass
+
+@pytest.mark.chaos(profile=["net", "zk"], budget=10)
+def test_drawn(faults):
+    faults.run()
 """
 ROOT = Path(__file__).parents[2]
 EVIDENCE = {
@@ -218,7 +222,7 @@ def test_pytest_hurts_ways_between_namespaces(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
 
-    assert "1 passed" in done.stdout, done.stdout
+    assert "2 passed" in done.stdout, done.stdout
     assert ours() == set()
 
 

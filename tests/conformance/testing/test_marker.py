@@ -4,7 +4,8 @@ import pytest
 
 from conformance.adapter import UsageError
 from conformance.testing.marker import BUDGET_S, ChaosMark, kinds_of, read_mark
-from fault_injection.catalogue import DRAWN_FOR_REAL
+from fault_injection.catalogue import kind_of
+from fault_injection.profiles import PROFILE_KINDS
 
 
 def test_bare_marker_draws_nothing_and_runs_once() -> None:
@@ -20,19 +21,29 @@ def test_marker_says_what_is_drawn_how_often_and_how_long() -> None:
 @pytest.mark.parametrize(
     ("profile", "kinds"),
     [
-        ("all", tuple(sorted(DRAWN_FOR_REAL))),
-        ("proc", ("proc.kill", "proc.pause")),
-        (["zk.expire", "proc"], ("proc.kill", "proc.pause", "zk.expire")),
+        ("all", tuple(kind for kind in PROFILE_KINDS if not kind_of(kind).needs_links)),
+        ("disk", ("disk.slow", "disk.stale_checkpoint")),
+        ("zk", ("zk.expire",)),
+        (["zk.expire", "disk"], ("disk.slow", "disk.stale_checkpoint", "zk.expire")),
     ],
 )
 def test_profile_names_areas_and_kinds(profile: object, kinds: tuple[str, ...]) -> None:
     assert kinds_of(profile) == kinds
 
 
+def test_what_is_done_to_connections_is_drawn_where_there_is_a_proxy() -> None:
+    assert kinds_of("all", has_links=True) == PROFILE_KINDS
+    assert {"zk.expire", "zk.cut"} < set(read_mark((), {"profile": "zk", "links": True}).kinds)
+    assert read_mark((), {"profile": "net"}).links
+    assert read_mark((), {"profile": "zk.cut"}).links
+    assert not read_mark((), {"profile": "all"}).links
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"profile": "earthquake"}, "unknown profile 'earthquake'; choose among all, proc, rpc"),
+        ({"profile": "earthquake"}, "unknown profile 'earthquake'; choose among all, admin, cl"),
+        ({"profile": "net", "links": False}, "links=False, and all of 'net' is done to connect"),
         ({"profile": []}, r"profile is \[\]; choose among all, "),
         ({"profile": 3}, "profile is 3; choose among all, "),
         ({"profile": "all", "seeds": 0}, "seeds is 0; say how many, from 1 to "),
