@@ -143,7 +143,9 @@ def test_a_failing_disk_is_proved_by_an_offline_log_and_healed_by_a_restart() ->
         fake.disk.matched = 3
         nothing_offline = broken.evidence()
         fake.disk.failed_logs.add(topic="t", partition=4, reason="no more")
+        ready_before = list(target.prepared)
         proof = broken.evidence()
+        ready_meanwhile = list(target.prepared)
         broken.heal()
         broken.heal()
         before_registration = broken.healed()
@@ -153,6 +155,7 @@ def test_a_failing_disk_is_proved_by_an_offline_log_and_healed_by_a_restart() ->
         assert proof == "1 calls refused, offline is t/4: no more"
         assert fake.verbs == [("broken", 0), ("", 0)]
         assert process.calls == ["kill"]
+        assert (ready_before, ready_meanwhile) == ([], [1])
         assert target.restarted == [1]
         assert before_registration is None
         assert broken.healed() == "registered at zxid 8 by session 0xa"
@@ -167,7 +170,7 @@ def test_a_slow_disk_needs_no_restart() -> None:
 
         assert proof == "6 calls took longer"
         assert fake.verbs == [("slow", 40), ("", 0)]
-        assert target.restarted == []
+        assert (target.prepared, target.restarted) == ([], [])
         assert slow.healed() == "registered at zxid 1 by session 0x9"
 
 

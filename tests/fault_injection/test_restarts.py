@@ -39,10 +39,12 @@ def test_a_stop_is_proved_by_the_exit_code(code: int, proof: str | None) -> None
     process = target.processes[1] = FakeProcess(pid=7)
     stop = inject(target, StopBroker(target=broker(1), restart_after_ms=0))
     while_it_ends = stop.evidence()
+    ready_meanwhile = list(target.prepared)
     end(process, code)
 
     assert process.calls == ["ask to end"]
     assert while_it_ends is None
+    assert ready_meanwhile == [1]
     assert stop.evidence() == proof
     stop.heal()
     target.registrations[1] = registered(4, 9)
@@ -97,6 +99,7 @@ def test_brokers_are_restarted_one_after_the_other() -> None:
         assert cluster.restarted == list(range(1, broker_id)), "the one before is still ending"
         end(cluster.processes[broker_id], 0)
         cluster.in_sync = False
+        assert cluster.prepared[-1] == broker_id
         assert rolling.evidence() is None
         assert rolling.evidence() is None, "the replicas are not in sync yet"
         assert cluster.restarted[-1] == broker_id
