@@ -181,7 +181,8 @@ def page(results: Results) -> str:
         "Written by `python -m ci.bench.mutants_on_processes --page FILE`, from what it measured.",
         "",
         f"Of {len(known)} mutants, {killed} are found along a directed schedule and "
-        f"{len(found)} by chance, in {runs} random runs that processes repeat.",
+        f"{len(found)} by chance, in {runs} random runs: where the simulator finds something, "
+        "processes repeat it.",
         f"Nobody leads {free_runs} others, in which {free} mutants are found.",
         "",
         "| mutant | schedule | found by | moves | seconds | random: first find |",
