@@ -139,14 +139,14 @@ def test_tlc_ends_with_its_parent(
         stderr=subprocess.DEVNULL,
     )
     try:
-        until(lambda: any(temporary.glob("tlc-*/states")))
+        until(lambda: any(temporary.glob("fencepost-tlc-*/states")))
         assert len(processes_of(*mark)) == 2
     finally:
         parent.send_signal(number)
         parent.wait()
 
     until(lambda: not processes_of(*mark))
-    left = list(temporary.glob("tlc-*"))
+    left = list(temporary.glob("fencepost-tlc-*"))
     assert number is signal.SIGKILL or left == []
 
 
