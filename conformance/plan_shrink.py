@@ -49,15 +49,9 @@ class PlanShrinker:
         while size:
             at = 0
             while at < len(self.best.actions):
-                if not self._drops(self.best.actions[at : at + size]):
+                if not self._tries(_without(self.best, self.best.actions[at : at + size])):
                     at += size
             size //= 2
-
-    def _drops(self, dropped: tuple[Action, ...]) -> bool:
-        """True when it fails without these; who waits for a single one may begin in its place."""
-        if self._tries(_without(self.best, dropped)):
-            return True
-        return len(dropped) == 1 and self._tries(_replaced(self.best, dropped[0]))
 
     def _shorten(self) -> None:
         self._take(_shorter)
@@ -94,16 +88,6 @@ def _without(plan: Plan, dropped: tuple[Action, ...]) -> Plan:
         lost = tuple(action for action in kept if action not in ended)
         return _without(replace(plan, actions=tuple(kept)), lost)
     return replace(plan, actions=tuple(kept))
-
-
-def _replaced(plan: Plan, dropped: Action) -> Plan:
-    """The plan without this action, in which those that wait for it begin when it would have."""
-    name = dropped.action_id
-    heirs = tuple(
-        replace(action, when=dropped.when) if name in referred(action.when) else action
-        for action in plan.actions
-    )
-    return _without(replace(plan, actions=heirs), (dropped,))
 
 
 def _shorter(plan: Plan) -> Iterator[Plan]:

@@ -21,7 +21,7 @@ from fault_injection.plan_file import as_document
 HOSTS = ("busy", "quick")
 """Of the simulator: how fast processes and messages are; the first takes less to simulate."""
 SEEDS = 4
-SETTINGS_WANTED = 3
+SETTINGS_WANTED = 4
 """In so many settings a candidate has to fail, if the whole plan does."""
 
 

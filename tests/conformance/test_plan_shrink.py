@@ -78,18 +78,6 @@ def test_a_bound_on_runs_is_kept() -> None:
     assert len(shrunk(plan, lambda one: "h" in names(one), runs_max=2).actions) == 2
 
 
-def test_who_waits_for_what_is_not_needed_may_begin_in_its_place() -> None:
-    plan = Plan(
-        plan_id="p",
-        actions=(pause("a", At(at_ms=70)), pause("b", AfterAction(action_id="a", plus_ms=5))),
-    )
-
-    found = shrunk(plan, lambda one: "b" in names(one))
-
-    assert names(found) == ["b"]
-    assert found.actions[0].when == At(at_ms=0)
-
-
 def test_what_was_larger_is_told_the_last_first() -> None:
     plan = Plan(plan_id="p", actions=(pause("a", At(at_ms=0)), pause("b", At(at_ms=500))))
 
