@@ -58,13 +58,13 @@ def shrink_run(run: Path, *, out: Path, network: str | None = None) -> ShrunkRun
         plan = read_executed(folder)
     except PlanError as error:
         raise UsageError(str(error)) from error
+    violated = violations_of(folder)
+    if not violated:
+        raise UsageError(f"{folder} violates nothing: nothing to shrink")
     try:
         read_run(folder)
     except ReplayError as error:
         raise UsageError(f"{error}; from a damaged trace nothing is made small") from error
-    violated = violations_of(folder)
-    if not violated:
-        raise UsageError(f"{folder} violates nothing: nothing to shrink")
     if plan.script:
         raise UsageError(
             f"{folder} is a run of {plan.script}, whose own clients and orders come between its "
