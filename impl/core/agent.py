@@ -403,8 +403,11 @@ class Agent:
                 context.forget(step.key)
             for _ in step.state_ops():
                 version = next(versions)
-                if step.state is not None:
-                    decisions.publish_decision(step.key, step.state, version, result.zxid)
+                if step.state is None:
+                    continue
+                if step.seen is not None:
+                    context.note_incarnation(step.key, step.seen.incarnation)
+                decisions.publish_decision(step.key, step.state, version, result.zxid)
         decisions.decide([step.key for step in steps])
 
     def _took(self, step: Step) -> None:

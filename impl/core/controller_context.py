@@ -212,7 +212,8 @@ class ControllerContext:
     ) -> None:
         """ZooKeeper holds the decision, since `zxid` if that is known.
 
-        Who bounced since it was made is still to be considered.
+        A state of no known incarnation was created by it. Who bounced since it was made is still
+        to be considered.
         """
         self.states[key] = (decision, znode_version)
         self._resume(key)
@@ -243,6 +244,10 @@ class ControllerContext:
     def incarnation(self, key: TopicPartition) -> PartitionIncarnation:
         """The incarnation of the partition's state; 0 when it is not known."""
         return self.incarnations.get(key, NO_INCARNATION)
+
+    def note_incarnation(self, key: TopicPartition, incarnation: PartitionIncarnation) -> None:
+        """Another has read the state: the reply to its creation may never have come."""
+        self.incarnations[key] = incarnation
 
     def last_incarnation(self, key: TopicPartition) -> LastIncarnation | None:
         """Its ISR and incarnation, also when its state is gone; None when it never had one."""
