@@ -16,6 +16,7 @@ from kazoo import exceptions as kazoo_errors
 from kazoo.client import KazooClient
 from kazoo.handlers.threading import KazooTimeoutError
 
+from fault_injection.signal_delay import handlers_wait
 from fault_injection.zookeeper_address import ZooKeeperError
 from spec.vocabulary import ANY_VERSION
 
@@ -57,6 +58,16 @@ class Znode:
     """The session that it ends with; 0 for a persistent one."""
 
 
+def _after_signals(send: Callable[..., bool | None]) -> Callable[..., bool | None]:
+    """How kazoo sends a request: it takes Ctrl-C for a lost connection, so Ctrl-C waits."""
+
+    def wrapped(*given: object) -> bool | None:
+        with handlers_wait():
+            return send(*given)
+
+    return wrapped
+
+
 class ZooKeeperClient:
     """One session with a ZooKeeper, closed on exit. Paths are below the chroot of the address."""
 
@@ -66,6 +77,7 @@ class ZooKeeperClient:
         self.address = address
         self.deadline_s = deadline_s
         self._client: Any = KazooClient(hosts=address, timeout=session_timeout_s, logger=_SILENT)
+        self._client._call = _after_signals(self._client._call)
 
     def __enter__(self) -> Self:
         self.connect()

@@ -139,6 +139,6 @@ def test_an_interrupted_command_stops_what_it_started(
 
     harness.signal(number)
 
-    assert harness.wait(30.0) == 130
+    assert harness.wait(30.0) == 130, harness.output()
     assert until(lambda: not processes_of(MARK, harness.mark), GONE_DEADLINE_S)
     assert "Traceback" not in harness.output()
