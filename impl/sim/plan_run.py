@@ -10,13 +10,12 @@ from fault_injection.schedule import Schedule
 from fault_injection.targets import Target
 from fault_injection.triggers import Watch
 from impl.core.mutants import Mutant
-from impl.sim.clients import FinalReader
 from impl.sim.cluster import Cluster
 from impl.sim.healing import unhealed
 from impl.sim.injector import Injector
 from impl.sim.options import Options
 from impl.sim.plan_cluster import ASSIGNMENT, PACES, Host, PlanCluster
-from impl.sim.run import FINAL_READ_MS, heal, run_line, start_clients
+from impl.sim.run import end_run, heal, run_line, start_clients
 from impl.trace_lines import Line
 from spec.trace import TRACE_VERSION, Kind, TraceEvent
 from spec.vocabulary import BrokerId, ProtocolLevel
@@ -166,13 +165,7 @@ def run_plan(plan: Plan, options: Options, run_id: str, boot_ms: int) -> list[Tr
     scheduler.run_until(scheduler.now_ms + LONGEST_MS, follower.is_done)
     scheduler.run_until(scheduler.now_ms + COOL_DOWN_MS)
     converged = heal(cluster, injector, clients)
-    ending: Line = {"converged": converged}
-    if not converged:
-        ending["unhealed"] = sorted(set(unhealed(cluster)))
-    reader = FinalReader(cluster, sorted(cluster.assignments()))
-    reader.read_all()
-    read = scheduler.run_until(scheduler.now_ms + FINAL_READ_MS, lambda: reader.is_done)
-    harness.write(run_line("RunEnded", {**ending, "final_read": read}))
+    end_run(cluster, harness, () if converged else unhealed(cluster))
     return cluster.recorder.events
 
 

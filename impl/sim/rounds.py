@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence, Set as AbstractSet
 
 from fault_injection.schedule import Schedule
 from impl.sim.administrators import Administrator, remove_nonsense, write_nonsense
-from impl.sim.clients import Client, Consumer, FinalReader, Producer
+from impl.sim.clients import Client, Consumer, Producer
 from impl.sim.cluster import Cluster
 from impl.sim.dense import Dense, Round
 from impl.sim.healing import unhealed
 from impl.sim.injector import Injector
 from impl.sim.journal import Journal
 from impl.sim.options import TOPIC
-from impl.sim.run import FINAL_READ_MS, break_connections, create_topic, run_line
+from impl.sim.run import break_connections, create_topic, end_run, run_line
 from impl.sim.znode_deeds import kick
 from impl.trace_lines import Line
 from spec.trace import TRACE_VERSION, TraceEvent
@@ -60,14 +60,7 @@ def play_rounds(
         if owed or is_enough(cluster.recorder.events):
             break
     journal.settles = True
-    ending: Line = {"converged": not owed}
-    if owed:
-        ending["unhealed"] = sorted(owed)
-    reader = FinalReader(cluster, sorted(cluster.assignments()))
-    reader.read_all()
-    limit_ms = cluster.scheduler.now_ms + FINAL_READ_MS
-    read = cluster.scheduler.run_until(limit_ms, lambda: reader.is_done)
-    harness.write(run_line("RunEnded", {**ending, "final_read": read}))
+    end_run(cluster, harness, owed)
     return cluster.recorder.events
 
 

@@ -1,6 +1,7 @@
 """One simulated run from start to final read."""
 
 import json
+from collections.abc import Iterable
 from functools import partial
 
 from impl.sim.clients import Client, Consumer, FinalReader, Producer, TopicCreator
@@ -11,8 +12,10 @@ from impl.sim.injector import Injector
 from impl.sim.journal import Journal
 from impl.sim.movers import Mover
 from impl.sim.options import TOPIC, Options
+from impl.sim.recorder import NodeTrace
 from impl.trace_lines import Line
 from spec.trace import TRACE_VERSION, Kind, TraceEvent
+from spec.vocabulary import Liveness
 from spec.znodes import TopicPartition
 
 START_MS = 8_000
@@ -36,16 +39,21 @@ def run(options: Options, run_id: str, journal: Journal | None = None) -> list[T
     break_connections(cluster)
     cluster.scheduler.run_until(cluster.scheduler.now_ms + options.duration_ms)
     converged = heal(cluster, injector, clients)
-    ending: Line = {"converged": converged}
-    if not converged:
-        ending["unhealed"] = sorted(set(unhealed(cluster)))
+    end_run(cluster, harness, () if converged else unhealed(cluster))
+    return cluster.recorder.events
+
+
+def end_run(cluster: Cluster, harness: NodeTrace, owed: Iterable[Liveness]) -> None:
+    """All partitions are read to their end, and the trace ends; `owed` has not come to hold."""
+    names = sorted(set(owed))
+    ending: Line = {"converged": not names}
+    if names:
+        ending["unhealed"] = names
     reader = FinalReader(cluster, sorted(cluster.assignments()))
     reader.read_all()
-    read = cluster.scheduler.run_until(
-        cluster.scheduler.now_ms + FINAL_READ_MS, lambda: reader.is_done
-    )
+    limit_ms = cluster.scheduler.now_ms + FINAL_READ_MS
+    read = cluster.scheduler.run_until(limit_ms, lambda: reader.is_done)
     harness.write(run_line("RunEnded", {**ending, "final_read": read}))
-    return cluster.recorder.events
 
 
 def heal(cluster: Cluster, injector: Injector, clients: list[Client]) -> bool:
