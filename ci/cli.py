@@ -34,6 +34,8 @@ from ci.commands import (
 from ci.console import complain, note, say
 from ci.failures import ExpectedError, HarnessError, UsageError
 
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Somebody asks it to end, or its terminal is closed."""
 INTERRUPTED = 130
 HARNESS_ERROR = 3
 ROOMS = frozenset({"spec", "fault_injection", "conformance", "reports"})
@@ -122,10 +124,18 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         result = INTERRUPTED
     except Exception as error:
-        return fail(_sentence_of(error), HARNESS_ERROR)
+        if not _is_interrupted(error):
+            return fail(_sentence_of(error), HARNESS_ERROR)
+        result = INTERRUPTED
     if result == INTERRUPTED:
         return fail("interrupted; what was started is stopped", INTERRUPTED)
     return result if isinstance(result, int) else 0
+
+
+def _is_interrupted(error: BaseException) -> bool:
+    """What was wound up after a signal has failed too, for one because it got the signal itself."""
+    cause = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt) or (cause is not None and _is_interrupted(cause))
 
 
 def _misused(error: typer.TyperException) -> int:
@@ -157,7 +167,9 @@ def fail(message: str, exit_code: int) -> int:
 
 def main() -> None:
     """The console script."""
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, _terminate)
     sys.exit(run(sys.argv[1:]))
 
 

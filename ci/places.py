@@ -40,6 +40,17 @@ def require_out(folder: Path | None) -> None:
         raise UsageError(f"{folder} takes no files: {why}; name another with --out") from error
 
 
+def require_cluster_folder(folder: Path) -> None:
+    """Make `folder`; raise `HarnessError` when a cluster cannot live there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        check_writable(folder)
+    except OSError as error:
+        why = error.strerror or str(error)
+        told = f"{folder} takes no files: {why}; name another folder with --cluster"
+        raise HarnessError(told) from error
+
+
 def require_file(path: Path, option: str) -> None:
     """Raise `UsageError` when no file can be written at `path`, which `option` names."""
     if path.is_dir():

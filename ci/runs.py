@@ -57,6 +57,8 @@ def link_latest(folder: Path) -> None:
 
 def existing_run(folder: Path) -> Path:
     """`folder`, when it is a run folder that holds a trace; raises `UsageError` otherwise."""
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file; name the run folder that holds it")
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a run folder: there is no such folder")
     if next(folder.rglob("*.ndjson"), None) is None:

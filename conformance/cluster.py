@@ -20,9 +20,10 @@ from conformance.workload import Workload
 from conformance.zookeepers import ZooKeeperInUse
 from fault_injection.injectors.injection import Registration, Servers
 from fault_injection.links.wiring import BrokerPlace, Wiring
+from fault_injection.managed_process import ManagedProcess
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.sessions import expire_session
-from fault_injection.supervisor import ManagedProcess, Supervisor
+from fault_injection.supervisor import Supervisor
 from fault_injection.targets import ClusterView
 from fault_injection.zookeeper_address import ZooKeeperAddress
 from fault_injection.zookeeper_client import BadVersionError, NoZnodeError, Znode, ZooKeeperClient
@@ -138,10 +139,13 @@ class Cluster:
 
     def stop(self) -> None:
         """Brokers were asked to end, and ended if they did not listen."""
-        for broker_id in self.settings.broker_ids:
-            process = self._supervisor.processes.get(f"broker-{broker_id}")
-            if process is not None and process.is_running:
-                process.terminate(STOP_GRACE_S)
+        for process in self._running():
+            process.terminate(STOP_GRACE_S)
+
+    def kill(self) -> None:
+        """Brokers have ended at once, without a farewell to anybody."""
+        for process in self._running():
+            process.kill()
 
     def close(self) -> None:
         """The session with ZooKeeper is over, and the network gets no more commands."""
@@ -174,6 +178,10 @@ class Cluster:
             network = self._wiring.network_of(broker_id) if self._wiring else None
             words = shlex.split(self.settings.command)
             self._supervisor.prepare(f"broker-{broker_id}", words, namespace=network)
+
+    def is_ready(self, broker_id: int) -> bool:
+        """False while a process that was prepared is still loading what it needs."""
+        return self._supervisor.is_ready(f"broker-{broker_id}")
 
     def process(self, broker_id: int) -> ManagedProcess:
         """The running process of a broker; raises `InjectionError` when it does not run."""
@@ -422,6 +430,12 @@ class Cluster:
                 )
             self._wait.wait(POLL_S)
 
+    def _running(self) -> Iterator[ManagedProcess]:
+        for broker_id in self.settings.broker_ids:
+            process = self._supervisor.processes.get(f"broker-{broker_id}")
+            if process is not None and process.is_running:
+                yield process
+
     def _require_running(self, what: str) -> None:
         for broker_id in self.ended():
             raise ClusterError(
@@ -457,7 +471,10 @@ def running_cluster(
     zookeeper: ZooKeeperInUse,
     wiring: Wiring | None = None,
 ) -> Iterator[Cluster]:
-    """A started cluster, stopped at the end; raises `ClusterError` or `ZooKeeperError`."""
+    """A started cluster, stopped at the end; raises `ClusterError` or `ZooKeeperError`.
+
+    Ctrl-C, also while it starts, kills the brokers: who interrupts wants no orderly farewells.
+    """
     cluster = Cluster(
         settings,
         folder=folder,
@@ -472,6 +489,9 @@ def running_cluster(
     try:
         cluster.start()
         yield cluster
+    except KeyboardInterrupt:
+        cluster.kill()
+        raise
     finally:
         cluster.stop()
         cluster.close()

@@ -5,14 +5,16 @@ from functools import partial
 from pathlib import Path
 from shlex import quote
 
-from conformance.adapter import UsageError
-from conformance.scenario import Scenario, Stage
+from conformance.adapter import ClusterSettings, UsageError
+from conformance.requirements import load_catalogue
+from conformance.scenario import ASSIGNMENT, TOPIC, Scenario, Stage
 from fault_injection.catalogue import needs_links, needs_proxy, needs_relay, require_backend
-from fault_injection.document_reader import PlanError
+from fault_injection.document_reader import PlanError, instead
 from fault_injection.fault_kind import Backend
 from fault_injection.plan import Load, Plan
 from fault_injection.plan_file import read_plan
 from fault_injection.plan_record import EXECUTED, read_executed
+from fault_injection.plan_world import World, require_there
 from fault_injection.targets import FaultError
 
 SCHEDULES = Path(__file__).parent / "scenarios" / "schedules"
@@ -57,9 +59,9 @@ def find_schedule(path: Path) -> Scenario:
     """The scenario of a file, of which real processes can do all; raises `UsageError`."""
     try:
         plan = read_plan(path)
-        _require_real(plan)
     except FaultError as error:
         raise UsageError(str(error)) from error
+    _require_playable(plan, path)
     return scenario_of(plan, f"--schedule {quote(str(path))}")
 
 
@@ -67,9 +69,11 @@ def find_executed(run: Path) -> Scenario:
     """What a run executed, as a scenario; raises `UsageError`."""
     folder = executed_folder(run)
     try:
-        return scenario_of(read_executed(folder), f"--replay {quote(str(folder))}")
+        plan = read_executed(folder)
     except PlanError as error:
         raise UsageError(str(error)) from error
+    _require_playable(plan, folder / EXECUTED)
+    return scenario_of(plan, f"--replay {quote(str(folder))}")
 
 
 def executed_folder(run: Path) -> Path:
@@ -83,6 +87,37 @@ def executed_folder(run: Path) -> Path:
         raise UsageError(f"{run} holds no {EXECUTED}; name the folder of a run of fencepost chaos")
     names = ", ".join(path.name for path in found)
     raise UsageError(f"{run} holds several scenarios; name the folder of one of {names}")
+
+
+def _require_playable(plan: Plan, path: Path) -> None:
+    """Raise `UsageError` when real processes cannot do it, or it names what is not there."""
+    try:
+        _require_real(plan)
+        require_there(plan, _world_of(plan))
+        require_requirements(plan)
+    except (FaultError, UsageError) as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def _world_of(plan: Plan) -> World:
+    """The cluster that plays it, and what its clients work with; raises `UsageError`."""
+    own = {name: value for name, value in plan.cluster.items() if name != "zookeeper"}
+    brokers = ClusterSettings(**own).broker_ids
+    topics = {TOPIC: len(ASSIGNMENT)} if plan.profile is Load.STEADY else {}
+    return World(brokers=brokers, topics=topics)
+
+
+def require_requirements(plan: Plan) -> None:
+    """Raise `PlanError` for an action that covers what the catalogue of requirements lacks."""
+    if not plan.covers:
+        return
+    known = {requirement.id for requirement in load_catalogue()}
+    for index, action in enumerate(plan.actions):
+        for name in action.covers:
+            if name not in known:
+                where = f"actions[{index}] ({action.action_id}): covers holds {name!r}"
+                says = instead(name, known, "conformance/catalogue has them")
+                raise PlanError(f"{where}, which is no requirement; {says}")
 
 
 def _require_real(plan: Plan) -> None:

@@ -25,8 +25,9 @@ from conformance.simulate import REFERENCE_TARGET, Progress, load
 from conformance.standing import Standing, owed
 from conformance.unclean_elections import UNCLEAN_ONLY_IF_ISR_DEAD, judge_elections
 from conformance.verdict import Verdict
+from fault_injection.managed_process import ProcessError
 from fault_injection.pacing import PacingError
-from fault_injection.supervisor import ProcessError, Supervisor
+from fault_injection.supervisor import Supervisor
 from fault_injection.transaction_log import Transaction, read_transactions, to_trace_events
 from fault_injection.zookeeper_address import ZooKeeperError
 from fault_injection.zookeeper_client import ZooKeeperClient

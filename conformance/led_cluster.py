@@ -17,10 +17,11 @@ from conformance.recorder import LamportClock, Recorder
 from conformance.standing import Standing, read_standing
 from fault_injection import data_folder
 from fault_injection.links.wiring import BrokerPlace
+from fault_injection.managed_process import ManagedProcess
 from fault_injection.pacing import PacedBroker, PacingError
 from fault_injection.rpc_rules import BrokerSession
 from fault_injection.sessions import expire_session
-from fault_injection.supervisor import ManagedProcess, Supervisor
+from fault_injection.supervisor import Supervisor
 from fault_injection.zookeeper_client import ZooKeeperClient
 from spec.pacing import Move, MoveList, Verb
 from spec.trace import Kind, TraceEvent

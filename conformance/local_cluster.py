@@ -12,7 +12,8 @@ import msgspec
 
 from conformance.adapter import ClusterSettings, Folders
 from conformance.cluster import STOP_GRACE_S, Cluster, ClusterError
-from fault_injection.supervisor import ProcessError, Supervisor
+from fault_injection.managed_process import ProcessError
+from fault_injection.supervisor import Supervisor
 from fault_injection.zookeeper_address import ZooKeeperError
 from fault_injection.zookeeper_server import ZooKeeperServer
 
@@ -63,19 +64,16 @@ def up(
     """The cluster runs, and goes on after this process.
 
     Raises `ClusterError` when it is up already or does not come up, and `ZooKeeperError`, for one
-    when the port is in use; then nothing of it is left running.
+    when the port is in use; then nothing of it is left running, nor when this process is killed.
     """
     settings = settings or ClusterSettings()
-    if (folder / STATE_FILE).exists():
-        load(folder)
-        end = command("down", folder)
-        raise ClusterError(f"the cluster in {folder} is up already; end it with: {end}")
+    _require_down(folder)
     run_id = f"local-{secrets.token_hex(3)}"
     with Supervisor(Folders(root=folder).processes, run_id, detached=True) as supervisor:
         try:
             return _start(folder, settings, supervisor, zookeeper_port)
         except BaseException:
-            supervisor.stop_all()
+            supervisor.end()
             (folder / STATE_FILE).unlink(missing_ok=True)
             raise
 
@@ -139,6 +137,32 @@ def _not_up(folder: Path) -> ClusterError:
     return ClusterError(f"no cluster is up in {folder}; start one with: {command('up', folder)}")
 
 
+def _require_down(folder: Path) -> None:
+    """Raise `ClusterError` while a process of it runs; what ended unasked may be started again."""
+    is_up = (folder / STATE_FILE).exists()
+    if is_up:
+        load(folder)
+    if not _runs(folder):
+        return
+    if is_up:
+        end = command("down", folder)
+        raise ClusterError(f"the cluster in {folder} is up already; end it with: {end}")
+    raise ClusterError(
+        f"the cluster in {folder} is being started by another command; if that was killed, end "
+        f"what it has left with: fencepost heal {quote(str(folder))}"
+    )
+
+
+def _runs(folder: Path) -> bool:
+    """True while a process of its ledger lives."""
+    try:
+        supervisor = Supervisor.adopt(Folders(root=folder).processes)
+    except ProcessError:
+        return False
+    with supervisor:
+        return any(process.is_running for process in supervisor.processes.values())
+
+
 def _start(
     folder: Path, settings: ClusterSettings, supervisor: Supervisor, port: int | None
 ) -> ClusterStatus:
@@ -151,14 +175,15 @@ def _start(
         level=settings.level,
         command=settings.command,
     )
-    (folder / STATE_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(state)) + b"\n")
     cluster = _cluster(folder, state, supervisor)
     cluster.connect()
     try:
         cluster.start()
-        return _status(cluster, supervisor)
+        found = _status(cluster, supervisor)
     finally:
         cluster.close()
+    (folder / STATE_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(state)) + b"\n")
+    return found
 
 
 def _cluster(folder: Path, state: LocalCluster, supervisor: Supervisor) -> Cluster:

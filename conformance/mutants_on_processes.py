@@ -1,12 +1,12 @@
 """Deliberately wrong rules on real processes: along a schedule that shows each, and by chance.
 
 A directed schedule is made twice, with the mutant and without: the checks must find something, and
-then nothing. A random run is a dense one of the simulator, which processes repeat; or it is a chaos
-scenario that a number draws, and nobody leads its brokers.
+then nothing. A random run is a dense one of the simulator, or some variations of scenarios, which
+processes repeat; or it is a chaos scenario that a number draws, and nobody leads its brokers.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from time import monotonic
@@ -23,11 +23,16 @@ from conformance.simulate import REFERENCE_TARGET, load
 from conformance.unclean_elections import judge_elections
 from conformance.verdict import Verdict
 from fault_injection.zookeeper_address import ZooKeeperError
+from spec.pacing import MoveList
 from spec.trace import TraceEvent
 
 LEVEL = 2
 DENSE = "dense"
 """The random runs that processes repeat (`impl/sim/dense.py`)."""
+VARIATIONS = "variations"
+"""Other such runs: situations of several exact steps, and something else (`variations.py`)."""
+RIDES_MAX = 3
+"""So often processes repeat a part of one run."""
 LATE = "in time"
 """What is violated when the cluster is not well in the time that it has."""
 DECK = tuple(name for name, one in SCENARIOS.items() if not one.needs_ensemble)
@@ -66,9 +71,11 @@ class Drawn:
     number: int
     """From 1 on."""
     scenario: str
-    found: tuple[str, ...]
-    seconds: float
+    found: tuple[str, ...] = ()
+    seconds: float = 0.0
     problem: str = ""
+    rides: int = 0
+    """How often processes repeated what the simulator had found."""
 
 
 def wanted(mutant: str, target: str = REFERENCE_TARGET) -> frozenset[str]:
@@ -139,26 +146,45 @@ def lead_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
     repeat to its end finds nothing.
     """
     started = monotonic()
-    found: tuple[str, ...] = ()
-    problem = ""
+    run = Drawn(mutant=mutant, number=number, scenario=DENSE)
     try:
         simulate = load(REFERENCE_TARGET).moves_of_number
         listed, events = simulate(number, level=LEVEL, mutant=mutant, is_enough=is_violated)
-        if is_violated(events) or run_end(events).unhealed:
-            with stand_ready(out) as ground:
-                ride = ground.ride(listed, out / "mutant")
-            problem = ride.problem
-            found = () if problem else ride.found
+    except ValueError as error:
+        return replace(run, seconds=round(monotonic() - started, 1), problem=str(error))
+    if is_violated(events) or run_end(events).unhealed:
+        run = replace(run, rides=1, **_repeated(lambda: listed, out))
+    return replace(run, seconds=round(monotonic() - started, 1))
+
+
+def _repeated(moves: Callable[[], MoveList], out: Path) -> dict[str, Any]:
+    """What processes `found` that made these moves, below the new folder, or their `problem`."""
+    try:
+        with stand_ready(out) as ground:
+            ride = ground.ride(moves(), out / "mutant")
     except (ValueError, ZooKeeperError) as error:
-        problem = str(error)
-    return Drawn(
-        mutant=mutant,
-        number=number,
-        scenario=DENSE,
-        found=found,
-        seconds=round(monotonic() - started, 1),
-        problem=problem,
-    )
+        return {"problem": str(error)}
+    return {"problem": ride.problem} if ride.problem else {"problem": "", "found": ride.found}
+
+
+def lead_varied(
+    mutant: str, number: int, scenarios: Mapping[str, str], *, skips_own: bool, out: Path
+) -> Drawn:
+    """Processes repeat what the simulator finds in variations of scenarios (name -> text).
+
+    Traces are below the new folder `out`. With `skips_own` without the scenarios that were written
+    for the mutant. What the processes cannot repeat to its end finds nothing.
+    """
+    started = monotonic()
+    run = Drawn(mutant=mutant, number=number, scenario=VARIATIONS)
+    simulate = load(REFERENCE_TARGET).variations
+    for told, moves, events in simulate(scenarios, number, mutant=mutant, skips_own=skips_own):
+        if is_violated(events) or run_end(events).unhealed:
+            run = replace(run, scenario=told, **_repeated(moves, out / f"{run.rides + 1}"))
+            run = replace(run, rides=run.rides + 1)
+        if run.found or run.rides == RIDES_MAX:
+            break
+    return replace(run, seconds=round(monotonic() - started, 1))
 
 
 def is_violated(events: Sequence[TraceEvent]) -> bool:

@@ -1,7 +1,7 @@
 """What a chaos scenario is, and what it plays on."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic, monotonic_ns
 from typing import Any
@@ -28,6 +28,11 @@ ASSIGNMENT = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 WHOLE_RUN_MS = 120_000
 """Of a fault that ends with its scenario, not by time."""
 POLL_S = 0.03
+
+
+def assignment_among(broker_ids: Collection[int]) -> list[tuple[int, ...]]:
+    """`ASSIGNMENT`; of fewer brokers each partition has what they can hold."""
+    return [tuple(one for one in replicas if one in broker_ids) for replicas in ASSIGNMENT]
 
 
 @dataclass(slots=True, kw_only=True)

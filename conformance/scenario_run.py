@@ -25,12 +25,12 @@ from conformance.networks import PROXY, switch_for, wiring_for
 from conformance.noise import Heartbeat, Stall, lost_sessions, write_lost, write_stall
 from conformance.recorder import LamportClock, Recorder
 from conformance.scenario import (
-    ASSIGNMENT,
     TOPIC,
     Record,
     Scenario,
     ScenarioResult,
     Stage,
+    assignment_among,
 )
 from conformance.settlement import settle
 from conformance.verdict import CheckResult, Verdict, worst
@@ -38,11 +38,12 @@ from conformance.workload import Session, Workload
 from conformance.zookeepers import CONTAINERS, EMBEDDED, ENSEMBLE, OWN, zookeeper_for
 from fault_injection.engine import FaultEngine
 from fault_injection.ledger import Ledger
+from fault_injection.managed_process import ProcessError
 from fault_injection.plan import Load, Plan
 from fault_injection.plan_record import write_executed, write_expanded, write_source
 from fault_injection.progress import PhaseChange
 from fault_injection.rpc_rules import InjectionError
-from fault_injection.supervisor import LEDGER_FILE, ProcessError, Supervisor
+from fault_injection.supervisor import LEDGER_FILE, Supervisor
 from fault_injection.trace_tail import TraceTail
 from fault_injection.transaction_log import Transaction, to_trace_events
 from fault_injection.zookeeper_address import ZooKeeperError
@@ -252,7 +253,8 @@ class ScenarioRun:
     def _at_work(self, stage: Stage) -> Iterator[None]:
         """The workload runs; afterwards everything is healed and the clients work again."""
         if self.scenario.has_workload:
-            stage.partitions.extend(stage.cluster.create_topic(TOPIC, ASSIGNMENT))
+            assignment = assignment_among(self.settings.broker_ids)
+            stage.partitions.extend(stage.cluster.create_topic(TOPIC, assignment))
             stage.workload = Workload(stage.session, stage.partitions, seed=self.seed)
             stage.workload.start()
             stage.cluster.workload = stage.workload

@@ -6,7 +6,7 @@ The simulator is reached by name: `python:<module>` is imported when it is neede
 
 import importlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -68,11 +68,6 @@ class Simulator(Protocol):
     def moves(self, steps: str, *, is_repaired: bool) -> MoveList:
         """What leads paced processes along a schedule; `impl.sim.adapter`."""
 
-    def moves_of_seed(
-        self, seed: int, *, level: int, mutant: str | None
-    ) -> tuple[MoveList, list[TraceEvent]]:
-        """What leads paced processes along a random run, and its trace; `impl.sim.adapter`."""
-
     def moves_of_number(
         self,
         number: int,
@@ -81,7 +76,15 @@ class Simulator(Protocol):
         mutant: str | None,
         is_enough: Callable[[Sequence[TraceEvent]], bool],
     ) -> tuple[MoveList, list[TraceEvent]]:
-        """The same of a dense random run, which ends as soon as it is enough."""
+        """What leads paced processes along a dense random run, and its trace.
+
+        The run ends as soon as it is enough; `impl.sim.adapter`.
+        """
+
+    def variations(
+        self, texts: Mapping[str, str], number: int, *, mutant: str | None, skips_own: bool
+    ) -> Iterator[tuple[str, Callable[[], MoveList], list[TraceEvent]]]:
+        """What is like these scenarios, and what leads paced processes along it."""
 
     def play(
         self, text: str, name: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]

@@ -73,7 +73,7 @@ def zookeeper_for(
                 end_session=server.end_session,
             )
         finally:
-            server.stop()
+            server.process.kill()  # what it acknowledged is on disk, and nobody starts it again
     elif choice == ENSEMBLE:
         ensemble = ZooKeeperEnsemble(
             supervisor, directory, server_class=ControlledServer, switch=switch

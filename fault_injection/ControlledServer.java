@@ -6,8 +6,8 @@
  * ZooKeeper, and its configuration. With `--go-fd` and a descriptor besides, it gets ready and then
  * waits until a line comes there; without one it ends.
  * A line `end SESSION_ID` is answered by one line: `ended`, once nothing of the session is left, or
- * why not. Compiled by Janino when the server starts, so that no compiler has to be installed;
- * it knows neither lambdas nor type inference.
+ * why not. Compiled by Janino, so that no compiler has to be installed; it knows neither lambdas
+ * nor type inference.
  */
 
 import java.io.BufferedReader;
@@ -33,12 +33,15 @@ public class ControlledServer {
     static final String[] NEEDED = {
         "common.QuorumX509Util",
         "jmx.MBeanRegistry",
+        "metrics.impl.DefaultMetricsProvider",
         "server.FinalRequestProcessor",
         "server.NIOServerCnxn",
         "server.NIOServerCnxnFactory",
         "server.PrepRequestProcessor",
+        "server.ServerMetrics",
         "server.SyncRequestProcessor",
         "server.ZKDatabase",
+        "server.ZooKeeperServerMain",
         "server.command.FourLetterCommands",
         "server.persistence.FileTxnSnapLog",
         "server.quorum.CommitProcessor",
@@ -51,6 +54,7 @@ public class ControlledServer {
         "server.quorum.QuorumCnxManager",
         "server.quorum.QuorumPeer",
         "server.quorum.QuorumPeerConfig",
+        "server.quorum.QuorumPeerMain",
     };
 
     interface Main {

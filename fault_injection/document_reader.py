@@ -1,7 +1,8 @@
 """Reads documents strictly: every complaint says where, what, and what to do, in one sentence."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from fault_injection.parameters import most_of
@@ -106,6 +107,13 @@ class Reader:
         if default is None:
             raise self.error(f"the field {name} is missing; add it")
         return default
+
+
+def instead(wrong: str, known: Iterable[str], else_say: str) -> str:
+    """What to write instead of a wrong name, as the end of a sentence."""
+    folded = {name.casefold(): name for name in known}
+    near = [folded[one] for one in get_close_matches(wrong.casefold(), folded)]
+    return f"did you mean {' or '.join(near)}?" if near else else_say
 
 
 def _is_text(value: str) -> bool:

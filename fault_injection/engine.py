@@ -17,14 +17,14 @@ from fault_injection.catalogue import require_backend
 from fault_injection.fault import Fault
 from fault_injection.fault_json import as_json
 from fault_injection.fault_kind import Backend
-from fault_injection.injectors.ahead import make_ready, needs_successor
+from fault_injection.injectors.ahead import IsReady, make_ready, needs_successor
 from fault_injection.injectors.dispatch import injection_of
 from fault_injection.injectors.injection import Deed, FaultTarget, Injection
+from fault_injection.managed_process import ProcessError
 from fault_injection.plan import Action, AfterAction, AfterEvent, At, Plan, plan_of
 from fault_injection.progress import FaultReport, PhaseChange, RunningFault
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.schedule import Schedule
-from fault_injection.supervisor import ProcessError
 from fault_injection.targets import ANY_BROKER, Target
 from fault_injection.trace_tail import NoTraces, Traces
 from fault_injection.triggers import Watch
@@ -39,6 +39,10 @@ WATCHING_POLL_S = 0.005
 """While an action waits for a line of a trace."""
 RESOLVE_MS = 8_000
 """How long a role may stay vacant or its broker away; then the fault counts as without effect."""
+SOON_MS = 2_000
+"""An action so early in its plan leaves no time to make a process ready that starts anew."""
+READY_MS = 5_000
+"""How long such a plan waits for that; a second is usual."""
 EVIDENCE_MS = 10_000
 """The hard deadline of a fault: its own length, and this much longer for evidence."""
 HEAL_MS = 20_000
@@ -108,6 +112,7 @@ class FaultEngine:
         plan = plan_of(schedule) if isinstance(schedule, Schedule) else schedule
         for action in plan.actions:
             require_backend(action.action_id, action.fault.kind, Backend.REAL)
+        self._await_successors(plan)
         self._start(plan)
         pending = [self._plan(action) for action in plan.actions]
         while pending or self._is_busy():
@@ -204,7 +209,20 @@ class FaultEngine:
         running = next(ending, None)
         if running is not None and not running.is_foreseen:
             with suppress(*TROUBLE):
-                running.is_foreseen = make_ready(running.timed.fault, self.target)
+                running.is_foreseen = make_ready(running.timed.fault, self.target) is not None
+
+    def _await_successors(self, plan: Plan) -> None:
+        """Who will have to start anew soon has its next process ready before time counts."""
+        ready: list[IsReady] = []
+        for action in plan.actions:
+            is_soon = isinstance(action.when, At) and action.when.at_ms < SOON_MS
+            if is_soon and needs_successor(action.fault):
+                with suppress(*TROUBLE):
+                    ready += filter(None, [make_ready(action.fault, self.target)])
+        deadline_ms = self._now_ms() + READY_MS
+        self._tick_until(
+            lambda: all(is_ready() for is_ready in ready) or self._now_ms() > deadline_ms
+        )
 
     def _begins(self, running: RunningFault, plan: Plan) -> bool:
         """Its time has come, or never will: either way it waits no more."""
@@ -325,6 +343,8 @@ class FaultEngine:
             self._move(running, Phase.INEFFECTIVE, "the run ended before its time")
         elif running.phase is not Phase.HEALING:
             running.healing_ms = self._now_ms()
+            for one in self._planned:
+                one.is_foreseen = False  # somebody else may play its role by now
             self._move(running, Phase.HEALING, running.error)
             self._undo(running)
 

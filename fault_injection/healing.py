@@ -28,12 +28,17 @@ class HealedRun:
     """What is still open: processes that are meant to stay, or that would not end."""
     survivors: int = 0
     """Processes that are meant to stay, as those of `fencepost cluster up`."""
+    foreign_lines: int = 0
+    """Lines that are no entries, which were passed over."""
 
 
 def heal_below(folder: Path) -> list[HealedRun]:
-    """Every ledger below `folder` with open entries has been healed, or is told as at work."""
-    ledgers = sorted(folder.rglob(LEDGER_FILE))
-    return [heal(path) for path in ledgers if Ledger(path).open_entries()]
+    """Every ledger below `folder` with open entries has been healed, or is told as at work.
+
+    One with lines that are no entries is told as well.
+    """
+    ledgers = map(Ledger, sorted(folder.rglob(LEDGER_FILE)))
+    return [heal(one.path) for one in ledgers if one.open_entries() or one.foreign_lines()]
 
 
 def heal(path: Path) -> HealedRun:
@@ -51,6 +56,7 @@ def heal(path: Path) -> HealedRun:
         undone=tuple(_told(entry) for entry in before if entry.number not in left),
         left=tuple(_told(entry) for entry in after if not _is_survivor(entry)),
         survivors=sum(_is_survivor(entry) for entry in after),
+        foreign_lines=ledger.foreign_lines(),
     )
 
 

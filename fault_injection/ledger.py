@@ -14,6 +14,24 @@ from pathlib import Path
 
 Field = str | int | bool
 
+OF_A_PROCESS: dict[str, type] = {
+    "name": str,
+    "pid": int,
+    "start_time": int,
+    "run_id": str,
+    "log": str,
+}
+NEEDED: dict[str, dict[str, type]] = {
+    "process": OF_A_PROCESS,
+    "pause": OF_A_PROCESS,
+    "container": {"name": str, "engine": str},
+    "network": {"name": str, "engine": str},
+    "engine_folder": {"folder": str},
+}
+"""Kind of an entry -> without which fields nobody can undo it."""
+PID_MAX = 2**22
+"""The kernel has no larger one (`man proc_sys_kernel`, pid_max)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
@@ -53,6 +71,10 @@ class Ledger:
         closed = {line["close"] for line in self._lines() if "close" in line}
         return [entry for entry in self.entries() if entry.number not in closed]
 
+    def foreign_lines(self) -> int:
+        """How many lines are passed over: a crash tore them, or no ledger has written them."""
+        return sum(_parsed(text) is None for text in self._texts())
+
     def _append(self, line: dict[str, object]) -> None:
         is_new = not self.path.exists()
         lead = b"" if is_new or self._ends_with_newline() else b"\n"
@@ -73,15 +95,42 @@ class Ledger:
             return file.read(1) in (b"\n", b"")
 
     def _lines(self) -> Iterator[dict[str, object]]:
-        if not self.path.exists():
-            return
-        for text in self.path.read_bytes().split(b"\n"):
-            try:
-                line = json.loads(text)
-            except ValueError:
-                continue
-            if isinstance(line, dict):
+        for text in self._texts():
+            line = _parsed(text)
+            if line is not None:
                 yield line
+
+    def _texts(self) -> list[bytes]:
+        if not self.path.exists():
+            return []
+        return [text for text in self.path.read_bytes().split(b"\n") if text]
+
+
+def _parsed(text: bytes) -> dict[str, object] | None:
+    """The line; None for what no ledger has written: it is left alone, as a torn line is."""
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return line if isinstance(line, dict) and _is_sound(line) else None
+
+
+def _is_sound(line: dict[str, object]) -> bool:
+    if "close" in line:
+        return isinstance(line["close"], int)
+    fields, kind = line.get("fields"), line.get("kind")
+    if not isinstance(line.get("open"), int) or not isinstance(fields, dict):
+        return False
+    return isinstance(kind, str) and _is_whole(kind, fields)
+
+
+def _is_whole(kind: str, fields: dict[str, object]) -> bool:
+    """True when it holds all that undoing it takes."""
+    needed = NEEDED.get(kind, {})
+    if any(type(fields.get(name)) is not wanted for name, wanted in needed.items()):
+        return False
+    pid = fields["pid"] if "pid" in needed else 1
+    return isinstance(pid, int) and 0 < pid <= PID_MAX
 
 
 def _entry(line: dict[str, object]) -> Entry:

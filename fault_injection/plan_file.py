@@ -18,16 +18,15 @@ from fault_injection.plan import (
     AfterAction,
     AfterEvent,
     At,
-    Condition,
     Floors,
     Load,
-    Operator,
     Plan,
     Quiet,
     Trigger,
 )
-from fault_injection.targets import FaultError, Target, parse_target
-from spec.trace import Phase, TraceEvent
+from fault_injection.targets import FaultError
+from fault_injection.trigger_reader import read_trigger
+from spec.vocabulary import ProtocolLevel
 
 SCHEMA_VERSION = 1
 FILE_MAX = 2 << 20
@@ -41,10 +40,8 @@ CLUSTER_NUMBERS = ("brokers", "session_timeout_ms", "replica_lag_ms", "first_con
 BROKERS_MAX = 50
 """As many processes as a machine may bear."""
 ZOOKEEPERS = ("embedded", "ensemble")
-EVENT_FIELDS = frozenset(TraceEvent.__struct_fields__)
-TRIGGERS = ("at_ms", "after", "with", "on")
-PHASES = (Phase.INJECTING, Phase.ACTIVE, Phase.HEALING, Phase.HEALED)
-"""Those that an action may wait for."""
+LEVELS = tuple(level.value for level in ProtocolLevel)
+REQUIREMENT_ID = re.compile(r"[A-Z]+-[0-9]{3}")
 
 
 class StrictLoader(yaml.SafeLoader):
@@ -124,7 +121,7 @@ def plan_from_document(document: object) -> Plan:
             actions=actions,
             quiet=tuple(map(_quiet, reader.list_of("quiet", dict))),
             healthy_within_ms=_final(reader.inner("final")),
-            fails_at=reader.list_of("fails_at", int),
+            fails_at=_levels(reader),
             origin=_origin(reader),
         )
     except PlanError:
@@ -183,6 +180,24 @@ def _final(reader: Reader) -> int:
     return found
 
 
+def _levels(reader: Reader) -> tuple[int, ...]:
+    found = reader.list_of("fails_at", int)
+    for level in found:
+        if level not in LEVELS:
+            known = ", ".join(map(str, LEVELS))
+            raise reader.error(f"fails_at holds {level}, which is no level; choose among {known}")
+    return found
+
+
+def _requirements(reader: Reader) -> tuple[str, ...]:
+    """Ids by their form; which of them there are, only the catalogue knows."""
+    found = reader.list_of("covers", str)
+    for name in found:
+        if not REQUIREMENT_ID.fullmatch(name):
+            raise reader.error(f"covers holds {name!r}; give ids of requirements, as CTL-006")
+    return found
+
+
 def _origin(reader: Reader) -> dict[str, Any]:
     if not reader.has("origin"):
         return {"kind": "hand"}
@@ -197,16 +212,16 @@ def _action(where: str, document: object) -> Action:
     if not action_id:
         raise reader.error("id is empty; give a name")
     reader.where = f"{where} ({action_id})"
-    until = _trigger(reader, "until", action_id) if reader.has("until") else None
+    until = read_trigger(reader, "until", action_id) if reader.has("until") else None
     deadline_ms = reader.number("deadline_ms", DEADLINE_MS, at_least=1)
     action = Action(
         action_id=action_id,
         fault=_fault(reader, deadline_ms if until else None),
-        when=_trigger(reader, "when", "") if reader.has("when") else At(at_ms=0),
+        when=read_trigger(reader, "when", "") if reader.has("when") else At(at_ms=0),
         until=until,
         deadline_ms=deadline_ms,
         must_take_effect=reader.flag("must_take_effect", default=True),
-        covers=reader.list_of("covers", str),
+        covers=_requirements(reader),
     )
     reader.knows("record", "until", "when")
     reader.finish()
@@ -247,106 +262,6 @@ def _fault(reader: Reader, until_deadline_ms: int | None) -> Fault:
         return make_fault(kind.kind, given)
     except FaultError as error:
         raise reader.error(str(error)) from error
-
-
-def _trigger(reader: Reader, name: str, own_id: str) -> Trigger:
-    """`own_id` is what an end counts from when it does not say."""
-    inner = reader.inner(name)
-    given = [one for one in TRIGGERS if inner.has(one)]
-    if len(given) != 1:
-        found = " and ".join(given) or "nothing"
-        raise inner.error(f"it has {found}; give exactly one of {', '.join(TRIGGERS)}")
-    match given[0]:
-        case "at_ms":
-            found_trigger: Trigger = At(at_ms=inner.number("at_ms"))
-        case "with":
-            found_trigger = AfterAction(action_id=inner.text("with"), phase=Phase.INJECTING)
-        case "on":
-            found_trigger = _on(inner.inner("on"), own_id)
-        case _:
-            found_trigger = _after(inner.inner("after"), own_id)
-    inner.finish()
-    return found_trigger
-
-
-def _after(reader: Reader, own_id: str) -> Trigger:
-    plus_ms = reader.number("plus_ms", 0)
-    if reader.has("action"):
-        phase = Phase(reader.choice("phase", Phase.ACTIVE, PHASES))
-        action = AfterAction(action_id=reader.text("action"), phase=phase, plus_ms=plus_ms)
-        reader.finish()
-        return action
-    if not reader.has("event"):
-        raise reader.error("it has neither event nor action; give one of them")
-    event = AfterEvent(
-        event=reader.text("event"),
-        by=_by(reader),
-        match=_conditions(reader.inner("match")),
-        nth=reader.number("nth", 1, at_least=1),
-        since=reader.text("since", own_id),
-        plus_ms=plus_ms,
-    )
-    reader.finish()
-    return event
-
-
-def _on(reader: Reader, own_id: str) -> Trigger:
-    """The short form: the event's name, and its fields beside it."""
-    given = dict(reader.given)
-    event = given.pop("event", "")
-    if not isinstance(event, str) or not given | {"event": event}:
-        raise reader.error(f"event is {event!r}; give the name of an action")
-    if not reader.given:
-        raise reader.error("it is empty; give an event or fields of one")
-    return AfterEvent(event=event, match=_conditions(Reader(reader.where, given)), since=own_id)
-
-
-def _by(reader: Reader) -> Target | None:
-    reader.knows("by")
-    if not reader.has("by"):
-        return None
-    try:
-        return parse_target(str(reader.given["by"]))
-    except FaultError as error:
-        raise reader.error(f"by: {error}") from error
-
-
-def _conditions(reader: Reader) -> tuple[Condition, ...]:
-    unknown = sorted(set(reader.given) - EVENT_FIELDS)
-    if unknown:
-        raise reader.error(
-            f"{unknown[0]!r} is no field of a trace line; spec/trace.schema.json lists them"
-        )
-    return tuple(
-        condition
-        for name, value in reader.given.items()
-        for condition in _comparisons(reader, name, value)
-    )
-
-
-def _comparisons(reader: Reader, name: str, value: object) -> list[Condition]:
-    if not isinstance(value, dict):
-        return [Condition(name=name, operator=Operator.EQ, value=_plain(value))]
-    found = []
-    for word, other in value.items():
-        if word not in tuple(Operator):
-            raise reader.error(
-                f"{name}: {word!r} compares nothing; choose one of {', '.join(Operator)}"
-            )
-        operator = Operator(word)
-        is_list = isinstance(other, list)
-        if operator is Operator.IN and not is_list:
-            raise reader.error(f"{name}: in is {other!r}; give a list")
-        if operator not in (Operator.EQ, Operator.NE, Operator.IN) and type(other) is not int:
-            raise reader.error(f"{name}: {word} is {other!r}; give a whole number")
-        found.append(Condition(name=name, operator=operator, value=_plain(other)))
-    if not found:
-        raise reader.error(f"{name}: nothing is compared; choose one of {', '.join(Operator)}")
-    return found
-
-
-def _plain(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def as_document(plan: Plan) -> dict[str, Any]:
@@ -409,14 +324,17 @@ def trigger_document(trigger: Trigger) -> dict[str, Any]:
 def _event_document(trigger: AfterEvent) -> dict[str, Any]:
     match: dict[str, Any] = {}
     for one in trigger.match:
-        value = list(one.value) if isinstance(one.value, tuple) else one.value
-        match.setdefault(one.name, {})[str(one.operator)] = value
+        match.setdefault(one.name, {})[str(one.operator)] = _as_list(one.value)
     document: dict[str, Any] = {"event": trigger.event}
     document |= {"by": str(trigger.by)} if trigger.by else {}
     document |= {"match": match} if match else {}
     document |= {"nth": trigger.nth} if trigger.nth != 1 else {}
     document |= {"since": trigger.since} if trigger.since else {}
     return document | ({"plus_ms": trigger.plus_ms} if trigger.plus_ms else {})
+
+
+def _as_list(value: object) -> object:
+    return list(map(_as_list, value)) if isinstance(value, tuple) else value
 
 
 def to_yaml(plan: Plan, comment: str = "") -> str:

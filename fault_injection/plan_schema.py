@@ -6,8 +6,9 @@ say, as that a trigger names an action that stands before it. What it takes, the
 
 import json
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from fault_injection.catalogue import KINDS
 from fault_injection.fault import Fault
@@ -17,16 +18,17 @@ from fault_injection.plan import DEADLINE_MS, Floors, Load, Operator, Plan
 from fault_injection.plan_file import (
     BROKERS_MAX,
     CLUSTER_NUMBERS,
-    EVENT_FIELDS,
     LASTS,
-    PHASES,
+    LEVELS,
     PLAN_NAME,
+    REQUIREMENT_ID,
     SCHEMA_VERSION,
     WHO,
     ZOOKEEPERS,
 )
 from fault_injection.table import default_of
 from fault_injection.targets import Target
+from fault_injection.trigger_reader import EVENTS, FIELDS, PHASES, operators_of
 from spec.trace import Phase
 from spec.znodes import TOPIC_NAME
 
@@ -73,7 +75,7 @@ def _plan() -> Json:
             {"healthy_within_ms": _ms(healthy, at_least=1, default=usual.healthy_within_ms)}
         ),
         "fails_at": _list(
-            {"type": "integer"}, "the protocol levels that are known to violate a check here"
+            {"enum": list(LEVELS)}, "the protocol levels that are known to violate a check here"
         ),
         "origin": {
             "description": "where the schedule comes from",
@@ -106,8 +108,9 @@ def _definitions() -> Json:
         "trigger": _trigger(),
         "after_event": _after_event(),
         "after_action": _after_action(),
-        "conditions": _conditions(),
-        "condition": _condition(),
+        "event": {"description": "the line's action; empty: any", "enum": ["", *EVENTS]},
+        "conditions": {"type": "object", **_conditions()},
+        **{_comparison_of(name): _comparison(name) for name in FIELDS},
         "one_broker": _target("a broker id, or a role", ONE_BROKER),
         "receiver": _target("a broker id, a role, or any", f"({ONE_BROKER}|any)"),
     }
@@ -128,7 +131,9 @@ def _action() -> Json:
             "type": "boolean",
             "default": True,
         },
-        "covers": _list({"type": "string"}, "ids of requirements"),
+        "covers": _list(
+            {"type": "string", "pattern": f"^{REQUIREMENT_ID.pattern}$"}, "ids of requirements"
+        ),
         "record": {"description": "what a run wrote down of it; not read"},
     }
     return {
@@ -197,8 +202,8 @@ def _trigger() -> Json:
         "with": _text("an action that begins together with it"),
         "on": {
             "description": "the first line with these fields",
-            **_conditions("event"),
-            "properties": {"event": _text("its action")},
+            "type": "object",
+            **_conditions(event={"$ref": "#/$defs/event"}),
             "minProperties": 1,
         },
     }
@@ -208,18 +213,15 @@ def _trigger() -> Json:
     }
 
 
-def _conditions(*more: str) -> Json:
+def _conditions(**more: Json) -> Json:
     """Fields of a trace line, each with what it must be."""
-    return {
-        "type": "object",
-        "propertyNames": {"enum": [*more, *sorted(EVENT_FIELDS)]},
-        "additionalProperties": {"$ref": "#/$defs/condition"},
-    }
+    compared = {name: {"$ref": f"#/$defs/{_comparison_of(name)}"} for name in sorted(FIELDS)}
+    return {"properties": more | compared, "additionalProperties": False}
 
 
 def _after_event() -> Json:
     fields = {
-        "event": _text("the line's action; empty: any"),
+        "event": {"$ref": "#/$defs/event"},
         "by": {"$ref": "#/$defs/receiver", "description": "the node that wrote it"},
         "match": {"$ref": "#/$defs/conditions"},
         "nth": {"type": "integer", "minimum": 1, "default": 1},
@@ -238,14 +240,29 @@ def _after_action() -> Json:
     return _object(fields, "another action has come to a phase", needs=("action",))
 
 
-def _condition() -> Json:
-    any_of: Json = {Operator.EQ: True, Operator.NE: True, Operator.IN: {"type": "array"}}
-    ordered = {one: {"type": "integer"} for one in Operator if one not in any_of}
-    compared = {**_object(any_of | ordered), "minProperties": 1}
-    return {
-        "description": "a value, or what it is compared with",
-        "anyOf": [{"not": {"type": "object"}}, compared],
-    }
+def _comparison_of(name: str) -> str:
+    """The definition that all fields of one type share."""
+    held = FIELDS[name]
+    items = "".join(f"_of_{item.__name__}" for item in get_args(held))
+    return f"compared_{held.__name__.lower()}{items}"
+
+
+def _comparison(name: str) -> Json:
+    """A value, or what it is compared with."""
+    value = _value_of(FIELDS[name])
+    forms: Json = {str(one): value for one in operators_of(name)}
+    forms[Operator.NE] = {"anyOf": [value, {"type": "null"}]}
+    forms[Operator.IN] = {"type": "array", "items": value}
+    return {"anyOf": [value, {**_object(forms), "minProperties": 1}]}
+
+
+def _value_of(field_type: Any) -> Json:  # noqa: ANN401
+    if isinstance(field_type, type) and issubclass(field_type, StrEnum):
+        return {"enum": list(field_type)}
+    if get_origin(field_type) is list:
+        (item,) = get_args(field_type)
+        return {"type": "array", "items": _value_of(item)}
+    return {"type": {int: "integer", str: "string", bool: "boolean"}[field_type]}
 
 
 def _target(says: str, pattern: str) -> Json:

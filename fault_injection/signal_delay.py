@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from threading import current_thread, main_thread
 from types import FrameType
 
-ENDING = (signal.SIGINT, signal.SIGTERM)
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Those whose handlers raise, so that everything is wound up."""
 
 

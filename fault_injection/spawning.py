@@ -1,6 +1,8 @@
 """What is to run, and how it is forked: behind a launcher that waits for the word to go."""
 
+import fcntl
 import os
+import termios
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +10,8 @@ GO_FD = 3
 """Where a new process reads from the pipe that its harness holds the other end of."""
 GO = b"g"
 """What the launcher waits for there."""
+GO_AND_WAIT = GO + b" "
+"""The blank is left to a command that waits itself: it begins what that reads when it is ready."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,3 +50,9 @@ def spawn(argv: list[str], environment: dict[str, str], log: Path) -> tuple[int,
     finally:
         os.close(read_end)
     return pid, write_end
+
+
+def is_empty(pipe: int) -> bool:
+    """True when all that was written into our end of a pipe has been read."""
+    unread = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
+    return not any(unread)

@@ -8,8 +8,8 @@ import threading
 import time
 from typing import Protocol
 
+from fault_injection.managed_process import ProcessError
 from fault_injection.process_identity import PROC, read_stat
-from fault_injection.supervisor import ProcessError
 
 JOIN_S = 10.0
 """The thread ends after one more turn."""
@@ -18,7 +18,7 @@ TICKS_PER_S = 100
 
 
 class Stoppable(Protocol):
-    """As `fault_injection.supervisor.ManagedProcess`."""
+    """As `fault_injection.managed_process.ManagedProcess`."""
 
     @property
     def pid(self) -> int:

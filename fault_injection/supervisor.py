@@ -9,10 +9,7 @@ A successor may be made ready before its time: it waits at its pipe until it is 
 import json
 import os
 import shutil
-import signal
 import sys
-import threading
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -24,173 +21,16 @@ from typing import Self
 from fault_injection import launch
 from fault_injection.launch import GO_OPTION
 from fault_injection.ledger import Entry, Ledger
+from fault_injection.managed_process import ManagedProcess, ProcessError, fields_of
 from fault_injection.process_identity import (
     TAG,
     ProcessIdentity,
     identify,
-    kill_session,
     open_process,
-    send_signal,
-    thread_states,
-    wait_for_exit,
 )
-from fault_injection.spawning import GO, GO_FD, Task, spawn
+from fault_injection.spawning import GO, GO_AND_WAIT, GO_FD, Task, is_empty, spawn
 
 LEDGER_FILE = "ledger.ndjson"
-KILL_DEADLINE_S = 5.0
-"""A killed process that is not gone by then hangs in the kernel."""
-POLL_S = 0.001
-_LOG_TAIL_BYTES = 65536
-
-
-class ProcessError(RuntimeError):
-    """A process did not do what it was told to; the message is one sentence with its name."""
-
-
-class ManagedProcess:
-    """One process of a run. Made by `Supervisor` only; methods may be called from any thread."""
-
-    def __init__(
-        self, name: str, identity: ProcessIdentity, pidfd: int, *, log: Path, ledger: Ledger
-    ) -> None:
-        self.name = name
-        self.log = log
-        self.identity = identity
-        self.returncode: int | None = None
-        """Once dead: the exit status, negative for a signal; None for an adopted process."""
-        self._pidfd = pidfd
-        self._ended = False
-        self._ledger = ledger
-        self._entries: dict[str, int] = {}
-        self._lock = threading.RLock()
-
-    @property
-    def pid(self) -> int:
-        """Its process id; also that of its session and process group."""
-        return self.identity.pid
-
-    @property
-    def is_running(self) -> bool:
-        """True until it has ended; a stopped process counts as running, a zombie does not."""
-        return not self.ended_within(0.0)
-
-    @property
-    def is_paused(self) -> bool:
-        """True when every one of its threads is stopped."""
-        return self.is_running and thread_states(self.pid) == {"T"}
-
-    def note(self, kind: str, entry: int) -> None:
-        """Let ledger entry `entry` be closed when the process ends (or is resumed)."""
-        self._entries[kind] = entry
-
-    def pause(self, deadline_s: float = KILL_DEADLINE_S) -> None:
-        """Stop every thread of it (SIGSTOP); raises `ProcessError` when it is dead or does not."""
-        with self._lock:
-            self.expect_stop()
-            self.stand(deadline_s)
-
-    def expect_stop(self) -> None:
-        """It may stop itself from now on: the ledger knows how that is undone, until `resume`."""
-        with self._lock:
-            if self.is_running and "pause" not in self._entries:
-                self.note("pause", self._ledger.open("pause", **_fields(self)))
-
-    def stand(self, deadline_s: float = KILL_DEADLINE_S) -> None:
-        """As `pause`, for who has paused it before: the ledger knows already how it is undone."""
-        with self._lock:
-            if not self.is_running:  # and the ledger has forgotten it
-                raise ProcessError(f"{self.name} cannot be paused: it is not running")
-            assert "pause" in self._entries, f"{self.name} stands still before the ledger says so"
-            self._signal(signal.SIGSTOP)
-            self._await_threads(stopped=True, deadline_s=deadline_s)
-
-    def go_on(self, deadline_s: float = KILL_DEADLINE_S) -> None:
-        """As `resume`, but it will stand still again: the ledger keeps its entry."""
-        with self._lock:
-            self._signal(signal.SIGCONT)
-            self._await_threads(stopped=False, deadline_s=deadline_s)
-
-    def resume(self, deadline_s: float = KILL_DEADLINE_S) -> None:
-        """Let it run again (SIGCONT); raises `ProcessError` when it is dead or stays stopped."""
-        with self._lock:
-            if not self.is_running:
-                raise ProcessError(f"{self.name} cannot be resumed: it is not running")
-            self.go_on(deadline_s)
-            self._close_entry("pause")
-
-    def kill(self) -> int | None:
-        """End it at once (SIGKILL), with what it started itself; its return code."""
-        self._signal(signal.SIGKILL)
-        return self.wait(KILL_DEADLINE_S)
-
-    def ask_to_end(self) -> None:
-        """Tell it to end (SIGTERM), and do not wait; a stopped process hears of it later."""
-        self._signal(signal.SIGTERM)
-
-    def terminate(self, grace_s: float) -> int | None:
-        """Ask it to end (SIGTERM), kill it after `grace_s`; its return code."""
-        self.ask_to_end()
-        self._signal(signal.SIGCONT)  # a stopped process would sleep through the question
-        return self.returncode if self.ended_within(grace_s) else self.kill()
-
-    def wait(self, timeout_s: float) -> int | None:
-        """Wait for its end; its return code. Raises `ProcessError` when it still runs then."""
-        if not self.ended_within(timeout_s):
-            raise ProcessError(f"{self.name} (pid {self.pid}) still runs after {timeout_s:g} s")
-        return self.returncode
-
-    def log_tail(self, lines: int = 20) -> str:
-        """The last lines of its output, across restarts under the same name."""
-        if not self.log.exists():
-            return ""
-        with self.log.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_TAIL_BYTES))
-            text = file.read().decode(errors="replace")
-        return "\n".join(text.splitlines()[-lines:])
-
-    def release(self) -> None:
-        """Let go of it without touching it; nothing may be asked of this object afterwards."""
-        with self._lock:
-            if self._pidfd >= 0:
-                os.close(self._pidfd)
-                self._pidfd = -1
-
-    def _signal(self, number: signal.Signals) -> None:
-        with self._lock:
-            if not self._ended:
-                send_signal(self._pidfd, number)
-
-    def ended_within(self, timeout_s: float) -> bool:
-        """True as soon as it has ended, False when it still runs after `timeout_s`."""
-        if not self._ended and wait_for_exit(self._pidfd, timeout_s):
-            self._bury()
-        return self._ended
-
-    def _bury(self) -> None:
-        """Collect the dead process; its session first, while its pid is still taken."""
-        with self._lock:
-            if self._ended:
-                return
-            kill_session(self.identity)
-            self.returncode = _collect(self.pid)
-            for kind in list(self._entries):
-                self._close_entry(kind)
-            self._ended = True
-
-    def _close_entry(self, kind: str) -> None:
-        if kind in self._entries:
-            self._ledger.close(self._entries.pop(kind))
-
-    def _await_threads(self, *, stopped: bool, deadline_s: float) -> None:
-        deadline = time.monotonic() + deadline_s
-        while (states := thread_states(self.pid)) and not _is_settled(states, stopped=stopped):
-            if self.ended_within(POLL_S):
-                break
-            if time.monotonic() > deadline:
-                wanted = "stop" if stopped else "run again"
-                raise ProcessError(f"{self.name} did not {wanted} within {deadline_s:g} s")
-        if not self.is_running:
-            raise ProcessError(f"{self.name} ended while it was being paused or resumed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,8 +59,9 @@ class _Successor:
 class Supervisor:
     """Owns the processes of one run; close it, or use it as a context manager.
 
-    `directory` gets the logs and the ledger. With `detached`, processes survive this one: `adopt`
-    finds them again from `directory`, and `stop_all` ends them.
+    `directory` gets the logs and the ledger. With `detached`, processes stay when this one is
+    closed: `adopt` finds them again from `directory`, and `stop_all` ends them. Until then they are
+    nobody's but ours, and end with us.
     """
 
     def __init__(self, directory: Path, run_id: str, *, detached: bool = False) -> None:
@@ -232,6 +73,8 @@ class Supervisor:
         self._ledger = Ledger(directory / LEDGER_FILE)
         self._detached = detached
         self._closed = False
+        self._started: set[str] = set()
+        """The names under which processes are our own, and not adopted."""
         self._successors: dict[str, _Successor] = {}
         self._reaper: tuple[int, int] | None = None  # its pid, our end of the pipe
         # PDEATHSIG follows the thread that forks, so all forks happen in one that stays.
@@ -307,6 +150,11 @@ class Supervisor:
         task = self._task(name, argv, env, (log, namespace))
         self._spawner.submit(self._prepare, task).result()
 
+    def is_ready(self, name: str) -> bool:
+        """False while a prepared process of this name is still loading what it needs."""
+        successor = self._successors.get(name)
+        return successor is None or not successor.process.is_running or is_empty(successor.go)
+
     def watch(self) -> None:
         """The reaper is there, for entries of the ledger that are no processes."""
         self._spawner.submit(self._watch).result()
@@ -321,16 +169,28 @@ class Supervisor:
             else:
                 process.kill()
 
+    def end(self) -> None:
+        """Close, and nothing stays of a detached one either, nor of what is just being started."""
+        self._detached = False
+        self.close()
+
     def close(self) -> None:
         """End every process, or let go of them when detached; once closed, stays closed."""
         self._spawner.shutdown()
         self._dismiss_all()
-        if not self._detached and not self._closed:
+        if not self._closed and self._detached:
+            self._let_go()
+        elif not self._closed:
             self.stop_all()
         self._closed = True
         for process in self.processes.values():
             process.release()
         self._dismiss_reaper()
+
+    def _let_go(self) -> None:
+        """What was started here stays; what was adopted does so already."""
+        for name in sorted(self._started):
+            self.processes[name].outlive()
 
     def _task(
         self,
@@ -360,7 +220,7 @@ class Supervisor:
             self._dismiss(task.name)
         process, go = self._spawned(task, [GO_OPTION, str(GO_FD)])
         self._successors[task.name] = _Successor(task=task, process=process, go=go)
-        os.write(go, GO)
+        os.write(go, GO_AND_WAIT)
 
     def _start(self, task: Task) -> ManagedProcess:
         process = self._succeeding(task)
@@ -379,6 +239,7 @@ class Supervisor:
         if process.name in self.processes:
             self.processes[process.name].release()
         self.processes[process.name] = process
+        self._started.add(process.name)
 
     def _succeeding(self, task: Task) -> ManagedProcess | None:
         """Who was ready for it and has been told to begin; None when there is nobody."""
@@ -415,8 +276,7 @@ class Supervisor:
             pidfd = os.pidfd_open(pid)
             identity = identify(pid, self.run_id)
             process = ManagedProcess(task.name, identity, pidfd, log=task.log, ledger=self._ledger)
-            fields = {**_fields(process), "survives": self._detached}
-            process.note("process", self._ledger.open("process", **fields))
+            process.note("process", self._ledger.open("process", **fields_of(process)))
         except BaseException:
             os.close(go)
             raise
@@ -456,30 +316,6 @@ class Supervisor:
             os.write(pipe, b"d")
         os.close(pipe)
         os.waitpid(pid, 0)
-
-
-def _fields(process: ManagedProcess) -> dict[str, str | int | bool]:
-    identity = process.identity
-    return {
-        "name": process.name,
-        "pid": identity.pid,
-        "start_time": identity.start_time,
-        "run_id": identity.run_id,
-        "log": str(process.log.absolute()),
-    }
-
-
-def _is_settled(states: set[str], *, stopped: bool) -> bool:
-    return states == {"T"} if stopped else "T" not in states
-
-
-def _collect(pid: int) -> int | None:
-    """The return code of a dead child; None when it is not our child."""
-    try:
-        _, status = os.waitpid(pid, 0)
-    except ChildProcessError:
-        return None
-    return os.waitstatus_to_exitcode(status)
 
 
 def _start_reaper(ledger: Path) -> tuple[int, int]:

@@ -4,11 +4,13 @@ Neither the session's password nor its owner's help is needed, and the owner can
 """
 
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 from fault_injection.sessions import SessionError
+from fault_injection.zookeeper_classes import Build, KeptClasses, class_path, kept_classes
 from fault_injection.zookeeper_ensemble import ZooKeeperEnsemble
-from fault_injection.zookeeper_server import ZooKeeperServer
+from fault_injection.zookeeper_server import JAVA_OPTIONS, LOG4J, ZooKeeperServer, find_jars
 
 COMPILER = "org.codehaus.janino.SimpleCompiler"
 SOURCE = Path(__file__).with_name("ControlledServer.java")
@@ -20,7 +22,12 @@ DEADLINE_S = 6.0
 
 
 class ControlledServer(ZooKeeperServer):
-    """A server that takes commands; it takes a quarter of a second more to start."""
+    """A server that takes commands.
+
+    Its classes come from the cache, or else are compiled at each start.
+    """
+
+    _kept: KeptClasses | None = None
 
     @property
     def control_port(self) -> Path:
@@ -33,11 +40,24 @@ class ControlledServer(ZooKeeperServer):
             self.name, self._command(port), log=self._log, namespace=self._namespace
         )
 
-    def main_command(self, main_class: str) -> list[str]:
+    def main_command(self, java: Path, main_class: str) -> list[str]:
         """The same main class, inside of one of ours."""
         self.control_port.unlink(missing_ok=True)
-        ours = [COMPILER, str(SOURCE), SOURCE.stem, str(self.control_port), self.control_host]
-        return [*ours, main_class]
+        ours = [SOURCE.stem, str(self.control_port), self.control_host, main_class]
+        jars = find_jars()
+        kept = self._classes(java, jars)
+        if kept is None:
+            return ["-cp", class_path(jars), COMPILER, str(SOURCE), *ours]
+        archive = [f"-XX:SharedArchiveFile={kept.archive}"] if kept.archive else []
+        return [*archive, "-cp", class_path((kept.jar, *jars)), *ours]
+
+    def _classes(self, java: Path, jars: Sequence[Path]) -> KeptClasses | None:
+        """The same for all its processes, so that who waits is who is started."""
+        if self._kept is None or not self._kept.is_whole:
+            self._kept = kept_classes(
+                Build(java=java, options=JAVA_OPTIONS, jars=jars, source=SOURCE, logging=LOG4J)
+            )
+        return self._kept
 
     def end_session(self, session_id: int) -> None:
         """The server has ended the session by itself, and its ephemerals are gone.

@@ -127,6 +127,10 @@ class ZooKeeperEnsemble:
         """A member's next process may be there already, and does nothing until `restart`."""
         self._member(number).prepare(self._client_ports[number - 1])
 
+    def is_ready(self, number: int) -> bool:
+        """False while a process that was prepared is still loading what it needs."""
+        return self._supervisor.is_ready(self._member(number).name)
+
     def restart(self, number: int) -> None:
         """A member that has ended is starting again; raises `ZooKeeperError`."""
         self._member(number).begin(self._client_ports[number - 1])

@@ -13,10 +13,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from fault_injection.managed_process import ManagedProcess
 from fault_injection.namespaces.layout import ZOOKEEPER_PORT, Node
 from fault_injection.ports import HOST, free_ports
-from fault_injection.supervisor import ManagedProcess, Supervisor
+from fault_injection.supervisor import Supervisor
 from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
+from fault_injection.zookeeper_classes import LOGGING, class_path
 from fault_injection.zookeeper_client import ZooKeeperClient
 from fault_injection.zookeeper_status import TIMEOUT_S, four_letter_word
 from spec.java import find_java
@@ -61,7 +63,7 @@ SYNC_TICKS = 10
 _PROBE_INTERVAL_S = 0.005
 _LOG_LINES = 12
 
-_LOG4J = """\
+LOG4J = """\
 appender.console.type = Console
 appender.console.name = console
 appender.console.layout.type = PatternLayout
@@ -262,19 +264,19 @@ class ZooKeeperServer:
         configuration = self.directory / "zoo.cfg"
         configuration.write_text(self._configuration(port), encoding="ascii")
         logging = self.directory / "log4j2.properties"
-        logging.write_text(_LOG4J, encoding="ascii")
-        class_path = ":".join(str(jar) for jar in find_jars())
+        logging.write_text(LOG4J, encoding="ascii")
         if self._membership is not None:
             text = f"{self._membership.server_id}\n"
             (self.data_dir / "myid").write_text(text, encoding="ascii")
-        options = [*JAVA_OPTIONS, f"-Dlog4j2.configurationFile={logging.as_uri()}"]
-        java = str(find_java().executable)
+        java = find_java().executable
+        options = [*JAVA_OPTIONS, f"-D{LOGGING}={logging.as_uri()}"]
         main = MAIN_CLASS if self._membership is None else MEMBER_CLASS
-        return [java, *options, "-cp", class_path, *self.main_command(main), str(configuration)]
+        return [str(java), *options, *self.main_command(java, main), str(configuration)]
 
-    def main_command(self, main_class: str) -> list[str]:
-        """What the JVM is to run; the configuration comes after it."""
-        return [main_class]
+    def main_command(self, java: Path, main_class: str) -> list[str]:
+        """What the JVM is to run, and from where; the configuration comes after it."""
+        del java
+        return ["-cp", class_path(find_jars()), main_class]
 
     def _configuration(self, port: int) -> str:
         settings: dict[str, str | int] = {

@@ -1,13 +1,16 @@
 """One quiet Spark session: found or started, and stopped only by whoever started it."""
 
+import logging
 import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -18,6 +21,7 @@ from spec.java import JavaNotFoundError, spark_java_home
 from spec.scratch import scratch_folder
 
 DEFAULT_MASTER = "local[2]"
+PY4J_LOGGERS = ("py4j.java_gateway", "py4j.clientserver")
 _ROOT = Path(__file__).resolve().parent.parent
 _LOGGING = """\
 status = error
@@ -43,10 +47,28 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
         return
     with scratch_folder("spark") as scratch:
         session = _start(master or DEFAULT_MASTER, scratch)
-        try:
-            yield session
-        finally:
-            _stop(session)
+        with _silent_py4j():
+            try:
+                yield session
+            finally:
+                _stop(session)
+
+
+@contextmanager
+def _silent_py4j() -> Iterator[None]:
+    """Py4J logs each interrupt with a traceback, and raises what else it logs."""
+    loggers = [logging.getLogger(name) for name in (None, *PY4J_LOGGERS)]
+    for logger in loggers:
+        logger.addFilter(_is_not_of_py4j)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
 
 
 def _start(master: str, scratch: Path) -> SparkSession:
@@ -74,11 +96,13 @@ def _start(master: str, scratch: Path) -> SparkSession:
 def _stop(session: SparkSession) -> None:
     """Stop Spark and its Java process; the next session starts a fresh one."""
     gateway = session.sparkContext._gateway  # Spark has no public way to end its JVM
-    session.stop()
+    with suppress(Py4JError, OSError), warnings.catch_warnings(action="ignore"):
+        session.stop()  # a signal to all of a terminal has ended its JVM already
     if gateway is None:
         return
     process = gateway.proc
-    gateway.shutdown()
+    with suppress(Py4JError, OSError):
+        gateway.shutdown()
     SparkContext._gateway = None
     SparkContext._jvm = None
     if process is not None:
@@ -87,8 +111,8 @@ def _stop(session: SparkSession) -> None:
 
 
 def _configuration(master: str, scratch: Path) -> SparkConf:
-    logging = scratch / "log4j2.properties"
-    logging.write_text(_LOGGING, encoding="utf-8")
+    log4j = scratch / "log4j2.properties"
+    log4j.write_text(_LOGGING, encoding="utf-8")
     settings = {
         "spark.app.name": "fencepost report",
         "spark.master": master,
@@ -98,7 +122,7 @@ def _configuration(master: str, scratch: Path) -> SparkConf:
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
         "spark.executorEnv.PYTHONPATH": str(_ROOT),
     }
     if master.startswith("local"):

@@ -23,6 +23,20 @@ TRACE_VERSION = 1
 """Raised when a reader of older lines would misread newer ones; `RunStarted` carries it."""
 
 
+NODE_LINES = (
+    "NodeStarted",
+    "MutantAwake",
+    "LogRecovered",
+    "LogFailed",
+    "Produce",
+    "Fetch",
+    "ListOffsets",
+    "WriteLeaderAndIsr",
+    "ReadLeaderAndIsr",
+)
+"""Actions of the lines that brokers and clients write beside those of `spec.vocabulary.Action`."""
+
+
 class Kind(StrEnum):
     """Which family a line belongs to."""
 

@@ -1,10 +1,13 @@
 """Whether wrong rules are found on real processes: `python -m ci.bench.mutants_on_processes`.
 
 Each mutant is led along its schedule (`mutants_on_processes.toml`), with the rule broken and as it
-should be. Random runs follow, one per mutant and number, until each is found or has had its runs:
-dense runs of the simulator that processes repeat, and with `--free` chaos scenarios too. Results
-are appended to a file as they come, so that a long measurement can be interrupted and taken up
-again; what the file holds is not measured anew. `--page FILE` writes the table of it.
+should be. Random runs follow, one of each kind per mutant and number, until each mutant is found or
+has had its runs: variations of scenarios, first of those that were written for other mutants, then
+of all, and dense runs. The simulator plays them, and processes repeat what it finds. With `--free`
+chaos scenarios follow, which nobody leads.
+
+Results are appended to a file as they come, so that a long measurement can be interrupted and taken
+up again; what the file holds is not measured anew. `--page FILE` writes the table of it.
 """
 
 import argparse
@@ -14,6 +17,7 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -23,13 +27,19 @@ import msgspec
 from ci.console import note, say
 
 if TYPE_CHECKING:
-    from conformance.mutants_on_processes import Directed
+    from conformance.mutants_on_processes import Directed, Drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEDULES = Path(__file__).with_name("mutants_on_processes.toml")
+VARIED = (ROOT / "tests" / "scenarios", ROOT / "impl" / "sim" / "schedules")
 RESULTS = Path(".fencepost") / "mutants_on_processes.ndjson"
 TRIES_MAX = 2
 """How often a schedule is led that could not be played to its end."""
+OTHERS, ALL, DENSE, FREE = "others", "varied", "drawn", "free"
+"""Kinds of random runs: variations of others' scenarios, of all, dense, and what nobody leads."""
+HELD_OUT = (OTHERS, DENSE)
+"""Those that know nothing of the mutant."""
+LED = (OTHERS, ALL, DENSE)
 SHARE_WANTED = 0.9
 """Of the mutants, within the runs that each may have."""
 
@@ -43,9 +53,8 @@ class Results:
 
     path: Path
     directed: dict[str, dict[str, Any]] = field(default_factory=dict)
-    drawn: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    free: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    """Random runs that nobody led."""
+    random: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
+    """Kind and mutant -> its random runs."""
 
     def add(self, kind: str, row: Mapping[str, Any]) -> None:
         """One more, which is in the file at once."""
@@ -59,20 +68,20 @@ class Results:
         if kind == "directed":
             self.directed[row["mutant"]] = row
         else:
-            self.runs(kind).setdefault(row["mutant"], []).append(row)
+            self.random.setdefault((kind, row["mutant"]), []).append(row)
 
-    def runs(self, kind: str) -> dict[str, list[dict[str, Any]]]:
-        """The random runs of that kind, by mutant."""
-        return self.free if kind == "free" else self.drawn
+    def runs(self, mutant: str, kinds: Sequence[str]) -> list[dict[str, Any]]:
+        """The random runs of these kinds, by number."""
+        rows = [row for kind in kinds for row in self.random.get((kind, mutant), [])]
+        return sorted(rows, key=lambda row: int(row["number"]))
 
-    def first_find(self, mutant: str, kind: str = "drawn") -> dict[str, Any] | None:
-        """The first random run that found the mutant."""
-        runs = sorted(self.runs(kind).get(mutant, []), key=lambda row: int(row["number"]))
-        return next((row for row in runs if row["found"]), None)
+    def first_find(self, mutant: str, kinds: Sequence[str] = LED) -> dict[str, Any] | None:
+        """The random run of the lowest number that found the mutant."""
+        return next((row for row in self.runs(mutant, kinds) if row["found"]), None)
 
-    def has_run(self, mutant: str, number: int, kind: str = "drawn") -> bool:
+    def has_run(self, mutant: str, number: int, kind: str) -> bool:
         """The random run of that number was made."""
-        return any(row["number"] == number for row in self.runs(kind).get(mutant, []))
+        return any(row["number"] == number for row in self.runs(mutant, (kind,)))
 
 
 def read_results(path: Path) -> Results:
@@ -149,21 +158,41 @@ def draw_all(
     in_time: InTime,
 ) -> None:
     """The first random run of each mutant, then the second of those not yet found, and so on."""
-    from conformance.mutants_on_processes import lead_drawn, play_drawn
-
-    play = play_drawn if kind == "free" else lead_drawn
     for number in range(1, runs + 1):
         for mutant in names:
-            if results.first_find(mutant, kind) or results.has_run(mutant, number, kind):
+            kinds = (FREE,) if kind == FREE else LED
+            if results.first_find(mutant, kinds) or results.has_run(mutant, number, kind):
                 continue
             if not in_time():
                 return
             folder = scratch / f"{mutant}-{kind}-{number}"
-            drawn = play(mutant, number, out=folder)
+            drawn = draw(kind, mutant, number, folder)
             results.add(kind, asdict(drawn))
             told = ", ".join(drawn.found) or f"nothing {drawn.problem}".rstrip()
-            note(f"run {number} of {mutant}, {drawn.scenario}: {told} ({drawn.seconds:.0f} s)")
+            if drawn.rides or kind == FREE:
+                note(f"run {number} of {mutant}, {drawn.scenario}: {told} ({drawn.seconds:.0f} s)")
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def draw(kind: str, mutant: str, number: int, folder: Path) -> "Drawn":
+    """The random run of that kind and number."""
+    from conformance.mutants_on_processes import lead_drawn, lead_varied, play_drawn
+
+    match kind:
+        case "drawn":
+            return lead_drawn(mutant, number, out=folder)
+        case "free":
+            return play_drawn(mutant, number, out=folder)
+        case _:
+            skips_own = kind == OTHERS
+            return lead_varied(mutant, number, scenarios(), skips_own=skips_own, out=folder)
+
+
+@cache
+def scenarios() -> dict[str, str]:
+    """Name -> text of the scenarios that are varied."""
+    paths = sorted(path for folder in VARIED for path in folder.glob("*.txt"))
+    return {path.name: path.read_text() for path in paths}
 
 
 def page(results: Results) -> str:
@@ -171,19 +200,21 @@ def page(results: Results) -> str:
     rows = list(_rows(results))
     known = ways()
     killed = sum(is_killed(results.directed.get(mutant)) for mutant in known)
-    found = [find for mutant in known if (find := results.first_find(mutant))]
-    runs = sum(map(len, results.drawn.values()))
-    free = sum(results.first_find(mutant, "free") is not None for mutant in known)
-    free_runs = sum(map(len, results.free.values()))
+    found = sum(results.first_find(mutant) is not None for mutant in known)
+    held_out = sum(results.first_find(mutant, HELD_OUT) is not None for mutant in known)
+    free = sum(results.first_find(mutant, (FREE,)) is not None for mutant in known)
+    led, unled = (
+        sum(len(results.runs(mutant, kinds)) for mutant in known) for kinds in (LED, (FREE,))
+    )
     head = [
         "# Mutants on real processes",
         "",
         "Written by `python -m ci.bench.mutants_on_processes --page FILE`, from what it measured.",
         "",
         f"Of {len(known)} mutants, {killed} are found along a directed schedule and "
-        f"{len(found)} by chance, in {runs} random runs: where the simulator finds something, "
-        "processes repeat it.",
-        f"Nobody leads {free_runs} others, in which {free} mutants are found.",
+        f"{found} by chance, {held_out} of them without the scenarios that were written for them, "
+        f"in {led} random runs: where the simulator finds something, processes repeat it.",
+        f"Nobody leads {unled} others, in which {free} mutants are found.",
         "",
         "| mutant | schedule | found by | moves | seconds | random: first find |",
         "|---|---|---|---|---|---|",
@@ -216,12 +247,12 @@ def _told(row: Mapping[str, Any]) -> str:
 
 def _by_chance(results: Results, mutant: str) -> str:
     told = []
-    for kind in ("drawn", "free"):
-        runs, find = len(results.runs(kind).get(mutant, [])), results.first_find(mutant, kind)
+    for kinds, others in ((LED, ""), ((FREE,), " that nobody leads")):
+        runs, find = results.runs(mutant, kinds), results.first_find(mutant, kinds)
         if find is not None:
             told.append(f"run {find['number']}, {find['scenario']}: {', '.join(find['found'])}")
         elif runs:
-            told.append(f"none of {runs}" + (" that nobody leads" if kind == "free" else ""))
+            told.append(f"none of {max(row['number'] for row in runs)}{others}")
     return "; ".join(told) or "not measured"
 
 
@@ -249,7 +280,7 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         scratch = Path(tempfile.mkdtemp(dir=given.traces)) if given.traces else Path(folder)
         lead_all(results, names, scratch, lambda: monotonic() < until)
-        for kind in ("drawn", "free") if given.free else ("drawn",):
+        for kind in (*LED, FREE) if given.free else LED:
             draw_all(results, kind, names, given.runs, scratch, lambda: monotonic() < until)
     return _summary(results, names, given.runs)
 

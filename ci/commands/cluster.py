@@ -33,10 +33,12 @@ def up(
 ) -> int:
     """Start a cluster that stays up."""
     from ci.console import note
+    from ci.places import require_cluster_folder
     from conformance.adapter import ClusterSettings
     from conformance.local_cluster import up as start
     from reports.words import count
 
+    require_cluster_folder(cluster)
     note(f"cluster: starting ZooKeeper and {count(brokers, 'broker')} in {cluster}")
     settings = ClusterSettings(brokers=brokers, level=level)
     show(start(cluster, settings=settings, zookeeper_port=zookeeper_port), as_json)

@@ -37,6 +37,9 @@ def heal(directory: HealedFolder = Path(), as_json: JsonOption = False) -> int:
             say(f"{run.ledger}: undone: {what}")
         for what in run.left:
             say(f"{run.ledger}: still open: {what}")
+        if run.foreign_lines:
+            lines = "1 line" if run.foreign_lines == 1 else f"{run.foreign_lines} lines"
+            say(f"{run.ledger}: passed over {lines} that no run has written, or not to the end")
         if run.survivors:
             say(f"{run.ledger}: of a cluster that is meant to stay up: {run.survivors} processes")
     for folder in swept:

@@ -1,5 +1,6 @@
 """Options that several commands share, with one help text each."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -21,8 +22,24 @@ ZookeeperOption = Annotated[
         help="One server of our own or three, as processes or in containers, or one that is there.",
     ),
 ]
+SPARK_MASTER = re.compile(r"local(\[[^]]+\])?|local-cluster\[[^]]+\]|yarn|(spark|k8s)://.+")
+
+
+def require_spark_master(given: str | None) -> str | None:
+    """`given` as it is; raises `UsageError` for what no Spark takes, before anything long."""
+    if given is not None and not SPARK_MASTER.fullmatch(given):
+        raise UsageError(
+            f"{given!r} is no Spark master; give spark://HOST:PORT, k8s://URL, yarn or local[N], "
+            "or leave out --spark-master"
+        )
+    return given
+
+
 SparkMasterOption = Annotated[
-    str | None, typer.Option(metavar="URL", help="Default: Spark on this machine.")
+    str | None,
+    typer.Option(
+        metavar="URL", help="Default: Spark on this machine.", callback=require_spark_master
+    ),
 ]
 OutFolder = Annotated[
     Path | None, typer.Option(help="A new folder.  [default: reports/runs/<run id>]")

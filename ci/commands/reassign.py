@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from enum import StrEnum
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -256,11 +257,14 @@ def read_file(path: Path) -> list[dict[str, Any]]:
             for one in document["partitions"]
         ]
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+        raise UsageError(
+            f"{path}: {error.strerror}; name a file with --reassignment-json-file"
+        ) from error
     except (ValueError, KeyError, TypeError) as error:
+        where = f" (line {error.lineno}: {error.msg})" if isinstance(error, JSONDecodeError) else ""
         raise UsageError(
             f'{path} is no reassignment: give {{"partitions": [{{"topic": "t", "partition": 0, '
-            f'"replicas": [1, 2]}}]}} ({type(error).__name__}: {error})'
+            f'"replicas": [1, 2]}}]}}{where}'
         ) from error
 
 

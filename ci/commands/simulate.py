@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ci.commands.options import NEWEST_LEVEL, JsonOption, LevelOption
+from ci.commands.options import NEWEST_LEVEL, JsonOption, LevelOption, require_spark_master
 from ci.failures import as_usage
 from ci.tiers import EFFORT, Tier
 
@@ -46,7 +46,11 @@ Shrink = Annotated[
 ]
 SparkMaster = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Spread the seeds over this Spark.  [default: processes]"),
+    typer.Option(
+        metavar="URL",
+        help="Spread the seeds over this Spark.  [default: processes]",
+        callback=require_spark_master,
+    ),
 ]
 COLUMNS = ("seed", "invariant", "message", "reproduce")
 ROWS_MAX = 10

@@ -12,6 +12,7 @@ from conformance.scenario import Stage
 from fault_injection.fault import Fault
 from fault_injection.plan import Action, At, Plan, plan_of
 from fault_injection.plan_file import read_plan
+from fault_injection.plan_world import World, require_fault_there, require_there
 from fault_injection.progress import RunningFault
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.schedule import Schedule
@@ -51,7 +52,8 @@ class Faults:
 
         The block decides how long: a time of the fault's own (`for_ms`) is not waited for.
         Raises `InjectionError` when it took no effect or could not be healed, and `UsageError`
-        when the network cannot have it.
+        when the network cannot have it. `FaultError` names a broker that the cluster has not.
+        Ctrl-C waits for nobody to be well again: the end of the run undoes what is active.
         """
         running = self._inject(fault)
         try:
@@ -62,8 +64,12 @@ class Faults:
                 broker_id=running.broker_id,
                 says=running.evidence,
             )
-        finally:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             self.stage.engine.heal(running)
+            raise
+        self.stage.engine.heal(running)
 
     def run(self, schedule: Schedule | Plan | Path | None = None) -> None:
         """Every fault of a schedule was injected and healed; without one, of what was drawn.
@@ -77,14 +83,20 @@ class Faults:
             self.has_run_drawn = True
         plan = read_plan(schedule) if isinstance(schedule, Path) else schedule
         named = self._numbered(plan) if isinstance(plan, Schedule) else self._as_named(plan)
+        require_there(named, self._world())
         require_possible(self.network, (action.fault for action in named.actions))
         self.stage.engine.run(self._again(named))
 
     def _inject(self, fault: Fault) -> RunningFault:
+        require_fault_there(fault, self._world())
         require_possible(self.network, [fault])
         fault_id = self._next_id()
         self._recorded_as(fault_id, fault)
         return self.stage.engine.inject(fault_id, fault, is_held=True)
+
+    def _world(self) -> World:
+        """The brokers of the cluster; its topics are the test's matter."""
+        return World(brokers=self.stage.cluster.settings.broker_ids, topics=None)
 
     def _drawn(self) -> Schedule:
         if self.drawn is None:

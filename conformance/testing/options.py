@@ -2,6 +2,7 @@
 
 import shlex
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -64,6 +65,10 @@ def check_settings(config: pytest.Config) -> None:
         raise pytest.UsageError(
             f"fencepost_undecided is {undecided!r}; choose one of {', '.join(UNDECIDED)}"
         )
+    seed: int | None = config.getoption(SEED_ALONE)
+    if seed is not None and seed < 0:
+        raise pytest.UsageError(f"{SEED_ALONE} is {seed}; give a whole number from 0 on")
+    _check_out(config)
     command, zookeeper = given(config, "command"), given(config, "zookeeper")
     check_network(given(config, "network"), zookeeper)
     try:
@@ -77,6 +82,22 @@ def check_settings(config: pytest.Config) -> None:
             ZooKeeperAddress.parse(zookeeper)
         except ZooKeeperError as error:
             raise pytest.UsageError(f"{error}, or {' or '.join(OWN_ZOOKEEPERS)}") from error
+
+
+def _check_out(config: pytest.Config) -> None:
+    """The folder that is named is there and takes files, or it is told before any cluster runs."""
+    named: str | None = config.getoption("--fencepost-out")
+    if named is None:
+        return
+    folder = config.invocation_params.dir / named
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise pytest.UsageError(
+            f"--fencepost-out {named} takes no files: {error.strerror}; name another folder"
+        ) from error
 
 
 def given(config: pytest.Config, name: str) -> str:

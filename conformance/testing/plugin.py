@@ -153,7 +153,7 @@ def fencepost_run(
     from conformance.adapter import UsageError
     from conformance.cluster import ClusterError
     from conformance.testing.run import ChaosRun, shown
-    from fault_injection.supervisor import ProcessError
+    from fault_injection.managed_process import ProcessError
     from fault_injection.zookeeper_address import ZooKeeperError
 
     if why := request.config.stash[NETWORK].why_not:

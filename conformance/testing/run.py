@@ -20,12 +20,12 @@ from conformance.testing.quiet import DisturbedError, Quiet
 from conformance.verdict import Verdict
 from conformance.zookeepers import EMBEDDED
 from fault_injection.catalogue import kind_of
+from fault_injection.managed_process import ProcessError
 from fault_injection.namespaces.relay import why_no_relay
 from fault_injection.profiles import draw
 from fault_injection.progress import FaultReport
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.schedule import Schedule
-from fault_injection.supervisor import ProcessError
 from fault_injection.zookeeper_address import ZooKeeperError
 from fault_injection.zookeeper_faults import HurtZooKeeperLink
 

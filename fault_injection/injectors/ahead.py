@@ -1,5 +1,8 @@
 """Who takes the place of those whom a fault will end is made ready before it begins."""
 
+from collections.abc import Callable
+from functools import partial
+
 from fault_injection.ensemble_faults import HurtServer
 from fault_injection.fault import Fault
 from fault_injection.injectors.ensemble import number_of
@@ -15,8 +18,12 @@ def needs_successor(fault: Fault) -> bool:
     return fault.starts_anew or (isinstance(fault, HurtServer) and fault.deed in ENDS)
 
 
-def make_ready(fault: Fault, target: FaultTarget) -> bool:
-    """The successor is on its way, of whoever plays the fault's role now; False: nobody does.
+IsReady = Callable[[], bool]
+"""Asks whether a successor that is on its way has loaded what it needs."""
+
+
+def make_ready(fault: Fault, target: FaultTarget) -> IsReady | None:
+    """The successor is on its way, of whoever plays the fault's role now; None: nobody does.
 
     It may be another who plays it later: then this one waits in vain until the run is over.
     """
@@ -27,12 +34,14 @@ def make_ready(fault: Fault, target: FaultTarget) -> bool:
             return _make_member_ready("leader", target)
         case _:
             broker_id = fault.victim.resolve(target.view())
-            if broker_id is not None:
-                target.prepare(broker_id)
-            return broker_id is not None
+            if broker_id is None:
+                return None
+            target.prepare(broker_id)
+            return partial(target.is_ready, broker_id)
 
 
-def _make_member_ready(member: str, target: FaultTarget) -> bool:
-    number = number_of(member, target.servers)
-    target.servers.prepare(number)
-    return True
+def _make_member_ready(member: str, target: FaultTarget) -> IsReady:
+    servers = target.servers
+    number = number_of(member, servers)
+    servers.prepare(number)
+    return partial(servers.is_ready, number)

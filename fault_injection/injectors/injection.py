@@ -105,6 +105,9 @@ class Servers(Protocol):
     def prepare(self, number: int) -> None:
         """A member's next process may be there already, and does nothing until `restart`."""
 
+    def is_ready(self, number: int) -> bool:
+        """False while a process that was prepared is still loading what it needs."""
+
     def restart(self, number: int) -> None:
         """A member that has ended is starting again on its data."""
 
@@ -212,6 +215,9 @@ class FaultTarget(Protocol):
 
     def prepare(self, broker_id: int) -> None:
         """The broker's next process may be there already, and does nothing until `restart`."""
+
+    def is_ready(self, broker_id: int) -> bool:
+        """False while a process that was prepared is still loading what it needs."""
 
     def restart(self, broker_id: int) -> None:
         """A killed broker is starting again on its data."""

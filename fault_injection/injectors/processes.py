@@ -254,18 +254,19 @@ class Stop(Kill):
 
 @dataclass(slots=True)
 class Bounce(Kill):
-    """`proc.bounce_fast`: SIGKILL, and a new process at once."""
+    """`proc.bounce_fast`: SIGKILL once the next process is ready, which then starts at once."""
 
     deed: Deed[BounceBroker]
 
     def inject(self) -> None:
-        """The old process has ended, and a new one is starting."""
-        Kill.inject(self)
-        Kill.heal(self)
-        self._process = self.deed.target.process(self.deed.broker_id)
+        """The next process is on its way, and the old one runs."""
+        self.deed.target.prepare(self.deed.broker_id)
 
     def evidence(self) -> str | None:
         """The new process says that its registration still belongs to the old session."""
+        if not self._is_restarted:
+            self._bounce_when_ready()
+            return None
         if self._process is None or self._before is None:
             return None
         old = f"belongs to session {self._before.session_id:#x}"
@@ -274,7 +275,15 @@ class Bounce(Kill):
         return f"process {self._process.pid} found that its registration still {old}"
 
     def heal(self) -> None:
-        """Nothing: the new process runs."""
+        """Nothing: the new process runs, or the old one does."""
+
+    def _bounce_when_ready(self) -> None:
+        target, broker_id = self.deed.target, self.deed.broker_id
+        if not target.is_ready(broker_id):
+            return
+        Kill.inject(self)
+        Kill.heal(self)
+        self._process = target.process(broker_id)
 
 
 def process_state(pid: int) -> str:

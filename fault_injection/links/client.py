@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Self
 
 from fault_injection.links.rules import Link, Rule, RuleStatus
 from fault_injection.links.service import SOCKET
-from fault_injection.supervisor import ProcessError, Supervisor
+from fault_injection.managed_process import ProcessError
+from fault_injection.supervisor import Supervisor
 
 START_S = 10.0
 POLL_S = 0.01

@@ -4,6 +4,7 @@ The target is called `python:impl.sim.adapter`. Everything that crosses is plain
 and events of `spec.trace`.
 """
 
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from fault_injection.plan_file import plan_from_document
 from impl.core.mutant_records import MUTANTS
 from impl.core.mutants import Mutant
 from impl.sim.dense import dense
-from impl.sim.journey import moves_of, moves_of_rounds, moves_of_run
+from impl.sim.journey import moves_of, moves_of_rounds, moves_of_variation
 from impl.sim.plan_cluster import PACES, Host
 from impl.sim.plan_run import options_of, run_plan
 from impl.sim.rounds import IsEnough
@@ -23,11 +24,14 @@ from impl.sim.steps.schedule import SCHEDULES, ScheduleError, read_schedule
 from impl.sim.steps.sources import MADE_ANEW, SOURCES, obstacle, schedule_of
 from impl.sim.steps.stepper import moves_along, replay as replay_schedule
 from impl.sim.swarm import swarm
+from impl.sim.variations import deal, scenario_of
 from spec.pacing import MoveList
 from spec.tlc.models import load_models, select
 from spec.trace import TraceEvent
 from spec.vocabulary import ProtocolLevel
 
+VARIATIONS = 16
+"""So many make one run: processes take some minutes for them."""
 WRONG = ("violated: ", "unhealed: ")
 """Begin what the verbs `check` and `settle` print of a run that is not as it should be."""
 
@@ -145,17 +149,6 @@ def moves(steps: str, *, is_repaired: bool) -> MoveList:
     return moves_along(schedule, is_repaired=is_repaired)
 
 
-def moves_of_seed(
-    seed: int, *, level: int, mutant: str | None = None
-) -> tuple[MoveList, list[TraceEvent]]:
-    """What leads paced processes along a random run, and its trace; raises `ValueError`.
-
-    The run is that of `seed`, but what a broker asks of ZooKeeper at once is done at once.
-    """
-    options = swarm(seed, level=_level(level), mutant=_mutant(mutant))
-    return moves_of_run(options, f"seed-{seed}-level-{level}" + (f"-{mutant}" if mutant else ""))
-
-
 def moves_of_number(
     number: int, *, level: int, mutant: str | None, is_enough: IsEnough
 ) -> tuple[MoveList, list[TraceEvent]]:
@@ -166,6 +159,23 @@ def moves_of_number(
     drawn = dense(number, level=_level(level), mutant=_mutant(mutant))
     name = f"number-{number}-level-{level}" + (f"-{mutant}" if mutant else "")
     return moves_of_rounds(drawn, name, is_enough)
+
+
+def variations(
+    texts: Mapping[str, str], number: int, *, mutant: str | None, skips_own: bool
+) -> Iterator[tuple[str, Callable[[], MoveList], list[TraceEvent]]]:
+    """The variations of that number, from 1 on, of these scenarios (name -> text) at level 2.
+
+    Of each: what it is, what makes a list of its moves or raises `ValueError`, and its trace. With
+    `skips_own` the scenarios that were written for the mutant are left out.
+    """
+    found = [scenario_of(text, name) for name, text in sorted(texts.items())]
+    scenarios = [one for one in found if one is not None]
+    for place, one in enumerate(deal(scenarios, number, VARIATIONS), start=1):
+        if skips_own and mutant in one.scenario.mutants:
+            continue
+        name = f"variation-{number}-{place}" + (f"-{mutant}" if mutant else "")
+        yield one.told, *moves_of_variation(one, _mutant(mutant), name)
 
 
 _models = cache(load_models)

@@ -362,8 +362,9 @@ class FinalReader(Consumer):
         return not self._left
 
     def read_all(self) -> None:
-        """Begin with the first partition."""
-        self._read(Offset(0))
+        """Begin with the first partition, if there is one."""
+        if self._left:
+            self._read(Offset(0))
 
     def _read(self, offset: Offset) -> None:
         key = self._left[0]

@@ -1,14 +1,16 @@
 """Simulated runs as moves: what a cluster goes through, for brokers as processes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
+from impl.core.mutants import Mutant
 from impl.sim.dense import Dense
 from impl.sim.journal import Journal
 from impl.sim.options import Options
 from impl.sim.rounds import IsEnough, play_rounds
-from impl.sim.run import run
 from impl.sim.script.play import play
+from impl.sim.variations import Variation, play_variation
 from spec.pacing import MoveList, Verb
 from spec.trace import TraceEvent
 
@@ -30,13 +32,6 @@ def moves_of(path: Path, *, is_repaired: bool) -> MoveList:
     return _listed(path.stem, *found[0])
 
 
-def moves_of_run(options: Options, name: str) -> tuple[MoveList, list[TraceEvent]]:
-    """The moves of a random run, and its trace; raises `ValueError` as `moves_of`."""
-    journal = Journal()
-    events = run(options, name, journal)
-    return _listed(name, options, journal), events
-
-
 def moves_of_rounds(
     dense: Dense, name: str, is_enough: IsEnough
 ) -> tuple[MoveList, list[TraceEvent]]:
@@ -44,6 +39,14 @@ def moves_of_rounds(
     journal = Journal(is_for_processes=True)
     events = play_rounds(dense, name, journal, is_enough)
     return _listed(name, dense.options, journal), events
+
+
+def moves_of_variation(
+    variation: Variation, mutant: Mutant | None, name: str
+) -> tuple[Callable[[], MoveList], list[TraceEvent]]:
+    """What makes the moves of a variation, which raises `ValueError` as `moves_of`; its trace."""
+    options, journal, events = play_variation(variation, mutant, name)
+    return partial(_listed, name, options, journal), events
 
 
 def _listed(name: str, options: Options, journal: Journal) -> MoveList:

@@ -9,7 +9,6 @@ from impl.sim.cluster import Cluster
 from impl.sim.founders import Founder
 from impl.sim.healing import unhealed
 from impl.sim.injector import Injector
-from impl.sim.journal import Journal
 from impl.sim.movers import Mover
 from impl.sim.options import TOPIC, Options
 from impl.sim.recorder import NodeTrace
@@ -23,12 +22,9 @@ START_MS = 8_000
 FINAL_READ_MS = 10_000
 
 
-def run(options: Options, run_id: str, journal: Journal | None = None) -> list[TraceEvent]:
-    """Play the run; the same options give the same events, byte for byte.
-
-    With a journal, whatever is asked of ZooKeeper is done in one go: that is another run.
-    """
-    cluster = Cluster(options, run_id, journal)
+def run(options: Options, run_id: str) -> list[TraceEvent]:
+    """Play the run; the same options give the same events, byte for byte."""
+    cluster = Cluster(options, run_id)
     harness = cluster.recorder.node("harness")
     harness.write(run_line("RunStarted", _describe(options)))
     keys = [TopicPartition(TOPIC, partition) for partition in range(options.partitions)]

@@ -1,10 +1,17 @@
-"""Where what can be made again is kept: results of TLC and class archives of Java."""
+"""Where what can be made again is kept: results of TLC, and class archives of Java.
 
+Of an archive nothing but its content tells whether it is whole, and a torn one ends Java 17 by a
+signal. So such a file has its hash in its name, after its key.
+"""
+
+import hashlib
 import os
 import secrets
+from functools import cache
 from pathlib import Path
 
 OVERRIDE = "FENCEPOST_CACHE"
+HASH_DIGITS = 32
 
 
 def cache_folder() -> Path | None:
@@ -42,3 +49,45 @@ def write_whole(path: Path, content: bytes) -> None:
 def draft_of(path: Path) -> Path:
     """A name beside `path` that nobody else writes to."""
     return path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.draft")
+
+
+def find_file(place: Path, key: str, suffix: str) -> Path | None:
+    """What is kept there under `key`; what is not whole is removed. Raises `OSError`."""
+    for path in sorted(place.glob(f"{key}-{'?' * HASH_DIGITS}{suffix}")):
+        if is_whole(path):
+            return path
+        path.unlink(missing_ok=True)
+    return None
+
+
+def keep_file(made: Path, place: Path, key: str, written_ns: int | None = None) -> Path:
+    """`made` is kept there under `key`, all at once; returns where. Raises `OSError`.
+
+    With `written_ns`, that is when it was written: the same content is the same file.
+    """
+    content = made.read_bytes()
+    path = place / f"{key}-{_hash_of(content)}{made.suffix}"
+    draft = draft_of(path)
+    try:
+        draft.write_bytes(content)
+        if written_ns is not None:
+            os.utime(draft, ns=(written_ns, written_ns))
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return path
+
+
+def is_whole(path: Path) -> bool:
+    """True while a kept file has the content that it was kept with. Raises `OSError`."""
+    status = path.stat()
+    return path.stem.endswith(_hash_once(path, status.st_ctime_ns, status.st_size))
+
+
+@cache
+def _hash_once(path: Path, _changed_ns: int, _size: int) -> str:
+    return _hash_of(path.read_bytes())
+
+
+def _hash_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:HASH_DIGITS]

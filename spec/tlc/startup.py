@@ -5,17 +5,19 @@ its own and goes on without one that is not, so the archive never matters for a 
 """
 
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 
 from spec.scratch import scratch_folder
 from spec.tlc.cache import hash_of_file
-from spec.tlc.cache_folder import cache_folder, draft_of
+from spec.tlc.cache_folder import HASH_DIGITS, cache_folder, find_file, keep_file
 from spec.tlc.process import Stop, start
 
 MODELS_THAT_PAY = 8
 """To make an archive costs about as much as this many models save."""
 
 FOLDER = "classes"
+SUFFIX = ".jsa"
 _TOY = """---- MODULE Toy ----
 EXTENDS Integers, Sequences, FiniteSets, TLC
 VARIABLES x, log
@@ -29,29 +31,26 @@ Low == Cardinality(x.b) < 2 \\/ Len(log) < 3
 
 def class_archive(java: Path, jar: Path) -> Path | None:
     """The archive for this Java and TLC if there is one."""
-    path = _path(java, jar)
-    return path if path is not None and path.is_file() and path.stat().st_size > 0 else None
+    with suppress(OSError):
+        place, key = _place(java, jar)
+        found = find_file(place, key, SUFFIX)
+        return found if found and found.stat().st_size > 0 else None
+    return None
 
 
 def make_class_archive(java: Path, jar: Path, stop: Stop) -> None:
     """Make the archive unless it is there, or could not be made before: then it is empty."""
-    path = _path(java, jar)
-    if path is None or path.exists():
-        return
-    draft = draft_of(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with scratch_folder("tlc") as directory:
-            _dump(java, jar, directory, draft, stop)
-        if stop.requested.is_set():
+    with suppress(OSError):
+        place, key = _place(java, jar)
+        if find_file(place, key, SUFFIX) is not None:
             return
-        draft.touch()
-        draft.replace(path)
-    except OSError:
-        return
-    finally:
-        if path.parent.is_dir():
-            draft.unlink(missing_ok=True)
+        place.mkdir(parents=True, exist_ok=True)
+        with scratch_folder("tlc") as directory:
+            archive = directory / f"made{SUFFIX}"
+            _dump(java, jar, directory, archive, stop)
+            if not stop.requested.is_set():
+                archive.touch()
+                keep_file(archive, place, key)
 
 
 def _dump(java: Path, jar: Path, directory: Path, archive: Path, stop: Stop) -> None:
@@ -73,13 +72,15 @@ def _wait(command: tuple[str, ...], directory: Path, stop: Stop) -> None:
         child.communicate()
 
 
-def _path(java: Path, jar: Path) -> Path | None:
+def _place(java: Path, jar: Path) -> tuple[Path, str]:
+    """The folder and the key of the archive; raises `OSError` where nothing can be kept."""
     folder = cache_folder()
     if folder is None:
-        return None
+        raise FileNotFoundError("no folder can be written to")
     real = java.resolve()
     release = real.parents[1] / "release"
     told = release.read_text(errors="replace") if release.is_file() else ""
     changed = str(jar.stat().st_mtime_ns)  # of a jar that was put there anew Java wants a new one
     parts = (str(real), told, str(jar), changed, hash_of_file(jar))
-    return folder / FOLDER / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()}.jsa"
+    key = hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:HASH_DIGITS]
+    return folder / FOLDER, key

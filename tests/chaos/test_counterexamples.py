@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from conformance.guided import follow, follow_file, ride_verdict
-from conformance.mutants_on_processes import lead
+from ci.bench.mutants_on_processes import scenarios
+from conformance.guided import follow, follow_file, ride_verdict, stand_ready
+from conformance.mutants_on_processes import lead, lead_varied
 from conformance.scenario_run import read_folder
 from conformance.verdict import Verdict
-from impl.sim.adapter import moves
+from impl.sim.adapter import moves, variations
 from spec.pacing import read_moves, write_moves
 
 pytestmark = pytest.mark.chaos
@@ -42,6 +43,10 @@ RUNS = {
 """Along simulated scenarios: one that a check finds, one that ZooKeeper shows at the end."""
 
 
+VARIED = "accept_older_controller_epoch"
+"""Found in the first variations of scenarios that were written for others."""
+
+
 @pytest.mark.parametrize("mutant", RUNS)
 def test_processes_repeat_what_was_simulated(mutant: str, tmp_path: Path) -> None:
     led = lead(mutant, mutant, out=tmp_path)
@@ -49,6 +54,20 @@ def test_processes_repeat_what_was_simulated(mutant: str, tmp_path: Path) -> Non
     assert (led.problem, led.without) == ("", ())
     assert RUNS[mutant] in led.found
     assert led.is_killed
+
+
+def test_processes_repeat_what_a_variation_shows_and_find_nothing_wrong_otherwise(
+    tmp_path: Path,
+) -> None:
+    drawn = lead_varied(VARIED, 1, scenarios(), skips_own=True, out=tmp_path / "wrong")
+    dealt = variations(scenarios(), 1, mutant=None, skips_own=False)
+    make = next(make for told, make, _ in dealt if told == drawn.scenario)
+    with stand_ready(tmp_path) as ground:
+        ride = ground.ride(make(), tmp_path / "right")
+
+    assert (drawn.found, drawn.problem, drawn.rides) == (("StaleControllerHarmless",), "", 1)
+    assert "composite" in drawn.scenario
+    assert (ride.found, ride.problem) == ((), "")
 
 
 def test_processes_follow_a_counterexample_and_do_so_again_until_a_move_differs(

@@ -41,6 +41,33 @@ def test_a_fault_that_can_only_be_simulated_is_bad_usage(
     assert "first: zk.expire can only be simulated, since of a test; on real" in told
 
 
+@pytest.mark.parametrize(
+    ("head", "action", "message"),
+    [
+        ("", "target: 7", "a.yaml: actions[0] (first): target is 7: there is no broker 7; choose"),
+        ("cluster: {brokers: 2}", "target: 3", "there is no broker 3; choose among 1, 2"),
+        ("profile: none", "target: leader(orders/0)", "there is no topic 'orders'; clients of"),
+        (
+            "cluster: {first_controller: 4}",
+            "target: 1",
+            "a.yaml: first_controller is 4; choose one of 1 to 3",
+        ),
+        (
+            "",
+            "target: 1, covers: [CTL-600]",
+            "covers holds 'CTL-600', which is no requirement; did you mean CTL-0",
+        ),
+    ],
+)
+def test_a_schedule_that_names_what_is_not_there_is_bad_usage(
+    head: str, action: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(SIMULATED.replace("target: 1", action) + f"{head}\n")
+
+    assert message in refused(capsys, "--schedule", str(path))
+
+
 def test_a_run_without_a_record_cannot_be_replayed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

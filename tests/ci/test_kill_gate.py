@@ -7,10 +7,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from ci.cli import run
 from tests.recorded import write_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +50,17 @@ class Harness:
         self.folder = folder
         self._child: subprocess.Popen[bytes] | None = None
 
-    def start(self, *arguments: str) -> None:
+    def start(self, *arguments: str, before: Callable[[], object] | None = None) -> None:
+        """The command runs; `before` is done in its process first.
+
+        It hears of a closed terminal, also where these tests were started by nohup.
+        """
+
+        def prepare() -> None:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
+            if before is not None:
+                before()
+
         with (self.folder / "output").open("wb") as output:
             self._child = subprocess.Popen(
                 [sys.executable, "-m", "ci", *arguments],
@@ -56,7 +68,13 @@ class Harness:
                 env={**os.environ, MARK: self.mark, "PYTHONPATH": str(ROOT)},
                 stdout=output,
                 stderr=output,
+                preexec_fn=prepare,  # noqa: PLW1509  no thread of ours holds a lock meanwhile
             )
+
+    @property
+    def pid(self) -> int:
+        assert self._child is not None
+        return self._child.pid
 
     def signal(self, number: signal.Signals) -> None:
         assert self._child is not None
@@ -85,11 +103,16 @@ def until(holds: Callable[[], bool], deadline_s: float) -> bool:
     return True
 
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 CHAOS = ("chaos", "--scenario", "leader_pause", "--out", "run")
+SOAK = ("chaos", "--soak", "5m", "--out", "run")
+UP = ("cluster", "up")
 GATE = ("gate", "--out", "run")
 CHECK = ("check",)
 REPLAY = ("check", "--trace", "runs")
 SIMULATE = ("simulate", "--seeds", "100000")
+ENOUGH = {CHAOS: PROCESSES + 1, SOAK: PROCESSES + 1, UP: 3, CHECK: 2, REPLAY: 2}
+"""Processes, the command's own among them, when it is at work; of a cluster, that starts."""
 
 
 @pytest.mark.parametrize("arguments", [CHAOS, GATE], ids=["chaos", "gate"])
@@ -107,6 +130,103 @@ def test_a_killed_harness_leaves_no_broker_and_no_zookeeper(
     assert until(lambda: not processes_of(MARK, harness.mark), GONE_DEADLINE_S), ours()
 
 
+def await_processes(harness: Harness, processes_of: ProcessesOf, enough: int) -> None:
+    def are_there() -> bool:
+        return len(processes_of(MARK, harness.mark)) >= enough
+
+    assert until(are_there, STARTED_DEADLINE_S), harness.output()
+
+
+def test_a_cluster_that_was_killed_while_it_started_is_not_there(
+    harness: Harness, processes_of: ProcessesOf
+) -> None:
+    harness.start(*UP)
+    await_processes(harness, processes_of, ENOUGH[UP])
+
+    harness.signal(signal.SIGKILL)
+
+    assert until(lambda: not processes_of(MARK, harness.mark), GONE_DEADLINE_S)
+    assert run(["cluster", "status", "--cluster", str(harness.folder / ".fencepost/cluster")]) == 3
+
+
+def is_java(pid: int) -> bool:
+    """Whether the process is a server, and no launcher any more: that one ends with its harness."""
+    try:
+        return Path(f"/proc/{pid}/exe").readlink().name == "java"
+    except OSError:
+        return False
+
+
+def test_what_a_reaper_cannot_end_any_more_is_healed(
+    harness: Harness, processes_of: ProcessesOf, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = harness.folder / ".fencepost" / "cluster"
+
+    def servers() -> set[int]:
+        ours = processes_of(MARK, harness.mark) & processes_of(RUN, "")
+        return {pid for pid in ours if is_java(pid)}
+
+    harness.start(*UP)
+    assert until(lambda: bool(servers()), STARTED_DEADLINE_S), harness.output()
+    for reaper in processes_of(MARK, harness.mark) - processes_of(RUN, ""):
+        if reaper != harness.pid:
+            os.kill(reaper, signal.SIGKILL)
+
+    harness.signal(signal.SIGKILL)
+    harness.wait(GONE_DEADLINE_S)
+
+    assert run(["cluster", "up", "--cluster", str(cluster)]) == 3
+    assert f"end what it has left with: fencepost heal {cluster}" in capsys.readouterr().err
+    assert run(["heal", str(cluster)]) == 0
+    assert until(lambda: not processes_of(MARK, harness.mark), GONE_DEADLINE_S)
+
+
+def test_who_is_started_by_nohup_outlives_its_terminal(
+    harness: Harness, processes_of: ProcessesOf
+) -> None:
+    harness.start(*CHECK, before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    await_processes(harness, processes_of, ENOUGH[CHECK])
+
+    status = Path(f"/proc/{harness.pid}/status").read_text().splitlines()
+
+    (ignored,) = (int(line.split()[1], 16) for line in status if line.startswith("SigIgn:"))
+    assert ignored & 1 << signal.SIGHUP - 1
+
+
+def test_a_terminal_that_is_closed_ends_all(harness: Harness, processes_of: ProcessesOf) -> None:
+    leader, terminal = os.openpty()
+    with os.fdopen(leader, "rb"), os.fdopen(terminal, "rb"):
+        harness.start(*CHAOS, before=lambda: os.login_tty(terminal))
+        await_processes(harness, processes_of, ENOUGH[CHAOS])
+
+    harness.wait(30.0)
+    assert until(lambda: not processes_of(MARK, harness.mark), GONE_DEADLINE_S)
+
+
+def has_executor(pid: int) -> bool:
+    """Whether the process is a Spark at work; what a report says of that comes seldom."""
+    names = Path(f"/proc/{pid}/task").glob("*/comm")
+    with suppress(OSError):
+        return any(name.read_text().startswith("Executor task") for name in names)
+    return False
+
+
+def test_a_report_whose_java_is_signalled_as_well_ends_without_a_traceback(
+    harness: Harness, processes_of: ProcessesOf
+) -> None:
+    write_run(harness.folder / "run", 1)
+    harness.start("report", "run", before=os.setsid)
+    assert until(
+        lambda: any(map(has_executor, processes_of(MARK, harness.mark))), STARTED_DEADLINE_S
+    ), harness.output()
+
+    os.killpg(harness.pid, signal.SIGHUP)
+
+    assert harness.wait(30.0) == 130, harness.output()
+    assert "Traceback" not in harness.output()
+    assert until(lambda: not processes_of(MARK, harness.mark), GONE_DEADLINE_S)
+
+
 @pytest.mark.parametrize("arguments", [CHECK, SIMULATE], ids=["check", "simulate"])
 def test_a_killed_command_leaves_no_worker(
     harness: Harness, processes_of: ProcessesOf, arguments: Sequence[str]
@@ -122,20 +242,20 @@ def test_a_killed_command_leaves_no_worker(
     assert until(lambda: not processes_of(MARK, harness.mark), GONE_DEADLINE_S)
 
 
-@pytest.mark.parametrize("arguments", [CHAOS, CHECK, REPLAY], ids=["chaos", "check", "replay"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+@pytest.mark.parametrize("arguments", ENOUGH, ids=["chaos", "soak", "up", "check", "replay"])
+@pytest.mark.parametrize("number", ENDING, ids=lambda n: n.name)
 def test_an_interrupted_command_stops_what_it_started(
-    harness: Harness, processes_of: ProcessesOf, arguments: Sequence[str], number: signal.Signals
+    harness: Harness,
+    processes_of: ProcessesOf,
+    arguments: tuple[str, ...],
+    number: signal.Signals,
 ) -> None:
-    enough = PROCESSES + 1 if arguments is CHAOS else 2
     if arguments is REPLAY:
         for seed in range(5):
             write_run(harness.folder / "runs" / f"seed-{seed}", seed)
 
     harness.start(*arguments)
-    assert until(lambda: len(processes_of(MARK, harness.mark)) >= enough, STARTED_DEADLINE_S), (
-        harness.output()
-    )
+    await_processes(harness, processes_of, ENOUGH[arguments])
 
     harness.signal(number)
 

@@ -71,8 +71,8 @@ def test_results_are_there_again_and_a_torn_line_is_not(tmp_path: Path) -> None:
 
     assert again.directed == {"no_step_down": LED}
     assert again.first_find("no_step_down") == DRAWN
-    assert again.has_run("no_step_down", 1)
-    assert not again.has_run("no_step_down", 2)
+    assert again.has_run("no_step_down", 1, "drawn")
+    assert not again.has_run("no_step_down", 2, "drawn")
     assert again.first_find("no_election_on_arrival") is None
     assert len(path.read_text().splitlines()) == 3
 
@@ -91,15 +91,19 @@ def test_the_table_shows_what_was_found_and_by_which_check(tmp_path: Path) -> No
     results.add("directed", {**LED, "mutant": "truncate_once", "problem": "no answer came"})
     results.add("drawn", DRAWN)
     results.add("free", {**DRAWN, "found": []})
+    results.add("varied", {**DRAWN, "mutant": "truncate_once", "number": 7})
+    results.add("drawn", {**DRAWN, "mutant": "no_election_on_arrival", "found": []})
 
     told = bench.page(results)
 
-    assert "Of 84 mutants, 1 are found along a directed schedule and 1 by chance" in told
+    assert "Of 84 mutants, 1 are found along a directed schedule and 2 by chance, 1 of them" in told
     assert "Nobody leads 1 others, in which 0 mutants are found." in told
     assert (
         "| no_step_down | no_step_down | **LogMatching**, LeaderComplete | 100 | 3 "
-        "| run 3, random: LogMatching; none of 1 that nobody leads |" in told
+        "| run 3, random: LogMatching; none of 3 that nobody leads |" in told
     )
+    assert "| run 7, random: LogMatching |" in told
+    assert "| none of 3 |" in told
     assert "not played: no answer came" in told
 
 
@@ -121,6 +125,13 @@ def test_an_unknown_mutant_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
         bench.main(["--only", "nothing_such", "--results", str(tmp_path / "results")])
 
     assert "unknown mutant nothing_such" in capsys.readouterr().err
+
+
+def test_the_scenarios_that_are_varied_are_those_of_both_folders() -> None:
+    names = bench.scenarios().keys()
+
+    assert {"failover.txt", "replay_trigger.txt"} <= names
+    assert len(names) > 90
 
 
 def test_a_number_draws_the_same_scenario_for_every_mutant() -> None:

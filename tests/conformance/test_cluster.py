@@ -1,9 +1,11 @@
 """What is read of a cluster in a real ZooKeeper, and the local cluster of the command line."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -138,6 +140,7 @@ def test_a_broker_that_waits_does_nothing_until_it_is_started(
     )
     await_state = partial(cluster.await_state, deadline_s=20.0, may_end=True)
     await_state(lambda: is_broker(pid) and waits(pid), what="a broker that is ready")
+    is_ready = cluster.is_ready(1)
     done = (listening_ports(pid), cluster.live_brokers(), list(tmp_path.iterdir()))
     with pytest.raises(InjectionError, match="broker 1 does not run"):
         cluster.process(1)
@@ -146,6 +149,7 @@ def test_a_broker_that_waits_does_nothing_until_it_is_started(
     process = cluster.process(1)
     process.kill()
 
+    assert is_ready
     assert done == ([], [], [])
     assert process.pid == pid
 
@@ -202,6 +206,26 @@ def test_brokers_that_never_register_end_the_wait_with_their_last_words(
 
     with pytest.raises(ClusterError, match=r"broker 1 ended by itself .*\n.*no more disk"), waiting:
         pytest.fail("the cluster cannot have started")
+
+
+def test_brokers_of_an_interrupted_start_are_not_asked_to_end(
+    client: ZooKeeperClient, supervisor: Supervisor, tmp_path: Path
+) -> None:
+    presses_ctrl_c = "trap 'echo asked' TERM; kill -INT $PPID; while :; do sleep 0.1; done"
+    starting = running_cluster(
+        ClusterSettings(command=f"sh -c {quote(presses_ctrl_c)} --", brokers=1),
+        folder=tmp_path,
+        run_id="test-cluster",
+        supervisor=supervisor,
+        zookeeper=ZooKeeperInUse(address=client.address),
+    )
+
+    with pytest.raises(KeyboardInterrupt), starting:
+        pytest.fail("the cluster cannot have started")
+    broker = supervisor.processes["broker-1"]
+
+    assert broker.returncode == -signal.SIGKILL
+    assert "asked" not in broker.log_tail()
 
 
 def test_broker_that_does_not_run_cannot_be_hurt(cluster: Cluster) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection.supervisor import ManagedProcess, Supervisor
+from fault_injection.managed_process import ManagedProcess
+from fault_injection.supervisor import Supervisor
 from fault_injection.zookeeper_server import ZooKeeperServer
 
 ROOT = Path(__file__).parents[2]

@@ -59,6 +59,8 @@ class FakeTarget:
     expired: list[tuple[int, bytes, int]] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
     prepared: list[int] = field(default_factory=list)
+    is_loading: bool = False
+    """True while those that were prepared are not ready."""
     restarted: list[int] = field(default_factory=list)
     servers: Any = None
     znodes: Any = None
@@ -96,7 +98,11 @@ class FakeTarget:
         return self.processes.setdefault(broker_id, FakeProcess())
 
     def prepare(self, broker_id: int) -> None:
-        self.prepared.append(broker_id)
+        if broker_id not in self.prepared[-1:]:  # who waits already is not made again
+            self.prepared.append(broker_id)
+
+    def is_ready(self, broker_id: int) -> bool:
+        return broker_id not in self.prepared or not self.is_loading
 
     def restart(self, broker_id: int) -> None:
         self.restarted.append(broker_id)

@@ -6,16 +6,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from fault_injection.engine import EVIDENCE_MS, Clock, FaultEngine
-from fault_injection.ensemble_faults import HurtServer
 from fault_injection.fault import Fault
-from fault_injection.injectors.ahead import make_ready, needs_successor
 from fault_injection.injectors.dispatch import injection_of
 from fault_injection.injectors.injection import Deed, Injection
 from fault_injection.process_faults import KillBroker, PauseBroker
@@ -24,8 +21,7 @@ from fault_injection.request_faults import DropRequest, HoldRequest
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.schedule import Schedule, TimedFault
 from fault_injection.targets import CONTROLLER, broker
-from fault_injection.zookeeper_faults import ExpireSession, FailOverZooKeeper
-from fault_injection.zookeeper_status import Mode, ServerStatus
+from fault_injection.zookeeper_faults import ExpireSession
 from spec.trace import Phase
 from spec.wire import fault_control_pb2
 from tests.fault_injection.fakes import FakeProcess, FakeTarget, registered
@@ -194,45 +190,6 @@ def test_role_that_nobody_plays_makes_the_fault_ineffective() -> None:
 
     assert report.phase is Phase.INEFFECTIVE
     assert bench.log == []
-
-
-def test_who_takes_the_place_of_the_next_to_die_is_ready_before() -> None:
-    bench = Bench()
-    ends = [KillBroker(target=target, restart_after_ms=300) for target in (CONTROLLER, broker(2))]
-    seen: list[list[int]] = []
-    for second in (5.5, 6.5, 8.5):
-        ns = int(second * 1e9)
-        bench.time.alarms.append((ns, lambda: seen.append(list(bench.target.prepared))))
-
-    run(
-        bench,
-        pause("a", 0),
-        TimedFault(fault_id="b", at_ms=1000, fault=ends[0]),
-        TimedFault(fault_id="c", at_ms=3000, fault=ends[1]),
-        pause("d", 4000),
-    )
-
-    assert seen == [[3], [3, 2], [3, 2]]
-
-
-def test_a_server_that_will_end_has_its_successor_before() -> None:
-    ready: list[int] = []
-    serving = {
-        1: ServerStatus(mode=Mode.FOLLOWER, zxid=1),
-        2: ServerStatus(mode=Mode.LEADER, zxid=1),
-    }
-    target = FakeTarget(servers=SimpleNamespace(prepare=ready.append, status=lambda: serving))
-    stands, ends = (HurtServer(member="leader", deed=d, for_ms=9) for d in ("pause", "kill"))
-    elects = FailOverZooKeeper(for_ms=9)
-    none_serves = FakeTarget(servers=SimpleNamespace(status=dict))
-
-    assert [needs_successor(fault) for fault in (stands, ends, elects)] == [False, True, True]
-    assert make_ready(ends, target)
-    assert make_ready(replace(ends, member="1"), target)
-    assert make_ready(elects, target)
-    assert ready == [2, 1, 2]
-    with pytest.raises(InjectionError, match="no server of the ensemble is leader now"):
-        make_ready(elects, none_serves)
 
 
 def test_broker_that_is_away_is_waited_for() -> None:

@@ -1,3 +1,4 @@
+import json
 import os
 from pathlib import Path
 
@@ -16,11 +17,11 @@ def kinds(ledger: Ledger) -> list[str]:
 
 
 def test_an_entry_is_open_until_it_is_closed(ledger: Ledger) -> None:
-    first = ledger.open("process", pid=12, name="broker-1")
-    second = ledger.open("pause", pid=12)
+    first = ledger.open("deed", pid=12, name="broker-1")
+    second = ledger.open("other", pid=12)
     ledger.close(first)
 
-    assert kinds(ledger) == ["pause"]
+    assert kinds(ledger) == ["other"]
     assert ledger.open_entries()[0].number == second
     assert [entry.fields for entry in ledger.entries()] == [
         {"pid": 12, "name": "broker-1"},
@@ -34,9 +35,9 @@ def test_a_ledger_without_file_has_no_entries(ledger: Ledger) -> None:
 
 
 def test_another_ledger_on_the_same_file_goes_on_counting(ledger: Ledger) -> None:
-    first = ledger.open("process", pid=1)
+    first = ledger.open("deed", pid=1)
     again = Ledger(ledger.path)
-    second = again.open("process", pid=2)
+    second = again.open("deed", pid=2)
     again.close(first)
 
     assert second > first
@@ -47,23 +48,23 @@ def test_another_ledger_on_the_same_file_goes_on_counting(ledger: Ledger) -> Non
 def test_a_torn_line_is_a_deed_that_never_happened_and_spoils_no_other(
     ledger: Ledger, torn: int
 ) -> None:
-    ledger.open("process", pid=1)
-    ledger.open("process", pid=2)
+    ledger.open("deed", pid=1)
+    ledger.open("deed", pid=2)
     text = ledger.path.read_bytes()
     ledger.path.write_bytes(text[:-torn] if torn > 1 else text[:-2])
 
     again = Ledger(ledger.path)
-    again.open("pause", pid=1)
+    again.open("other", pid=1)
 
-    assert kinds(again) == ["process", "pause"]
+    assert kinds(again) == ["deed", "other"]
     assert [entry.fields["pid"] for entry in again.open_entries()] == [1, 1]
 
 
 def test_lines_that_are_no_entries_are_passed_over(ledger: Ledger) -> None:
     ledger.path.write_bytes(b'\n[1]\nnonsense\n"open"\n')
-    ledger.open("process", pid=1)
+    ledger.open("deed", pid=1)
 
-    assert kinds(Ledger(ledger.path)) == ["process"]
+    assert kinds(Ledger(ledger.path)) == ["deed"]
 
 
 def test_every_line_is_on_the_disk_before_the_call_returns(
@@ -77,7 +78,44 @@ def test_every_line_is_on_the_disk_before_the_call_returns(
         synced.append(Path(f"/proc/self/fd/{descriptor}").readlink())
 
     monkeypatch.setattr(os, "fsync", watching_fsync)
-    entry = ledger.open("process", pid=1)
+    entry = ledger.open("deed", pid=1)
     assert synced == [ledger.path, ledger.path.parent]  # the name of a new file, too
     ledger.close(entry)
     assert synced[2:] == [ledger.path]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"open": 1}',
+        b'{"open": "x", "kind": "fault", "fields": {}}',
+        b'{"open": 1, "kind": 3, "fields": {}}',
+        b'{"open": 1, "kind": "fault", "fields": []}',
+        b'{"open": 2, "kind": "process", "fields": {"name": "broker-1"}}',
+        b"[" * 100_000,
+        b'{"close": {}}',
+        b"\x98\x00",
+    ],
+)
+def test_what_no_ledger_has_written_is_passed_over(ledger: Ledger, line: bytes) -> None:
+    number = ledger.open("fault", fault_id="hold")
+    with ledger.path.open("ab") as file:
+        file.write(line + b"\n")
+
+    assert [entry.number for entry in Ledger(ledger.path).open_entries()] == [number]
+    assert Ledger(ledger.path).foreign_lines() == 1
+
+
+@pytest.mark.parametrize("pid", [None, "twelve", "12", True, 1.5, 0, -1, 2**70])
+@pytest.mark.parametrize("kind", ["process", "pause"])
+def test_entry_of_a_process_without_a_pid_is_passed_over(
+    ledger: Ledger, kind: str, pid: object
+) -> None:
+    fields = {"name": "broker-1", "pid": 12, "start_time": 1, "run_id": "run", "log": "log"}
+    lines = [
+        {"open": number, "kind": kind, "fields": {**fields, **told}}
+        for number, told in enumerate([{}, {"pid": pid}], start=1)
+    ]
+    ledger.path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="ascii")
+
+    assert [entry.number for entry in Ledger(ledger.path).open_entries()] == [1]

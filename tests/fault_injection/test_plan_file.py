@@ -28,6 +28,7 @@ from fault_injection.process_faults import KillBroker
 from fault_injection.request_faults import HoldRequest
 from fault_injection.schedule import generate
 from fault_injection.targets import Target, broker, leader
+from fault_injection.trigger_reader import EVENTS
 from spec.trace import Phase
 
 WHOLE = """
@@ -56,7 +57,8 @@ actions:
     when: {after: {action: hold, plus_ms: 5}}
   - {id: expire, kind: zk.expire, target: 3, when: {with: kill}, must_take_effect: false}
   - {id: jump, kind: clock.jump, target: 3, params: {by_ms: 9},
-     when: {on: {event: WriteIsr, topic: {ne: x}, partition: {in: [0, 1]}}}}
+     when: {on: {event: WriteLeaderAndIsr, topic: {ne: x}, partition: {in: [0, 1]},
+                 isr: {in: [[1], [1, 2]]}, error_code: {ne: null}}}}
   - {id: pause, kind: proc.pause, target: 1, for_ms: 20, when: {at_ms: 150}}
 """
 
@@ -87,7 +89,12 @@ def test_a_file_tells_what_waits_for_what() -> None:
     assert expire.when == AfterAction(action_id="kill", phase=Phase.INJECTING)
     assert not expire.must_take_effect
     assert isinstance(jump.when, AfterEvent)
-    assert [one.operator for one in jump.when.match] == [Operator.NE, Operator.IN]
+    assert [(one.operator, one.value) for one in jump.when.match] == [
+        (Operator.NE, "x"),
+        (Operator.IN, (0, 1)),
+        (Operator.IN, ((1,), (1, 2))),
+        (Operator.NE, None),
+    ]
     assert pause.when == At(at_ms=150)
     assert plan.is_quiet(100)
     assert not plan.is_quiet(150)
@@ -147,10 +154,35 @@ SEEN_BY_SCHEMA = [
     (one("kind: zk.expire, target: 1, until: {at_ms: 9}"), "zk.expire is over at once; leave"),
     (one(f"{PAUSE}, when: {{on: {{}}}}"), "it is empty; give an event or fields of one"),
     (one(f"{PAUSE}, when: {{on: {{mood: 1}}}}"), "'mood' is no field of a trace line"),
+    (one(f"{PAUSE}, when: {{on: {{isrs: 1}}}}"), "'isrs' is no field .*; did you mean isr"),
+    (one(f"{PAUSE}, when: {{on: {{event: 7}}}}"), "event is 7; give a text"),
+    (
+        one(f"{PAUSE}, when: {{on: {{event: becomeleeder}}}}"),
+        r"first\): when: on: event is 'becomeleeder', which no .*; did you mean BecomeLeader",
+    ),
+    (
+        one(f"{PAUSE}, when: {{after: {{event: SetData}}}}"),
+        "when: after: event is 'SetData', which no broker or client writes into its trace; spec",
+    ),
     (one(f"{PAUSE}, when: {{on: {{leader: {{about: 1}}}}}}"), "'about' compares nothing"),
+    (one(f"{PAUSE}, when: {{on: {{topic: {{ge: 1}}}}}}"), "topic: 'ge' compares nothing here"),
+    (one(f"{PAUSE}, when: {{on: {{topic: 7}}}}"), "on: topic is 7; give a text"),
+    (one(f"{PAUSE}, when: {{on: {{topic: null}}}}"), "on: topic is None; give a text"),
+    (one(f"{PAUSE}, when: {{on: {{leader: x}}}}"), "leader is 'x'; give a whole number"),
+    (one(f"{PAUSE}, when: {{on: {{isr: 3}}}}"), "isr is 3; give a list of whole numbers"),
+    (one(f"{PAUSE}, when: {{on: {{isr: [a]}}}}"), "isr is .*; give a list of whole numbers"),
+    (one(f"{PAUSE}, when: {{on: {{isr: {{in: [1]}}}}}}"), "isr: in is 1; give a list of whole"),
+    (one(f"{PAUSE}, when: {{on: {{is_unclean: 1}}}}"), "is_unclean is 1; give true or false"),
+    (one(f"{PAUSE}, when: {{on: {{kind: {{ne: x}}}}}}"), "kind: ne is 'x'; give one of run, act"),
     (one(f"{PAUSE}, when: {{on: {{leader: {{ge: x}}}}}}"), "ge is 'x'; give a whole number"),
     (one(f"{PAUSE}, when: {{on: {{leader: {{in: 1}}}}}}"), "in is 1; give a list"),
     (one(f"{PAUSE}, covers: [1]"), "covers holds 1; give a list of texts"),
+    (one(f"{PAUSE}, covers: [safety]"), "covers holds 'safety'; give ids of requirements, as CTL"),
+    (
+        "schema: 1\nid: a\nfails_at: [7]",
+        "fails_at holds 7, which is no level; choose among 0, 1",
+    ),
+    ("schema: 1\nid: a\nfails_at: [draft]", "fails_at holds 'draft'; give a list of whole numbers"),
     ("", "it is empty; give at least schema and id"),
     ("schema: 1\nid: ../a", "id is '../a'; give a name of at most 100 letters"),
     ("schema: 1\nid: ''", "id is ''; give a name"),
@@ -204,6 +236,12 @@ def test_a_mistake_is_told_with_its_place(text: str, message: str, tmp_path: Pat
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"none\.yaml: No such file or directory; name a schedule"):
         read_plan(tmp_path / "none.yaml")
+
+
+def test_every_line_that_can_be_waited_for_is_in_the_table_of_lines() -> None:
+    page = Path("spec/README.md").read_text()
+
+    assert [name for name in EVENTS if f"`{name}`" not in page] == []
 
 
 def test_the_usual_is_left_out_of_a_small_file() -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from fault_injection.ledger import Ledger
+from fault_injection.managed_process import ManagedProcess, fields_of
 from fault_injection.process_identity import read_stat
 from fault_injection.reaper import reap
-from fault_injection.supervisor import LEDGER_FILE, ManagedProcess
+from fault_injection.supervisor import LEDGER_FILE
 from tests.fault_injection.conftest import ROOT, SLEEP, Eventually, Sleeper
 
 HARNESS = """
@@ -70,14 +71,7 @@ def first_line(harness: "subprocess.Popen[str]") -> str:
 
 
 def entry_of(process: ManagedProcess) -> dict[str, str | int | bool]:
-    identity = process.identity
-    return {
-        "name": process.name,
-        "pid": identity.pid,
-        "start_time": identity.start_time,
-        "run_id": identity.run_id,
-        "survives": False,
-    }
+    return {**fields_of(process), "survives": False}
 
 
 @pytest.fixture

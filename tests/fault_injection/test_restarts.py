@@ -63,9 +63,11 @@ def test_a_process_that_does_not_end_is_made_to() -> None:
 
 
 def test_a_bounce_is_proved_by_the_session_that_is_not_over() -> None:
-    target = Cluster(registrations={1: registered(9, 4)})
+    target = Cluster(registrations={1: registered(9, 4)}, is_loading=True)
     old = target.processes[1] = FakeProcess(pid=7)
     bounce = inject(target, BounceBroker(target=broker(1)))
+    while_it_loads = (bounce.evidence(), list(old.calls), list(target.restarted))
+    target.is_loading = False
     not_yet = bounce.evidence()
     target.processes[1].words = "/brokers/ids/1 belongs to session 0x9; waiting until that is over"
     proof = bounce.evidence()
@@ -73,11 +75,23 @@ def test_a_bounce_is_proved_by_the_session_that_is_not_over() -> None:
     before = bounce.healed()
     target.registrations[1] = registered(10, 8)
 
+    assert while_it_loads == (None, [], [])
     assert (old.calls, target.restarted) == (["kill"], [1])
     assert not_yet is None
     assert proof == "process 101 found that its registration still belongs to session 0x9"
     assert before is None
     assert bounce.healed() == "registered at zxid 8 by session 0xa"
+
+
+def test_a_bounce_whose_next_process_is_never_ready_does_nothing() -> None:
+    target = Cluster(registrations={1: registered(9, 4)}, is_loading=True)
+    old = target.processes[1] = FakeProcess(pid=7)
+    bounce = inject(target, BounceBroker(target=broker(1)))
+    proof = bounce.evidence()
+    bounce.heal()
+
+    assert (proof, old.calls, target.restarted) == (None, [], [])
+    assert bounce.healed() == "registered at zxid 4 by session 0x9"
 
 
 def test_a_broker_that_does_not_end_in_good_order_spoils_the_roll() -> None:

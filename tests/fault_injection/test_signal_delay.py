@@ -6,11 +6,11 @@ import threading
 import pytest
 from kazoo.client import KazooClient
 
-from fault_injection.signal_delay import handlers_wait
+from fault_injection.signal_delay import ENDING, handlers_wait
 from fault_injection.zookeeper_client import ZooKeeperClient
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+@pytest.mark.parametrize("number", ENDING, ids=lambda n: n.name)
 def test_a_handler_runs_after_the_body_and_as_before(number: signal.Signals) -> None:
     seen: list[str] = []
     before = signal.signal(number, lambda *_: seen.append("handled"))

@@ -3,8 +3,9 @@
 import pytest
 
 from fault_injection.ledger import Ledger
+from fault_injection.managed_process import ProcessError
 from fault_injection.process_faults import StutterBroker
-from fault_injection.supervisor import LEDGER_FILE, ProcessError, Supervisor
+from fault_injection.supervisor import LEDGER_FILE, Supervisor
 from fault_injection.targets import broker
 from tests.fault_injection.conftest import Eventually, Sleeper
 from tests.fault_injection.fakes import FakeTarget

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from fault_injection.ledger import Entry, Ledger
@@ -14,10 +15,17 @@ from tests.fault_injection.conftest import ROOT, Eventually, Sleeper
 WAITS = """
 import os, sys, time
 print("ready", flush=True)
-line = os.read(int(sys.argv[-1]), 65536).decode()
+line = os.fdopen(int(sys.argv[-1])).readline().strip()
 print("began with", line or "nothing", flush=True)
 time.sleep(600 if line else 0)
 """
+LOADS = """
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+print("ready", flush=True)
+signal.sigwait([signal.SIGUSR1])
+""" + WAITS.replace('print("ready", flush=True)', "")
+"""Takes as long to load as the test wants."""
 COMMAND = [sys.executable, "-c", WAITS]
 HARNESS = """
 import sys, time
@@ -49,9 +57,11 @@ def words(directory: Path) -> str:
     return log.read_text() if log.exists() else ""
 
 
-def prepared(supervisor: Supervisor, eventually: Eventually) -> int:
-    """The pid of a successor that is ready."""
-    supervisor.prepare("later", COMMAND)
+def prepared(
+    supervisor: Supervisor, eventually: Eventually, command: Sequence[str] = COMMAND
+) -> int:
+    """The pid of a successor that says that it is ready."""
+    supervisor.prepare("later", command)
     assert eventually(lambda: words(supervisor.directory) == "ready\n")
     return pid_in(supervisor.directory)
 
@@ -65,12 +75,34 @@ def test_a_successor_is_in_the_ledger_and_begins_when_it_is_started(
 
     assert before == {}
     assert (process.pid, supervisor.processes) == (pid, {"later": process})
-    expected = 'ready\nbegan with ["--broker-id", "a\\nb"]\n\n'
+    expected = 'ready\nbegan with ["--broker-id", "a\\nb"]\n'
     assert eventually(lambda: words(supervisor.directory) == expected)
     assert process.is_running
     assert pid_in(supervisor.directory) == pid
     assert process.kill() == -signal.SIGKILL
     assert entries(supervisor.directory) == []
+
+
+def test_a_successor_is_ready_when_it_reads_from_its_pipe(
+    supervisor: Supervisor, eventually: Eventually
+) -> None:
+    pid = prepared(supervisor, eventually, [sys.executable, "-c", LOADS])
+    while_it_loads = supervisor.is_ready("later")
+    os.kill(pid, signal.SIGUSR1)
+
+    assert not while_it_loads
+    assert eventually(lambda: supervisor.is_ready("later"))
+    assert lives(pid)
+
+
+def test_nobody_waits_for_a_successor_that_is_dead_or_was_never_prepared(
+    supervisor: Supervisor, eventually: Eventually
+) -> None:
+    pid = prepared(supervisor, eventually, [sys.executable, "-c", LOADS])
+    os.kill(pid, signal.SIGKILL)
+
+    assert eventually(lambda: supervisor.is_ready("later"))
+    assert supervisor.is_ready("other")
 
 
 def test_a_successor_stays_while_another_process_has_its_name(

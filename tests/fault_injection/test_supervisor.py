@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from fault_injection.ledger import Ledger
+from fault_injection.managed_process import ProcessError
 from fault_injection.process_identity import ProcessStat, read_stat, thread_states
-from fault_injection.supervisor import LEDGER_FILE, ProcessError, Supervisor
+from fault_injection.supervisor import LEDGER_FILE, Supervisor
 from tests.fault_injection.conftest import ROOT, SLEEP, Eventually, Sleeper
 
 THREADS = """
@@ -237,6 +238,31 @@ def test_a_detached_process_survives_and_can_be_adopted(detached: Path) -> None:
     assert [lives(process.pid) for process in processes] == [False, False]
     assert [process.returncode for process in processes] == [None, None]
     assert Supervisor.adopt(detached).processes == {}
+
+
+def test_what_a_detached_supervisor_has_not_let_go_ends_with_it(
+    tmp_path: Path, eventually: Eventually
+) -> None:
+    script = CLUSTER_UP + "    print(*(p.pid for p in supervisor.processes.values()), flush=True)\n"
+    script += "    while True:\n        pass\n"
+    command = [sys.executable, "-c", script, str(tmp_path), SLEEP]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as harness:
+        assert harness.stdout is not None
+        pids = harness.stdout.readline().split()
+        harness.kill()
+
+    assert len(pids) == 2
+    eventually(lambda: not any(map(lives, pids)))
+
+
+def test_a_detached_supervisor_that_ends_leaves_nothing(tmp_path: Path) -> None:
+    with Supervisor(tmp_path, "run-detached", detached=True) as supervisor:
+        pid = supervisor.start("broker-1", [sys.executable, "-c", SLEEP]).pid
+
+        supervisor.end()
+
+    assert not lives(pid)
+    assert open_kinds(tmp_path) == []
 
 
 def test_a_pause_is_adopted_too(detached: Path) -> None:

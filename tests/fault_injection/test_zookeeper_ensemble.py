@@ -107,15 +107,16 @@ def test_all_members_serve_and_one_of_them_leads(ensemble: ZooKeeperEnsemble) ->
 
 
 def test_a_session_and_its_writes_live_on_when_the_leader_is_killed(
-    ensemble: ZooKeeperEnsemble,
+    ensemble: ZooKeeperEnsemble, eventually: Eventually
 ) -> None:
     killed = leader_of(ensemble)
+    number = ensemble.members.index(killed) + 1
     with ZooKeeperClient(ensemble.address) as client:
         client.create("/mine", ephemeral=True)
         session = client.session_id
         before = ensemble.status()[1].epoch
         killed.process.kill()
-        waiting = prepared(ensemble, ensemble.members.index(killed) + 1)
+        waiting = prepared(ensemble, number)
         paths = write_all(client, "after-kill")
 
         assert leader_of(ensemble) is not killed
@@ -124,6 +125,7 @@ def test_a_session_and_its_writes_live_on_when_the_leader_is_killed(
         # The killed one has less in its log; what was committed meanwhile is known all the same.
         committed = read_committed(ensemble.data_dirs)
         known_to_killed = {one.path for one in read_transactions(killed.data_dir)}
+        assert eventually(lambda: ensemble.is_ready(number))
         ports_before = listening_ports(waiting)
         restart(killed)
 

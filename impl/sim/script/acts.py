@@ -23,7 +23,12 @@ HARNESS_SESSION_MS = 1_000_000
 
 def kill(stage: Stage, command: Command) -> Lines:
     """The process is gone, now or just before it performs what `at=` names."""
-    return _stop(stage, command, Process.die)
+
+    def die(process: Process) -> None:
+        stage.killed.add(process.broker_id)
+        process.die()
+
+    return _stop(stage, command, die)
 
 
 def pause(stage: Stage, command: Command) -> Lines:
@@ -55,7 +60,7 @@ def restart(stage: Stage, command: Command) -> Lines:
     """The broker starts anew on its disk; it dies first if it lives."""
     process = stage.process(command, alive=False)
     process.die()
-    stage.cluster.start(process.broker_id)
+    stage.start_broker(process.broker_id)
     return []
 
 

@@ -37,7 +37,7 @@ class Played:
 def play(text: str, name: str, judge: Judge, *, is_noted: bool = False) -> Played:
     """Play the scenario `name`; raises `ScriptError`, one sentence with file and line."""
     blocks = parse(text, name)
-    stage = Stage(name, judge, is_noted=is_noted)
+    stage = Stage(name, judge, journal=Journal if is_noted else None)
     outputs = tuple(_play(stage, block) for block in blocks)
     return Played(
         blocks=blocks,
@@ -71,7 +71,7 @@ def scenario_text(options: Options, *, comment: str = "", expected: Sequence[str
     """
     settings = " ".join(write_options(options))
     breaks = ["breaks"] if options.connection_breaks else []
-    faults = [_fault_line(timed.at_ms, as_json(timed.fault)) for timed in options.schedule.faults]
+    faults = [fault_line(timed.at_ms, as_json(timed.fault)) for timed in options.schedule.faults]
     return "\n".join(
         [
             *(f"# {line}".rstrip() for line in comment.splitlines()),
@@ -101,7 +101,8 @@ def scenario_text(options: Options, *, comment: str = "", expected: Sequence[str
     )
 
 
-def _fault_line(at_ms: int, fault: dict[str, object]) -> str:
+def fault_line(at_ms: int, fault: dict[str, object]) -> str:
+    """The command that plans a fault, which is given as `as_json` has it."""
     kind, *given = fault.items()
     words = [f"{name}={_word(value)}" for name, value in given]
     return " ".join([f"at {at_ms}ms fault {kind[1]}", *(w for w in words if not w.endswith("="))])

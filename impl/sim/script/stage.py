@@ -34,10 +34,12 @@ METHODS = ("LeaderAndIsr", "StopReplica", "Fetch", "OffsetForLeaderEpoch", "Prod
 class Stage:
     """What the commands of one scenario act upon."""
 
-    def __init__(self, name: str, judge: Judge, *, is_noted: bool = False) -> None:
-        """With `is_noted`, each cluster has a journal."""
+    def __init__(
+        self, name: str, judge: Judge, *, journal: Callable[[], Journal] | None = None
+    ) -> None:
+        """Each cluster has a journal, if `journal` makes any."""
         self.name = name
-        self._is_noted = is_noted
+        self._journal = journal
         self.noted: list[tuple[Options, Journal]] = []
         """One per cluster that has a journal."""
         self.judge = judge
@@ -51,13 +53,15 @@ class Stage:
         """Clients that work by themselves until all is healed."""
         self.rules: list[Rule] = []
         """Of the network, that verbs have made and not lifted."""
+        self.killed: set[BrokerId] = set()
+        """By a verb, and not started since: no fault brings them back."""
         self.is_read = False
         self.faults = 0
         """How many the injector was given."""
 
     def start(self, options: Options, level: int) -> None:
         """A new cluster, of which nobody has heard of anybody yet; the one before is gone."""
-        journal = Journal() if self._is_noted else None
+        journal = self._journal() if self._journal is not None else None
         if journal is not None:
             self.noted.append((options, journal))
         self._cluster = Cluster(options, f"{self.name}-{len(self.traces) + 1}", journal)
@@ -65,7 +69,7 @@ class Stage:
         self.harness = self.cluster.recorder.node("harness")
         detail = {"backend": "sim", "level": level, "seed": options.seed, "mutant": options.mutant}
         self.harness.write(run_line("RunStarted", {"scenario": self.name, **detail}))
-        self.workers, self.rules = [], []
+        self.workers, self.rules, self.killed = [], [], set()
         self.injector = Injector(self.cluster, self.harness, self.workers)
         self.client = ScriptClient(self.cluster)
         self.is_read = False
@@ -77,6 +81,11 @@ class Stage:
         if self._cluster is None:
             raise ValueError("there is no cluster yet; begin with the verb cluster")
         return self._cluster
+
+    def start_broker(self, broker_id: BrokerId) -> None:
+        """A dead broker starts anew on its disk."""
+        self.killed.discard(broker_id)
+        self.cluster.start(broker_id)
 
     @property
     def now_ms(self) -> int:

@@ -198,8 +198,11 @@ def _wait_for(stage: Stage, command: Command, pending: Pending) -> Lines:
     return [f"{pending.what}: {pending.outcome[0]}"]
 
 
-def _workload(stage: Stage, _: Command) -> Lines:
-    stage.workers += start_clients(stage.cluster, sorted(stage.cluster.assignments()))
+def _workload(stage: Stage, command: Command) -> Lines:
+    keys = sorted(stage.cluster.assignments())
+    if not keys:
+        raise command.error("there is no partition to work on; create-topic comes first")
+    stage.workers += start_clients(stage.cluster, keys)
     return []
 
 
@@ -219,15 +222,15 @@ def _settle(stage: Stage, command: Command) -> Lines:
     stage.lift(rules)
     for rule in rules:
         acts.release(rule)
-    stopped = stage.cluster.processes.keys() - stage.injector.victims
+    stopped = (stage.cluster.processes.keys() - stage.injector.victims) | stage.killed
     for broker_id in sorted(stopped):
         process = stage.cluster.processes[broker_id]
         process.before = None
-        if process.is_paused:
+        while process.is_paused:  # as often as it was paused
             process.resume()
         process.zookeeper.is_cut = False
         if not process.is_alive and broker_id not in (absent or ()):
-            stage.cluster.start(broker_id)
+            stage.start_broker(broker_id)
     stage.cluster.absent = absent or frozenset()
     if heal(stage.cluster, stage.injector, stage.workers):
         return ["converged"]

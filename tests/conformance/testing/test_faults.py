@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from conformance.adapter import UsageError
+from conformance.adapter import ClusterSettings, UsageError
 from conformance.scenario import Stage
 from conformance.testing.faults import Faults
 from fault_injection.fault import Fault
@@ -17,7 +17,7 @@ from fault_injection.process_faults import KillBroker, PauseBroker
 from fault_injection.progress import RunningFault
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.schedule import Schedule, TimedFault
-from fault_injection.targets import CONTROLLER, broker
+from fault_injection.targets import CONTROLLER, FaultError, broker
 
 PAUSE = PauseBroker(target=CONTROLLER, for_ms=9)
 
@@ -47,8 +47,14 @@ class ListeningEngine:
 
 
 @dataclass
+class SettingsOnly:
+    settings: ClusterSettings = field(default_factory=ClusterSettings)
+
+
+@dataclass
 class EngineOnly:
     engine: ListeningEngine
+    cluster: SettingsOnly = field(default_factory=SettingsOnly)
 
 
 def faults_of(
@@ -86,6 +92,31 @@ def test_fault_is_healed_when_the_body_fails() -> None:
         _ = 1 // 0
 
     assert engine.said[-1] == "heal fault-1"
+
+
+def test_interrupted_body_waits_for_nobody_to_be_well_again() -> None:
+    engine = ListeningEngine()
+
+    with pytest.raises(KeyboardInterrupt), faults_of(engine).active(PAUSE):
+        raise KeyboardInterrupt
+
+    assert engine.said == ["inject fault-1 controller"]
+
+
+def test_broker_that_the_cluster_has_not_is_told_before_anything_is_injected() -> None:
+    engine = ListeningEngine()
+    nobody = PauseBroker(target=broker(7), for_ms=9)
+
+    with (
+        pytest.raises(FaultError, match="target is 7: there is no broker 7; choose among 1, 2, 3"),
+        faults_of(engine).active(nobody),
+    ):
+        engine.said.append("the body")
+    with pytest.raises(FaultError, match=r"\(mine\): target is 7: there is no broker 7"):
+        faults_of(engine).run(Plan(plan_id="a", actions=(at("mine", 0, nobody),)))
+
+    assert engine.said == []
+    assert engine.plans == []
 
 
 def test_fault_without_effect_is_healed_and_its_body_not_run() -> None:

@@ -238,3 +238,20 @@ def refused(result: pytest.RunResult, sentence: str) -> None:
     assert len(said) == 1
     assert "error: " in said[0].lower()
     assert "Traceback" not in "\n".join([*result.errlines, *result.outlines])
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--fencepost-seed=-1", "--fencepost-seed is -1; give a whole number from 0 on"),
+        ("--fencepost-out=test_own.py", "test_own.py takes no files: File exists; name another"),
+        ("--fencepost-out=/proc/x", "/proc/x takes no files: No such file or directory; name"),
+    ],
+)
+def test_an_option_that_no_test_can_be_run_with_is_refused(
+    pytester: pytest.Pytester, option: str, message: str
+) -> None:
+    result = run(pytester, option)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert message in "\n".join(result.errlines)

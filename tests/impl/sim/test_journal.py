@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from impl.sim.adapter import moves, moves_of_seed
+from impl.sim.adapter import moves
 from impl.sim.journey import moves_of
 from spec.pacing import Move, Verb
 
@@ -109,15 +109,6 @@ def test_a_scenario_without_such_a_cluster_has_no_moves(tmp_path: Path) -> None:
 def test_only_a_run_that_settles_owes_anything_at_its_end(tmp_path: Path) -> None:
     assert moves(MUTANT, is_repaired=False).settles
     assert not moves_of(written(tmp_path), is_repaired=False).settles
-
-
-def test_the_random_run_of_a_seed_is_moves_too() -> None:
-    listed, events = moves_of_seed(0, level=2, mutant=MUTANT)
-
-    assert (listed.mutant, listed.settles) == (MUTANT, True)
-    assert {"client-1", "client-final"} <= {move.client for move in listed.moves}
-    assert moves_of_seed(0, level=2, mutant=MUTANT)[0] == listed
-    assert events[-1].action == "RunEnded"
 
 
 def place(listed: tuple[Move, ...], verb: Verb, broker: int) -> int:

@@ -30,7 +30,7 @@ actions:
     kind: proc.pause
     target: 3
     for_ms: 90
-    when: {on: {event: never}}
+    when: {on: {event: LogFailed}}
     deadline_ms: 500
   - {id: after, kind: zk.expire, target: 1, when: {after: {action: never}}}
 """

@@ -214,6 +214,26 @@ until registered(1)=yes
     assert output_of(story) == ["ok"]
 
 
+def test_who_was_killed_lives_in_the_end_whatever_fault_it_had_besides() -> None:
+    text = """cluster brokers=3 controller=3
+create-topic t replicas=1,2
+fault zk.watch_delay target=1 for_ms=60000 delay_ms=10
+run 100ms
+kill broker=1
+settle
+----
+"""
+
+    assert output_of(text) == ["converged"]
+
+
+def test_who_was_paused_twice_goes_on_in_the_end() -> None:
+    pauses = "pause broker=1\n" * 2
+    text = f"cluster brokers=2\ncreate-topic t replicas=1,2\n{pauses}settle\n----\n"
+
+    assert output_of(text) == ["converged"]
+
+
 def test_a_znode_is_deleted_by_hand() -> None:
     story = "cluster controller=3\ndelete-znode /controller\nuntil controller_epoch=2\n----\n"
 

@@ -47,3 +47,12 @@ def test_a_jar_that_was_put_there_anew_gets_an_archive_of_its_own(tlc: Tlc) -> N
     assert class_archive(tlc.java, tlc.jar) is None
     assert not starts_from(before, tlc)
     assert starts_from(make(tlc), tlc)
+
+
+def test_a_torn_archive_is_made_again(tlc: Tlc) -> None:
+    torn = make(tlc)
+    os.truncate(torn, torn.stat().st_size // 2)
+
+    assert class_archive(tlc.java, tlc.jar) is None
+    assert not torn.exists()
+    assert starts_from(make(tlc), tlc)
