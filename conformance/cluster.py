@@ -35,6 +35,8 @@ POLL_S = 0.03
 START_DEADLINE_S = 20.0
 STOP_GRACE_S = 3.0
 LOG_LINES = 8
+WRITES_MAX = 10
+"""As often a state may change between our reading and our writing, which are two round trips."""
 
 
 class ClusterError(Exception):
@@ -224,18 +226,20 @@ class Cluster:
     def rewrite_state(self, partition: TopicPartition) -> int | None:
         """The state of a partition was written as it is: its new version; None without a state.
 
-        The write is in the trace. Raises `InjectionError` when somebody else was faster.
+        Each write is in the trace. What somebody else has written meanwhile is read and written
+        anew; raises `InjectionError` when somebody was faster `WRITES_MAX` times.
         """
         path = znodes.leader_and_isr_path(partition)
-        found = self._read(path)
-        if found is None:
-            return None
-        with traced_write(self.recorder, partition, found, self._znodes.session_id) as written:
-            try:
+        for _ in range(WRITES_MAX):
+            found = self._read(path)
+            if found is None:
+                return None
+            traced = traced_write(self.recorder, partition, found, self._znodes.session_id)
+            with traced as written, suppress(BadVersionError):
                 written.append(self._znodes.rewrite(path, found))
-            except BadVersionError as error:
-                raise InjectionError(f"somebody else wrote {path} just now") from error
-        return written[0].znode_version
+            if written:
+                return written[0].znode_version
+        raise InjectionError(f"somebody else always wrote {path} before us, {WRITES_MAX} times")
 
     def live_brokers(self) -> list[int]:
         """The ids below `/brokers/ids`, ascending."""

@@ -69,13 +69,15 @@ def up(
     settings = settings or ClusterSettings()
     _require_down(folder)
     run_id = f"local-{secrets.token_hex(3)}"
-    with Supervisor(Folders(root=folder).processes, run_id, detached=True) as supervisor:
-        try:
-            return _start(folder, settings, supervisor, zookeeper_port)
-        except BaseException:
-            supervisor.end()
-            (folder / STATE_FILE).unlink(missing_ok=True)
-            raise
+    supervisor = Supervisor(Folders(root=folder).processes, run_id, detached=True)
+    try:
+        found = _start(folder, settings, supervisor, zookeeper_port)
+        supervisor.close()
+    except BaseException:
+        supervisor.end()
+        (folder / STATE_FILE).unlink(missing_ok=True)
+        raise
+    return found
 
 
 def down(folder: Path) -> None:

@@ -38,6 +38,7 @@ class LamportClock:
 
 
 WRITE = "WriteLeaderAndIsr"
+BAD_VERSION = "BAD_VERSION"
 
 
 class Recorder:
@@ -113,7 +114,8 @@ def traced_write(
 ) -> Iterator[list[Znode]]:
     """The write of `found` is in the trace as brokers' are; without a recorder it is nowhere.
 
-    What is written is put into the list. A write that raises stays an invocation: who knows.
+    What is written is put into the list; nothing, when somebody else has written before.
+    A write that raises stays an invocation: who knows.
     """
     written: list[Znode] = []
     if recorder is None:
@@ -129,13 +131,10 @@ def traced_write(
     }
     began = recorder.write(Kind.INVOKE, WRITE, op_id=found.mzxid, **fields)
     yield written
+    ending: dict[str, Any] = {"outcome": Outcome.DEFINITE_ERROR, "error_code": BAD_VERSION}
+    if written:
+        done = written[0]
+        ending = {"outcome": Outcome.OK, "znode_version": done.znode_version, "zxid": done.mzxid}
     recorder.write(
-        Kind.COMPLETE,
-        WRITE,
-        op_id=began.op_id,
-        inv_ns=began.mono_ns,
-        outcome=Outcome.OK,
-        znode_version=written[0].znode_version,
-        zxid=written[0].mzxid,
-        **fields,
+        Kind.COMPLETE, WRITE, op_id=began.op_id, inv_ns=began.mono_ns, **ending, **fields
     )

@@ -250,10 +250,9 @@ class Record:
         """A fault without effect, or outside of a working run, shows nothing."""
         for report in self.faults:
             if report.timed.must_take_effect and not report.is_effective:
-                self.add(
-                    Verdict.VACUOUS,
-                    f"{report.timed.fault_id} ({report.timed.fault.kind}) ended {report.phase}",
-                )
+                fault = f"{report.timed.fault_id} ({report.timed.fault.kind})"
+                why = f": {report.error}" if report.error else ""
+                self.add(Verdict.VACUOUS, f"{fault} ended {report.phase}{why}")
         self.floors = _floors(self.faults, workload, during_min) if workload else ()
         acknowledged = _while_faults(self.faults, workload) if workload else during
         if acknowledged < during:

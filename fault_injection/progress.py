@@ -31,6 +31,8 @@ class FaultReport:
     evidence: str | None
     injected_ns: int | None
     healed_ns: int | None
+    error: str = ""
+    """What went wrong with it, in words."""
 
     @property
     def is_effective(self) -> bool:
@@ -98,6 +100,7 @@ class RunningFault:
             evidence=self.evidence,
             injected_ns=self.injected_ns,
             healed_ns=self.healed_ns,
+            error=self.error,
         )
 
     def pinned(self) -> TimedFault:

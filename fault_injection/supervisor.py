@@ -10,13 +10,13 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from fault_injection import launch
 from fault_injection.launch import GO_OPTION
@@ -28,9 +28,12 @@ from fault_injection.process_identity import (
     identify,
     open_process,
 )
+from fault_injection.signal_delay import handlers_wait
 from fault_injection.spawning import GO, GO_AND_WAIT, GO_FD, Task, is_empty, spawn
 
 LEDGER_FILE = "ledger.ndjson"
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +133,7 @@ class Supervisor:
         if name in self.processes and self.processes[name].is_running:
             raise ProcessError(f"{name} runs already, as pid {self.processes[name].pid}")
         task = self._task(name, argv, env, (log, namespace))
-        return self._spawner.submit(self._start, task).result()
+        return self._in_spawner(lambda: self._start(task))
 
     def prepare(
         self,
@@ -148,7 +151,7 @@ class Supervisor:
         Until then it has no name: one that runs under it goes on. Raises as `start`.
         """
         task = self._task(name, argv, env, (log, namespace))
-        self._spawner.submit(self._prepare, task).result()
+        self._in_spawner(lambda: self._prepare(task))
 
     def is_ready(self, name: str) -> bool:
         """False while a prepared process of this name is still loading what it needs."""
@@ -157,7 +160,7 @@ class Supervisor:
 
     def watch(self) -> None:
         """The reaper is there, for entries of the ledger that are no processes."""
-        self._spawner.submit(self._watch).result()
+        self._in_spawner(self._watch)
 
     def stop_all(self, grace_s: float = 0.0) -> None:
         """End every process, the stopped ones too; with `grace_s`, ask them first."""
@@ -170,9 +173,13 @@ class Supervisor:
                 process.kill()
 
     def end(self) -> None:
-        """Close, and nothing stays of a detached one either, nor of what is just being started."""
+        """Close, and nothing stays of a detached one either, also when it was let go already."""
         self._detached = False
+        was_let_go = self._closed and self._started
         self.close()
+        if was_let_go:
+            with Supervisor.adopt(self.directory) as left:
+                left.stop_all()
 
     def close(self) -> None:
         """End every process, or let go of them when detached; once closed, stays closed."""
@@ -186,6 +193,15 @@ class Supervisor:
         for process in self.processes.values():
             process.release()
         self._dismiss_reaper()
+
+    def _in_spawner(self, work: Callable[[], Result]) -> Result:
+        """What `work` returns. A signal may come while it goes on: `close` waits for its end.
+
+        Not while its thread is being started, though, for the executor does not know of it yet.
+        """
+        with handlers_wait():
+            submitted = self._spawner.submit(work)
+        return submitted.result()
 
     def _let_go(self) -> None:
         """What was started here stays; what was adopted does so already."""

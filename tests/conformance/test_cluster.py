@@ -6,22 +6,25 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 import pytest
 
 from conformance import local_cluster
 from conformance.adapter import ClusterSettings, Folders, UsageError, broker_command
 from conformance.cluster import Cluster, ClusterError, running_cluster
+from conformance.recorder import LamportClock, Recorder
 from conformance.zookeepers import ZooKeeperInUse, zookeeper_for
 from fault_injection.links.peers import listening_ports
 from fault_injection.links.wiring import BrokerPlace
 from fault_injection.rpc_rules import InjectionError
 from fault_injection.supervisor import Supervisor
 from fault_injection.targets import leader
-from fault_injection.zookeeper_client import ZooKeeperClient
+from fault_injection.zookeeper_client import Znode, ZooKeeperClient
 from fault_injection.zookeeper_server import PortInUseError, ZooKeeperServer
 from spec import znodes
-from spec.vocabulary import BrokerId, LeaderEpoch
+from spec.trace import Kind, read_trace
+from spec.vocabulary import ANY_VERSION, BrokerId, LeaderEpoch, Outcome
 from spec.znodes import LeaderAndIsr, TopicPartition
 
 pytestmark = pytest.mark.zookeeper
@@ -95,6 +98,50 @@ def test_roles_are_read_where_they_are_published(client: ZooKeeperClient, cluste
     assert cluster.isr_of(PARTITION) == {2, 3}
     assert leader("orders").resolve(view) == 2
     assert view.followers(PARTITION) == (1, 3)
+
+
+def test_a_state_that_changes_while_it_is_rewritten_is_read_anew(
+    client: ZooKeeperClient, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(client, {1, 2, 3})
+    path = znodes.leader_and_isr_path(PARTITION)
+    shrunk = client.read(path).data.replace(b"[1,2,3]", b"[2,3]")
+    rewrite = ZooKeeperClient.rewrite
+    raced: list[int] = []
+
+    def lose_once(rewriter: ZooKeeperClient, *what: Any) -> Znode:  # noqa: ANN401
+        if not raced:
+            raced.append(client.set(path, shrunk, version=ANY_VERSION))
+        return rewrite(rewriter, *what)
+
+    monkeypatch.setattr(ZooKeeperClient, "rewrite", lose_once)
+    recorder = Recorder(tmp_path, run_id="run", node="harness", clock=LamportClock())
+    with recorder as cluster.recorder:
+        assert cluster.rewrite_state(PARTITION) == 2
+    trace = read_trace(tmp_path / "trace-harness.ndjson").events
+    endings = [event for event in trace if event.kind is Kind.COMPLETE]
+
+    assert client.read(path).data == shrunk
+    assert [(event.outcome, event.error_code) for event in endings] == [
+        (Outcome.DEFINITE_ERROR, "BAD_VERSION"),
+        (Outcome.OK, None),
+    ]
+
+
+def test_a_state_that_always_changes_first_is_not_rewritten(
+    client: ZooKeeperClient, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(client, {1, 2, 3})
+    path = znodes.leader_and_isr_path(PARTITION)
+    rewrite = ZooKeeperClient.rewrite
+
+    def lose(rewriter: ZooKeeperClient, *what: Any) -> Znode:  # noqa: ANN401
+        client.set(path, client.read(path).data, version=ANY_VERSION)
+        return rewrite(rewriter, *what)
+
+    monkeypatch.setattr(ZooKeeperClient, "rewrite", lose)
+    with pytest.raises(InjectionError, match="somebody else always wrote"):
+        cluster.rewrite_state(PARTITION)
 
 
 def test_registration_names_its_session(client: ZooKeeperClient, cluster: Cluster) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fault_injection.ledger import Ledger
-from fault_injection.managed_process import ProcessError
+from fault_injection.managed_process import ManagedProcess, ProcessError
 from fault_injection.process_identity import ProcessStat, read_stat, thread_states
 from fault_injection.supervisor import LEDGER_FILE, Supervisor
 from tests.fault_injection.conftest import ROOT, SLEEP, Eventually, Sleeper
@@ -262,6 +262,44 @@ def test_a_detached_supervisor_that_ends_leaves_nothing(tmp_path: Path) -> None:
         supervisor.end()
 
     assert not lives(pid)
+    assert open_kinds(tmp_path) == []
+
+
+def test_a_detached_supervisor_that_is_interrupted_while_it_lets_go_can_still_end_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supervisor = Supervisor(tmp_path, "run-detached", detached=True)
+    pids = [supervisor.start(name, [sys.executable, "-c", SLEEP]).pid for name in ("a", "b")]
+    with monkeypatch.context() as patch:
+        patch.setattr(ManagedProcess, "release", lambda _: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            supervisor.close()
+    assert all(map(lives, pids))
+
+    supervisor.end()
+
+    assert not any(map(lives, pids))
+    assert open_kinds(tmp_path) == []
+
+
+def test_a_signal_while_the_thread_that_forks_is_started_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def start_and_be_interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(threading.Thread, "start", start_and_be_interrupted)
+    supervisor = Supervisor(tmp_path, "run-interrupted", detached=True)
+
+    with pytest.raises(KeyboardInterrupt):
+        supervisor.start("broker-1", [sys.executable, "-c", SLEEP])
+    supervisor.end()
+
+    entry = Ledger(tmp_path / LEDGER_FILE).entries()[0]
+    assert not lives(int(entry.fields["pid"]))
     assert open_kinds(tmp_path) == []
 
 
