@@ -1,6 +1,7 @@
 """`fencepost reassign` and `fencepost elect`: where replicas are, and which of them leads."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 from json import JSONDecodeError
@@ -238,8 +239,13 @@ def wanted_moves(
     With None for `replicas` they are taken back: each is to nowhere.
     """
     if file is not None:
+        if topic is not None or replicas:
+            raise UsageError("--reassignment-json-file names all: leave topic and --replicas out")
         moves = read_file(file)
-        return moves if replicas is not None else [{**one, "replicas": []} for one in moves]
+        if replicas is None:
+            return [{**one, "replicas": []} for one in moves]
+        _require_targets(file, moves)
+        return moves
     target = parse_replicas(replicas) if replicas is not None else []
     return [{"topic": require(topic), "partition": partition, "replicas": target}]
 
@@ -248,7 +254,7 @@ def read_file(path: Path) -> list[dict[str, Any]]:
     """The moves of a file as Kafka's tool takes it; raises `UsageError`."""
     try:
         document = json.loads(path.read_bytes())
-        return [
+        moves = [
             {
                 "topic": str(one["topic"]),
                 "partition": int(one["partition"]),
@@ -266,6 +272,25 @@ def read_file(path: Path) -> list[dict[str, Any]]:
             f'{path} is no reassignment: give {{"partitions": [{{"topic": "t", "partition": 0, '
             f'"replicas": [1, 2]}}]}}{where}'
         ) from error
+    _require_each_once(path, moves)
+    return moves
+
+
+def _require_each_once(path: Path, moves: list[dict[str, Any]]) -> None:
+    if not moves:
+        raise UsageError(f"{path} names no partition: there is nothing to move")
+    counts = Counter((one["topic"], one["partition"]) for one in moves)
+    twice = [f"{topic}-{partition}" for (topic, partition), count in counts.items() if count > 1]
+    if twice:
+        raise UsageError(f"{path} names {twice[0]} twice: say once where it goes")
+
+
+def _require_targets(path: Path, moves: list[dict[str, Any]]) -> None:
+    nowhere = [f"{one['topic']}-{one['partition']}" for one in moves if not one["replicas"]]
+    if nowhere:
+        raise UsageError(
+            f"{path} gives {nowhere[0]} no replicas; a move is taken back by `reassign cancel`"
+        )
 
 
 def parse_replicas(text: str) -> list[int]:

@@ -17,10 +17,12 @@ from ci.failures import UsageError
 
 app = typer.Typer(help="Create, delete, list and describe topics.", no_args_is_help=True)
 
-Partitions = Annotated[int, typer.Option(min=1, help="How many.")]
+Partitions = Annotated[int | None, typer.Option(min=1, help="How many; one by default.")]
 ReplicationFactor = Annotated[
-    int,
-    typer.Option("--replication-factor", "--replicas", min=1, help="Replicas of each partition."),
+    int | None,
+    typer.Option(
+        "--replication-factor", "--replicas", min=1, help="Of each partition; 1 by default."
+    ),
 ]
 Assignment = Annotated[
     str | None,
@@ -37,8 +39,8 @@ Partition = dict[str, Any]
 @app.command("create")
 def create(
     topic: TopicName,
-    partitions: Partitions = 1,
-    replication_factor: ReplicationFactor = 1,
+    partitions: Partitions = None,
+    replication_factor: ReplicationFactor = None,
     replica_assignment: Assignment = None,
     if_not_exists: Annotated[
         bool, typer.Option("--if-not-exists", help="An existing topic is left as it is.")
@@ -51,12 +53,14 @@ def create(
     from ci.console import say
 
     assignment = parse_assignment(replica_assignment)
+    if assignment and (partitions or replication_factor):
+        raise UsageError("--replica-assignment says how many: leave the counts out")
     answer = call(
         "create_topic",
         bootstrap_servers(bootstrap_server, cluster),
         topic=topic,
-        partitions=partitions,
-        replication_factor=replication_factor,
+        partitions=partitions or 1,
+        replication_factor=replication_factor or 1,
         assignment=assignment,
         if_not_exists=if_not_exists,
     )

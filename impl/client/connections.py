@@ -13,8 +13,8 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 SERVICE = "/fencepost.Replication/"
 RECEIVER_KEY = "fencepost-to"
 """Broker id that a request is for: a port may by now be another broker's."""
-REFUSED_CONNECTION = "failed to connect to all addresses"
-"""How gRPC says that there was no connection to send the request on."""
+NEVER_SENT = ("failed to connect to all addresses", "errors resolving", "DNS resolution failed")
+"""How gRPC says that there was no connection to send the request on, or nobody of that name."""
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 
 _OPTIONS = (
@@ -66,8 +66,9 @@ class Connections:
             return await stub(request, timeout=max(timeout_s, 0.001), metadata=receiver)
         except aio.AioRpcError as error:
             code, details = error.code(), error.details() or ""
-            refused = code is grpc.StatusCode.UNAVAILABLE and REFUSED_CONNECTION in details
-            raise CallFailedError(code.name, was_sent=not refused) from error
+            is_unavailable = code is grpc.StatusCode.UNAVAILABLE
+            never_sent = is_unavailable and any(words in details for words in NEVER_SENT)
+            raise CallFailedError(code.name, was_sent=not never_sent) from error
 
     async def close(self) -> None:
         """Calls in progress are cancelled and connections closed."""

@@ -51,6 +51,10 @@ USAGE = [
     (["topics", "create"], "Missing argument 'TOPIC'"),
     (["topics", "create", "t", "--replication-factor", "0"], "'--replication-factor'"),
     (["topics", "create", "t", "--replica-assignment", "1:x"], "'1:x' is no assignment: give"),
+    (
+        ["topics", "create", "t", "--replica-assignment", "1:2", "--partitions", "2"],
+        "--replica-assignment says how many: leave the counts out",
+    ),
     (["topics", "list", "--bootstrap-server", "nowhere"], "'nowhere' is no bootstrap server: give"),
     (["consume", "orders", "--offset", "first"], "'first' is no offset: give a number"),
     (["consume", "orders", "--follow", "--json"], "give --max-messages"),
@@ -62,6 +66,10 @@ USAGE = [
     (["reassign", "execute", "--reassignment-json-file", "nosuch"], "nosuch: No such file"),
     (["reassign", "execute", "--reassignment-json-file", "full"], "Is a directory; name a file"),
     (["reassign", "execute", "--reassignment-json-file", "file"], 'give {"partitions": [{"topic"'),
+    (
+        ["reassign", "execute", "t", "--reassignment-json-file", "file"],
+        "--reassignment-json-file names all: leave topic and --replicas out",
+    ),
     (["elect"], "give a topic, or --all-topic-partitions"),
     (["elect", "--all-topic-partitions", "--partition", "0"], "--partition names partitions of"),
     (["elect", "t", "--election-type", "best"], "'best' is not one of 'preferred', 'unclean'"),
@@ -92,6 +100,10 @@ HARNESS = [
     (["cluster", "up", "--cluster", "/proc/x"], "/proc/x takes no files: No such file or directo"),
     (["cluster", "up", "--cluster", "3" * 300], "File name too long; name another folder"),
     (["cluster", "status", "--cluster", "3" * 300], "File name too long; choose or make another"),
+    (
+        ["describe", "--bootstrap-server", "no..body:1"],
+        "no broker answers at no..body:1; is the cluster up?",
+    ),
     (["chaos", "--zookeeper", "127.0.0.1:1"], "no ZooKeeper answers at 127.0.0.1:1: "),
     (["gate", "--zookeeper", "127.0.0.1:1/x"], "no ZooKeeper answers at 127.0.0.1:1: "),
 ]

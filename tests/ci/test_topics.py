@@ -174,6 +174,31 @@ def test_a_file_that_is_no_reassignment_is_told(
 
 
 @pytest.mark.parametrize(
+    ("moves", "said"),
+    [
+        ([], "names no partition: there is nothing to move"),
+        ([("t", 0, [1]), ("t", 1, [1]), ("t", 0, [2])], "names t-0 twice: say once where it goes"),
+        ([("t", 0, [1]), ("t", 1, [])], "gives t-1 no replicas; a move is taken back by"),
+    ],
+)
+def test_a_reassignment_that_cannot_be_meant_moves_nothing(
+    moves: list[tuple[str, int, list[int]]],
+    said: str,
+    asked: list[dict[str, object]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "moves.json"
+    fields = ("topic", "partition", "replicas")
+    partitions = [dict(zip(fields, move, strict=True)) for move in moves]
+    file.write_text(json.dumps({"partitions": partitions}))
+
+    assert run(["reassign", "execute", "--reassignment-json-file", str(file), *SERVER]) == 4
+    assert f"{file} {said}" in capsys.readouterr().err
+    assert asked == []
+
+
+@pytest.mark.parametrize(
     ("options", "partitions"),
     [
         (["orders"], [("orders", 0), ("orders", 1)]),
