@@ -45,13 +45,12 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
     if active is not None:
         yield active
         return
-    with scratch_folder("spark") as scratch:
+    with scratch_folder("spark") as scratch, _silent_py4j():
         session = _start(master or DEFAULT_MASTER, scratch)
-        with _silent_py4j():
-            try:
-                yield session
-            finally:
-                _stop(session)
+        try:
+            yield session
+        finally:
+            _stop(session)
 
 
 @contextmanager

@@ -214,7 +214,7 @@ def page(results: Results) -> str:
         f"Of {len(known)} mutants, {killed} are found along a directed schedule and "
         f"{found} by chance, {held_out} of them without the scenarios that were written for them, "
         f"in {led} random runs: where the simulator finds something, processes repeat it.",
-        f"Nobody leads {unled} others, in which {free} mutants are found.",
+        *([f"Nobody leads {unled} others, in which {free} mutants are found."] if unled else []),
         "",
         "| mutant | schedule | found by | moves | seconds | random: first find |",
         "|---|---|---|---|---|---|",
