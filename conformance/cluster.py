@@ -15,7 +15,8 @@ from time import monotonic
 from conformance.adapter import ClusterSettings, Folders, broker_command
 from conformance.administrator import Administrator
 from conformance.client import Client, ClusterUnreachableError, Connections
-from conformance.recorder import Recorder, traced_write
+from conformance.recorder import Recorder
+from conformance.rewriting import rewrite_state
 from conformance.workload import Workload
 from conformance.zookeepers import ZooKeeperInUse
 from fault_injection.injectors.injection import Registration, Servers
@@ -26,7 +27,7 @@ from fault_injection.sessions import expire_session
 from fault_injection.supervisor import Supervisor
 from fault_injection.targets import ClusterView
 from fault_injection.zookeeper_address import ZooKeeperAddress
-from fault_injection.zookeeper_client import BadVersionError, NoZnodeError, Znode, ZooKeeperClient
+from fault_injection.zookeeper_client import NoZnodeError, Znode, ZooKeeperClient
 from spec import znodes
 from spec.vocabulary import ElectionKind, ErrorCode
 from spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
@@ -35,8 +36,6 @@ POLL_S = 0.03
 START_DEADLINE_S = 20.0
 STOP_GRACE_S = 3.0
 LOG_LINES = 8
-WRITES_MAX = 10
-"""As often a state may change between our reading and our writing, which are two round trips."""
 
 
 class ClusterError(Exception):
@@ -226,20 +225,9 @@ class Cluster:
     def rewrite_state(self, partition: TopicPartition) -> int | None:
         """The state of a partition was written as it is: its new version; None without a state.
 
-        Each write is in the trace. What somebody else has written meanwhile is read and written
-        anew; raises `InjectionError` when somebody was faster `WRITES_MAX` times.
+        Each write is in the trace. Raises `InjectionError` when others are always faster.
         """
-        path = znodes.leader_and_isr_path(partition)
-        for _ in range(WRITES_MAX):
-            found = self._read(path)
-            if found is None:
-                return None
-            traced = traced_write(self.recorder, partition, found, self._znodes.session_id)
-            with traced as written, suppress(BadVersionError):
-                written.append(self._znodes.rewrite(path, found))
-            if written:
-                return written[0].znode_version
-        raise InjectionError(f"somebody else always wrote {path} before us, {WRITES_MAX} times")
+        return rewrite_state(self._znodes, self.recorder, partition)
 
     def live_brokers(self) -> list[int]:
         """The ids below `/brokers/ids`, ascending."""

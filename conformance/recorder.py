@@ -6,16 +6,11 @@ One `write` per line, so that a kill loses nothing that happened. Threads may sh
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from fault_injection.zookeeper_client import Znode
 from spec.trace import Kind, TraceEvent, encode
-from spec.vocabulary import Outcome
-from spec.znodes import TopicPartition, leader_and_isr_path
 
 
 class LamportClock:
@@ -35,10 +30,6 @@ class LamportClock:
         """What happens here from now on comes after `other`."""
         with self._lock:
             self._now = max(self._now, other)
-
-
-WRITE = "WriteLeaderAndIsr"
-BAD_VERSION = "BAD_VERSION"
 
 
 class Recorder:
@@ -106,35 +97,3 @@ class MortalRecorder(Recorder):
         if self.is_dying and kind is Kind.COMPLETE:
             raise ClientCrashedError(self.node)
         return super().write(kind, action, **fields)
-
-
-@contextmanager
-def traced_write(
-    recorder: Recorder | None, partition: TopicPartition, found: Znode, session_id: int
-) -> Iterator[list[Znode]]:
-    """The write of `found` is in the trace as brokers' are; without a recorder it is nowhere.
-
-    What is written is put into the list; nothing, when somebody else has written before.
-    A write that raises stays an invocation: who knows.
-    """
-    written: list[Znode] = []
-    if recorder is None:
-        yield written
-        return
-    fields: dict[str, Any] = {
-        "topic": partition.topic,
-        "partition": partition.partition,
-        "expected_version": found.znode_version,
-        "session_id": session_id,
-        "path": leader_and_isr_path(partition),
-        "data": found.data.decode(errors="backslashreplace"),
-    }
-    began = recorder.write(Kind.INVOKE, WRITE, op_id=found.mzxid, **fields)
-    yield written
-    ending: dict[str, Any] = {"outcome": Outcome.DEFINITE_ERROR, "error_code": BAD_VERSION}
-    if written:
-        done = written[0]
-        ending = {"outcome": Outcome.OK, "znode_version": done.znode_version, "zxid": done.mzxid}
-    recorder.write(
-        Kind.COMPLETE, WRITE, op_id=began.op_id, inv_ns=began.mono_ns, **ending, **fields
-    )
