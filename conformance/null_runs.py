@@ -65,8 +65,7 @@ def _play(stage: Stage, *, runs: int, played: list[int]) -> None:
 
 def _run_once(stage: Stage, number: int) -> None:
     """Clients work on a topic of their own, and afterwards all of its replicas are in sync."""
-    partitions = stage.cluster.create_topic(f"null-{number}", ASSIGNMENT)
-    stage.partitions.extend(partitions)
+    partitions = stage.create_topic(f"null-{number}", ASSIGNMENT)
     workload = Workload(
         stage.session, partitions, seed=stage.seed + number, first_client=1 + CLIENTS * number
     )

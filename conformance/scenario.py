@@ -7,6 +7,7 @@ from time import monotonic, monotonic_ns
 from typing import Any
 
 from conformance.adapter import ClusterSettings
+from conformance.client import Client
 from conformance.cluster import Cluster, ClusterError
 from conformance.noise import Noise
 from conformance.run_end import Ending
@@ -27,6 +28,8 @@ ASSIGNMENT = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 
 WHOLE_RUN_MS = 120_000
 """Of a fault that ends with its scenario, not by time."""
+SERVED_S = 20.0
+"""By then whoever leads a new topic knows it."""
 POLL_S = 0.03
 
 
@@ -51,6 +54,24 @@ class Stage:
     def others(self, *but: int | None) -> list[int]:
         """The brokers except these, ascending."""
         return [b for b in self.cluster.settings.broker_ids if b not in but]
+
+    def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> list[TopicPartition]:
+        """Its partitions, each in sync and served; they are read when the run is over.
+
+        A leader is published before it hears of it. Brokers may be down that have no replica.
+        Raises `ClusterError`.
+        """
+        created = self.cluster.create_topic(topic, assignment, may_end=True)
+        self.partitions.extend(created)
+        connections = self.session.connections
+        asking = Client(self.session.bootstrap, connections=connections, node="harness")
+        self.cluster.await_state(
+            lambda: all(asking.list_offsets(partition).is_ok for partition in created),
+            SERVED_S,
+            f"leaders that serve {topic}",
+            may_end=True,
+        )
+        return created
 
     def await_event(
         self, broker_id: int, holds: Callable[[TraceEvent], bool], deadline_s: float, what: str

@@ -29,8 +29,7 @@ def _play(stage: Stage) -> None:
     follower = stage.cluster.controller()
     assert follower is not None
     leader, third = stage.others(follower)
-    (partition,) = stage.cluster.create_topic(TOPIC, [[leader, follower, third]])
-    stage.partitions.append(partition)
+    (partition,) = stage.create_topic(TOPIC, [[leader, follower, third]])
     client = stage.session.client("client-1")
     with ThreadPoolExecutor(1) as thread:
         require_ok(client.produce(partition, ["client-1/1/1"]), "the first record")

@@ -23,8 +23,7 @@ def _play(stage: Stage) -> None:
     if controller is None:
         raise ClusterError("there is no controller that could elect another leader")
     leader, third = stage.others(controller)
-    (partition,) = stage.cluster.create_topic(TOPIC, [[leader, controller, third]])
-    stage.partitions.append(partition)
+    (partition,) = stage.create_topic(TOPIC, [[leader, controller, third]])
     client = stage.session.client("client-1")
     require_ok(client.produce(partition, ["client-1/1/1"]), "the first record")
     _stop_replication(stage, leader)

@@ -98,15 +98,7 @@ class RunningCluster:
 
         Brokers may be down that have no replica of it. Raises `ClusterError`.
         """
-        created = self.stage.cluster.create_topic(topic, assignment, may_end=True)
-        self.stage.partitions.extend(created)
-        session = self.stage.session
-        asking = Client(session.bootstrap, connections=session.connections, node="harness")
-        self.await_state(
-            lambda: all(asking.list_offsets(partition).is_ok for partition in created),
-            f"leaders that serve {topic}",
-        )
-        return created
+        return self.stage.create_topic(topic, assignment)
 
     def client(self) -> Client:
         """A client of the test's own, whose operations are judged with those of the others."""

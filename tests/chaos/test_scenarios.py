@@ -12,8 +12,9 @@ from conformance.fault_table import kind_rows, undone_kinds
 from conformance.scenario import Scenario, Stage
 from conformance.scenario_run import ScenarioRun, read_folder
 from conformance.scenarios import SCENARIOS
+from conformance.scenarios.records import require_ok
 from conformance.verdict import Verdict
-from fault_injection.request_faults import DropRequest
+from fault_injection.request_faults import DelayRequest, DropRequest
 from fault_injection.rpc_rules import get_session
 from fault_injection.schedule import Schedule, TimedFault
 from fault_injection.supervisor import Supervisor
@@ -157,6 +158,43 @@ def test_fault_without_effect_makes_the_scenario_vacuous(
 
     assert result.verdict is Verdict.VACUOUS
     assert result.why == "fault-1 (rpc.drop_request) ended ineffective"
+
+
+def _produce_where_the_leader_hears_late(stage: Stage) -> None:
+    """The state of a new partition is published long before its leader is told."""
+    controller = stage.cluster.controller()
+    assert controller is not None
+    leader, other = stage.others(controller)
+    late = DelayRequest(
+        method="LeaderAndIsr",
+        sender=broker(controller),
+        receiver=broker(leader),
+        topic="new",
+        delay_ms=700,
+        for_ms=5000,
+    )
+    fault = stage.engine.inject("late", late)
+    (partition,) = stage.create_topic("new", [[leader, other]])
+    require_ok(stage.session.client("client-1").produce(partition, ["client-1/1/1"]), "it")
+    stage.engine.await_active(fault)
+    stage.engine.heal(fault)
+
+
+def test_topic_of_a_scenario_is_there_when_its_leaders_serve_it(tmp_path: Path) -> None:
+    scenario = Scenario(
+        name="late",
+        sentence="-",
+        requirements=(),
+        play=_produce_where_the_leader_hears_late,
+        has_workload=False,
+        has_own_deeds=True,
+    )
+
+    result = ScenarioRun(
+        scenario=scenario, settings=ClusterSettings(), seed=1, folder=tmp_path / "late"
+    ).play()
+
+    assert (result.verdict, result.why) == (Verdict.PASS, "")
 
 
 def test_command_that_is_no_broker_is_an_error_with_its_last_words(tmp_path: Path) -> None:
