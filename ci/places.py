@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from ci.console import note
-from ci.failures import HarnessError, UsageError
+from ci.failures import ExpectedError, HarnessError, UsageError
 from ci.runs import check_writable
 
 
@@ -30,25 +30,22 @@ def require_cache(*, is_wanted: bool) -> None:
 
 def require_out(folder: Path | None) -> None:
     """Make `folder`, if one is named; raise `UsageError` when files cannot be put there."""
-    if folder is None:
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        check_writable(folder)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise UsageError(f"{folder} takes no files: {why}; name another with --out") from error
+    if folder is not None:
+        _make(folder, "another with --out", UsageError)
 
 
 def require_cluster_folder(folder: Path) -> None:
     """Make `folder`; raise `HarnessError` when a cluster cannot live there."""
+    _make(folder, "another folder with --cluster", HarnessError)
+
+
+def _make(folder: Path, instead: str, failure: type[ExpectedError]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         check_writable(folder)
     except OSError as error:
         why = error.strerror or str(error)
-        told = f"{folder} takes no files: {why}; name another folder with --cluster"
-        raise HarnessError(told) from error
+        raise failure(f"{folder} takes no files: {why}; name {instead}") from error
 
 
 def require_file(path: Path, option: str) -> None:

@@ -152,7 +152,7 @@ def lead_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
         listed, events = simulate(number, level=LEVEL, mutant=mutant, is_enough=is_violated)
     except ValueError as error:
         return replace(run, seconds=round(monotonic() - started, 1), problem=str(error))
-    if is_violated(events) or run_end(events).unhealed:
+    if _is_wrong(events):
         run = replace(run, rides=1, **_repeated(lambda: listed, out))
     return replace(run, seconds=round(monotonic() - started, 1))
 
@@ -164,7 +164,7 @@ def _repeated(moves: Callable[[], MoveList], out: Path) -> dict[str, Any]:
             ride = ground.ride(moves(), out / "mutant")
     except (ValueError, ZooKeeperError) as error:
         return {"problem": str(error)}
-    return {"problem": ride.problem} if ride.problem else {"problem": "", "found": ride.found}
+    return {"problem": ride.problem, "found": () if ride.problem else ride.found}
 
 
 def lead_varied(
@@ -179,7 +179,7 @@ def lead_varied(
     run = Drawn(mutant=mutant, number=number, scenario=VARIATIONS)
     simulate = load(REFERENCE_TARGET).variations
     for told, moves, events in simulate(scenarios, number, mutant=mutant, skips_own=skips_own):
-        if is_violated(events) or run_end(events).unhealed:
+        if _is_wrong(events):
             run = replace(run, scenario=told, **_repeated(moves, out / f"{run.rides + 1}"))
             run = replace(run, rides=run.rides + 1)
         if run.found or run.rides == RIDES_MAX:
@@ -192,6 +192,10 @@ def is_violated(events: Sequence[TraceEvent]) -> bool:
     if any(check.violations for check in run_checks(events)):
         return True
     return bool(judge_elections(events)[1])
+
+
+def _is_wrong(events: Sequence[TraceEvent]) -> bool:
+    return is_violated(events) or bool(run_end(events).unhealed)
 
 
 def draw(number: int, deck: Sequence[str] = DECK) -> str:

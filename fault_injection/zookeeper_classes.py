@@ -8,7 +8,6 @@ on without. Whatever fails costs time and nothing else.
 """
 
 import fcntl
-import hashlib
 import os
 import time
 import zipfile
@@ -18,7 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spec.scratch import scratch_folder
-from spec.tlc.cache_folder import HASH_DIGITS, cache_folder, find_file, is_whole, keep_file
+from spec.tlc.cache_folder import (
+    HASH_DIGITS,
+    cache_folder,
+    find_file,
+    is_whole,
+    keep_file,
+    key_for,
+)
 from spec.tlc.process import Stop, timed
 
 FOLDER = "zookeeper"
@@ -54,14 +60,11 @@ class Build:
     @property
     def key(self) -> str:
         """A hash of all that the jar and the archive follow from, and when jars were put there."""
-        real = self.java.resolve()
-        release = real.parents[1] / "release"
-        told = release.read_text(errors="replace") if release.is_file() else ""
-        parts = [str(real), told, *self.options, self.source.read_text(encoding="ascii")]
+        parts = [*self.options, self.source.read_text(encoding="ascii")]
         for jar in self.jars:
             status = jar.stat()
             parts += [str(jar), str(status.st_size), str(status.st_mtime_ns)]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:HASH_DIGITS]
+        return key_for(self.java, *parts)
 
     def command(self, *more: str, first: Sequence[Path] = ()) -> list[str]:
         """A Java with these jars, and `first` before them."""

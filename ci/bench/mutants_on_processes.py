@@ -178,14 +178,11 @@ def draw(kind: str, mutant: str, number: int, folder: Path) -> "Drawn":
     """The random run of that kind and number."""
     from conformance.mutants_on_processes import lead_drawn, lead_varied, play_drawn
 
-    match kind:
-        case "drawn":
-            return lead_drawn(mutant, number, out=folder)
-        case "free":
-            return play_drawn(mutant, number, out=folder)
-        case _:
-            skips_own = kind == OTHERS
-            return lead_varied(mutant, number, scenarios(), skips_own=skips_own, out=folder)
+    if kind == FREE:
+        return play_drawn(mutant, number, out=folder)
+    if kind == DENSE:
+        return lead_drawn(mutant, number, out=folder)
+    return lead_varied(mutant, number, scenarios(), skips_own=kind == OTHERS, out=folder)
 
 
 @cache

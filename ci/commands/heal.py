@@ -19,6 +19,7 @@ def heal(directory: HealedFolder = Path(), as_json: JsonOption = False) -> int:
     from ci.console import say, show_json
     from conformance.verdict import ExitCode
     from fault_injection.healing import heal_below
+    from reports.words import count
     from spec.scratch import sweep
 
     if not directory.is_dir():
@@ -38,7 +39,7 @@ def heal(directory: HealedFolder = Path(), as_json: JsonOption = False) -> int:
         for what in run.left:
             say(f"{run.ledger}: still open: {what}")
         if run.foreign_lines:
-            lines = "1 line" if run.foreign_lines == 1 else f"{run.foreign_lines} lines"
+            lines = count(run.foreign_lines, "line")
             say(f"{run.ledger}: passed over {lines} that no run has written, or not to the end")
         if run.survivors:
             say(f"{run.ledger}: of a cluster that is meant to stay up: {run.survivors} processes")

@@ -1,6 +1,6 @@
 """Simulated runs as moves: what a cluster goes through, for brokers as processes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from impl.sim.journal import Journal
 from impl.sim.options import Options
 from impl.sim.rounds import IsEnough, play_rounds
 from impl.sim.script.play import play
+from impl.sim.script.stage import unjudged
 from impl.sim.variations import Variation, play_variation
 from spec.pacing import MoveList, Verb
 from spec.trace import TraceEvent
@@ -23,7 +24,7 @@ def moves_of(path: Path, *, is_repaired: bool) -> MoveList:
     Raises `ValueError` with one sentence when there is no such cluster, or when no processes can
     make its moves.
     """
-    played = play(path.read_text(encoding="utf-8"), path.name, _judge, is_noted=True)
+    played = play(path.read_text(encoding="utf-8"), path.name, unjudged, is_noted=True)
     found = [one for one in played.noted if is_repaired != bool(one[0].mutant)]
     if not found:
         raise ValueError(
@@ -66,11 +67,6 @@ def _listed(name: str, options: Options, journal: Journal) -> MoveList:
         settles=journal.settles,
         moves=journal.moves,
     )
-
-
-def _judge(_: Sequence[TraceEvent]) -> Sequence[str]:
-    """What a scenario prints is of no account here."""
-    return ()
 
 
 def _flags(options: Options, *, loses_power: bool) -> dict[str, int]:

@@ -22,7 +22,7 @@ from impl.sim.run import create_topic, end_run
 from impl.sim.script.language import Command, milliseconds, parse
 from impl.sim.script.play import fault_line
 from impl.sim.script.settings import DEFAULTS, read_options
-from impl.sim.script.stage import Stage
+from impl.sim.script.stage import Stage, unjudged
 from impl.sim.script.verbs import perform
 from spec.trace import TraceEvent
 from spec.vocabulary import ProtocolLevel
@@ -142,7 +142,7 @@ def play_variation(
     variation: Variation, mutant: Mutant | None, run_id: str
 ) -> tuple[Options, Journal, list[TraceEvent]]:
     """Play it to its end, all faults over, all partitions read; its cluster, moves and trace."""
-    stage = Stage(run_id, _judge, journal=partial(Journal, is_for_processes=True))
+    stage = Stage(run_id, unjudged, journal=partial(Journal, is_for_processes=True))
     first, *rest = variation.commands
     if mutant is not None:
         first = replace(first, options={**first.options, "mutant": mutant.value})
@@ -239,7 +239,3 @@ class _Changer:
 
 def _stretched(time: str, factor: float) -> str:
     return f"{round(milliseconds(time) * factor)}ms"
-
-
-def _judge(_: Sequence[TraceEvent]) -> Sequence[str]:
-    return ()

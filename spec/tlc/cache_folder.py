@@ -51,6 +51,14 @@ def draft_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.draft")
 
 
+def key_for(java: Path, *parts: str) -> str:
+    """A hash of which Java it is, and of all else that a file follows from. Raises `OSError`."""
+    real = java.resolve()
+    release = real.parents[1] / "release"
+    told = release.read_text(errors="replace") if release.is_file() else ""
+    return _hash_of("\0".join((str(real), told, *parts)).encode())
+
+
 def find_file(place: Path, key: str, suffix: str) -> Path | None:
     """What is kept there under `key`; what is not whole is removed. Raises `OSError`."""
     for path in sorted(place.glob(f"{key}-{'?' * HASH_DIGITS}{suffix}")):

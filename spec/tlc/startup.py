@@ -4,13 +4,12 @@ It saves a quarter of the processor time of a small model. Java checks itself wh
 its own and goes on without one that is not, so the archive never matters for a result.
 """
 
-import hashlib
 from contextlib import suppress
 from pathlib import Path
 
 from spec.scratch import scratch_folder
 from spec.tlc.cache import hash_of_file
-from spec.tlc.cache_folder import HASH_DIGITS, cache_folder, find_file, keep_file
+from spec.tlc.cache_folder import cache_folder, find_file, keep_file, key_for
 from spec.tlc.process import Stop, start
 
 MODELS_THAT_PAY = 8
@@ -77,10 +76,5 @@ def _place(java: Path, jar: Path) -> tuple[Path, str]:
     folder = cache_folder()
     if folder is None:
         raise FileNotFoundError("no folder can be written to")
-    real = java.resolve()
-    release = real.parents[1] / "release"
-    told = release.read_text(errors="replace") if release.is_file() else ""
     changed = str(jar.stat().st_mtime_ns)  # of a jar that was put there anew Java wants a new one
-    parts = (str(real), told, str(jar), changed, hash_of_file(jar))
-    key = hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:HASH_DIGITS]
-    return folder / FOLDER, key
+    return folder / FOLDER, key_for(java, str(jar), changed, hash_of_file(jar))
