@@ -1,0 +1,177 @@
+"""Whether a change of structure left behaviour alone: `python -m ci.bench.golden_master`.
+
+`write FILE` makes the golden master: one line per run with the SHA-256 of its trace. `compare FILE`
+plays the same runs again and names those whose bytes moved; the exit code is 1 when one did.
+What is played: seeds of the swarm (the levels take turns), dense runs, every story, every mutant
+once at each level and along its own schedule, and the outcome table of `spec/models.toml`.
+`--first N` plays the first N runs of each part only, `--part NAME` only the parts that are named.
+"""
+
+import json
+import sys
+import tomllib
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from ci.console import progress, say
+from conformance.adapter import LEVELS
+from conformance.checks.registry import judge
+from conformance.simulate import REFERENCE_TARGET, Subject, load
+from conformance.worker_pool import in_order
+from reports.words import count
+from spec.tlc.models import MODELS, load_models
+from spec.trace import TraceEvent, encode_all
+
+SEEDS = 2_000
+DENSE = 200
+STORIES = (Path("tests/scenarios"), Path("impl/sim/schedules"))
+CHUNK = 4
+TOLD_MAX = 20
+
+Run = tuple[str, str, int]
+"""Part, name and level of one run."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the golden master, or compare with it."""
+    parser = ArgumentParser(prog="golden_master", description=__doc__)
+    parser.add_argument("verb", choices=("write", "compare"))
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--first", type=int, metavar="N")
+    parser.add_argument("--part", action="append", choices=sorted(PARTS))
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args(arguments)
+    runs = [
+        run
+        for part, (listed, _) in PARTS.items()
+        if part in (given.part or PARTS)
+        for run in islice(listed(), given.first)
+    ]
+    digests = _digests(runs, given.jobs)
+    if given.verb == "write":
+        given.file.write_text(json.dumps(digests, indent=0) + "\n", encoding="utf-8")
+        say(f"{count(len(digests), 'run')} written to {given.file}")
+    elif not _agrees(json.loads(given.file.read_text(encoding="utf-8")), digests):
+        raise SystemExit(1)
+
+
+def _digests(runs: Sequence[Run], jobs: int) -> dict[str, str]:
+    digests: dict[str, str] = {}
+    played = in_order(digest, runs, jobs=jobs, chunk=CHUNK)
+    with closing(played), progress("golden master") as advance:
+        for run, found in zip(runs, played, strict=True):
+            digests[" ".join(map(str, run))] = found
+            advance(len(digests), len(runs), run[0])
+    return digests
+
+
+def _agrees(golden: dict[str, str], digests: dict[str, str]) -> bool:
+    moved = [run for run, found in digests.items() if golden.get(run) != found]
+    for part, runs in Counter(run.split()[0] for run in moved).items():
+        say(f"{part}: {count(runs, 'run')} moved")
+    for run in moved[:TOLD_MAX]:
+        say(f"  {run}" + ("" if run in golden else " (new)"))
+    say(f"{len(digests) - len(moved):,} of {count(len(digests), 'run')} are the same")
+    return not moved
+
+
+def digest(run: Run) -> str:
+    """The SHA-256 of what one run gives; of the error's words when it raises."""
+    part, name, level = run
+    try:
+        found = PARTS[part][1](name, level)
+    except (ValueError, AssertionError) as error:
+        found = f"{type(error).__name__}: {error}".encode()
+    return sha256(found).hexdigest()
+
+
+def _swarm_runs() -> Iterator[Run]:
+    return (("swarm", str(seed), LEVELS[seed % len(LEVELS)]) for seed in range(SEEDS))
+
+
+def _swarm(name: str, level: int) -> bytes:
+    return _bytes(load().simulate(int(name), level=level, mutant=None))
+
+
+def _dense_runs() -> Iterator[Run]:
+    return (("dense", str(number), LEVELS[-1]) for number in range(1, DENSE + 1))
+
+
+def _dense(name: str, level: int) -> bytes:
+    def never(_: Sequence[TraceEvent]) -> bool:
+        return False
+
+    moves, events = load().moves_of_number(int(name), level=level, mutant=None, is_enough=never)
+    return _bytes(events) + msgspec.json.encode(moves)
+
+
+def _story_runs() -> Iterator[Run]:
+    found = sorted(path for folder in STORIES for path in folder.glob("*.txt"))
+    return (("story", path.stem, LEVELS[-1]) for path in found)
+
+
+def _story(name: str, _: int) -> bytes:
+    (path,) = (found for folder in STORIES if (found := folder / f"{name}.txt").is_file())
+    played = load().play(path.read_text(encoding="utf-8"), path.name, judge)
+    return json.dumps(played, sort_keys=True).encode()
+
+
+def _story_moves(name: str, _: int) -> bytes:
+    (path,) = (found for folder in STORIES if (found := folder / f"{name}.txt").is_file())
+    return msgspec.json.encode(load().moves(str(path), is_repaired=False))
+
+
+def _mutant_runs() -> Iterator[Run]:
+    records = load().mutants()
+    return (("mutant", str(record["mutant"]), level) for record in records for level in LEVELS)
+
+
+def _mutant(name: str, level: int) -> bytes:
+    (seed,) = (int(one["seed"]) for one in load().mutants() if one["mutant"] == name)
+    return _bytes(Subject(target=REFERENCE_TARGET, level=level, mutant=name).simulate(seed))
+
+
+def _replay_runs() -> Iterator[Run]:
+    records = load().mutants()
+    return (("replay", str(one["mutant"]), LEVELS[-1]) for one in records if one.get("shows"))
+
+
+def _replay(name: str, _: int) -> bytes:
+    done = load().replay(name, judge)
+    told = [name, done["steps"], done["of"], done["mismatch"], done["violated"], done["wanted"]]
+    return json.dumps(told).encode() + _bytes(done["events"])
+
+
+def _model_runs() -> Iterator[Run]:
+    return (("model", model.name, 0) for model in load_models())
+
+
+def _model(name: str, _: int) -> bytes:
+    rows = tomllib.loads(MODELS.read_text(encoding="utf-8"))["model"]
+    return json.dumps([row for row in rows if row["name"] == name], sort_keys=True).encode()
+
+
+def _bytes(events: Sequence[TraceEvent]) -> bytes:
+    return b"".join(encode_all(events))
+
+
+PARTS: dict[str, tuple[Callable[[], Iterator[Run]], Callable[[str, int], bytes]]] = {
+    "story": (_story_runs, _story),
+    "moves": (lambda: (("moves", name, level) for _, name, level in _story_runs()), _story_moves),
+    "replay": (_replay_runs, _replay),
+    "mutant": (_mutant_runs, _mutant),
+    "dense": (_dense_runs, _dense),
+    "swarm": (_swarm_runs, _swarm),
+    "model": (_model_runs, _model),
+}
+"""Which runs a part has, and how one of them is played."""
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
