@@ -43,9 +43,9 @@ check: setup
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
-	@$(RUN) ci.generated --check
-	@$(RUN) ci.led_hazards --check
-	@$(RUN) ci.catalogue
+	@$(RUN) fencepost.ci.pages.generated --check
+	@$(RUN) fencepost.ci.pages.stepped_hazards --check
+	@$(RUN) fencepost.ci.pages.catalogue_lint
 
 chaos: setup
 	@$(RUN) pytest -m chaos $(ARGS)
@@ -61,12 +61,12 @@ nightly: setup
 	@$(RUN) ci chaos --from-counterexample all
 
 bench: setup
-	@$(RUN) ci.bench.control_plane $(ARGS)
-	@$(RUN) ci.bench.produce
-	@$(RUN) ci.bench.storage
-	@$(RUN) ci.bench.faults
-	@$(RUN) ci.bench.simulator
-	@$(RUN) ci.bench.specs
+	@$(RUN) fencepost.ci.bench.control_plane $(ARGS)
+	@$(RUN) fencepost.ci.bench.produce
+	@$(RUN) fencepost.ci.bench.storage
+	@$(RUN) fencepost.ci.bench.faults
+	@$(RUN) fencepost.ci.bench.simulator
+	@$(RUN) fencepost.ci.bench.specs
 
 lock:
 	@command -v uv >/dev/null || { echo 'lock: uv is not on the PATH; install it first' >&2; exit 3; }

@@ -1,4 +1,4 @@
-"""`python -m ci` is the `fencepost` command."""
+"""`python -m fencepost.ci` is the `fencepost` command."""
 
 import signal
 
@@ -8,7 +8,7 @@ def main() -> None:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from ci.cli import main as run_command
+    from fencepost.ci.cli import main as run_command
 
     signal.signal(signal.SIGINT, before)
     run_command()

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from ci.commands import (
+from fencepost.ci.commands import (
     chaos,
     check,
     cluster,
@@ -31,14 +31,16 @@ from ci.commands import (
     simulate,
     topics,
 )
-from ci.console import complain, note, say
-from ci.failures import ExpectedError, HarnessError, UsageError
+from fencepost.ci.gate.failures import ExpectedError, HarnessError, UsageError
+from fencepost.ci.screens.console import complain, note, say
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Somebody asks it to end, or its terminal is closed."""
 INTERRUPTED = 130
 HARNESS_ERROR = 3
-ROOMS = frozenset({"spec", "fault_injection", "conformance", "reports"})
+ROOMS = tuple(
+    f"fencepost.{room}." for room in ("spec", "fault_injection", "conformance", "reports")
+)
 """An exception type of their own carries a sentence for people."""
 OF_THE_WORLD = frozenset(
     {
@@ -151,7 +153,7 @@ def _misused(error: typer.TyperException) -> int:
 
 def _sentence_of(error: Exception) -> str:
     """What a room says about the world; for a defect of ours, its traceback goes before it."""
-    if type(error).__module__.split(".")[0] in ROOMS:
+    if type(error).__module__.startswith(ROOMS):
         return str(error)
     if isinstance(error, OSError) and error.errno in OF_THE_WORLD:
         return f"{error.filename or 'the disk'}: {error.strerror}; choose or make another place"

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
-from spec.trace import TraceEvent
-from spec.vocabulary import Invariant
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Invariant
 
 
 class Verdict(StrEnum):

@@ -1,4 +1,4 @@
-"""`python -m impl node ...` and `python -m impl client ...`: the reference as processes."""
+"""The reference as processes: `python -m fencepost.impl node ...` and `... client ...`."""
 
 import os
 import sys
@@ -10,21 +10,21 @@ def main(arguments: Sequence[str]) -> int:
     # gRPC's C core writes to stderr past Python, and reads this when it is imported.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     if arguments and arguments[0] == "client":
-        from impl.client.command import run as call
+        from fencepost.impl.client.command import run as call
 
         return call(arguments[1:])
-    from impl.shell.gate import NotToGoError, whole
-    from impl.shell.node import EXIT_STOPPED, run
-    from impl.shell.options import node_options, parse
+    from fencepost.impl.shell.gate import NotToGoError, whole
+    from fencepost.impl.shell.node import EXIT_STOPPED, run
+    from fencepost.impl.shell.options import node_options, parse
 
     try:
         arguments = whole(arguments)
     except NotToGoError as error:
-        sys.stderr.write(f"python -m impl: {error}\n")
+        sys.stderr.write(f"python -m fencepost.impl: {error}\n")
         return EXIT_STOPPED
     options = node_options(parse(arguments))
     if options.paced:
-        from impl.shell.led_node import LedProcess
+        from fencepost.impl.shell.stepped.stepped_node import LedProcess
 
         return run(options, LedProcess)
     return run(options)

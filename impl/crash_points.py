@@ -5,7 +5,7 @@ The simulator and the shell count alike; what death is, each of them knows.
 
 from dataclasses import dataclass
 
-from impl.core.effects import (
+from fencepost.impl.core.types.effects import (
     AppendRecords,
     CheckpointHighWatermark,
     Effect,

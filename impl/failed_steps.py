@@ -8,7 +8,7 @@ from collections.abc import Collection, Container
 
 from msgspec.structs import replace
 
-from impl.core.effects import (
+from fencepost.impl.core.types.effects import (
     ActionTaken,
     AppendRecords,
     CheckpointHighWatermark,
@@ -19,9 +19,13 @@ from impl.core.effects import (
     StartLog,
     TruncateRecords,
 )
-from impl.core.messages import FetchRequest, OffsetForLeaderEpochRequest, ProduceResponse
-from spec.vocabulary import ErrorCode
-from spec.znodes import TopicPartition
+from fencepost.impl.core.types.messages import (
+    FetchRequest,
+    OffsetForLeaderEpochRequest,
+    ProduceResponse,
+)
+from fencepost.spec.vocabulary import ErrorCode
+from fencepost.spec.znodes import TopicPartition
 
 
 def without_failed(effect: Effect, failed: Container[TopicPartition]) -> Effect | None:

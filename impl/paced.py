@@ -7,16 +7,16 @@ only the moment is that of whoever leads: the stepper, or the harness that leads
 
 from dataclasses import dataclass
 
-from impl.core.config import Config
-from impl.core.effects import ActionTaken
-from impl.core.follower import Follower
-from impl.core.isr_writer import IsrWriter
-from impl.core.node import Node
-from impl.core.outbox import Outbox
-from impl.core.replicas import Replicas
-from impl.trace_lines import action_taken
-from spec.vocabulary import BrokerId, Offset, ProtocolLevel
-from spec.znodes import TopicPartition
+from fencepost.impl.core.broker.fetcher import Follower
+from fencepost.impl.core.broker.isr_update import IsrWriter
+from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.node import Node
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import ActionTaken
+from fencepost.impl.core.types.scripts import Outbox
+from fencepost.impl.trace_lines import action_taken
+from fencepost.spec.vocabulary import BrokerId, Offset, ProtocolLevel
+from fencepost.spec.znodes import TopicPartition
 
 
 @dataclass(slots=True)

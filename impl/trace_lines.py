@@ -6,10 +6,10 @@ No I/O and no clock here: whoever writes the line adds run, node, incarnation, s
 
 from typing import Any
 
-from impl.core.effects import ActionTaken, Effect, ReadZnodes, WriteZnodes
-from impl.core.events import Event, ZnodesRead, ZnodesWritten
-from impl.core.replica import RecoveredLog
-from impl.core.zookeeper import (
+from fencepost.impl.core.rules.replica import RecoveredLog
+from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, WriteZnodes
+from fencepost.impl.core.types.events import Event, ZnodesRead, ZnodesWritten
+from fencepost.impl.core.types.zookeeper import (
     Create,
     Rejected,
     SetData,
@@ -20,12 +20,12 @@ from impl.core.zookeeper import (
     ZkError,
     Znode,
 )
-from spec.trace import Kind
-from spec.vocabulary import BrokerId, Outcome, SessionId
-from spec.znodes import TopicPartition, partition_of
+from fencepost.spec.trace import Kind
+from fencepost.spec.vocabulary import BrokerId, Outcome, SessionId
+from fencepost.spec.znodes import TopicPartition, partition_of
 
 Line = dict[str, Any]
-"""Fields of `spec.trace.TraceEvent` by name."""
+"""Fields of `fencepost.spec.trace.TraceEvent` by name."""
 
 CONNECTION_LOST = "CONNECTION_LOST"
 """The `error_code` of an operation whose answer did not come."""

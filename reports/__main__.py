@@ -1,19 +1,19 @@
-"""`python -m reports build RUN`: analyse a run folder and write its report."""
+"""`python -m fencepost.reports build RUN`: analyse a run folder and write its report."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from conformance.verdict import ExitCode, exit_code
-from reports.analyse import analyse
-from reports.errors import ReportError
-from reports.render import render
+from fencepost.conformance.verdict import ExitCode, exit_code
+from fencepost.reports.analysis.analyse import analyse
+from fencepost.reports.page.render import render
+from fencepost.reports.tables.errors import ReportError
 
 
 def main(arguments: Sequence[str]) -> int:
     """Build one report; returns the exit code of its verdict, 3 when there is none."""
-    parser = argparse.ArgumentParser(prog="python -m reports", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m fencepost.reports", description=__doc__)
     commands = parser.add_subparsers(required=True)
     build = commands.add_parser("build", help="analyse a run folder and write report.html there")
     build.add_argument("run", type=Path)

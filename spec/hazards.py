@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from spec.tlc.config import tla_value
-from spec.tlc.models import Model, Verdict
+from fencepost.spec.tlc.config import tla_value
+from fencepost.spec.tlc.models import Model, Verdict
 
 REQUIREMENT = re.compile(r"[A-Z]+-\d+")
 """An id of the catalogue; `H17` and `KIP-599.1` are none."""

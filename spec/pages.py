@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from spec.hazards import Finding, Hazard, load_hazards
-from spec.tlc.models import Model, Tier, Verdict, load_models, select
-from spec.tlc.modules import modules_read
-from spec.vocabulary import Action, EnvironmentAction, ModelledAction, snake_case
+from fencepost.spec.hazards import Finding, Hazard, load_hazards
+from fencepost.spec.tlc.models import Model, Tier, Verdict, load_models, select
+from fencepost.spec.tlc.modules import modules_read
+from fencepost.spec.vocabulary import Action, EnvironmentAction, ModelledAction, snake_case
 
 README = Path("spec/README.md")
 HOMES = {"Decisions", "LeaderAndIsr", "Replication", "ControllerElection", "Zk", "MutationQuota"}

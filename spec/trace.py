@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from spec.vocabulary import Outcome
+from fencepost.spec.vocabulary import Outcome
 
 TRACE_VERSION = 1
 """Raised when a reader of older lines would misread newer ones; `RunStarted` carries it."""

@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from spec.vocabulary import (
+from fencepost.spec.vocabulary import (
     NO_CONTROLLER_EPOCH,
     BrokerId,
     ControllerEpoch,

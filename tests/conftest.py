@@ -12,9 +12,9 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 from hypothesis import HealthCheck, settings
 
-import conformance  # noqa: F401 - before any test imports gRPC, see its docstring
+import fencepost.conformance  # noqa: F401 - before any test imports gRPC, see its docstring
 
-pytest_plugins = ("pytester", "conformance.testing.plugin")
+pytest_plugins = ("pytester", "fencepost.conformance.testing.plugin")
 
 # The same examples on every machine, and none judged by the time that it took.
 settings.register_profile(

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from conformance import local_cluster
-from conformance.local_cluster import ClusterStatus
+from fencepost.conformance.adapters import local_cluster
+from fencepost.conformance.adapters.local_cluster import ClusterStatus
 
 _TAKE_DOWN = """
 import sys
 from pathlib import Path
-from conformance import local_cluster
+from fencepost.conformance.adapters import local_cluster
 
 sys.stdin.read()
 local_cluster.down(Path(sys.argv[1]))

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from impl.sim.adapter import simulate
-from spec.replay.recorded_run import as_lines
-from spec.trace import encode
+from fencepost.impl.sim.adapter import simulate
+from fencepost.spec.replay.recorded_run import as_lines
+from fencepost.spec.trace import encode
 
 
 def write_run(folder: Path, seed: int) -> None:

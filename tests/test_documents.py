@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from ci.cli import app
+from fencepost.ci.cli import app
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci", "tests")

@@ -15,10 +15,11 @@ DATA = (".tla", ".cfg", ".toml", ".yaml", ".proto", ".j2", ".json", ".css", ".sq
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_room_resolves_to_this_checkout(room: str) -> None:
-    found = find_spec(room)
+    found = find_spec(f"fencepost.{room}")
 
     assert found is not None
-    assert found.origin == str(ROOT / room / "__init__.py")
+    assert found.origin is not None
+    assert Path(found.origin).resolve() == ROOT / room / "__init__.py"
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def names(wheel: Path) -> frozenset[str]:
 
 def read_at_run_time(suffix: str) -> set[str]:
     return {
-        path.relative_to(ROOT).as_posix()
+        f"fencepost/{path.relative_to(ROOT).as_posix()}"
         for room in ROOMS
         for path in (ROOT / room).rglob(f"*{suffix}")
         if not {"runs", ".ruff_cache", "states"} & set(path.parts) and path.name != "ruff.toml"
@@ -47,8 +48,10 @@ def test_there_is_something_of_every_kind(suffix: str) -> None:
     assert read_at_run_time(suffix)
 
 
-def test_wheel_holds_no_tests(names: frozenset[str]) -> None:
-    assert not [name for name in names if name.startswith("tests/")]
+def test_wheel_installs_one_package(names: frozenset[str]) -> None:
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"fencepost"}
+    assert "fencepost/py.typed" in names
+    assert not [name for name in names if "tests" in Path(name).parts]
 
 
 def test_wheel_offers_the_command_and_the_pytest_plugin(wheel: Path, names: frozenset[str]) -> None:
@@ -58,5 +61,5 @@ def test_wheel_offers_the_command_and_the_pytest_plugin(wheel: Path, names: froz
 
     offered = configparser.ConfigParser(delimiters=["="])
     offered.read_string(text)
-    assert offered["console_scripts"]["fencepost"] == "ci.__main__:main"
-    assert list(offered["pytest11"].values()) == ["conformance.testing.plugin"]
+    assert offered["console_scripts"]["fencepost"] == "fencepost.ci.__main__:main"
+    assert list(offered["pytest11"].values()) == ["fencepost.conformance.testing.plugin"]

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from spec.vocabulary import Action, Invariant, snake_case
+from fencepost.spec.vocabulary import Action, Invariant, snake_case
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci", "tests")
+PACKAGE = "fencepost."
+"""What users import; in the checkout it has a link to each room."""
 MAY_IMPORT = {
     "spec": set(),
     "fault_injection": {"spec"},
@@ -26,17 +28,17 @@ MAY_IMPORT = {
 }
 ONLY_IN = {
     "kazoo": (
-        "impl/shell/zookeeper.py",
-        "impl/shell/multi_read.py",
-        "fault_injection/zookeeper_client.py",
+        "impl/shell/zookeeper/client.py",
+        "impl/shell/zookeeper/multi_read.py",
+        "fault_injection/zookeeper/client.py",
     ),
     "grpc": (
-        "impl/shell/rpc.py",
-        "impl/shell/pacer_service.py",
+        "impl/shell/rpc/service.py",
+        "impl/shell/stepped/pacer_service.py",
         "impl/client/connections.py",
-        "conformance/client.py",
-        "fault_injection/rpc_rules.py",
-        "fault_injection/pacing.py",
+        "conformance/clients/client.py",
+        "fault_injection/engine/rpc_rules.py",
+        "fault_injection/processes/pacing.py",
     ),
     "pyspark": ("reports/",),
 }
@@ -81,12 +83,17 @@ def name_of(path: Path) -> str:
 
 
 def imports_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and full module name of each import, those inside functions included."""
+    """Line and module name of each import, those inside functions included.
+
+    A room is named without the package in which all of them are, and so is `from fencepost import`.
+    """
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name.removeprefix(PACKAGE)) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and f"{node.module}." == PACKAGE:
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield node.lineno, node.module or "."
+            yield node.lineno, (node.module or ".").removeprefix(PACKAGE)
 
 
 def law_of(path: Path) -> tuple[str, set[str]]:
@@ -117,7 +124,7 @@ def test_a_trespass_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("tests.test_tidy.ROOT", tmp_path)
     intruder = tmp_path / "conformance" / "peek.py"
     intruder.parent.mkdir()
-    intruder.write_text("def f():\n    from impl.core import broker\n")
+    intruder.write_text("def f():\n    from fencepost.impl.core import broker\n")
 
     assert trespasses(intruder) == ["conformance/peek.py:2: conformance imports impl.core"]
 
@@ -273,7 +280,7 @@ def tla_operators() -> set[str]:
 
 
 def invariants_of_checks() -> set[str]:
-    """Members of `Invariant` that a module of `conformance.checks` names."""
+    """Members of `Invariant` that a module of `fencepost.conformance.checks` names."""
     return {
         node.attr
         for path in sources()

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from conformance.cluster import Cluster
-from fault_injection.zookeeper_client import ZooKeeperClient
-from spec import znodes
-from spec.vocabulary import NO_BROKER, NO_CONTROLLER_EPOCH, BrokerId, LeaderEpoch
-from spec.znodes import TopicDocument, TopicPartition, document_bytes
+from fencepost.conformance.adapters.cluster import Cluster
+from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
+from fencepost.spec import znodes
+from fencepost.spec.vocabulary import NO_BROKER, NO_CONTROLLER_EPOCH, BrokerId, LeaderEpoch
+from fencepost.spec.znodes import TopicDocument, TopicPartition, document_bytes
 
 Assignment = Sequence[Sequence[int]]
 """Per partition its replicas, the preferred one first."""
@@ -54,14 +54,14 @@ def assignment_of(number: int, partitions: int, broker_ids: Sequence[int]) -> As
 
 def administrator(cluster: Cluster) -> Any:  # noqa: ANN401  this room knows `impl` by name alone
     """The reference's blocking client, which waits long enough for many topics."""
-    client = import_module("impl.client")
+    client = import_module("fencepost.impl.client")
     options = client.ClientOptions(api_timeout_ms=PATIENCE_MS, request_timeout_ms=PATIENCE_MS)
     return client.Admin(cluster.addresses(), options=options)
 
 
 def create_topics(cluster: Cluster, topics: Mapping[str, Assignment]) -> None:
     """The topics exist, asked for in one request; leaders follow."""
-    new_topic = import_module("impl.client").NewTopic
+    new_topic = import_module("fencepost.impl.client").NewTopic
     wanted = [new_topic(topic=name, assignment=listed) for name, listed in topics.items()]
     with administrator(cluster) as admin:
         require_all("created", admin.create_topics(wanted))

@@ -1,4 +1,6 @@
-"""How long the control plane takes: `make bench`, or `python -m ci.bench.control_plane [NAME ...]`.
+"""How long the control plane takes.
+
+Run `make bench`, or `python -m fencepost.ci.bench.control_plane [NAME ...]`.
 
 `NAME=COUNT` measures a row at another size: `third=3000`, `topics=500`, `controller=10000`. Real
 broker processes and a real ZooKeeper. Times are read where the protocol leaves them: in the
@@ -12,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic, monotonic_ns
 
-from ci.bench.cluster_load import (
+from fencepost.ci.bench.cluster_load import (
     Pace,
     Step,
     Traces,
@@ -23,13 +25,13 @@ from ci.bench.cluster_load import (
     plant_partitions,
     resident_megabytes,
 )
-from ci.console import say, show_table
-from conformance.adapter import ClusterSettings, Folders
-from conformance.cluster import Cluster, running_cluster
-from conformance.zookeepers import zookeeper_for
-from fault_injection.supervisor import Supervisor
-from spec.scratch import scratch_folder
-from spec.vocabulary import Action
+from fencepost.ci.screens.console import say, show_table
+from fencepost.conformance.adapters.adapter import ClusterSettings, Folders
+from fencepost.conformance.adapters.cluster import Cluster, running_cluster
+from fencepost.conformance.adapters.zookeepers import zookeeper_for
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.spec.scratch import scratch_folder
+from fencepost.spec.vocabulary import Action
 
 RUN_ID = "bench"
 NS_PER_S = 1e9

@@ -1,4 +1,6 @@
-"""How soon a cut of the kernel is there and gone again: `python -m ci.bench.cuts`, as root.
+"""How soon a cut of the kernel is there and gone again.
+
+Run `python -m fencepost.ci.bench.cuts`, as root.
 
 One of three brokers is isolated, which closes the five ways that the fault is about, and is reached
 again. Each time counts from the command to the answer, which comes when the kernel has done it.
@@ -10,19 +12,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ci.bench.faults import quantile
-from ci.console import say, show_table
-from fault_injection.injectors.links import cut_off
-from fault_injection.links.rules import Rule
-from fault_injection.links.wiring import broker_name
-from fault_injection.namespaces.client import (
+from fencepost.ci.bench.faults import quantile
+from fencepost.ci.screens.console import say, show_table
+from fencepost.fault_injection.injectors.links import cut_off
+from fencepost.fault_injection.network.links.rules import Rule
+from fencepost.fault_injection.network.links.wiring import broker_name
+from fencepost.fault_injection.network.namespaces.client import (
     NoNamespacesError,
     SwitchControl,
     enter_own_network,
 )
-from fault_injection.namespaces.wiring import NamespaceWiring
-from fault_injection.supervisor import Supervisor
-from spec.scratch import scratch_folder
+from fencepost.fault_injection.network.namespaces.wiring import NamespaceWiring
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.spec.scratch import scratch_folder
 
 ROUNDS = 200
 TARGET_MS = 40.0

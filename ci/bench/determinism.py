@@ -1,4 +1,4 @@
-"""Whether a seed gives the same bytes again: `python -m ci.bench.determinism [SEEDS]`.
+"""Whether a seed gives the same bytes again: `python -m fencepost.ci.bench.determinism [SEEDS]`.
 
 Every seed is played in two processes, in which sets and dicts of strings have different orders.
 Levels take turns. The exit code is 1 when a trace differs.
@@ -10,12 +10,12 @@ import sys
 from contextlib import closing
 from hashlib import sha256
 
-from ci.console import progress, say
-from reports.words import count
+from fencepost.ci.screens.console import progress, say
+from fencepost.reports.page.words import count
 
 SEEDS = 10_000
 HASH_SEEDS = ("1", "4000000007")
-PLAY = "from ci.bench.determinism import tell_digests; tell_digests({seeds})"
+PLAY = "from fencepost.ci.bench.determinism import tell_digests; tell_digests({seeds})"
 
 
 def main() -> None:
@@ -41,9 +41,9 @@ def main() -> None:
 
 def tell_digests(seeds: int) -> None:
     """One line per seed: the digest of its trace."""
-    from conformance.adapter import LEVELS
-    from conformance.simulate import REFERENCE_TARGET, Subject
-    from spec.trace import encode_all
+    from fencepost.conformance.adapters.adapter import LEVELS
+    from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
+    from fencepost.spec.trace import encode_all
 
     for seed in range(seeds):
         subject = Subject(target=REFERENCE_TARGET, level=LEVELS[seed % len(LEVELS)])

@@ -1,4 +1,6 @@
-"""What faults cost, and how soon they are there: `… -m ci.bench.faults [pause|expiry|rules|proxy]`.
+"""What faults cost, and how soon they are there.
+
+Run `… -m fencepost.ci.bench.faults [pause|expiry|rules|proxy]`.
 
 Each line has the target for two cores. A pause counts from the signal to the moment when every
 thread of a broker is seen to stand still; with the ledger, from the line on the disk that says how
@@ -22,18 +24,18 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from ci.bench.control_plane import bench_cluster
-from ci.console import say, show_table
-from conformance.zookeepers import OWN, ZooKeeperInUse, zookeeper_for
-from fault_injection.container_engine import NoEngineError
-from fault_injection.links.client import Links
-from fault_injection.sessions import expire_session
-from fault_injection.supervisor import Supervisor
-from fault_injection.zookeeper_client import ZooKeeperClient
-from fault_injection.zookeeper_image import ImageError
-from spec.scratch import scratch_folder
-from spec.vocabulary import BrokerId
-from spec.wire.fault_control_pb2 import RpcRule
+from fencepost.ci.bench.control_plane import bench_cluster
+from fencepost.ci.screens.console import say, show_table
+from fencepost.conformance.adapters.zookeepers import OWN, ZooKeeperInUse, zookeeper_for
+from fencepost.fault_injection.network.links.client import Links
+from fencepost.fault_injection.processes.container_engine import NoEngineError
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
+from fencepost.fault_injection.zookeeper.image import ImageError
+from fencepost.fault_injection.zookeeper.sessions import expire_session
+from fencepost.spec.scratch import scratch_folder
+from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.wire.fault_control_pb2 import RpcRule
 
 PAUSES = 200
 PAUSE = "pause"
@@ -162,10 +164,13 @@ class Ends:
     """A broker that asks and one that answers at once."""
 
     def __init__(self) -> None:
-        rpc, tracer = import_module("impl.shell.rpc"), import_module("impl.shell.tracer")
-        addresses = import_module("impl.shell.addresses").AddressBook()
-        self._messages = import_module("impl.core.messages")
-        self._send = import_module("impl.core.effects").Send
+        rpc, tracer = (
+            import_module("fencepost.impl.shell.rpc.service"),
+            import_module("fencepost.impl.shell.tracer"),
+        )
+        addresses = import_module("fencepost.impl.shell.zookeeper.addresses").AddressBook()
+        self._messages = import_module("fencepost.impl.core.types.messages")
+        self._send = import_module("fencepost.impl.core.types.effects").Send
         self._answered: asyncio.Future[None] | None = None
         self.address = ""
         """Where the second one listens."""

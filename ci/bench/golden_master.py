@@ -1,4 +1,4 @@
-"""Whether a change of structure left behaviour alone: `python -m ci.bench.golden_master`.
+"""Whether a change of structure left behaviour alone: `python -m fencepost.ci.bench.golden_master`.
 
 `write FILE` makes the golden master: one line per run with the SHA-256 of its trace. `compare FILE`
 plays the same runs again and names those whose bytes moved; the exit code is 1 when one did.
@@ -20,14 +20,14 @@ from pathlib import Path
 
 import msgspec
 
-from ci.console import progress, say
-from conformance.adapter import LEVELS
-from conformance.checks.registry import judge
-from conformance.simulate import REFERENCE_TARGET, Subject, load
-from conformance.worker_pool import in_order
-from reports.words import count
-from spec.tlc.models import MODELS, load_models
-from spec.trace import TraceEvent, encode_all
+from fencepost.ci.screens.console import progress, say
+from fencepost.conformance.adapters.adapter import LEVELS
+from fencepost.conformance.checks.registry import judge
+from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject, load
+from fencepost.conformance.worker_pool import in_order
+from fencepost.reports.page.words import count
+from fencepost.spec.tlc.models import MODELS, load_models
+from fencepost.spec.trace import TraceEvent, encode_all
 
 SEEDS = 2_000
 DENSE = 200

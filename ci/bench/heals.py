@@ -1,4 +1,4 @@
-"""How long faults took to be healed: `python -m ci.bench.heals RUN`.
+"""How long faults took to be healed: `python -m fencepost.ci.bench.heals RUN`.
 
 `RUN` is a folder with traces of chaos runs. A fault heals from the moment when it is undone until
 its target is seen to be well again: a killed broker has started and registered by then. Beside the
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from ci.console import complain, show_table
-from spec.trace import Kind, Phase, TraceEvent
+from fencepost.ci.screens.console import complain, show_table
+from fencepost.spec.trace import Kind, Phase, TraceEvent
 
 TARGET_S = 2.0
 STARTED = "NodeStarted"
@@ -93,10 +93,10 @@ def main(arguments: Sequence[str]) -> int:
 
     3 when not every line could be read.
     """
-    from conformance.scenario_run import read_folder
+    from fencepost.conformance.runs.scenario_run import read_folder
 
     if len(arguments) != 1:
-        complain("name one run folder: python -m ci.bench.heals RUN")
+        complain("name one run folder: python -m fencepost.ci.bench.heals RUN")
         return 4
     traces = sorted(Path(arguments[0]).rglob("trace-harness.ndjson"))
     found, doubts = [], []

@@ -1,4 +1,4 @@
-"""What a killed harness leaves behind: `python -m ci.bench.leftovers [--rounds N]`.
+"""What a killed harness leaves behind: `python -m fencepost.ci.bench.leftovers [--rounds N]`.
 
 Each round starts a chaos run, kills its harness with SIGKILL at a moment that the seed draws, and
 looks three seconds later for what carries the round's mark in its environment: brokers, ZooKeeper,
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from ci.console import note, say, show_table
-from spec.scratch import scratch_folder
+from fencepost.ci.screens.console import note, say, show_table
+from fencepost.spec.scratch import scratch_folder
 
 ROUNDS = 50
 GRACE_S = 3.0
@@ -56,7 +56,16 @@ def kill_once(seed: int, folder: Path, moment_s: float, *options: str, processes
     """
     mark = f"{os.getpid()}-{seed}-{time.monotonic_ns()}"
     mounts = set(MOUNTS.read_text().splitlines())
-    command = [sys.executable, "-m", "ci", "chaos", "--scenario", "random", "--seed", str(seed)]
+    command = [
+        sys.executable,
+        "-m",
+        "fencepost.ci",
+        "chaos",
+        "--scenario",
+        "random",
+        "--seed",
+        str(seed),
+    ]
     with said_in(folder).open("wb") as said:
         harness = subprocess.Popen(
             [*command, *options, "--out", str(folder)],
@@ -138,7 +147,9 @@ def measure(rounds: int, first_seed: int) -> list[Left]:
 
 def main(arguments: Sequence[str]) -> int:
     """Print what was left; 1 when anything was."""
-    parser = argparse.ArgumentParser(prog="python -m ci.bench.leftovers", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m fencepost.ci.bench.leftovers", description=__doc__
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)

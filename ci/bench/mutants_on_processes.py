@@ -1,4 +1,6 @@
-"""Whether wrong rules are found on real processes: `python -m ci.bench.mutants_on_processes`.
+"""Whether wrong rules are found on real processes.
+
+Run `python -m fencepost.ci.bench.mutants_on_processes`.
 
 Each mutant is led along its schedule (`mutants_on_processes.toml`), with the rule broken and as it
 should be. Random runs follow, one of each kind per mutant and number, until each mutant is found or
@@ -24,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ci.console import note, say
+from fencepost.ci.screens.console import note, say
 
 if TYPE_CHECKING:
-    from conformance.mutants_on_processes import Directed, Drawn
+    from fencepost.conformance.whitebox.mutants_on_processes import Directed, Drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEDULES = Path(__file__).with_name("mutants_on_processes.toml")
@@ -105,7 +107,7 @@ def ways() -> dict[str, dict[str, str]]:
 
 def lead(mutant: str, folder: Path) -> "Directed":
     """The mutant along its schedule; raises `UsageError`, or `ZooKeeperError` without a server."""
-    from conformance import mutants_on_processes as mutants
+    from fencepost.conformance.whitebox import mutants_on_processes as mutants
 
     ((how, what),) = ways()[mutant].items()
     if how == "scenarios":
@@ -116,8 +118,8 @@ def lead(mutant: str, folder: Path) -> "Directed":
 
 def lead_all(results: Results, names: Sequence[str], scratch: Path, in_time: InTime) -> None:
     """Every mutant without a kill along its schedule is tried again."""
-    from conformance.adapter import UsageError
-    from fault_injection.zookeeper_address import ZooKeeperError
+    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 
     for mutant in names:
         how = ways()[mutant]
@@ -176,7 +178,11 @@ def draw_all(
 
 def draw(kind: str, mutant: str, number: int, folder: Path) -> "Drawn":
     """The random run of that kind and number."""
-    from conformance.mutants_on_processes import lead_drawn, lead_varied, play_drawn
+    from fencepost.conformance.whitebox.mutants_on_processes import (
+        lead_drawn,
+        lead_varied,
+        play_drawn,
+    )
 
     if kind == FREE:
         return play_drawn(mutant, number, out=folder)
@@ -206,7 +212,8 @@ def page(results: Results) -> str:
     head = [
         "# Mutants on real processes",
         "",
-        "Written by `python -m ci.bench.mutants_on_processes --page FILE`, from what it measured.",
+        "Written by `python -m fencepost.ci.bench.mutants_on_processes --page FILE`, from what it "
+        "measured.",
         "",
         f"Of {len(known)} mutants, {killed} are found along a directed schedule and "
         f"{found} by chance, {held_out} of them without the scenarios that were written for them, "
@@ -256,7 +263,7 @@ def _by_chance(results: Results, mutant: str) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Measure, or write the page; 0 when all that was asked for is found, else 1."""
     parser = argparse.ArgumentParser(
-        prog="python -m ci.bench.mutants_on_processes", description=__doc__
+        prog="python -m fencepost.ci.bench.mutants_on_processes", description=__doc__
     )
     parser.add_argument("--only", default="", metavar="NAMES", help="mutants, with commas")
     parser.add_argument("--hours", type=float, default=24.0, help="begin nothing afterwards")

@@ -1,7 +1,9 @@
-"""How many false alarms runs without a fault give: `python -m ci.bench.null_runs [--runs N]`.
+"""How many false alarms runs without a fault give.
 
-Twenty share a cluster (`conformance/null_runs.py`). A false alarm is a violated check, or something
-that did not come in its time on a host that was not stalled.
+Run `python -m fencepost.ci.bench.null_runs [--runs N]`.
+
+Twenty share a cluster (`conformance/runs/null_runs.py`). A false alarm is a violated check, or
+something that did not come in its time on a host that was not stalled.
 """
 
 import argparse
@@ -9,17 +11,19 @@ import sys
 from collections.abc import Sequence
 from time import monotonic
 
-from ci.console import note, say, show_table
-from spec.scratch import scratch_folder
+from fencepost.ci.screens.console import note, say, show_table
+from fencepost.spec.scratch import scratch_folder
 
 RUNS = 200
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the count; 1 when there was a false alarm, 2 when not all could be played."""
-    from conformance.null_runs import PER_CLUSTER, NullRuns, play_null_runs
+    from fencepost.conformance.runs.null_runs import PER_CLUSTER, NullRuns, play_null_runs
 
-    parser = argparse.ArgumentParser(prog="python -m ci.bench.null_runs", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m fencepost.ci.bench.null_runs", description=__doc__
+    )
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--level", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,4 +1,4 @@
-"""How fast records are produced: `python -m ci.bench.produce [RECORDS_PER_BATCH ...]`.
+"""How fast records are produced: `python -m fencepost.ci.bench.produce [RECORDS_PER_BATCH ...]`.
 
 Three brokers, acks=all, replication factor 3, records of 1 KiB, the reference's own idempotent
 client, which shares the machine with the brokers. Full load: each partition always has one batch
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from ci.bench.cluster_load import Traces, assignment_of, cpu_seconds, create_topics
-from ci.bench.control_plane import DEADLINE_S, ROLES, bench_cluster
-from ci.console import say, show_table
-from conformance.cluster import Cluster
+from fencepost.ci.bench.cluster_load import Traces, assignment_of, cpu_seconds, create_topics
+from fencepost.ci.bench.control_plane import DEADLINE_S, ROLES, bench_cluster
+from fencepost.ci.screens.console import say, show_table
+from fencepost.conformance.adapters.cluster import Cluster
 
 TOPIC = "bench"
 PARTITIONS = 6
@@ -86,7 +86,9 @@ async def paced_load(
 async def measure(cluster: Cluster, batch: int) -> Measured:
     """Full load is found, then half of it is offered."""
     values = [RECORD] * batch
-    async with import_module("impl.client").AsyncProducer(cluster.addresses()) as producer:
+    async with import_module("fencepost.impl.client").AsyncProducer(
+        cluster.addresses()
+    ) as producer:
         for partition in range(PARTITIONS):  # connections and producer ids
             await producer.send(TOPIC, RECORD, partition=partition)
         begun_cpu = cpu_seconds(cluster)

@@ -1,4 +1,6 @@
-"""How small the runs become that find mutants: `python -m ci.bench.shrinks [--only NAMES]`.
+"""How small the runs become that find mutants.
+
+Run `python -m fencepost.ci.bench.shrinks [--only NAMES]`.
 
 Each mutant is run along the seeds of the simulator until one violates something, and that run is
 made small, as `fencepost simulate --shrink` does. A mutant that no seed finds is not counted: it is
@@ -13,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from time import process_time
 
-from ci.console import note, say, show_table
+from fencepost.ci.screens.console import note, say, show_table
 
 SEEDS = 100
 TARGET_FAULTS = 5
@@ -41,8 +43,8 @@ class Shrink:
 
 def first_failing(mutant: str, seeds: int) -> int | None:
     """The first seed whose run violates something; None when none does."""
-    from conformance.shrink import failures
-    from conformance.simulate import REFERENCE_TARGET, Subject, load
+    from fencepost.conformance.whitebox.shrink import failures
+    from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject, load
 
     subject = Subject(target=REFERENCE_TARGET, level=2, mutant=mutant)
     known = {record["mutant"]: record["seed"] for record in load(subject.target).mutants()}
@@ -52,8 +54,8 @@ def first_failing(mutant: str, seeds: int) -> int | None:
 
 def measure(mutant: str, seed: int) -> Shrink:
     """The run of the seed, made small."""
-    from conformance.shrink import shrink_seed
-    from conformance.simulate import REFERENCE_TARGET, Subject
+    from fencepost.conformance.whitebox.shrink import shrink_seed
+    from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
 
     subject = Subject(target=REFERENCE_TARGET, level=2, mutant=mutant)
     started = process_time()
@@ -76,9 +78,11 @@ def is_enough(found: Sequence[Shrink]) -> bool:
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table; 0 when the targets are met, else 1."""
-    from conformance.simulate import load
+    from fencepost.conformance.whitebox.simulate import load
 
-    parser = argparse.ArgumentParser(prog="python -m ci.bench.shrinks", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m fencepost.ci.bench.shrinks", description=__doc__
+    )
     parser.add_argument("--only", default="", metavar="NAMES", help="mutants, with commas")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="tried for each mutant at most")
     given = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""How fast the simulator is on this machine: `python -m ci.bench.simulator`.
+"""How fast the simulator is on this machine: `python -m fencepost.ci.bench.simulator`.
 
 Seconds are of the processor, of one core; other work on the machine adds to them. A protocol event
 is what is handed to a node's `step`: a message, an answer, a watch, a tick.
@@ -9,11 +9,11 @@ from importlib import import_module
 from time import process_time
 from typing import Any
 
-from ci.console import say, show_table
+from fencepost.ci.screens.console import say, show_table
 
 SEEDS = 100
 LEVEL = 2
-NODE = ("impl.core.node", "Node")
+NODE = ("fencepost.impl.core.node", "Node")
 TICK = "Tick"
 TARGET_S = 0.6
 """Per 30 virtual seconds: a thousand of them in five minutes on two cores."""
@@ -23,7 +23,7 @@ NS_PER_S = 1_000_000_000
 
 def main() -> None:
     """Run some seeds and tell what 30 virtual seconds cost."""
-    from conformance.simulate import REFERENCE_TARGET, Subject, judge_seed
+    from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject, judge_seed
 
     subject = Subject(target=REFERENCE_TARGET, level=LEVEL)
     started = process_time()

@@ -1,4 +1,6 @@
-"""How long the specs take on this machine: `python -m ci.bench.specs [tiers | replay | long]`.
+"""How long the specs take on this machine.
+
+Run `python -m fencepost.ci.bench.specs [tiers | replay | long]`.
 
 Each line has the target for two cores. Nothing is taken from the cache.
 """
@@ -9,11 +11,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ci.console import say, show_table
-from ci.tiers import EFFORT, Tier
+from fencepost.ci.gate.tiers import EFFORT, Tier
+from fencepost.ci.screens.console import say, show_table
 
 if TYPE_CHECKING:
-    from spec.replay.recorded_run import RecordedRun
+    from fencepost.spec.replay.recorded_run import RecordedRun
 
 TARGET_S = {Tier.QUICK: 60, Tier.PULL_REQUEST: 300}
 REPLAY_TARGET_S = 20
@@ -21,7 +23,7 @@ EVENTS = 50_000
 SEEDS = 30
 """Somewhat fewer events than that; the seconds are scaled."""
 
-SIMULATOR = "impl.sim.adapter"
+SIMULATOR = "fencepost.impl.sim.adapter"
 LONG_SEEDS = 10
 LONG_S = 120
 """Virtual seconds of a long run."""
@@ -48,8 +50,8 @@ def tiers() -> Iterator[Measured]:
     """The models of the two tiers that people wait for."""
     from time import monotonic
 
-    from spec.tlc.models import load_models, select
-    from spec.tlc.runner import Options, check_models
+    from fencepost.spec.tlc.models import load_models, select
+    from fencepost.spec.tlc.runner import Options, check_models
 
     for tier, target_s in TARGET_S.items():
         models = select(load_models(), tier=tier)
@@ -67,8 +69,8 @@ def tiers() -> Iterator[Measured]:
 
 def replay() -> Iterator[Measured]:
     """Fully logged runs of the simulator; the seconds are those of as many events as targeted."""
-    from conformance.simulate import load
-    from spec.replay.recorded_run import as_lines, recorded_run
+    from fencepost.conformance.whitebox.simulate import load
+    from fencepost.spec.replay.recorded_run import as_lines, recorded_run
 
     simulator = load()
     runs = [
@@ -80,7 +82,7 @@ def replay() -> Iterator[Measured]:
 
 def long() -> Iterator[Measured]:
     """The same of runs that are ten times as long."""
-    from spec.replay.recorded_run import as_lines, recorded_run
+    from fencepost.spec.replay.recorded_run import as_lines, recorded_run
 
     simulator = import_module(SIMULATOR)
     runs = [
@@ -94,7 +96,7 @@ def long() -> Iterator[Measured]:
 
 
 def _replayed(what: str, runs: "list[RecordedRun]") -> Measured:
-    from spec.replay.replay import Replayed, replay as replay_runs
+    from fencepost.spec.replay.replay import Replayed, replay as replay_runs
 
     done = replay_runs(runs)
     if wrong := [one for one in done.results if one.verdict is not Replayed.ACCEPTED]:

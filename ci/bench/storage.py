@@ -1,4 +1,6 @@
-"""How long the logs of a broker take: `python -m ci.bench.storage [append | read | start]`.
+"""How long the logs of a broker take.
+
+Run `python -m fencepost.ci.bench.storage [append | read | start]`.
 
 Each line has the target for two cores and an ordinary disk. Records have 1 KiB; nothing is flushed
 but what a log flushes by itself: a segment that is complete, and all of a log that is closed.
@@ -13,7 +15,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
-from ci.console import say, show_table
+from fencepost.ci.screens.console import say, show_table
 
 RECORD_BYTES = 1024
 RECORDS = 20_000
@@ -45,12 +47,12 @@ class Measured:
 
 def load(name: str) -> Any:  # noqa: ANN401  this room knows `impl` by name alone
     """A module of the reference implementation."""
-    return import_module(f"impl.{name}")
+    return import_module(f"fencepost.impl.{name}")
 
 
 def records(count: int) -> list[Any]:
     """Records that differ in nothing."""
-    record = load("core.messages").Record(0, "x" * RECORD_BYTES)
+    record = load("core.types.messages").Record(0, "x" * RECORD_BYTES)
     return [record] * count
 
 
@@ -76,7 +78,7 @@ def read_all(log: Any, per_read: int) -> None:  # noqa: ANN401  as above
 
 def append() -> Iterator[Measured]:
     """One partition, as a leader writes it."""
-    log_store = load("shell.log_store")
+    log_store = load("shell.storage.log_store")
     for per_append, target_s in APPEND_TARGET_S.items():
         with TemporaryDirectory() as folder:
             log = log_store.LogStore(Path(folder))
@@ -88,7 +90,7 @@ def append() -> Iterator[Measured]:
 
 def read() -> Iterator[Measured]:
     """One partition, as a follower or consumer gets it; batches of 10 records."""
-    log_store = load("shell.log_store")
+    log_store = load("shell.storage.log_store")
     with TemporaryDirectory() as folder:
         log = log_store.LogStore(Path(folder))
         fill(log, 10)
@@ -104,7 +106,7 @@ def read() -> Iterator[Measured]:
 
 def start() -> Iterator[Measured]:
     """A broker with many partitions, each with one record."""
-    storage, znodes = load("shell.storage"), import_module("spec.znodes")
+    storage, znodes = load("shell.storage.storage"), import_module("fencepost.spec.znodes")
     with TemporaryDirectory() as folder:
         logs = storage.Storage(Path(folder))
         for number in range(PARTITIONS):

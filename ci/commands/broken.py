@@ -6,11 +6,11 @@ DESIGN section 6: every failure prints one line that reproduces it.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ci.console import printable
-from conformance.verdict import Verdict
+from fencepost.ci.screens.console import printable
+from fencepost.conformance.verdict import Verdict
 
 if TYPE_CHECKING:
-    from ci.verdict_files import StageRecord
+    from fencepost.ci.gate.verdict_files import StageRecord
 
 LINES_MAX = 5
 """Of one stage; its files tell the rest."""

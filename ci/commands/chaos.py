@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ci.commands.guided import follow_counterexamples, make_moves
-from ci.commands.options import NEWEST_LEVEL, JsonOption, OutFolder, ZookeeperOption
-from ci.commands.soak import begin_soak, resume_soak, soak_plan
-from ci.failures import UsageError, as_usage
-from ci.network_choice import PROXY, enter_network
-from ci.zookeeper_choice import EMBEDDED, check_zookeeper
+from fencepost.ci.commands.guided import follow_counterexamples, make_moves
+from fencepost.ci.commands.network_choice import PROXY, enter_network
+from fencepost.ci.commands.options import NEWEST_LEVEL, JsonOption, OutFolder, ZookeeperOption
+from fencepost.ci.commands.soak import begin_soak, resume_soak, soak_plan
+from fencepost.ci.commands.zookeeper_choice import EMBEDDED, check_zookeeper
+from fencepost.ci.gate.failures import UsageError, as_usage
 
 if TYPE_CHECKING:
-    from conformance.adapter import ClusterSettings
-    from conformance.scenario import Scenario, ScenarioResult
+    from fencepost.conformance.adapters.adapter import ClusterSettings
+    from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 
 ScenarioNames = Annotated[
     list[str] | None, typer.Option("--scenario", help="May be given again.  [default: all]")
@@ -97,10 +97,10 @@ def chaos(
 
     Brokers run under a real ZooKeeper, and every check judges what they did.
     """
-    from ci.console import progress
-    from ci.runs import make_run_folder, new_run_id
-    from conformance import adapter
-    from conformance.chaos import play_all
+    from fencepost.ci.gate.runs import make_run_folder, new_run_id
+    from fencepost.ci.screens.console import progress
+    from fencepost.conformance.adapters import adapter
+    from fencepost.conformance.runs.chaos import play_all
 
     given = [scenario or soak, schedule, replay, shrink, from_counterexample, moves]
     require_one(given)
@@ -138,13 +138,13 @@ def chaos(
 
 def make_small(run: Path, out: Path | None, network: str | None, *, as_json: bool) -> int:
     """Print the smallest schedule that still violates what the run violated; keep it in a file."""
-    from ci.console import note, say, show_json
-    from ci.runs import make_run_folder, new_run_id
-    from conformance import adapter
-    from conformance.directed import find_executed
-    from conformance.networks import require_network
-    from conformance.run_shrink import shrink_run
-    from fault_injection.plan_file import as_document, to_yaml
+    from fencepost.ci.gate.runs import make_run_folder, new_run_id
+    from fencepost.ci.screens.console import note, say, show_json
+    from fencepost.conformance.adapters import adapter
+    from fencepost.conformance.adapters.networks import require_network
+    from fencepost.conformance.runs.directed import find_executed
+    from fencepost.conformance.runs.run_shrink import shrink_run
+    from fencepost.fault_injection.stories.plan_file import as_document, to_yaml
 
     with as_usage(adapter.UsageError):
         executed = find_executed(run)
@@ -187,10 +187,10 @@ def chosen(
     replay: Path | None,
     network: str = PROXY,
 ) -> list["Scenario"]:
-    """What is to be run, by default all that can; raises `conformance.adapter.UsageError`."""
-    from conformance.directed import find_executed, find_schedule
-    from conformance.networks import why_proxy
-    from conformance.scenarios import SCENARIOS, find
+    """What is to be run, by default all that can; raises `UsageError`."""
+    from fencepost.conformance.adapters.networks import why_proxy
+    from fencepost.conformance.runs.directed import find_executed, find_schedule
+    from fencepost.conformance.scenarios import SCENARIOS, find
 
     if schedule is not None:
         return [find_schedule(schedule)]
@@ -206,9 +206,9 @@ def settings_for(
 ) -> "ClusterSettings":
     """What the brokers have in common: as in the run of `before`, unless told otherwise.
 
-    Raises `conformance.adapter.UsageError`.
+    Raises `fencepost.conformance.adapters.adapter.UsageError`.
     """
-    from conformance.chaos import settings_of
+    from fencepost.conformance.runs.chaos import settings_of
 
     return settings_of(
         before.get("level", NEWEST_LEVEL) if level is None else level,
@@ -219,8 +219,8 @@ def settings_for(
 
 def make_ready(network: str, zookeeper: str, scenarios: Sequence["Scenario"]) -> None:
     """The network and the ZooKeeper will do for all that is to be run; raises `UsageError`."""
-    from conformance import adapter
-    from conformance.networks import require_network
+    from fencepost.conformance.adapters import adapter
+    from fencepost.conformance.adapters.networks import require_network
 
     with as_usage(adapter.UsageError):
         require_network(network, scenarios, zookeeper)
@@ -238,10 +238,10 @@ def tell(
     results: Sequence["ScenarioResult"], folder: Path, *, as_json: bool, is_whole: bool
 ) -> int:
     """Show what came of it, fault by fault, or kind by kind when all was run; the exit code."""
-    from ci.console import say, show_json, show_table
-    from ci.outcomes import of_scenarios
-    from conformance import fault_table
-    from conformance.verdict import exit_code
+    from fencepost.ci.gate.outcomes import of_scenarios
+    from fencepost.ci.screens.console import say, show_json, show_table
+    from fencepost.conformance.runs import fault_table
+    from fencepost.conformance.verdict import exit_code
 
     outcome = of_scenarios(results)
     rows = outcome.detail["scenarios"]

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ci.commands.options import JsonOption
-from ci.commands.replay import TraceOption
-from ci.tiers import EFFORT, Tier
+from fencepost.ci.commands.options import JsonOption
+from fencepost.ci.commands.replay import TraceOption
+from fencepost.ci.gate.tiers import EFFORT, Tier
 
 if TYPE_CHECKING:
-    from spec.tlc.models import Model
+    from fencepost.spec.tlc.models import Model
 
 ModelNames = Annotated[
     list[str] | None,
@@ -81,10 +81,10 @@ def check(
     Every model must end exactly as spec/models.toml expects. With --trace, recorded runs are
     replayed instead: each must be a behaviour of the protocol.
     """
-    from ci import check_output
-    from ci.commands.replay import replay
-    from ci.places import require_cache, require_out, require_tlc
-    from spec.tlc.runner import Options
+    from fencepost.ci.commands.replay import replay
+    from fencepost.ci.gate.places import require_cache, require_out, require_tlc
+    from fencepost.ci.screens import check_output
+    from fencepost.spec.tlc.runner import Options
 
     others = {"--list": list_them, "--coverage": coverage, "--without-repairs": without_repairs}
     others |= {"--trace": trace is not None, "--graph": graph is not None}
@@ -123,7 +123,7 @@ def check(
 
 
 def _refuse_contradictions(given: set[str]) -> None:
-    from ci.failures import UsageError
+    from fencepost.ci.gate.failures import UsageError
 
     if {"MODEL", "--tier"} <= given:
         raise UsageError("a named model is checked in any tier; leave out --tier or the name")
@@ -135,8 +135,8 @@ def _refuse_contradictions(given: set[str]) -> None:
 
 
 def _selected(names: list[str], tier: Tier) -> "tuple[Model, ...]":
-    from ci.failures import as_usage
-    from spec.tlc.models import ModelError, load_models, select
+    from fencepost.ci.gate.failures import as_usage
+    from fencepost.spec.tlc.models import ModelError, load_models, select
 
     with as_usage(ModelError):
         return select(load_models(), names, None if names else tier)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ci.commands.options import (
+from fencepost.ci.commands.options import (
     DEFAULT_CLUSTER,
     NEWEST_LEVEL,
     ClusterFolder,
@@ -14,7 +14,7 @@ from ci.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from conformance.local_cluster import ClusterStatus
+    from fencepost.conformance.adapters.local_cluster import ClusterStatus
 
 app = typer.Typer(help="A local cluster to play with.", no_args_is_help=True)
 
@@ -32,11 +32,11 @@ def up(
     as_json: JsonOption = False,
 ) -> int:
     """Start a cluster that stays up."""
-    from ci.console import note
-    from ci.places import require_cluster_folder
-    from conformance.adapter import ClusterSettings
-    from conformance.local_cluster import up as start
-    from reports.words import count
+    from fencepost.ci.gate.places import require_cluster_folder
+    from fencepost.ci.screens.console import note
+    from fencepost.conformance.adapters.adapter import ClusterSettings
+    from fencepost.conformance.adapters.local_cluster import up as start
+    from fencepost.reports.page.words import count
 
     require_cluster_folder(cluster)
     note(f"cluster: starting ZooKeeper and {count(brokers, 'broker')} in {cluster}")
@@ -48,8 +48,8 @@ def up(
 @app.command("down")
 def down(cluster: ClusterFolder = DEFAULT_CLUSTER) -> int:
     """Stop the cluster; its data stays."""
-    from ci.console import say
-    from conformance.local_cluster import down as stop
+    from fencepost.ci.screens.console import say
+    from fencepost.conformance.adapters.local_cluster import down as stop
 
     stop(cluster)
     say(f"the cluster in {cluster} is down; its data is still there")
@@ -59,8 +59,8 @@ def down(cluster: ClusterFolder = DEFAULT_CLUSTER) -> int:
 @app.command("status")
 def status(cluster: ClusterFolder = DEFAULT_CLUSTER, as_json: JsonOption = False) -> int:
     """Show who runs, and who is the controller."""
-    from conformance.local_cluster import status as look
-    from conformance.verdict import ExitCode
+    from fencepost.conformance.adapters.local_cluster import status as look
+    from fencepost.conformance.verdict import ExitCode
 
     found = look(cluster)
     show(found, as_json)
@@ -70,7 +70,7 @@ def status(cluster: ClusterFolder = DEFAULT_CLUSTER, as_json: JsonOption = False
 
 def show(found: "ClusterStatus", as_json: bool) -> None:
     """Print a cluster as a table, or as JSON."""
-    from ci.console import show_json, show_table
+    from fencepost.ci.screens.console import show_json, show_table
 
     if as_json:
         show_json(asdict(found))

@@ -4,7 +4,12 @@ from typing import Annotated
 
 import typer
 
-from ci.commands.options import DEFAULT_CLUSTER, BootstrapServers, ClusterFolder, JsonOption
+from fencepost.ci.commands.options import (
+    DEFAULT_CLUSTER,
+    BootstrapServers,
+    ClusterFolder,
+    JsonOption,
+)
 
 UnderReplicated = Annotated[
     bool,
@@ -23,9 +28,9 @@ def describe(
     as_json: JsonOption = False,
 ) -> int:
     """Show brokers, controller and topics."""
-    from ci.client_process import bootstrap_servers
-    from ci.commands.topics import described, show_topic
-    from ci.console import say, show_json
+    from fencepost.ci.commands.client_process import bootstrap_servers
+    from fencepost.ci.commands.topics import described, show_topic
+    from fencepost.ci.screens.console import say, show_json
 
     found = described(bootstrap_servers(bootstrap_server, cluster))
     live = {broker["broker_id"] for broker in found["brokers"]}

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from ci.commands.options import JsonOption
-from ci.failures import as_usage
+from fencepost.ci.commands.options import JsonOption
+from fencepost.ci.gate.failures import as_usage
 
 app = typer.Typer(help="The kinds of faults that can be injected.", no_args_is_help=True)
 COLUMNS = ("kind", "backends", "parameters", "what happens")
@@ -16,9 +16,9 @@ KindName = Annotated[str, typer.Argument(metavar="KIND", help="As proc.pause.")]
 @app.command("list")
 def list_faults(as_json: JsonOption = False) -> int:
     """Name each kind, where it can be done, its parameters, and what happens."""
-    from ci.console import show_json, show_table
-    from fault_injection.catalogue import KINDS
-    from fault_injection.table import as_document
+    from fencepost.ci.screens.console import show_json, show_table
+    from fencepost.fault_injection.faults.catalogue import KINDS
+    from fencepost.fault_injection.faults.table import as_document
 
     if as_json:
         show_json({"faults": [as_document(kind) for kind in KINDS.values()]})
@@ -39,10 +39,10 @@ def list_faults(as_json: JsonOption = False) -> int:
 @app.command("explain")
 def explain(kind: KindName, as_json: JsonOption = False) -> int:
     """Show a kind: parameters with unit and range, backends, evidence, undo, requirements."""
-    from ci.console import say, show_json, show_table
-    from fault_injection.catalogue import kind_of
-    from fault_injection.table import as_document
-    from fault_injection.targets import FaultError
+    from fencepost.ci.screens.console import say, show_json, show_table
+    from fencepost.fault_injection.faults.catalogue import kind_of
+    from fencepost.fault_injection.faults.table import as_document
+    from fencepost.fault_injection.faults.targets import FaultError
 
     with as_usage(FaultError):
         found = kind_of(kind)
@@ -73,7 +73,7 @@ def explain(kind: KindName, as_json: JsonOption = False) -> int:
 @app.command("schema")
 def schema() -> int:
     """Print the JSON Schema of schedule files, for editors and other programs."""
-    from fault_injection.plan_schema import schema_text
+    from fencepost.fault_injection.stories.plan_schema import schema_text
 
     print(schema_text(), end="")
     return 0

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ci.commands.options import (
+from fencepost.ci.commands.options import (
     NEWEST_LEVEL,
     JsonOption,
     LevelOption,
@@ -12,11 +12,11 @@ from ci.commands.options import (
     TierOption,
     ZookeeperOption,
 )
-from ci.tiers import Tier
-from ci.zookeeper_choice import EMBEDDED, check_zookeeper
+from fencepost.ci.commands.zookeeper_choice import EMBEDDED, check_zookeeper
+from fencepost.ci.gate.tiers import Tier
 
 if TYPE_CHECKING:
-    from ci.verdict_files import GateRun, StageRecord
+    from fencepost.ci.gate.verdict_files import GateRun, StageRecord
 
 MEANING = {
     0: "fine",
@@ -40,9 +40,9 @@ def gate(
 
     The stages are spec, simulate, chaos, canary, replay, analyse and report.
     """
-    from ci.gate import run_gate
-    from ci.runs import make_run_folder, new_run_id
-    from ci.verdict_files import GateRun
+    from fencepost.ci.gate.gate import run_gate
+    from fencepost.ci.gate.runs import make_run_folder, new_run_id
+    from fencepost.ci.gate.verdict_files import GateRun
 
     check_zookeeper(zookeeper)
     run_id = new_run_id()
@@ -55,7 +55,7 @@ def gate(
         zookeeper=zookeeper,
         spark_master=spark_master,
     )
-    from ci.stages import STAGES
+    from fencepost.ci.gate.stages import STAGES
 
     records = run_gate(run, STAGES, announce)
     return show_end(run, records, as_json)
@@ -63,17 +63,17 @@ def gate(
 
 def announce(record: "StageRecord") -> None:
     """Say on stderr how a stage ended, as soon as it did."""
-    from ci.console import note
+    from fencepost.ci.screens.console import note
 
     note(f"{record.stage}: {record.verdict} in {record.seconds:.1f} s: {record.summary}")
 
 
 def show_end(run: "GateRun", records: "tuple[StageRecord, ...]", as_json: bool) -> int:
     """Print the summary, what broke, where the report is, and the exit code; returns that code."""
-    from ci.commands.broken import broken_lines
-    from ci.console import say, show_table
-    from ci.verdict_files import VERDICT
-    from conformance.verdict import exit_code, worst
+    from fencepost.ci.commands.broken import broken_lines
+    from fencepost.ci.gate.verdict_files import VERDICT
+    from fencepost.ci.screens.console import say, show_table
+    from fencepost.conformance.verdict import exit_code, worst
 
     code = exit_code(record.verdict for record in records)
     if as_json:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ci.failures import HarnessError, as_usage
+from fencepost.ci.gate.failures import HarnessError, as_usage
 
 if TYPE_CHECKING:
-    from conformance.guided import Guided
+    from fencepost.conformance.whitebox.stepped import Guided
 
 COLUMNS = ("model", "verdict", "steps", "with the hazard", "repaired: steps", "found", "seconds")
 
@@ -16,12 +16,12 @@ def make_moves(path: Path, out: Path | None, *, as_json: bool) -> int:
     """Make the moves of a file again, and say what the checks found."""
     from dataclasses import asdict
 
-    from ci.console import say, show_json
-    from ci.runs import make_run_folder, new_run_id
-    from conformance.guided import follow_file, ride_verdict
-    from conformance.verdict import exit_code
-    from fault_injection.zookeeper_address import ZooKeeperError
-    from spec.pacing import MoveError, read_moves
+    from fencepost.ci.gate.runs import make_run_folder, new_run_id
+    from fencepost.ci.screens.console import say, show_json
+    from fencepost.conformance.verdict import exit_code
+    from fencepost.conformance.whitebox.stepped import follow_file, ride_verdict
+    from fencepost.fault_injection.zookeeper.address import ZooKeeperError
+    from fencepost.spec.pacing import MoveError, read_moves
 
     with as_usage(MoveError):
         read_moves(path)
@@ -44,13 +44,13 @@ def make_moves(path: Path, out: Path | None, *, as_json: bool) -> int:
 
 def follow_counterexamples(names: Sequence[str], out: Path | None, *, as_json: bool) -> int:
     """Lead processes along each counterexample twice, and say what the checks found."""
-    from ci.console import progress, say, show_json, show_table
-    from ci.runs import make_run_folder, new_run_id
-    from conformance.adapter import UsageError as WrongName
-    from conformance.guided import follow, select
-    from conformance.verdict import exit_code, worst
-    from fault_injection.zookeeper_address import ZooKeeperError
-    from reports.words import count
+    from fencepost.ci.gate.runs import make_run_folder, new_run_id
+    from fencepost.ci.screens.console import progress, say, show_json, show_table
+    from fencepost.conformance.adapters.adapter import UsageError as WrongName
+    from fencepost.conformance.verdict import exit_code, worst
+    from fencepost.conformance.whitebox.stepped import follow, select
+    from fencepost.fault_injection.zookeeper.address import ZooKeeperError
+    from fencepost.reports.page.words import count
 
     with as_usage(WrongName):
         select(names)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ci.commands.options import JsonOption
-from ci.failures import UsageError
+from fencepost.ci.commands.options import JsonOption
+from fencepost.ci.gate.failures import UsageError
 
 HealedFolder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Where runs are; every ledger below is looked at.")
@@ -16,11 +16,11 @@ HealedFolder = Annotated[
 
 def heal(directory: HealedFolder = Path(), as_json: JsonOption = False) -> int:
     """End and undo what a killed run has left; runs that are at work are left alone."""
-    from ci.console import say, show_json
-    from conformance.verdict import ExitCode
-    from fault_injection.healing import heal_below
-    from reports.words import count
-    from spec.scratch import sweep
+    from fencepost.ci.screens.console import say, show_json
+    from fencepost.conformance.verdict import ExitCode
+    from fencepost.fault_injection.engine.healing import heal_below
+    from fencepost.reports.page.words import count
+    from fencepost.spec.scratch import sweep
 
     if not directory.is_dir():
         raise UsageError(f"{directory} is no folder; name one that holds runs")

@@ -4,7 +4,7 @@ from typing import Any
 
 import typer
 
-from ci.commands.options import JsonOption
+from fencepost.ci.commands.options import JsonOption
 
 app = typer.Typer(help="The deliberately wrong rules of the core.", no_args_is_help=True)
 COLUMNS = ("name", "breaks the rule", "requirement", "hazard", "caught by", "found")
@@ -16,8 +16,8 @@ def list_mutants(as_json: JsonOption = False) -> int:
 
     A seed is a random schedule that shows it; steps are a counterexample, or a scenario of its own.
     """
-    from ci.console import show_json, show_table
-    from conformance.verdict import Verdict, exit_code
+    from fencepost.ci.screens.console import show_json, show_table
+    from fencepost.conformance.verdict import Verdict, exit_code
 
     rows = described()
     if as_json:
@@ -34,8 +34,8 @@ def group() -> None:
 
 def described() -> list[dict[str, Any]]:
     """Each mutant's record, with the ids of the hazards whose switch has its name."""
-    from conformance.simulate import load
-    from spec.hazards import load_hazards
+    from fencepost.conformance.whitebox.simulate import load
+    from fencepost.spec.hazards import load_hazards
 
     hazards: dict[str, list[str]] = {}
     for hazard in load_hazards():

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ci.failures import UsageError
-from ci.tiers import Tier
+from fencepost.ci.gate.failures import UsageError
+from fencepost.ci.gate.tiers import Tier
 
 TierOption = Annotated[Tier, typer.Option(help="How much is tried.")]
 LevelOption = Annotated[

@@ -10,15 +10,15 @@ from typing import Annotated, Any
 
 import typer
 
-from ci.commands.options import (
+from fencepost.ci.commands.options import (
     DEFAULT_CLUSTER,
     BootstrapServers,
     ClusterFolder,
     JsonOption,
     OptionalPartitionNumbers,
 )
-from ci.commands.topics import OptionalTopic, described
-from ci.failures import HarnessError, UsageError
+from fencepost.ci.commands.topics import OptionalTopic, described
+from fencepost.ci.gate.failures import HarnessError, UsageError
 
 app = typer.Typer(help="Move replicas to other brokers.", no_args_is_help=True)
 
@@ -85,8 +85,8 @@ def list_moves(
     as_json: JsonOption = False,
 ) -> int:
     """Show the partitions that move."""
-    from ci.client_process import answers, bootstrap_servers
-    from ci.console import say, show_json
+    from fencepost.ci.commands.client_process import answers, bootstrap_servers
+    from fencepost.ci.screens.console import say, show_json
 
     moving: list[Any] = list(
         answers("list_reassignments", bootstrap_servers(bootstrap_server, cluster))
@@ -116,8 +116,8 @@ def verify(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
     """Tell whether partitions are where they were to go; exit code 3 while one is not."""
-    from ci.client_process import answers, bootstrap_servers
-    from ci.console import say
+    from fencepost.ci.commands.client_process import answers, bootstrap_servers
+    from fencepost.ci.screens.console import say
 
     wanted = wanted_moves(topic, partition, replicas, reassignment_json_file)
     servers = bootstrap_servers(bootstrap_server, cluster)
@@ -167,8 +167,8 @@ def elect(
 
     Without --partition, those of the topic that need it.
     """
-    from ci.client_process import bootstrap_servers
-    from ci.console import say
+    from fencepost.ci.commands.client_process import bootstrap_servers
+    from fencepost.ci.screens.console import say
 
     if all_topic_partitions == (topic is not None):
         raise UsageError("give a topic, or --all-topic-partitions")
@@ -216,8 +216,8 @@ def ask(
     **arguments: object,
 ) -> int:
     """Print what became of each partition; the exit code of the worst."""
-    from ci.client_process import answers, bootstrap_servers
-    from ci.console import complain, say
+    from fencepost.ci.commands.client_process import answers, bootstrap_servers
+    from fencepost.ci.screens.console import complain, say
 
     worst = 0
     servers = bootstrap_servers(bootstrap_server, cluster)

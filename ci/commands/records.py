@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ci.commands.options import (
+from fencepost.ci.commands.options import (
     DEFAULT_CLUSTER,
     BootstrapServers,
     ClusterFolder,
@@ -13,7 +13,7 @@ from ci.commands.options import (
     TopicName,
     require_text,
 )
-from ci.failures import UsageError
+from fencepost.ci.gate.failures import UsageError
 
 PartitionNumber = Annotated[int, typer.Option(min=0)]
 Values = Annotated[
@@ -44,9 +44,9 @@ def produce(
 
     Exit code 3 with "may or may not have happened": consume to see, then decide.
     """
-    from ci.client_process import bootstrap_servers, call
-    from ci.console import say, show_json
-    from reports.words import count
+    from fencepost.ci.commands.client_process import bootstrap_servers, call
+    from fencepost.ci.screens.console import say, show_json
+    from fencepost.reports.page.words import count
 
     placed = call(
         "produce",
@@ -81,8 +81,8 @@ def consume(
 
     Control characters are shown as escapes; --json gives the exact values.
     """
-    from ci.client_process import answers, bootstrap_servers
-    from ci.console import printable, say, show_json
+    from fencepost.ci.commands.client_process import answers, bootstrap_servers
+    from fencepost.ci.screens.console import printable, say, show_json
 
     start = parse_offset(offset)
     if follow and as_json and max_messages is None:

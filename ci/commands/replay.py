@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from spec.replay.replay import Explanation, ReplayResult
+    from fencepost.spec.replay.replay import Explanation, ReplayResult
 
 TraceOption = Annotated[
     Path | None,
@@ -20,13 +20,13 @@ COLUMNS = ("run", "partition", "verdict", "events", "why")
 
 def replay(folder: Path, *, as_json: bool) -> int:
     """Replay the runs below `folder`, tell what the spec does not allow, return the exit code."""
-    from ci.console import say, say_fitted, show_json, show_table
-    from ci.failures import as_usage
-    from ci.outcomes import of_replay
-    from ci.places import require_tlc
-    from conformance.verdict import exit_code
-    from spec.replay.recorded_run import ReplayError, find_runs
-    from spec.replay.replay import replay_folder
+    from fencepost.ci.gate.failures import as_usage
+    from fencepost.ci.gate.outcomes import of_replay
+    from fencepost.ci.gate.places import require_tlc
+    from fencepost.ci.screens.console import say, say_fitted, show_json, show_table
+    from fencepost.conformance.verdict import exit_code
+    from fencepost.spec.replay.recorded_run import ReplayError, find_runs
+    from fencepost.spec.replay.replay import replay_folder
 
     with as_usage(ReplayError):
         find_runs(folder)
@@ -47,7 +47,7 @@ def replay(folder: Path, *, as_json: bool) -> int:
 
 def explained(result: "ReplayResult") -> list[str]:
     """Where a replay stopped: the line, the spec's state and what it allowed there."""
-    from spec.replay.replay import line_text
+    from fencepost.spec.replay.replay import line_text
 
     explanation = result.explanation
     if explanation is None:

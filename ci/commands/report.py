@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ci.commands.options import JsonOption, SparkMasterOption
-from ci.commands.soak import tell_soak
+from fencepost.ci.commands.options import JsonOption, SparkMasterOption
+from fencepost.ci.commands.soak import tell_soak
 
 if TYPE_CHECKING:
-    from reports.aggregates import Analysis
+    from fencepost.reports.analysis.aggregates import Analysis
 
 TRACES = "trace-*.ndjson"
 
@@ -25,16 +25,16 @@ def report(
     Its report is written again: the same input gives the same bytes. Of a soak, its sums are told
     first; rounds that passed have left no trace.
     """
-    from ci.commands.broken import HARMLESS, lines_of
-    from ci.console import complain, progress, say, show_json
-    from ci.outcomes import of_analysis
-    from ci.runs import existing_run
+    from fencepost.ci.commands.broken import HARMLESS, lines_of
+    from fencepost.ci.gate.outcomes import of_analysis
+    from fencepost.ci.gate.runs import existing_run
+    from fencepost.ci.screens.console import complain, progress, say, show_json
 
     existing_run(run)
     if not as_json and (code := tell_soak(run)) is not None and not any(run.rglob(TRACES)):
         return code
-    from reports.analyse import analyse
-    from reports.render import render
+    from fencepost.reports.analysis.analyse import analyse
+    from fencepost.reports.page.render import render
 
     with progress("report") as advance:
         analysis = analyse(run, spark_master=spark_master, on_progress=advance)
@@ -56,7 +56,7 @@ def report(
 
 def exit_code_of(analysis: "Analysis") -> int:
     """As for any verdicts, but a stored run that is not whole is incomplete input: 3, not 2."""
-    from conformance.verdict import ExitCode, Verdict, exit_code
+    from fencepost.conformance.verdict import ExitCode, Verdict, exit_code
 
     code = exit_code(analysis.verdicts.values())
     if code is ExitCode.UNDECIDED and analysis.verdicts["traces"] is not Verdict.PASS:

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ci.commands.options import NEWEST_LEVEL, JsonOption, LevelOption, require_spark_master
-from ci.failures import as_usage
-from ci.tiers import EFFORT, Tier
+from fencepost.ci.commands.options import (
+    NEWEST_LEVEL,
+    JsonOption,
+    LevelOption,
+    require_spark_master,
+)
+from fencepost.ci.gate.failures import as_usage
+from fencepost.ci.gate.tiers import EFFORT, Tier
 
 if TYPE_CHECKING:
-    from conformance.shrink import ShrunkSeed
-    from conformance.simulate import SimulationResult
+    from fencepost.conformance.whitebox.shrink import ShrunkSeed
+    from fencepost.conformance.whitebox.simulate import SimulationResult
 
 SeedCount = Annotated[
     int | None, typer.Option(min=1, help="How many seeds.  [default: 200, or 1 with --seed]")
@@ -110,17 +115,17 @@ class Wish:
 
 def run(seeds: range, *, level: int, mutant: str | None, wish: Wish) -> int:
     """Run the seeds and tell what they showed."""
-    from ci.console import progress
-    from ci.outcomes import of_seeds
-    from ci.runs import make_run_folder, new_run_id
-    from conformance.adapter import UsageError
-    from conformance.simulate import SimulationOptions, run_seeds
-    from conformance.verdict import exit_code
+    from fencepost.ci.gate.outcomes import of_seeds
+    from fencepost.ci.gate.runs import make_run_folder, new_run_id
+    from fencepost.ci.screens.console import progress
+    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.verdict import exit_code
+    from fencepost.conformance.whitebox.simulate import SimulationOptions, run_seeds
 
     traces = make_run_folder(new_run_id(), wish.out) if wish.out else None
     options = SimulationOptions(out=traces)
     if wish.spark is not None:
-        from reports.seeds import on_spark
+        from fencepost.reports.tables.seeds import on_spark
 
         options = replace(options, spread=on_spark(wish.spark))
     with progress("simulate") as advance, as_usage(UsageError):
@@ -141,9 +146,9 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: Wish) -> int:
 
 def tell_people(result: "SimulationResult", wish: Wish, traces: Path | None) -> None:
     """The first violation of each seed, what else was asked for, and the verdict."""
-    from ci.console import say, show_table
-    from ci.outcomes import of_seeds
-    from reports.words import count
+    from fencepost.ci.gate.outcomes import of_seeds
+    from fencepost.ci.screens.console import say, show_table
+    from fencepost.reports.page.words import count
 
     outcome = of_seeds(result)
     seen = first_of_each_seed(outcome.detail["violations"])
@@ -162,8 +167,8 @@ def tell_people(result: "SimulationResult", wish: Wish, traces: Path | None) -> 
 
 def tell_machines(result: "SimulationResult", wish: Wish) -> None:
     """All of it as JSON."""
-    from ci.console import show_json
-    from ci.outcomes import of_seeds
+    from fencepost.ci.gate.outcomes import of_seeds
+    from fencepost.ci.screens.console import show_json
 
     outcome = of_seeds(result)
     document = {"verdict": outcome.verdict, "figures": outcome.figures, **outcome.detail}
@@ -181,10 +186,10 @@ def result_fields(result: "SimulationResult", wish: Wish) -> dict[str, object]:
 
 def show_coverage(result: "SimulationResult") -> None:
     """Each action of the core: in how many seeds, and beside how many kinds of fault."""
-    from ci.console import say, show_table
-    from conformance.coverage import CALM
-    from fault_injection.catalogue import DRAWN_KINDS
-    from reports.words import count
+    from fencepost.ci.screens.console import say, show_table
+    from fencepost.conformance.whitebox.coverage import CALM
+    from fencepost.fault_injection.faults.catalogue import DRAWN_KINDS
+    from fencepost.reports.page.words import count
 
     found = result.coverage
     rows = [
@@ -203,8 +208,8 @@ def show_coverage(result: "SimulationResult") -> None:
 
 def small_scenario(result: "SimulationResult") -> "ShrunkSeed | None":
     """The first failing seed, shrunk; None when there is none."""
-    from conformance.shrink import shrink_seed
-    from conformance.simulate import REFERENCE_TARGET, Subject
+    from fencepost.conformance.whitebox.shrink import shrink_seed
+    from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
 
     if not result.failing:
         return None
@@ -214,8 +219,8 @@ def small_scenario(result: "SimulationResult") -> "ShrunkSeed | None":
 
 def show_small_scenario(result: "SimulationResult") -> None:
     """The small scenario on its own, so that it can be copied into a file."""
-    from ci.console import say
-    from reports.words import count
+    from fencepost.ci.screens.console import say
+    from fencepost.reports.page.words import count
 
     shrunk = small_scenario(result)
     if shrunk is None:
@@ -230,7 +235,7 @@ def show_small_scenario(result: "SimulationResult") -> None:
 
 def refuse_beside(reason: str, given: Mapping[str, object]) -> None:
     """Raise `UsageError` for options that would be forgotten."""
-    from ci.failures import UsageError
+    from fencepost.ci.gate.failures import UsageError
 
     if lost := [name for name, value in given.items() if value is not None]:
         raise UsageError(f"{reason}; leave out {lost[0]}")
@@ -238,11 +243,11 @@ def refuse_beside(reason: str, given: Mapping[str, object]) -> None:
 
 def play_scenario(path: Path, *, rewrite: bool, as_json: bool) -> int:
     """Say whether a scenario prints what its file says; with `rewrite` the file says it now."""
-    from ci.console import say, show_json
-    from conformance.adapter import UsageError
-    from conformance.scripted import play_file
-    from conformance.verdict import Verdict, exit_code
-    from reports.words import count
+    from fencepost.ci.screens.console import say, show_json
+    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.verdict import Verdict, exit_code
+    from fencepost.conformance.whitebox.stories import play_file
+    from fencepost.reports.page.words import count
 
     with as_usage(UsageError):
         played = play_file(path)
@@ -264,11 +269,11 @@ def play_scenario(path: Path, *, rewrite: bool, as_json: bool) -> int:
 
 def replay_steps(steps: str, *, as_json: bool) -> int:
     """Say how far the core followed the specs, and what its states violate."""
-    from ci.console import say, show_json
-    from ci.failures import UsageError
-    from conformance.checks.registry import judge
-    from conformance.simulate import load
-    from conformance.verdict import Verdict, exit_code
+    from fencepost.ci.gate.failures import UsageError
+    from fencepost.ci.screens.console import say, show_json
+    from fencepost.conformance.checks.registry import judge
+    from fencepost.conformance.verdict import Verdict, exit_code
+    from fencepost.conformance.whitebox.simulate import load
 
     try:
         done = load().replay(steps, judge)
@@ -298,7 +303,7 @@ def first_of_each_seed(violations: list[dict[str, Any]]) -> list[dict[str, Any]]
 
 def mutant_lines(result: "SimulationResult") -> list[str]:
     """Whether the mutant was caught, by which checks and at which seed; nothing without one."""
-    from reports.words import count
+    from fencepost.reports.page.words import count
 
     if result.mutant is None:
         return []

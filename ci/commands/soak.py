@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ci.failures import UsageError as Misuse, as_usage
+from fencepost.ci.gate.failures import UsageError as Misuse, as_usage
 
 if TYPE_CHECKING:
-    from conformance.adapter import ClusterSettings
-    from conformance.soak import Soak, SoakPlan, Totals
+    from fencepost.conformance.adapters.adapter import ClusterSettings
+    from fencepost.conformance.runs.soak import Soak, SoakPlan, Totals
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 DURATION_MAX_S = 7 * 24 * 3600
@@ -36,7 +36,7 @@ def soak_plan(
     zookeeper: str,
 ) -> "SoakPlan":
     """What is asked for; raises `UsageError` when that is no duration."""
-    from conformance.soak import SoakPlan
+    from fencepost.conformance.runs.soak import SoakPlan
 
     return SoakPlan(
         duration_s=seconds_of(duration),
@@ -51,8 +51,8 @@ def soak_plan(
 
 def begin_soak(plan: "SoakPlan", out: Path | None, *, as_json: bool) -> int:
     """A new soak; the exit code of what it found."""
-    from ci.runs import make_run_folder, new_run_id
-    from conformance.soak import begin
+    from fencepost.ci.gate.runs import make_run_folder, new_run_id
+    from fencepost.conformance.runs.soak import begin
 
     return _run(begin(plan, make_run_folder(new_run_id(), out)), as_json=as_json)
 
@@ -62,11 +62,11 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
 
     It says itself what it plays: with other options beside it, it is no `is_alone` and refused.
     """
-    from ci.network_choice import enter_network
-    from conformance.adapter import UsageError
-    from conformance.networks import require_network
-    from conformance.scenarios import find
-    from conformance.soak import resume
+    from fencepost.ci.commands.network_choice import enter_network
+    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.adapters.networks import require_network
+    from fencepost.conformance.runs.soak import resume
+    from fencepost.conformance.scenarios import find
 
     if not is_alone:
         raise Misuse("--resume goes on with what was begun; give only --soak beside it")
@@ -79,11 +79,11 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
 
 
 def _run(soak: "Soak", *, as_json: bool) -> int:
-    from ci.cli import INTERRUPTED
-    from ci.console import say_fitted, show_json
-    from ci.soak_screen import soak_screen
-    from conformance.adapter import UsageError
-    from conformance.verdict import exit_code
+    from fencepost.ci.cli import INTERRUPTED
+    from fencepost.ci.screens.console import say_fitted, show_json
+    from fencepost.ci.screens.soak_screen import soak_screen
+    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.verdict import exit_code
 
     with as_usage(UsageError), soak_screen(soak.plan) as watcher:
         totals = soak.run(watcher)
@@ -98,7 +98,7 @@ def _run(soak: "Soak", *, as_json: bool) -> int:
 
 def summary_lines(soak: "Soak", totals: "Totals") -> list[str]:
     """What was found, each finding with its folder and the command that shows it again."""
-    from reports.words import count
+    from fencepost.reports.page.words import count
 
     lines = []
     for found in totals.findings:
@@ -120,10 +120,10 @@ def summary_lines(soak: "Soak", totals: "Totals") -> list[str]:
 
 def tell_soak(folder: Path) -> int | None:
     """Say what a soak has found so far; its exit code, None when `folder` holds no soak."""
-    from ci.console import say_fitted
-    from conformance.adapter import UsageError
-    from conformance.soak import PLAN, read_soak
-    from conformance.verdict import exit_code
+    from fencepost.ci.screens.console import say_fitted
+    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.runs.soak import PLAN, read_soak
+    from fencepost.conformance.verdict import exit_code
 
     if not (folder / PLAN).is_file():
         return None

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ci.commands.options import (
+from fencepost.ci.commands.options import (
     DEFAULT_CLUSTER,
     BootstrapServers,
     ClusterFolder,
@@ -13,7 +13,7 @@ from ci.commands.options import (
     TopicName,
     require_text,
 )
-from ci.failures import UsageError
+from fencepost.ci.gate.failures import UsageError
 
 app = typer.Typer(help="Create, delete, list and describe topics.", no_args_is_help=True)
 
@@ -49,8 +49,8 @@ def create(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
     """Create a topic, and wait until each partition has a leader."""
-    from ci.client_process import bootstrap_servers, call
-    from ci.console import say
+    from fencepost.ci.commands.client_process import bootstrap_servers, call
+    from fencepost.ci.screens.console import say
 
     assignment = parse_assignment(replica_assignment)
     if assignment and (partitions or replication_factor):
@@ -91,8 +91,8 @@ def delete(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
     """Delete a topic with all its records, and wait until it is gone."""
-    from ci.client_process import bootstrap_servers, call
-    from ci.console import say
+    from fencepost.ci.commands.client_process import bootstrap_servers, call
+    from fencepost.ci.screens.console import say
 
     servers = bootstrap_servers(bootstrap_server, cluster)
     answer = call("delete_topic", servers, topic=topic, if_exists=if_exists)
@@ -108,8 +108,8 @@ def list_topics(
     as_json: JsonOption = False,
 ) -> int:
     """List the topics; --json with their number of partitions."""
-    from ci.client_process import bootstrap_servers
-    from ci.console import say, show_json
+    from fencepost.ci.commands.client_process import bootstrap_servers
+    from fencepost.ci.screens.console import say, show_json
 
     topics = described(bootstrap_servers(bootstrap_server, cluster))["topics"]
     if as_json:
@@ -128,8 +128,8 @@ def describe(
     as_json: JsonOption = False,
 ) -> int:
     """Show leader, replicas and ISR of each partition, of one topic or of all."""
-    from ci.client_process import bootstrap_servers
-    from ci.console import show_json
+    from fencepost.ci.commands.client_process import bootstrap_servers
+    from fencepost.ci.screens.console import show_json
 
     topics = described(bootstrap_servers(bootstrap_server, cluster))["topics"]
     if topic is not None and topic not in topics:
@@ -144,7 +144,7 @@ def describe(
 
 def described(servers: str) -> dict[str, Any]:
     """Controller, brokers and topics as the cluster publishes them."""
-    from ci.client_process import call
+    from fencepost.ci.commands.client_process import call
 
     found = call("describe_cluster", servers)
     assert isinstance(found, dict)
@@ -153,7 +153,7 @@ def described(servers: str) -> dict[str, Any]:
 
 def show_topic(name: str, partitions: Sequence[Partition]) -> None:
     """Print a topic as kafka-topics.sh --describe does."""
-    from ci.console import say
+    from fencepost.ci.screens.console import say
 
     factor = max(len(partition["assigned_replicas"]) for partition in partitions)
     topic_id = partitions[0]["topic_id"] or "none"

@@ -10,10 +10,10 @@ of an incarnation of the partition that was deleted are gone with it.
 
 from collections.abc import Sequence
 
-from conformance.checks.evidence import Evidence
-from conformance.checks.generations import Generations, generations
-from conformance.checks.incarnations import is_over, split_history
-from conformance.checks.log_history import (
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.generations import Generations, generations
+from fencepost.conformance.checks.incarnations import is_over, split_history
+from fencepost.conformance.checks.log_history import (
     FinalRead,
     Record,
     Standing,
@@ -22,9 +22,9 @@ from conformance.checks.log_history import (
     known,
     read_history,
 )
-from conformance.verdict import CheckResult
-from spec.trace import TraceEvent
-from spec.vocabulary import Invariant, Outcome
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Invariant, Outcome
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from conformance.checks.ordering import by_zxid
-from conformance.checks.znode_history import document_of
-from spec.trace import TraceEvent
-from spec.znodes import (
+from fencepost.conformance.checks.ordering import by_zxid
+from fencepost.conformance.checks.znode_history import document_of
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.znodes import (
     TOPICS,
     LeaderAndIsr,
     MalformedZnodeError,

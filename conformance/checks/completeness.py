@@ -8,8 +8,8 @@ pending operations count as indefinite.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from conformance.verdict import Verdict
-from spec.trace import Kind, TraceEvent
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.trace import Kind, TraceEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,14 @@ is deleted some time. No broker obeys a stop older than what it has obeyed of th
 
 from collections.abc import Sequence
 
-from conformance.checks.assignment_history import transactions
-from conformance.checks.evidence import Evidence
-from conformance.checks.incarnations import UNNAMED, incarnation_of
-from conformance.checks.ordering import order, partition_of_event
-from conformance.verdict import CheckResult
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Action, Invariant
-from spec.znodes import TopicPartition
+from fencepost.conformance.checks.assignment_history import transactions
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.incarnations import UNNAMED, incarnation_of
+from fencepost.conformance.checks.ordering import order, partition_of_event
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action, Invariant
+from fencepost.spec.znodes import TopicPartition
 
 _OBEYS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
 _Epoch = tuple[TopicPartition, int, int]

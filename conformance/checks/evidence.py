@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from conformance.verdict import MAX_LISTED, CheckResult, Violation
-from spec.trace import TraceEvent
-from spec.vocabulary import Invariant
+from fencepost.conformance.verdict import MAX_LISTED, CheckResult, Violation
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Invariant
 
 MAX_WITNESSES = 6
 """Events per violation: enough to see the contradiction, few enough to read."""

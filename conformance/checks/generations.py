@@ -10,8 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Action
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ binds it.
 
 from collections.abc import Sequence
 
-from conformance.checks.evidence import Evidence
-from conformance.checks.incarnations import incarnation_of
-from conformance.checks.ordering import order
-from conformance.checks.replica_log import is_replica_event
-from conformance.verdict import CheckResult
-from spec.trace import TraceEvent
-from spec.vocabulary import Action, Invariant
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.incarnations import incarnation_of
+from fencepost.conformance.checks.ordering import order
+from fencepost.conformance.checks.replica_log import is_replica_event
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action, Invariant
 
 LEADER_ACTIONS = frozenset({Action.LEADER_APPEND, Action.ADVANCE_HIGH_WATERMARK})
 

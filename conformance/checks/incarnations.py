@@ -10,12 +10,12 @@ of unknown effect may be in the log of each, and any other line says nothing of 
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from conformance.checks.generations import is_flagged
-from conformance.checks.log_history import LogHistory, Record, Standing
-from conformance.checks.monotone_counter import UNBOUNDED
-from conformance.checks.ordering import by_zxid
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Outcome
+from fencepost.conformance.checks.generations import is_flagged
+from fencepost.conformance.checks.log_history import LogHistory, Record, Standing
+from fencepost.conformance.checks.monotone_counter import UNBOUNDED
+from fencepost.conformance.checks.ordering import by_zxid
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Outcome
 
 UNNAMED = 0
 

@@ -6,11 +6,11 @@ transaction of ZooKeeper, for partitions that their topic names.
 
 from collections.abc import Sequence
 
-from conformance.checks.assignment_history import transactions
-from conformance.checks.evidence import Evidence
-from conformance.verdict import CheckResult
-from spec.trace import TraceEvent
-from spec.vocabulary import Invariant
+from fencepost.conformance.checks.assignment_history import transactions
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Invariant
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:

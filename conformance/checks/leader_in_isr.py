@@ -9,12 +9,12 @@ and, from the moment at which it asks for another one until that is decided, the
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from conformance.checks.evidence import Evidence
-from conformance.checks.ordering import by_zxid, order
-from conformance.checks.znode_history import document_of
-from conformance.verdict import CheckResult
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import NO_BROKER, Action, Invariant
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.ordering import by_zxid, order
+from fencepost.conformance.checks.znode_history import document_of
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import NO_BROKER, Action, Invariant
 
 _NAMES_THE_LEADER = frozenset(
     {

@@ -29,10 +29,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from conformance.checks.evidence import Evidence, milliseconds
-from conformance.checks.generations import Generations, generations
-from conformance.checks.incarnations import split_history
-from conformance.checks.log_history import (
+from fencepost.conformance.checks.evidence import Evidence, milliseconds
+from fencepost.conformance.checks.generations import Generations, generations
+from fencepost.conformance.checks.incarnations import split_history
+from fencepost.conformance.checks.log_history import (
     LogHistory,
     Record,
     Standing,
@@ -41,10 +41,10 @@ from conformance.checks.log_history import (
     known,
     read_history,
 )
-from conformance.checks.monotone_counter import UNBOUNDED, find_violation
-from conformance.verdict import CheckResult
-from spec.trace import TraceEvent
-from spec.vocabulary import Invariant
+from fencepost.conformance.checks.monotone_counter import UNBOUNDED, find_violation
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Invariant
 
 
 @dataclass(slots=True, kw_only=True)

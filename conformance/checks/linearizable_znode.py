@@ -21,14 +21,14 @@ clients on one host.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from conformance.checks.evidence import Evidence, milliseconds
-from conformance.checks.log_history import invoked_ns
-from conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
-from conformance.checks.ordering import by_zxid, partition_of_event
-from conformance.checks.znode_history import document_of
-from conformance.verdict import CheckResult
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Action, Invariant, Outcome
+from fencepost.conformance.checks.evidence import Evidence, milliseconds
+from fencepost.conformance.checks.log_history import invoked_ns
+from fencepost.conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
+from fencepost.conformance.checks.ordering import by_zxid, partition_of_event
+from fencepost.conformance.checks.znode_history import document_of
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action, Invariant, Outcome
 
 _COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
 

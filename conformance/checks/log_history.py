@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from conformance.checks.monotone_counter import UNBOUNDED
-from conformance.checks.ordering import order
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import ErrorCode, Outcome
+from fencepost.conformance.checks.monotone_counter import UNBOUNDED
+from fencepost.conformance.checks.ordering import order
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import ErrorCode, Outcome
 
 FINAL_READER = "client-final"
 """The client that reads every partition in full when the run is over."""

@@ -11,13 +11,13 @@ Each incarnation of the partition has a log of its own.
 from collections import defaultdict
 from collections.abc import Sequence
 
-from conformance.checks.evidence import Evidence
-from conformance.checks.generations import generations
-from conformance.checks.incarnations import split_by_incarnation
-from conformance.checks.replica_log import Entry, ReplicaLog, replay
-from conformance.verdict import CheckResult
-from spec.trace import TraceEvent
-from spec.vocabulary import Action, Invariant
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.generations import generations
+from fencepost.conformance.checks.incarnations import split_by_incarnation
+from fencepost.conformance.checks.replica_log import Entry, ReplicaLog, replay
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action, Invariant
 
 _Committed = dict[int, tuple[Entry, TraceEvent]]
 

@@ -10,14 +10,14 @@ the epochs before it (FAIL-002). Each incarnation of the partition counts its ep
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from conformance.checks.evidence import Evidence
-from conformance.checks.generations import Generations, generations
-from conformance.checks.incarnations import split_by_incarnation
-from conformance.checks.log_history import known
-from conformance.checks.ordering import order
-from conformance.verdict import CheckResult
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Action, Invariant, Outcome
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.generations import Generations, generations
+from fencepost.conformance.checks.incarnations import split_by_incarnation
+from fencepost.conformance.checks.log_history import known
+from fencepost.conformance.checks.ordering import order
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action, Invariant, Outcome
 
 
 class _Commit(NamedTuple):

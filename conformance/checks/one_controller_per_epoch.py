@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from conformance.checks.evidence import Evidence
-from conformance.checks.ordering import by_zxid, order
-from conformance.checks.znode_history import epoch_of
-from conformance.verdict import CheckResult
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import NO_CONTROLLER_EPOCH, Action, Invariant
-from spec.znodes import CONTROLLER
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.ordering import by_zxid, order
+from fencepost.conformance.checks.znode_history import epoch_of
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import NO_CONTROLLER_EPOCH, Action, Invariant
+from fencepost.spec.znodes import CONTROLLER
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:

@@ -8,13 +8,13 @@ the partition counts its epochs from the start.
 
 from collections.abc import Sequence
 
-from conformance.checks.evidence import Evidence
-from conformance.checks.incarnations import split_by_incarnation
-from conformance.checks.ordering import by_zxid, order
-from conformance.checks.znode_history import document_of
-from conformance.verdict import CheckResult
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import NO_BROKER, Action, Invariant
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.incarnations import split_by_incarnation
+from fencepost.conformance.checks.ordering import by_zxid, order
+from fencepost.conformance.checks.znode_history import document_of
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import NO_BROKER, Action, Invariant
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:

@@ -21,19 +21,19 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from conformance.checks.evidence import Evidence
-from conformance.checks.generations import is_flagged
-from conformance.checks.ordering import broker_of, by_zxid, partition_of_event
-from conformance.checks.znode_history import (
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.generations import is_flagged
+from fencepost.conformance.checks.ordering import broker_of, by_zxid, partition_of_event
+from fencepost.conformance.checks.znode_history import (
     LeaderAndIsrWrite,
     brokers_by_session,
     leader_and_isr_writes,
     registrations,
 )
-from conformance.verdict import CheckResult
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import NO_BROKER, Invariant, Outcome
-from spec.znodes import (
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import NO_BROKER, Invariant, Outcome
+from fencepost.spec.znodes import (
     TOPICS,
     LeaderAndIsr,
     MalformedZnodeError,

@@ -7,8 +7,8 @@ compared strictly: equal stamps are concurrent. Wall clocks order nothing.
 
 from collections.abc import Iterable, Mapping
 
-from spec.trace import Kind, TraceEvent
-from spec.znodes import TopicPartition, partition_of
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.znodes import TopicPartition, partition_of
 
 
 def order(events: Iterable[TraceEvent]) -> list[TraceEvent]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from conformance.checks import (
+from fencepost.conformance.checks import (
     acknowledged_durable,
     delete_only_if_unassigned,
     high_watermark_monotonic,
@@ -25,11 +25,11 @@ from conformance.checks import (
     only_authorised_writes,
     stale_controller_harmless,
 )
-from conformance.checks.ordering import split_by_partition
-from conformance.checks.replica_log import REPLICA_ACTIONS
-from conformance.verdict import CheckResult, merge
-from spec.trace import TraceEvent
-from spec.vocabulary import Action, Invariant
+from fencepost.conformance.checks.ordering import split_by_partition
+from fencepost.conformance.checks.replica_log import REPLICA_ACTIONS
+from fencepost.conformance.verdict import CheckResult, merge
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action, Invariant
 
 CheckFunction = Callable[[Sequence[TraceEvent]], CheckResult]
 

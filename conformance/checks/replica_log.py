@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from conformance.checks.ordering import order
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Action
+from fencepost.conformance.checks.ordering import order
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action
 
 REPLICA_ACTIONS = frozenset(
     {

@@ -12,13 +12,17 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from conformance.checks.evidence import Evidence
-from conformance.checks.incarnations import incarnation_of
-from conformance.checks.ordering import by_zxid, order
-from conformance.checks.znode_history import LeaderAndIsrWrite, epoch_of, leader_and_isr_writes
-from conformance.verdict import CheckResult
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import NO_EPOCH, Action, Invariant
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.incarnations import incarnation_of
+from fencepost.conformance.checks.ordering import by_zxid, order
+from fencepost.conformance.checks.znode_history import (
+    LeaderAndIsrWrite,
+    epoch_of,
+    leader_and_isr_writes,
+)
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import NO_EPOCH, Action, Invariant
 
 _COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
 _TEACH_EPOCHS = _COMMANDS | {Action.LEARN_CONTROLLER}

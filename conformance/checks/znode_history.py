@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from conformance.checks.ordering import broker_of, by_zxid
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Action
-from spec.znodes import (
+from fencepost.conformance.checks.ordering import broker_of, by_zxid
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action
+from fencepost.spec.znodes import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,

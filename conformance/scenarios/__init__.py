@@ -1,9 +1,9 @@
 """The chaos scenarios, in the order in which they are run."""
 
-from conformance.adapter import UsageError
-from conformance.directed import shipped
-from conformance.scenario import Scenario
-from conformance.scenarios import (
+from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.runs.directed import shipped
+from fencepost.conformance.runs.scenario import Scenario
+from fencepost.conformance.scenarios import (
     administration,
     broker_faults,
     ensemble,

@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 
-from conformance.scenario import TOPIC, Scenario, Stage
-from fault_injection.admin_faults import (
+from fencepost.conformance.runs.scenario import TOPIC, Scenario, Stage
+from fencepost.fault_injection.faults.admin_faults import (
     AddPartitions,
     ElectPreferred,
     KickController,
     ReassignPartition,
     RecreateTopic,
 )
-from fault_injection.fault import Fault
-from fault_injection.process_faults import PauseBroker
-from fault_injection.schedule import Schedule, TimedFault
-from fault_injection.targets import follower, leader
-from fault_injection.zookeeper_faults import ExpireSession, RaceVersion
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.process_faults import PauseBroker
+from fencepost.fault_injection.faults.targets import follower, leader
+from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession, RaceVersion
+from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
 
 CHANGES = (
     ReassignPartition(topic=TOPIC, replicas=(2, 1)),

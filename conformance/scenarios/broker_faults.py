@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from conformance.cluster import ClusterError
-from conformance.scenario import TOPIC, Scenario, Stage
-from fault_injection.fault import Fault
-from fault_injection.process_faults import KillBroker, PauseBroker
-from fault_injection.schedule import Schedule, TimedFault, generate
-from fault_injection.targets import CONTROLLER, leader
-from fault_injection.zookeeper_faults import ExpireSession
+from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.runs.scenario import TOPIC, Scenario, Stage
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
+from fencepost.fault_injection.faults.targets import CONTROLLER, leader
+from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
+from fencepost.fault_injection.stories.schedule import Schedule, TimedFault, generate
 
 QUIET_REQUESTS = 300
 QUIET_S = 30.0

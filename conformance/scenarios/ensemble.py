@@ -1,9 +1,9 @@
 """ZooKeeper itself is hurt: its leader dies or stands still, and a server restarts."""
 
-from conformance.scenario import Scenario, Stage
-from fault_injection.ensemble_faults import HurtServer
-from fault_injection.schedule import Schedule, TimedFault
-from fault_injection.zookeeper_faults import FailOverZooKeeper
+from fencepost.conformance.runs.scenario import Scenario, Stage
+from fencepost.fault_injection.faults.ensemble_faults import HurtServer
+from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper
+from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
 
 AWAY_MS = 1_000
 STANDS_STILL_MS = 2_500

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable
 
-from conformance.scenario import TOPIC, Scenario, Stage
-from fault_injection.catalogue import KINDS
-from fault_injection.fault import Fault
-from fault_injection.network_faults import (
+from fencepost.conformance.runs.scenario import TOPIC, Scenario, Stage
+from fencepost.fault_injection.faults.catalogue import KINDS
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.network_faults import (
     BridgeBrokers,
     CutOneWay,
     DelayLink,
@@ -17,9 +17,8 @@ from fault_injection.network_faults import (
     RingOfMajorities,
     SwizzleBrokers,
 )
-from fault_injection.schedule import Schedule, TimedFault
-from fault_injection.targets import CONTROLLER, broker, follower, leader
-from fault_injection.zookeeper_faults import (
+from fencepost.fault_injection.faults.targets import CONTROLLER, broker, follower, leader
+from fencepost.fault_injection.faults.zookeeper_faults import (
     CutZooKeeper,
     DelayZooKeeper,
     DropConnection,
@@ -27,6 +26,7 @@ from fault_injection.zookeeper_faults import (
     HurtZooKeeperLink,
     LoseZooKeeperReplies,
 )
+from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
 
 SHORT_MS = 800
 """Less than a session, and than what drives a follower out of the ISR."""

@@ -6,11 +6,11 @@ the preferred replicas lead again.
 
 from collections.abc import Mapping
 
-from conformance.cluster import ClusterError
-from conformance.scenario import Scenario, Stage
-from fault_injection.process_faults import KillBroker
-from fault_injection.targets import CONTROLLER
-from spec.znodes import TopicPartition
+from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.runs.scenario import Scenario, Stage
+from fencepost.fault_injection.faults.process_faults import KillBroker
+from fencepost.fault_injection.faults.targets import CONTROLLER
+from fencepost.spec.znodes import TopicPartition
 
 STEP_S = 25.0
 TARGETS = ((3, 2), (1, 3), (2, 1))

@@ -1,9 +1,9 @@
 """What directed scenarios do with single records."""
 
-from conformance.client import Answer, Client
-from conformance.cluster import ClusterError
-from conformance.scenario import Stage
-from spec.znodes import TopicPartition
+from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.clients.client import Answer, Client
+from fencepost.conformance.runs.scenario import Stage
+from fencepost.spec.znodes import TopicPartition
 
 
 def require_ok(answer: Answer, what: str) -> None:

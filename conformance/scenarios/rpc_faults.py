@@ -1,11 +1,16 @@
 """Requests between brokers are lost, late, repeated, or lose their answer, during a failover."""
 
-from conformance.scenario import Scenario, Stage
-from fault_injection.fault import Fault
-from fault_injection.request_faults import DropRequest, DropResponse, DuplicateRequest, HoldRequest
-from fault_injection.schedule import Schedule, TimedFault
-from fault_injection.targets import broker
-from fault_injection.zookeeper_faults import ExpireSession
+from fencepost.conformance.runs.scenario import Scenario, Stage
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.request_faults import (
+    DropRequest,
+    DropResponse,
+    DuplicateRequest,
+    HoldRequest,
+)
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
+from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
 
 COMMANDS_MS = 3_000
 FETCHES_MS = 1_500

@@ -4,14 +4,14 @@ The controller stands still until its session is over and its successor obeyed: 
 merely ended, it could be registered anew before its successor looks, and nothing would follow.
 """
 
-from conformance.cluster import ClusterError
-from conformance.scenario import WHOLE_RUN_MS, Scenario, Stage
-from fault_injection.process_faults import PauseBroker
-from fault_injection.request_faults import HoldRequest
-from fault_injection.targets import broker
-from fault_injection.zookeeper_faults import ExpireSession
-from spec.trace import TraceEvent
-from spec.vocabulary import Action
+from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, Stage
+from fencepost.fault_injection.faults.process_faults import PauseBroker
+from fencepost.fault_injection.faults.request_faults import HoldRequest
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action
 
 STEP_S = 15.0
 

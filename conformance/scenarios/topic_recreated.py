@@ -4,9 +4,9 @@ The broker comes back with a log of the topic that is no more. It has to drop it
 one when replicas are moved to it; a topic of the same name is another topic.
 """
 
-from conformance.scenario import ASSIGNMENT, TOPIC, WHOLE_RUN_MS, Scenario, Stage
-from fault_injection.process_faults import KillBroker
-from fault_injection.targets import broker
+from fencepost.conformance.runs.scenario import ASSIGNMENT, TOPIC, WHOLE_RUN_MS, Scenario, Stage
+from fencepost.fault_injection.faults.process_faults import KillBroker
+from fencepost.fault_injection.faults.targets import broker
 
 STEP_S = 25.0
 RECORDS = 20

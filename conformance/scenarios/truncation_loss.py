@@ -10,16 +10,16 @@ B is elected and the record is gone. Each step waits for what the step before it
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from conformance.client import Answer, Client
-from conformance.cluster import ClusterError
-from conformance.scenario import WHOLE_RUN_MS, Scenario, Stage
-from conformance.scenarios.records import produce_until_ok, require_ok
-from fault_injection.process_faults import KillBroker
-from fault_injection.request_faults import DropRequest, DropResponse
-from fault_injection.targets import broker
-from spec.trace import TraceEvent
-from spec.vocabulary import Action
-from spec.znodes import TopicPartition
+from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.clients.client import Answer, Client
+from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, Stage
+from fencepost.conformance.scenarios.records import produce_until_ok, require_ok
+from fencepost.fault_injection.faults.process_faults import KillBroker
+from fencepost.fault_injection.faults.request_faults import DropRequest, DropResponse
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action
+from fencepost.spec.znodes import TopicPartition
 
 TOPIC = "ledger"
 STEP_S = 15.0

@@ -3,13 +3,13 @@
 The same steps catch a leader that acknowledges too early, every time: the gate's canary.
 """
 
-from conformance.cluster import ClusterError
-from conformance.scenario import WHOLE_RUN_MS, Scenario, Stage
-from conformance.scenarios.records import produce_until_ok, require_ok
-from fault_injection.process_faults import KillBroker
-from fault_injection.request_faults import DropRequest
-from fault_injection.targets import broker
-from spec.znodes import TopicPartition
+from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, Stage
+from fencepost.conformance.scenarios.records import produce_until_ok, require_ok
+from fencepost.fault_injection.faults.process_faults import KillBroker
+from fencepost.fault_injection.faults.request_faults import DropRequest
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.spec.znodes import TopicPartition
 
 TOPIC = "ledger"
 STEP_S = 15.0

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.adapter import UsageError
-from conformance.run_begin import HARNESS_TRACE, begun_in
-from conformance.testing.network import PROXY
-from fault_injection.plan import Action, Plan
-from fault_injection.plan_record import EXECUTED, read_executed
+from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.runs.run_begin import HARNESS_TRACE, begun_in
+from fencepost.conformance.testing.network import PROXY
+from fencepost.fault_injection.stories.plan import Action, Plan
+from fencepost.fault_injection.stories.plan_record import EXECUTED, read_executed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-from conformance.adapter import UsageError
-from conformance.client import Answer, Client, Connections
-from conformance.cluster import ClusterError
-from conformance.recorder import Recorder
-from conformance.scenario import TOPIC, Stage
-from spec.trace import TraceEvent
-from spec.znodes import TopicPartition
+from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.clients.client import Answer, Client, Connections
+from fencepost.conformance.clients.recorder import Recorder
+from fencepost.conformance.runs.scenario import TOPIC, Stage
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.znodes import TopicPartition
 
 STEP_S = 20.0
 """How long an observed state may take when the test does not say."""

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
-from conformance.adapter import UsageError
-from conformance.networks import PROXY, require_possible
-from conformance.scenario import Stage
-from fault_injection.fault import Fault
-from fault_injection.plan import Action, At, Plan, plan_of
-from fault_injection.plan_file import read_plan
-from fault_injection.plan_world import World, require_fault_there, require_there
-from fault_injection.progress import RunningFault
-from fault_injection.rpc_rules import InjectionError
-from fault_injection.schedule import Schedule
+from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.networks import PROXY, require_possible
+from fencepost.conformance.runs.scenario import Stage
+from fencepost.fault_injection.engine.progress import RunningFault
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.stories.plan import Action, At, Plan, plan_of
+from fencepost.fault_injection.stories.plan_file import read_plan
+from fencepost.fault_injection.stories.plan_world import World, require_fault_there, require_there
+from fencepost.fault_injection.stories.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Faults:
 
     stage: Stage
     network: str = PROXY
-    """One of `conformance.networks`."""
+    """One of `fencepost.conformance.adapters.networks`."""
     drawn: Schedule | None = None
     """What the profile of the marker drew from the seed."""
     recorded: Mapping[str, Action] = field(default_factory=dict)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.adapter import LEVELS, UsageError
-from fault_injection.catalogue import kind_of, needs_links
-from fault_injection.profiles import PROFILE_KINDS
+from fencepost.conformance.adapters.adapter import LEVELS, UsageError
+from fencepost.fault_injection.faults.catalogue import kind_of, needs_links
+from fencepost.fault_injection.stories.profiles import PROFILE_KINDS
 
 ALL = "all"
 BUDGET_S = 12.0

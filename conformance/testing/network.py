@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from conformance.testing.bundle import Recorded
+    from fencepost.conformance.testing.bundle import Recorded
 
 PROXY = "proxy"
 NAMESPACES = "namespaces"
 NETWORKS = (PROXY, NAMESPACES)
-"""As `conformance.networks` has them, which would take long to import."""
+"""As `fencepost.conformance.adapters.networks` has them, which would take long to import."""
 OWN_ZOOKEEPERS = ("embedded", "ensemble")
-"""As `conformance.zookeepers` has those that can be in network namespaces."""
+"""As `fencepost.conformance.adapters.zookeepers` has those that can be in network namespaces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Network:
     def require(self, wanted: str) -> None:
         """Raise `UsageError` when a cluster is to have a network that this process is not in."""
         if wanted == NAMESPACES and self.name != NAMESPACES:
-            from conformance.adapter import UsageError
+            from fencepost.conformance.adapters.adapter import UsageError
 
             raise UsageError(
                 f"cluster_settings say network={wanted!r}, for which pytest has to begin in "
@@ -57,7 +57,10 @@ def enter_network(asked: str, recorded: "Recorded | None") -> Network:
     name = asked or (recorded.network if recorded else PROXY)
     if name != NAMESPACES:
         return Network(name=name)
-    from fault_injection.namespaces.client import NoNamespacesError, enter_own_network
+    from fencepost.fault_injection.network.namespaces.client import (
+        NoNamespacesError,
+        enter_own_network,
+    )
 
     try:
         enter_own_network()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.testing.network import OWN_ZOOKEEPERS, check_network
+from fencepost.conformance.testing.network import OWN_ZOOKEEPERS, check_network
 
 if TYPE_CHECKING:
-    from conformance.testing.bundle import Recorded
+    from fencepost.conformance.testing.bundle import Recorded
 
 OUT = Path(".fencepost") / "tests"
 """Below the root of the tests."""
@@ -76,7 +76,7 @@ def check_settings(config: pytest.Config) -> None:
     except ValueError as error:
         raise pytest.UsageError(f"--fencepost-command {command!r}: {error}") from error
     if zookeeper and zookeeper not in OWN_ZOOKEEPERS:
-        from fault_injection.zookeeper_address import ZooKeeperAddress, ZooKeeperError
+        from fencepost.fault_injection.zookeeper.address import ZooKeeperAddress, ZooKeeperError
 
         try:
             ZooKeeperAddress.parse(zookeeper)
@@ -135,8 +135,8 @@ def recorded_run(config: pytest.Config) -> "Recorded | None":
         return None
     if config.getoption(SEED_ALONE) is not None:
         raise pytest.UsageError(f"{REPLAY} takes the seed from the bundle; leave out {SEED_ALONE}")
-    from conformance.adapter import UsageError
-    from conformance.testing.bundle import read_bundle
+    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.testing.bundle import read_bundle
 
     try:
         return read_bundle(config.invocation_params.dir / replay)

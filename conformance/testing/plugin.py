@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.testing.network import Network, enter_network
-from conformance.testing.options import (
+from fencepost.conformance.testing.network import Network, enter_network
+from fencepost.conformance.testing.options import (
     REPLAY,
     add_options,
     bundles,
@@ -25,15 +25,15 @@ from conformance.testing.options import (
     keeps_all,
     recorded_run,
 )
-from conformance.testing.selection import MARKER, SEED, mark_of, refuse, refused, seeds_of
+from fencepost.conformance.testing.selection import MARKER, SEED, mark_of, refuse, refused, seeds_of
 
 if TYPE_CHECKING:
-    from conformance.adapter import ClusterSettings
-    from conformance.testing.bundle import Recorded
-    from conformance.testing.cluster import RunningCluster
-    from conformance.testing.faults import Faults
-    from conformance.testing.quiet import Quiet
-    from conformance.testing.run import ChaosRun, Tested
+    from fencepost.conformance.adapters.adapter import ClusterSettings
+    from fencepost.conformance.testing.bundle import Recorded
+    from fencepost.conformance.testing.cluster import RunningCluster
+    from fencepost.conformance.testing.faults import Faults
+    from fencepost.conformance.testing.quiet import Quiet
+    from fencepost.conformance.testing.run import ChaosRun, Tested
 
 RUN: "pytest.StashKey[ChaosRun]" = pytest.StashKey()
 RECORDED: "pytest.StashKey[Recorded | None]" = pytest.StashKey()
@@ -133,7 +133,7 @@ def quiet(fencepost_run: "ChaosRun") -> "Quiet":
 @pytest.fixture
 def cluster_settings() -> "ClusterSettings":
     """How many brokers, with which times; a project may have its own fixture of this name."""
-    from conformance.adapter import ClusterSettings
+    from fencepost.conformance.adapters.adapter import ClusterSettings
 
     return ClusterSettings()
 
@@ -150,11 +150,11 @@ def fencepost_run(
     request: pytest.FixtureRequest, fencepost_seed: int, cluster_settings: "ClusterSettings"
 ) -> "Iterator[ChaosRun]":
     """The run of one test: a cluster is up and clients are served."""
-    from conformance.adapter import UsageError
-    from conformance.cluster import ClusterError
-    from conformance.testing.run import ChaosRun, shown
-    from fault_injection.managed_process import ProcessError
-    from fault_injection.zookeeper_address import ZooKeeperError
+    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.adapters.cluster import ClusterError
+    from fencepost.conformance.testing.run import ChaosRun, shown
+    from fencepost.fault_injection.processes.managed_process import ProcessError
+    from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 
     if why := request.config.stash[NETWORK].why_not:
         raise pytest.skip.Exception(why)
@@ -173,7 +173,7 @@ def fencepost_run(
 
 
 def _check_mark(item: pytest.Item) -> None:
-    from conformance.adapter import UsageError
+    from fencepost.conformance.adapters.adapter import UsageError
 
     try:
         mark_of(item)
@@ -183,8 +183,8 @@ def _check_mark(item: pytest.Item) -> None:
 
 def _end(item: pytest.Item, error: BaseException | None) -> None:
     """The run is over; raises what the verdict asks for, or adds it to what the test raised."""
-    from conformance.testing.run import is_own, message_of
-    from conformance.verdict import Verdict
+    from fencepost.conformance.testing.run import is_own, message_of
+    from fencepost.conformance.verdict import Verdict
 
     run = item.stash[RUN]
     result = run.end(error)
@@ -215,8 +215,8 @@ def _add(error: BaseException, told: str) -> None:
 
 
 def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Tested":
-    from conformance.testing.run import Tested, settings_of
-    from conformance.zookeepers import EMBEDDED
+    from fencepost.conformance.adapters.zookeepers import EMBEDDED
+    from fencepost.conformance.testing.run import Tested, settings_of
 
     config = item.config
     mark, recorded, network = mark_of(item), config.stash[RECORDED], config.stash[NETWORK]

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from time import monotonic
 from types import TracebackType
 
-from conformance.adapter import UsageError
-from conformance.cluster import ClusterError
-from conformance.run_end import Ending
-from conformance.scenario import Record, Stage
-from conformance.verdict import Verdict
-from spec.trace import Phase
+from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.runs.run_end import Ending
+from fencepost.conformance.runs.scenario import Record, Stage
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.trace import Phase
 
 HEALTHY_S = 25.0
 SERVED = 20

@@ -7,27 +7,27 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from conformance.adapter import REFERENCE_COMMAND, ClusterSettings, UsageError
-from conformance.cluster import ClusterError
-from conformance.networks import PROXY
-from conformance.scenario import Scenario, ScenarioResult, Stage
-from conformance.scenario_run import ScenarioRun
-from conformance.testing.bundle import Recorded
-from conformance.testing.cluster import RunningCluster
-from conformance.testing.faults import Faults
-from conformance.testing.marker import ChaosMark
-from conformance.testing.quiet import DisturbedError, Quiet
-from conformance.verdict import Verdict
-from conformance.zookeepers import EMBEDDED
-from fault_injection.catalogue import kind_of
-from fault_injection.managed_process import ProcessError
-from fault_injection.namespaces.relay import why_no_relay
-from fault_injection.profiles import draw
-from fault_injection.progress import FaultReport
-from fault_injection.rpc_rules import InjectionError
-from fault_injection.schedule import Schedule
-from fault_injection.zookeeper_address import ZooKeeperError
-from fault_injection.zookeeper_faults import HurtZooKeeperLink
+from fencepost.conformance.adapters.adapter import REFERENCE_COMMAND, ClusterSettings, UsageError
+from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.adapters.networks import PROXY
+from fencepost.conformance.adapters.zookeepers import EMBEDDED
+from fencepost.conformance.runs.scenario import Scenario, ScenarioResult, Stage
+from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.testing.bundle import Recorded
+from fencepost.conformance.testing.cluster import RunningCluster
+from fencepost.conformance.testing.faults import Faults
+from fencepost.conformance.testing.marker import ChaosMark
+from fencepost.conformance.testing.quiet import DisturbedError, Quiet
+from fencepost.conformance.verdict import Verdict
+from fencepost.fault_injection.engine.progress import FaultReport
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.faults.catalogue import kind_of
+from fencepost.fault_injection.faults.zookeeper_faults import HurtZooKeeperLink
+from fencepost.fault_injection.network.namespaces.relay import why_no_relay
+from fencepost.fault_injection.processes.managed_process import ProcessError
+from fencepost.fault_injection.stories.profiles import draw
+from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 
 NAME_LENGTH_MAX = 60
 SHOWN_MAX = 3

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.testing.options import SEED_ALONE
+from fencepost.conformance.testing.options import SEED_ALONE
 
 if TYPE_CHECKING:
-    from conformance.testing.bundle import Recorded
-    from conformance.testing.marker import ChaosMark
+    from fencepost.conformance.testing.bundle import Recorded
+    from fencepost.conformance.testing.marker import ChaosMark
 
 MARKER = "chaos"
 FIXTURE = "fencepost_run"
@@ -20,8 +20,8 @@ REFUSED = pytest.StashKey[str]()
 
 def mark_of(item: pytest.Item) -> "ChaosMark":
     """The markers of a test, its module's and its own; raises `UsageError` of this room."""
-    from conformance.adapter import UsageError
-    from conformance.testing.marker import read_mark
+    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.testing.marker import read_mark
 
     args, given = _marked(item)
     if (args or given) and FIXTURE not in getattr(item, "fixturenames", ()):

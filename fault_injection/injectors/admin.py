@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from fault_injection.admin_faults import (
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.faults.admin_faults import (
     AddPartitions,
     ElectPreferred,
     ReassignPartition,
     RecreateTopic,
 )
-from fault_injection.injectors.injection import Deed, Znodes
-from fault_injection.rpc_rules import InjectionError
-from fault_injection.zookeeper_client import NoZnodeError, Znode
-from spec import znodes
-from spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
+from fencepost.fault_injection.injectors.injection import Deed, Znodes
+from fencepost.fault_injection.zookeeper.client import NoZnodeError, Znode
+from fencepost.spec import znodes
+from fencepost.spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
 
 Assignment = Mapping[int, tuple[int, ...]]
 """Partition -> its replicas, the preferred leader first."""

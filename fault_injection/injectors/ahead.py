@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 
-from fault_injection.ensemble_faults import HurtServer
-from fault_injection.fault import Fault
-from fault_injection.injectors.ensemble import number_of
-from fault_injection.injectors.injection import FaultTarget
-from fault_injection.zookeeper_faults import FailOverZooKeeper
+from fencepost.fault_injection.faults.ensemble_faults import HurtServer
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper
+from fencepost.fault_injection.injectors.ensemble import number_of
+from fencepost.fault_injection.injectors.injection import FaultTarget
 
 ENDS = ("kill", "restart")
 """What is done to a server that then has to start anew."""

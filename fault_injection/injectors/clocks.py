@@ -2,11 +2,16 @@
 
 from dataclasses import dataclass, field
 
-from fault_injection import broker_control
-from fault_injection.beat import Beat
-from fault_injection.broker_control import Reading
-from fault_injection.clock_faults import TRUE_RATE, DriftClock, JumpClock, StrobeClock
-from fault_injection.injectors.injection import BrokerProcess, Deed, address_of
+from fencepost.fault_injection.engine import broker_control
+from fencepost.fault_injection.engine.broker_control import Reading
+from fencepost.fault_injection.engine.repetition import Beat
+from fencepost.fault_injection.faults.clock_faults import (
+    TRUE_RATE,
+    DriftClock,
+    JumpClock,
+    StrobeClock,
+)
+from fencepost.fault_injection.injectors.injection import BrokerProcess, Deed, address_of
 
 ROUNDING_MS = 2
 """Two readings in whole milliseconds."""

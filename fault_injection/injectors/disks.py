@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from fault_injection import broker_control, data_folder
-from fault_injection.disk_faults import BreakDisk, FillDisk, SlowDisk
-from fault_injection.injectors.injection import (
+from fencepost.fault_injection.engine import broker_control, data_folder
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.faults.disk_faults import BreakDisk, FillDisk, SlowDisk
+from fencepost.fault_injection.injectors.injection import (
     BrokerProcess,
     Deed,
     Registration,
     address_of,
     registered_anew,
 )
-from fault_injection.injectors.processes import Kill
-from fault_injection.rpc_rules import InjectionError
+from fencepost.fault_injection.injectors.processes import Kill
 
 VERBS = {FillDisk.kind: "full", BreakDisk.kind: "broken", SlowDisk.kind: "slow"}
 """As `DiskFault.verb` of `spec/wire/fault_control.proto`."""

@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import Any, cast
 
-from fault_injection.catalogue import kind_of
-from fault_injection.injectors.injection import Deed, Injection
+from fencepost.fault_injection.faults.catalogue import kind_of
+from fencepost.fault_injection.injectors.injection import Deed, Injection
 
 
 def injection_of(deed: Deed[Any]) -> Injection:
@@ -16,4 +16,4 @@ def injector_class(kind: str) -> Any:  # noqa: ANN401
     """The class that does the faults of a kind, from one `Deed`."""
     module, _, name = kind_of(kind).injector.partition(":")
     assert name, f"{kind} can only be simulated: the engine lets none pass"
-    return getattr(import_module(f"fault_injection.injectors.{module}"), name)
+    return getattr(import_module(f"fencepost.fault_injection.injectors.{module}"), name)

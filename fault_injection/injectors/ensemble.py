@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fault_injection.ensemble_faults import HurtServer
-from fault_injection.injectors.injection import Deed, FaultTarget, Servers
-from fault_injection.rpc_rules import InjectionError
-from fault_injection.zookeeper_faults import FailOverZooKeeper
-from fault_injection.zookeeper_status import MemberState, Mode
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.faults.ensemble_faults import HurtServer
+from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper
+from fencepost.fault_injection.injectors.injection import Deed, FaultTarget, Servers
+from fencepost.fault_injection.zookeeper.status import MemberState, Mode
 
 ELECTION_MARGIN_MS = 1_000
 """A leader that stands still this much longer than the others' patience must be replaced."""

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from fault_injection.fault import Fault
-from fault_injection.links.wiring import Wiring
-from fault_injection.rpc_rules import InjectionError
-from fault_injection.targets import ClusterView
-from fault_injection.zookeeper_client import Znode
-from fault_injection.zookeeper_status import MemberState, ServerStatus
-from spec.znodes import TopicPartition
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.targets import ClusterView
+from fencepost.fault_injection.network.links.wiring import Wiring
+from fencepost.fault_injection.zookeeper.client import Znode
+from fencepost.fault_injection.zookeeper.status import MemberState, ServerStatus
+from fencepost.spec.znodes import TopicPartition
 
 AnyFault_co = TypeVar("AnyFault_co", bound=Fault, covariant=True)
 

@@ -10,12 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from fault_injection.fault import LinkFault
-from fault_injection.injectors.injection import Deed, Registration, registered
-from fault_injection.injectors.processes import process_state
-from fault_injection.links.rules import Link, Rule, RuleStatus
-from fault_injection.links.wiring import Wiring, broker_name
-from fault_injection.network_faults import (
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.faults.fault import LinkFault
+from fencepost.fault_injection.faults.network_faults import (
     BridgeBrokers,
     CutOneWay,
     DelayLink,
@@ -28,9 +25,7 @@ from fault_injection.network_faults import (
     SwizzleBrokers,
     windows_of_moments,
 )
-from fault_injection.rpc_rules import InjectionError
-from fault_injection.ways import around_bridge, between, outside_majorities
-from fault_injection.zookeeper_faults import (
+from fencepost.fault_injection.faults.zookeeper_faults import (
     ERROR_CODES,
     CutZooKeeper,
     DelayZooKeeper,
@@ -39,6 +34,11 @@ from fault_injection.zookeeper_faults import (
     HurtZooKeeperLink,
     LoseZooKeeperReplies,
 )
+from fencepost.fault_injection.injectors.injection import Deed, Registration, registered
+from fencepost.fault_injection.injectors.processes import process_state
+from fencepost.fault_injection.network.link_sets import around_bridge, between, outside_majorities
+from fencepost.fault_injection.network.links.rules import Link, Rule, RuleStatus
+from fencepost.fault_injection.network.links.wiring import Wiring, broker_name
 
 SILENT_MS = 200
 """A probe that has not passed by then, and by three times the slowest other, is stopped."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fault_injection.injectors.injection import Burst, Deed
-from fault_injection.load_faults import BurstLoad, CrashClient
+from fencepost.fault_injection.faults.load_faults import BurstLoad, CrashClient
+from fencepost.fault_injection.injectors.injection import Burst, Deed
 
 
 @dataclass(slots=True)

@@ -2,17 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from fault_injection import broker_control, data_folder
-from fault_injection.fault import BrokerFault
-from fault_injection.injectors.injection import (
-    BrokerProcess,
-    Deed,
-    Registration,
-    address_of,
-    registered,
-    registered_anew,
-)
-from fault_injection.process_faults import (
+from fencepost.fault_injection.engine import broker_control, data_folder
+from fencepost.fault_injection.engine.pause_cycle import Stutter
+from fencepost.fault_injection.faults.fault import BrokerFault
+from fencepost.fault_injection.faults.process_faults import (
     BounceBroker,
     CrashAt,
     KillBroker,
@@ -21,8 +14,15 @@ from fault_injection.process_faults import (
     StopBroker,
     StutterBroker,
 )
-from fault_injection.process_identity import PROC, read_stat
-from fault_injection.stutter import Stutter
+from fencepost.fault_injection.injectors.injection import (
+    BrokerProcess,
+    Deed,
+    Registration,
+    address_of,
+    registered,
+    registered_anew,
+)
+from fencepost.fault_injection.processes.process_identity import PROC, read_stat
 
 TIMES = 2
 """A process that stood still so often stutters."""

@@ -3,9 +3,9 @@
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from fault_injection import rpc_rules
-from fault_injection.injectors.injection import BrokerProcess, Deed, address_of
-from fault_injection.request_faults import RpcFault
+from fencepost.fault_injection.engine import rpc_rules
+from fencepost.fault_injection.faults.request_faults import RpcFault
+from fencepost.fault_injection.injectors.injection import BrokerProcess, Deed, address_of
 
 
 @dataclass(slots=True)

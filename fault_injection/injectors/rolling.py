@@ -3,8 +3,8 @@
 import time
 from dataclasses import dataclass, field
 
-from fault_injection.injectors.injection import BrokerProcess, Deed
-from fault_injection.process_faults import RollBrokers
+from fencepost.fault_injection.faults.process_faults import RollBrokers
+from fencepost.fault_injection.injectors.injection import BrokerProcess, Deed
 
 
 @dataclass(slots=True)

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from fault_injection import rpc_rules
-from fault_injection.injectors.injection import Deed, Registration, registered
-from fault_injection.rpc_rules import InjectionError
-from fault_injection.zookeeper_faults import ExpireSession
+from fencepost.fault_injection.engine import rpc_rules
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
+from fencepost.fault_injection.injectors.injection import Deed, Registration, registered
 
 
 @dataclass(slots=True)

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from fault_injection.admin_faults import KickController
-from fault_injection.injectors.admin import read, state_of
-from fault_injection.injectors.injection import Deed
-from fault_injection.rpc_rules import InjectionError
-from fault_injection.zookeeper_client import Znode
-from fault_injection.zookeeper_faults import RaceVersion
-from spec import znodes
-from spec.znodes import TopicPartition
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.faults.admin_faults import KickController
+from fencepost.fault_injection.faults.zookeeper_faults import RaceVersion
+from fencepost.fault_injection.injectors.admin import read, state_of
+from fencepost.fault_injection.injectors.injection import Deed
+from fencepost.fault_injection.zookeeper.client import Znode
+from fencepost.spec import znodes
+from fencepost.spec.znodes import TopicPartition
 
 
 @dataclass(slots=True)

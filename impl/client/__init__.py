@@ -5,19 +5,19 @@ run them for callers without a loop. Every failure is a `DefiniteError`, surely 
 an `IndefiniteError`, perhaps with effect (CLI-005).
 """
 
-from impl.client.admin import AsyncAdmin, NewTopic
-from impl.client.blocking import Admin, Consumer, Producer
-from impl.client.consumer import AsyncConsumer, ConsumerRecord
-from impl.client.errors import (
+from fencepost.impl.client.admin import AsyncAdmin, NewTopic
+from fencepost.impl.client.blocking import Admin, Consumer, Producer
+from fencepost.impl.client.consumer import AsyncConsumer, ConsumerRecord
+from fencepost.impl.client.errors import (
     ClientError,
     DefiniteError,
     IndefiniteError,
     NoBrokerError,
     OffsetOutOfRangeError,
 )
-from impl.client.options import ClientOptions
-from impl.client.producer import AsyncProducer, RecordMetadata
-from impl.client.routing import Metadata, OngoingReassignment, PartitionInfo
+from fencepost.impl.client.options import ClientOptions
+from fencepost.impl.client.producer import AsyncProducer, RecordMetadata
+from fencepost.impl.client.routing import Metadata, OngoingReassignment, PartitionInfo
 
 __all__ = [
     "Admin",

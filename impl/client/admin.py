@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
-from impl.client.cluster import Cluster, Message
-from impl.client.errors import ClientError, DefiniteError, IndefiniteError
-from impl.client.options import ClientOptions
-from impl.client.routing import Metadata, OngoingReassignment, PartitionInfo
-from impl.client.tries import Effect, TryFailedError
-from spec.vocabulary import ElectionKind, ErrorCode
-from spec.wire import replication_pb2 as wire
-from spec.znodes import TopicPartition
+from fencepost.impl.client.cluster import Cluster, Message
+from fencepost.impl.client.errors import ClientError, DefiniteError, IndefiniteError
+from fencepost.impl.client.options import ClientOptions
+from fencepost.impl.client.routing import Metadata, OngoingReassignment, PartitionInfo
+from fencepost.impl.client.tries import Effect, TryFailedError
+from fencepost.spec.vocabulary import ElectionKind, ErrorCode
+from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.znodes import TopicPartition
 
 POLL_S = 0.05
 Results = dict[TopicPartition, ClientError | None]

@@ -7,13 +7,18 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, Protocol, Self, TypeVar
 
-from impl.client.admin import AsyncAdmin, NewTopic, Results, TopicResults
-from impl.client.consumer import POLL_RECORDS_MAX, POLL_WAIT_MS, AsyncConsumer, ConsumerRecord
-from impl.client.options import ClientOptions
-from impl.client.producer import ACKS_ALL, AsyncProducer, RecordMetadata
-from impl.client.routing import Metadata, OngoingReassignment, PartitionInfo
-from spec.vocabulary import ElectionKind
-from spec.znodes import TopicPartition
+from fencepost.impl.client.admin import AsyncAdmin, NewTopic, Results, TopicResults
+from fencepost.impl.client.consumer import (
+    POLL_RECORDS_MAX,
+    POLL_WAIT_MS,
+    AsyncConsumer,
+    ConsumerRecord,
+)
+from fencepost.impl.client.options import ClientOptions
+from fencepost.impl.client.producer import ACKS_ALL, AsyncProducer, RecordMetadata
+from fencepost.impl.client.routing import Metadata, OngoingReassignment, PartitionInfo
+from fencepost.spec.vocabulary import ElectionKind
+from fencepost.spec.znodes import TopicPartition
 
 
 class Closable(Protocol):

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from dataclasses import asdict
 from typing import Any
 
-from impl.client.admin import AsyncAdmin, Results
-from impl.client.consumer import POLL_RECORDS_MAX, AsyncConsumer
-from impl.client.errors import DefiniteError, exit_code_of
-from impl.client.producer import ACKS_ALL, AsyncProducer, RecordMetadata
-from impl.client.routing import Metadata
-from spec.vocabulary import ElectionKind, ErrorCode
-from spec.znodes import TopicPartition
+from fencepost.impl.client.admin import AsyncAdmin, Results
+from fencepost.impl.client.consumer import POLL_RECORDS_MAX, AsyncConsumer
+from fencepost.impl.client.errors import DefiniteError, exit_code_of
+from fencepost.impl.client.producer import ACKS_ALL, AsyncProducer, RecordMetadata
+from fencepost.impl.client.routing import Metadata
+from fencepost.spec.vocabulary import ElectionKind, ErrorCode
+from fencepost.spec.znodes import TopicPartition
 
 Answers = AsyncIterator[object]
 IN_FLIGHT_MAX = 1000

@@ -5,20 +5,14 @@ from collections.abc import Iterable
 from time import monotonic
 from typing import Any
 
-from impl.client.connections import CallFailedError, Connections
-from impl.client.errors import RETRIABLE_ANYWHERE, ClientError
-from impl.client.options import ClientOptions
-from impl.client.routing import Metadata, metadata_of, parse_servers
-from impl.client.tries import (
-    NO_LEADER,
-    TIME_IS_UP,
-    Effect,
-    Tries,
-    TryFailedError,
-)
-from spec.vocabulary import ErrorCode
-from spec.wire import replication_pb2 as wire
-from spec.znodes import TopicPartition
+from fencepost.impl.client.connections import CallFailedError, Connections
+from fencepost.impl.client.errors import RETRIABLE_ANYWHERE, ClientError
+from fencepost.impl.client.options import ClientOptions
+from fencepost.impl.client.routing import Metadata, metadata_of, parse_servers
+from fencepost.impl.client.tries import NO_LEADER, TIME_IS_UP, Effect, Tries, TryFailedError
+from fencepost.spec.vocabulary import ErrorCode
+from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.znodes import TopicPartition
 
 Message = Any
 """A generated message; its fields are in `spec/wire/replication.proto`."""

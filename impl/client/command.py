@@ -1,4 +1,6 @@
-"""`python -m impl client CALL HOST:PORT[,...] [JSON]`: one call of the client for another program.
+"""One call of the client for another program.
+
+Run `python -m fencepost.impl client CALL HOST:PORT[,...] [JSON]`.
 
 Each answer is a line of JSON on standard output. Exit code 0; 3 when the cluster does not answer,
 or nobody knows whether it did what was asked; 4 when what is asked for cannot be. Then standard
@@ -10,14 +12,14 @@ import json
 import sys
 from collections.abc import Sequence
 
-from impl.client.calls import CALLS
-from impl.client.errors import EXIT_USAGE, ClientError, exit_code_of
+from fencepost.impl.client.calls import CALLS
+from fencepost.impl.client.errors import EXIT_USAGE, ClientError, exit_code_of
 
 EXIT_OK = 0
 EXIT_INTERRUPTED = 130
 EXIT_PIPE = 141
 """Nobody reads the answers any more; as a shell tells SIGPIPE."""
-USAGE = "usage: python -m impl client CALL HOST:PORT[,HOST:PORT ...] [JSON OBJECT]"
+USAGE = "usage: python -m fencepost.impl client CALL HOST:PORT[,HOST:PORT ...] [JSON OBJECT]"
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 import grpc
 from grpc import aio
 
-from spec.wire import replication_pb2 as wire
+from fencepost.spec.wire import replication_pb2 as wire
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
 

@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
-from impl.client.cluster import Cluster, Message
-from impl.client.errors import DefiniteError, OffsetOutOfRangeError
-from impl.client.options import ClientOptions
-from impl.client.tries import Effect
-from spec.vocabulary import ErrorCode
-from spec.wire import replication_pb2 as wire
-from spec.znodes import TopicPartition
+from fencepost.impl.client.cluster import Cluster, Message
+from fencepost.impl.client.errors import DefiniteError, OffsetOutOfRangeError
+from fencepost.impl.client.options import ClientOptions
+from fencepost.impl.client.tries import Effect
+from fencepost.spec.vocabulary import ErrorCode
+from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.znodes import TopicPartition
 
 POLL_RECORDS_MAX = 500
 POLL_WAIT_MS = 500

@@ -1,6 +1,6 @@
 """How a call may fail: the type says whether it may have taken effect all the same (CLI-005)."""
 
-from spec.vocabulary import ErrorCode
+from fencepost.spec.vocabulary import ErrorCode
 
 EXIT_WORLD = 3
 EXIT_USAGE = 4

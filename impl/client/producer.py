@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from impl.client.cluster import Cluster
-from impl.client.errors import ClientError, DefiniteError
-from impl.client.options import ClientOptions
-from impl.client.tries import Effect
-from spec.vocabulary import ErrorCode
-from spec.wire import replication_pb2 as wire
-from spec.znodes import TopicPartition
+from fencepost.impl.client.cluster import Cluster
+from fencepost.impl.client.errors import ClientError, DefiniteError
+from fencepost.impl.client.options import ClientOptions
+from fencepost.impl.client.tries import Effect
+from fencepost.spec.vocabulary import ErrorCode
+from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.znodes import TopicPartition
 
 ACKS_ALL = -1
 BATCH_RECORDS_MAX = 100

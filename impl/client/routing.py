@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from spec.wire import replication_pb2 as wire
-from spec.znodes import TopicPartition
+from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.znodes import TopicPartition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

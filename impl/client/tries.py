@@ -8,14 +8,14 @@ from collections.abc import Collection
 from enum import Enum
 from time import monotonic
 
-from impl.client.errors import (
+from fencepost.impl.client.errors import (
     RETRIABLE,
     ClientError,
     DefiniteError,
     IndefiniteError,
     NoBrokerError,
 )
-from spec.vocabulary import ErrorCode
+from fencepost.spec.vocabulary import ErrorCode
 
 NO_LEADER = "LEADER_NOT_AVAILABLE"
 """What a client says itself when the routing view names no leader: nothing was sent."""

@@ -7,12 +7,20 @@ events give the same effects: no clock, no chance, no I/O.
 from collections.abc import Mapping
 from typing import assert_never
 
-from impl.core.admin import Admin
-from impl.core.broker import Broker
-from impl.core.config import Config
-from impl.core.controller import Controller
-from impl.core.effects import Effect
-from impl.core.events import (
+from fencepost.impl.core.admin.partition_admin import PartitionAdmin
+from fencepost.impl.core.admin.producer_ids import ProducerIds
+from fencepost.impl.core.admin.topic_batches import TopicBatches
+from fencepost.impl.core.admin.topic_creation import Admin
+from fencepost.impl.core.admin.topic_deletion import TopicDeletion
+from fencepost.impl.core.broker.broker import Broker
+from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.controller.controller import Controller
+from fencepost.impl.core.controller.registration import Membership
+from fencepost.impl.core.rules.producers import ProducerTable
+from fencepost.impl.core.rules.replica import RecoveredLog, Replica
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import Effect
+from fencepost.impl.core.types.events import (
     ChildrenListed,
     Event,
     LogFailed,
@@ -29,8 +37,8 @@ from impl.core.events import (
     ZnodesWritten,
     ZooKeeperEvent,
 )
-from impl.core.membership import Membership
-from impl.core.messages import (
+from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest, LogsFailedResponse
+from fencepost.impl.core.types.messages import (
     AdminRequest,
     CommandRequest,
     FetchRequest,
@@ -46,24 +54,16 @@ from impl.core.messages import (
     StopReplicaRequest,
     StopReplicaResponse,
 )
-from impl.core.mutants import Mutant
-from impl.core.outbox import Outbox
-from impl.core.partition_admin import PartitionAdmin
-from impl.core.producer_ids import ProducerIds
-from impl.core.producers import ProducerTable
-from impl.core.replica import RecoveredLog, Replica
-from impl.core.replicas import Replicas
-from impl.core.reports import LogsFailedRequest, LogsFailedResponse
-from impl.core.topic_batches import TopicBatches
-from impl.core.topic_deletion import TopicDeletion
-from impl.core.topic_messages import (
+from fencepost.impl.core.types.scripts import Outbox
+from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
     CreateTopicsRequest,
     DeleteTopicRequest,
     DeleteTopicsRequest,
 )
-from spec.vocabulary import ProtocolLevel
-from spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
 
 
 class Node:

@@ -10,8 +10,8 @@ import os
 import signal
 import sys
 
-from impl.core.effects import Effect
-from impl.crash_points import CRASH_POINTS, HOLD_POINTS, MESSAGES, CrashPlan
+from fencepost.impl.core.types.effects import Effect
+from fencepost.impl.crash_points import CRASH_POINTS, HOLD_POINTS, MESSAGES, CrashPlan
 
 LEAVES_S = 0.05
 """How long a message may take to leave a process that does nothing else."""

@@ -10,14 +10,14 @@ from time import monotonic_ns
 
 from google.protobuf.message import Message
 
-from impl.shell.clock import NS_PER_MS, NodeClock
-from impl.shell.crashes import CrashPoints
-from impl.shell.files import StorageError
-from impl.shell.rpc_faults import FaultRules
-from impl.shell.watched_files import DiskState, WatchedFiles
-from spec.vocabulary import SessionId
-from spec.wire import fault_control_pb2 as wire
-from spec.znodes import TopicPartition
+from fencepost.impl.shell.clock import NS_PER_MS, NodeClock
+from fencepost.impl.shell.crashes import CrashPoints
+from fencepost.impl.shell.rpc.rpc_faults import FaultRules
+from fencepost.impl.shell.storage.files import StorageError
+from fencepost.impl.shell.storage.watched_files import DiskState, WatchedFiles
+from fencepost.spec.vocabulary import SessionId
+from fencepost.spec.wire import fault_control_pb2 as wire
+from fencepost.spec.znodes import TopicPartition
 
 Identity = Callable[[], tuple[SessionId, bytes]]
 """ZooKeeper session id and password."""

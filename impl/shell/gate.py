@@ -1,7 +1,8 @@
 """A broker that is ready before its time: its modules are loaded, and nothing else is done.
 
-`python -m impl node --go-fd N` reads the rest of its command line from descriptor `N`: a JSON list
-in one line. So whoever starts brokers can have the next one at hand, and starts it in no time.
+`python -m fencepost.impl node --go-fd N` reads the rest of its command line from descriptor `N`: a
+JSON list in one line. So whoever starts brokers can have the next one at hand, and starts it in no
+time.
 """
 
 import os

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from impl.core.config import Config
-from impl.core.effects import (
+from fencepost.impl.core.node import Node
+from fencepost.impl.core.rules.replica import RecoveredLog
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import (
     ActionTaken,
     AppendRecords,
     CheckpointHighWatermark,
@@ -30,7 +32,7 @@ from impl.core.effects import (
     TruncateRecords,
     WriteZnodes,
 )
-from impl.core.events import (
+from fencepost.impl.core.types.events import (
     Event,
     LogFailed,
     RequestFailed,
@@ -40,34 +42,38 @@ from impl.core.events import (
     Tick,
     ZnodesRead,
 )
-from impl.core.messages import LeaderAndIsrRequest, StopReplicaRequest
-from impl.core.mutants import Mutant
-from impl.core.node import Node
-from impl.core.replica import RecoveredLog
-from impl.core.reports import LogsFailedRequest
-from impl.failed_steps import refusal, without_claims, without_failed
-from impl.shell.addresses import AddressBook
-from impl.shell.clock import NodeClock
-from impl.shell.crashes import LEAVES_S, CrashPointReached, CrashPoints
-from impl.shell.fault_control import FaultControl
-from impl.shell.files import StorageError
-from impl.shell.inbox import Inbox
-from impl.shell.notifications import Answered, Connected, Disconnected, Expired, Triggered
-from impl.shell.options import NodeOptions
-from impl.shell.recovery import Recovery
-from impl.shell.rpc import CannotListenError, RpcClient, RpcServer
-from impl.shell.sessions import (
+from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest
+from fencepost.impl.core.types.messages import LeaderAndIsrRequest, StopReplicaRequest
+from fencepost.impl.failed_steps import refusal, without_claims, without_failed
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.shell.clock import NodeClock
+from fencepost.impl.shell.crashes import LEAVES_S, CrashPointReached, CrashPoints
+from fencepost.impl.shell.fault_control import FaultControl
+from fencepost.impl.shell.inbox import Inbox
+from fencepost.impl.shell.options import NodeOptions
+from fencepost.impl.shell.rpc.service import CannotListenError, RpcClient, RpcServer
+from fencepost.impl.shell.storage.files import StorageError
+from fencepost.impl.shell.storage.recovery import Recovery
+from fencepost.impl.shell.storage.storage import Storage, notices, recovered_logs
+from fencepost.impl.shell.storage.watched_files import WatchedFiles
+from fencepost.impl.shell.tracer import TraceError, Tracer
+from fencepost.impl.shell.zookeeper.addresses import AddressBook
+from fencepost.impl.shell.zookeeper.client import ZooKeeperError
+from fencepost.impl.shell.zookeeper.notifications import (
+    Answered,
+    Connected,
+    Disconnected,
+    Expired,
+    Triggered,
+)
+from fencepost.impl.shell.zookeeper.sessions import (
     AnswersReady,
     DeadlinePassed,
     Forgotten,
     SessionNotification,
     Sessions,
 )
-from impl.shell.storage import Storage, notices, recovered_logs
-from impl.shell.tracer import TraceError, Tracer
-from impl.shell.watched_files import WatchedFiles
-from impl.shell.zookeeper import ZooKeeperError
-from impl.trace_lines import (
+from fencepost.impl.trace_lines import (
     ZnodeTrace,
     action_taken,
     log_failed,
@@ -76,8 +82,8 @@ from impl.trace_lines import (
     node_name,
     node_started,
 )
-from spec.vocabulary import BrokerId
-from spec.znodes import TopicPartition, broker_path
+from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.znodes import TopicPartition, broker_path
 
 UNSEEN = frozenset({Send, Reply, ReplyRecords, StartLog})
 """What nobody sees before the step is over: until then, lines of actions may gather."""

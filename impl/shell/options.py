@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from impl.core.config import Config
-from impl.core.mutants import Mutant
-from impl.shell.addresses import AddressError, ZooKeeperAddress, parse_zookeeper_address
-from impl.shell.gate import GO_OPTION
-from impl.shell.log_store import SEGMENT_BYTES, FlushPolicy, LogOptions
-from spec.vocabulary import BrokerId, ProtocolLevel
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.shell.gate import GO_OPTION
+from fencepost.impl.shell.storage.log_store import SEGMENT_BYTES, FlushPolicy, LogOptions
+from fencepost.impl.shell.zookeeper.addresses import (
+    AddressError,
+    ZooKeeperAddress,
+    parse_zookeeper_address,
+)
+from fencepost.spec.vocabulary import BrokerId, ProtocolLevel
 
 EXIT_USAGE = 4
 MILLISECONDS_MAX = 24 * 3600 * 1000
@@ -23,7 +27,7 @@ SEGMENT_BYTES_MAX = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOptions:
-    """Everything that `python -m impl node` takes."""
+    """Everything that `python -m fencepost.impl node` takes."""
 
     config: Config
     zookeeper: ZooKeeperAddress
@@ -224,7 +228,7 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The parsed command line; ends the process with code 4 when it is wrong."""
-    parser = Parser(prog="python -m impl")
+    parser = Parser(prog="python -m fencepost.impl")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     add_node_command(commands)
     parsed = parser.parse_args(arguments)

@@ -8,9 +8,9 @@ import re
 import time
 from pathlib import Path
 
-from impl.trace_lines import Line, node_name
-from spec.trace import encode_fields, line_head
-from spec.vocabulary import BrokerId
+from fencepost.impl.trace_lines import Line, node_name
+from fencepost.spec.trace import encode_fields, line_head
+from fencepost.spec.vocabulary import BrokerId
 
 INCARNATIONS_MAX = 100_000
 

@@ -1,34 +1,34 @@
 """How the conformance suite reaches the simulator: by name, at run time.
 
-The target is called `python:impl.sim.adapter`. Everything that crosses is plain: numbers, names
-and events of `spec.trace`.
+The target is called `python:fencepost.impl.sim.adapter`. Everything that crosses is plain: numbers,
+names and events of `fencepost.spec.trace`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
-from fault_injection.plan_file import plan_from_document
-from impl.core.mutant_records import MUTANTS
-from impl.core.mutants import Mutant
-from impl.sim.dense import dense
-from impl.sim.journey import moves_of, moves_of_rounds, moves_of_variation
-from impl.sim.plan_cluster import PACES, Host
-from impl.sim.plan_run import options_of, run_plan
-from impl.sim.rounds import IsEnough
-from impl.sim.run import run
-from impl.sim.script.play import play as play_script, scenario_text
-from impl.sim.script.stage import Judge
-from impl.sim.shrink import Fails, shrink as shrink_run
-from impl.sim.steps.schedule import SCHEDULES, ScheduleError, read_schedule
-from impl.sim.steps.sources import MADE_ANEW, SOURCES, obstacle, schedule_of
-from impl.sim.steps.stepper import moves_along, replay as replay_schedule
-from impl.sim.swarm import swarm
-from impl.sim.variations import deal, scenario_of
-from spec.pacing import MoveList
-from spec.tlc.models import load_models, select
-from spec.trace import TraceEvent
-from spec.vocabulary import ProtocolLevel
+from fencepost.fault_injection.stories.plan_file import plan_from_document
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.records import MUTANTS
+from fencepost.impl.sim.draw.multi_round_draw import dense
+from fencepost.impl.sim.draw.story_mutations import deal, scenario_of
+from fencepost.impl.sim.draw.swarm import swarm
+from fencepost.impl.sim.engine.move_lists import moves_of, moves_of_rounds, moves_of_variation
+from fencepost.impl.sim.engine.multi_round_run import IsEnough
+from fencepost.impl.sim.engine.plan_run import options_of, run_plan
+from fencepost.impl.sim.engine.run import run
+from fencepost.impl.sim.engine.shrink import Fails, shrink as shrink_run
+from fencepost.impl.sim.script.play import play as play_script, scenario_text
+from fencepost.impl.sim.script.stage import Judge
+from fencepost.impl.sim.stepped.schedule import SCHEDULES, ScheduleError, read_schedule
+from fencepost.impl.sim.stepped.sources import MADE_ANEW, SOURCES, obstacle, schedule_of
+from fencepost.impl.sim.stepped.stepper import moves_along, replay as replay_schedule
+from fencepost.impl.sim.world.plan_cluster import PACES, Host
+from fencepost.spec.pacing import MoveList
+from fencepost.spec.tlc.models import load_models, select
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import ProtocolLevel
 
 VARIATIONS = 16
 """So many make one run: processes take some minutes for them."""

@@ -1,8 +1,8 @@
 """A partition that is deleted and created again is two: which lines are about the first one."""
 
-from spec.replay.recorded_run import Line
-from spec.trace import Kind
-from spec.znodes import TopicPartition, leader_and_isr_path, topic_ids_path, topic_path
+from fencepost.spec.replay.recorded_run import Line
+from fencepost.spec.trace import Kind
+from fencepost.spec.znodes import TopicPartition, leader_and_isr_path, topic_ids_path, topic_path
 
 
 def first_incarnation(lines: list[Line], key: TopicPartition) -> list[Line]:

@@ -4,10 +4,10 @@ import json
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from spec.replay.recorded_run import Line
-from spec.trace import Kind, Phase, TraceEvent
-from spec.vocabulary import Action
-from spec.znodes import (
+from fencepost.spec.replay.recorded_run import Line
+from fencepost.spec.trace import Kind, Phase, TraceEvent
+from fencepost.spec.vocabulary import Action
+from fencepost.spec.znodes import (
     CONTROLLER,
     REQUEST_PATHS,
     TopicPartition,

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median_low
 
-from spec.replay.recorded_run import Line, RecordedRun, ReplayError
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Action
-from spec.znodes import CONTROLLER, CONTROLLER_EPOCH, broker_path
+from fencepost.spec.replay.recorded_run import Line, RecordedRun, ReplayError
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action
+from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, broker_path
 
 Fact = tuple[object, ...]
 """What one line establishes and another one needs, for example `("state", path, 3)`."""

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from spec.replay.incarnations import first_incarnation
-from spec.replay.limits import LIFECYCLE, up_to_the_limits
-from spec.replay.recorded_run import Line, ReplayError
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Action, Outcome, ProtocolLevel
-from spec.znodes import (
+from fencepost.spec.replay.incarnations import first_incarnation
+from fencepost.spec.replay.limits import LIFECYCLE, up_to_the_limits
+from fencepost.spec.replay.recorded_run import Line, ReplayError
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action, Outcome, ProtocolLevel
+from fencepost.spec.znodes import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import msgspec
 
-from spec.trace import TRACE_VERSION, Kind, TraceEvent, TraceFile, read_trace
-from spec.vocabulary import ProtocolLevel
+from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent, TraceFile, read_trace
+from fencepost.spec.vocabulary import ProtocolLevel
 
 TRACES = "trace-*.ndjson"
 LEVELS = [level.value for level in ProtocolLevel]

@@ -8,14 +8,25 @@ from itertools import groupby
 from pathlib import Path
 from time import monotonic
 
-from spec.replay.ordering import total_order
-from spec.replay.projection import Event, Projection, partitions_of_run, project
-from spec.replay.recorded_run import TRACES, Line, RecordedRun, ReplayError, find_runs, read_run
-from spec.replay.tlc_run import Marker, run_tlc, run_zookeeper_tlc
-from spec.replay.zookeeper import ZooKeeperProjection, project_zookeeper, with_trace_numbers
-from spec.tlc.process import Stop, side_by_side
-from spec.tlc.values import Value
-from spec.trace import encode
+from fencepost.spec.replay.ordering import total_order
+from fencepost.spec.replay.projection import Event, Projection, partitions_of_run, project
+from fencepost.spec.replay.recorded_run import (
+    TRACES,
+    Line,
+    RecordedRun,
+    ReplayError,
+    find_runs,
+    read_run,
+)
+from fencepost.spec.replay.tlc_run import Marker, run_tlc, run_zookeeper_tlc
+from fencepost.spec.replay.zookeeper import (
+    ZooKeeperProjection,
+    project_zookeeper,
+    with_trace_numbers,
+)
+from fencepost.spec.tlc.java.process import Stop, side_by_side
+from fencepost.spec.tlc.values import Value
+from fencepost.spec.trace import encode
 
 EXPLAIN_S = 60.0
 """A verdict stands without its explanation."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from spec.replay.projection import Event, Fields, Value
-from spec.vocabulary import ProtocolLevel
+from fencepost.spec.replay.projection import Event, Fields, Value
+from fencepost.spec.vocabulary import ProtocolLevel
 
 MODULE = "TraceData"
 Shape = tuple[str, ...]

@@ -5,17 +5,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spec.replay.projection import Projection
-from spec.replay.recorded_run import ReplayError
-from spec.replay.tla_text import MODULE, Recorded, config, module, zookeeper_config
-from spec.replay.zookeeper import ZooKeeperProjection
-from spec.scratch import scratch_folder
-from spec.tlc.installation import EXPECTED_ERRORS, find_tlc
-from spec.tlc.models import Verdict
-from spec.tlc.modules import modules_read
-from spec.tlc.output import conclude, read_messages
-from spec.tlc.process import Stop, timed
-from spec.tlc.values import TlaValueError, Value, parse_value
+from fencepost.spec.replay.projection import Projection
+from fencepost.spec.replay.recorded_run import ReplayError
+from fencepost.spec.replay.tla_text import MODULE, Recorded, config, module, zookeeper_config
+from fencepost.spec.replay.zookeeper import ZooKeeperProjection
+from fencepost.spec.scratch import scratch_folder
+from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, find_tlc
+from fencepost.spec.tlc.java.output import conclude, read_messages
+from fencepost.spec.tlc.java.process import Stop, timed
+from fencepost.spec.tlc.models import Verdict
+from fencepost.spec.tlc.modules import modules_read
+from fencepost.spec.tlc.values import TlaValueError, Value, parse_value
 
 MODULES = Path(__file__).parents[1] / "tla"
 HEAP_MB = 2048

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from spec.replay.projection import MISSING, UNKNOWN, Event, Fields, number
-from spec.replay.recorded_run import Line
-from spec.tlc import values as tlc
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Outcome
-from spec.znodes import BROKER_IDS, CONTROLLER
+from fencepost.spec.replay.projection import MISSING, UNKNOWN, Event, Fields, number
+from fencepost.spec.replay.recorded_run import Line
+from fencepost.spec.tlc import values as tlc
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Outcome
+from fencepost.spec.znodes import BROKER_IDS, CONTROLLER
 
 EPHEMERAL = re.compile(rf"{re.escape(CONTROLLER)}|{re.escape(BROKER_IDS)}/\d+")
 """The paths whose znodes belong to the session that creates them."""

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from spec.tlc.counterexample import Counterexample
-from spec.tlc.models import Model, Verdict
-from spec.tlc.output import Finding
+from fencepost.spec.tlc.counterexample import Counterexample
+from fencepost.spec.tlc.java.output import Finding
+from fencepost.spec.tlc.models import Model, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from spec.tlc.modules import declared_constants, owner_of_constant
+from fencepost.spec.tlc.modules import declared_constants, owner_of_constant
 
 _KEYWORDS = {
     "CONSTANT": "constants",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from spec.tlc.values import Value
+from fencepost.spec.tlc.values import Value
 
 _INDEX = re.compile(r"\w+\[(\d+)\]")
 

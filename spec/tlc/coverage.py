@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from spec.tlc.models import Model, Verdict
-from spec.tlc.output import Finding
-from spec.tlc.runner import OnProgress, Options, findings
+from fencepost.spec.tlc.java.output import Finding
+from fencepost.spec.tlc.models import Model, Verdict
+from fencepost.spec.tlc.runner import OnProgress, Options, findings
 
 COVERAGE = ("-coverage", "60")
 """Counted always; printed at the end, and every 60 minutes before."""

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from spec.tlc.config import (
+from fencepost.spec.tlc.config import (
     Config,
     ConfigError,
     ConstantValue,

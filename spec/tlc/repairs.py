@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spec.hazards import Finding as HazardFinding, Hazard
-from spec.tlc.config import ConstantValue, tla_value
-from spec.tlc.models import Model, Tier, Verdict
-from spec.tlc.output import Finding
-from spec.tlc.runner import OnProgress, Options, findings
+from fencepost.spec.hazards import Finding as HazardFinding, Hazard
+from fencepost.spec.tlc.config import ConstantValue, tla_value
+from fencepost.spec.tlc.java.output import Finding
+from fencepost.spec.tlc.models import Model, Tier, Verdict
+from fencepost.spec.tlc.runner import OnProgress, Options, findings
 
 TIERS = frozenset({Tier.QUICK, Tier.PULL_REQUEST})
 """Whose rows are tried with every hazard; a nightly one takes too long for those that spare it."""

@@ -14,16 +14,14 @@ from pathlib import Path
 from signal import SIGKILL
 from typing import TypeVar
 
-from spec.scratch import scratch_folder
-from spec.tlc import cache
-from spec.tlc.compare import ModelResult, compare
-from spec.tlc.config import Config
-from spec.tlc.counterexample import Counterexample
-from spec.tlc.dialect import dialect_of
-from spec.tlc.installation import EXPECTED_ERRORS, Tlc, find_tlc
-from spec.tlc.models import Model, Verdict
-from spec.tlc.modules import modules_read
-from spec.tlc.output import (
+from fencepost.spec.scratch import scratch_folder
+from fencepost.spec.tlc.cache import verdict_cache as cache
+from fencepost.spec.tlc.compare import ModelResult, compare
+from fencepost.spec.tlc.config import Config
+from fencepost.spec.tlc.counterexample import Counterexample
+from fencepost.spec.tlc.java.dialect import dialect_of
+from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, Tlc, find_tlc
+from fencepost.spec.tlc.java.output import (
     PROGRESS,
     UNKNOWN_NAME,
     UNNAMED,
@@ -33,8 +31,10 @@ from spec.tlc.output import (
     conclude,
     read_counts,
 )
-from spec.tlc.process import Stop, side_by_side, timed
-from spec.tlc.startup import MODELS_THAT_PAY, make_class_archive
+from fencepost.spec.tlc.java.process import Stop, side_by_side, timed
+from fencepost.spec.tlc.java.startup import MODELS_THAT_PAY, make_class_archive
+from fencepost.spec.tlc.models import Model, Verdict
+from fencepost.spec.tlc.modules import modules_read
 
 LONG_RUN_STATES = 12_000
 """From here on an optimising compiler pays."""

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from spec.tlc.compare import ModelResult
-from spec.tlc.models import Model
-from spec.tlc.values import TlaValueError, Value, parse_value
+from fencepost.spec.tlc.compare import ModelResult
+from fencepost.spec.tlc.models import Model
+from fencepost.spec.tlc.values import TlaValueError, Value, parse_value
 
 
 def as_document(model: Model, result: ModelResult) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from spec.wire import fault_control_pb2 as spec_dot_wire_dot_fault__control__pb2
+from fencepost.spec.wire import fault_control_pb2 as fencepost_dot_spec_dot_wire_dot_fault__control__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -18,7 +18,7 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in spec/wire/fault_control_pb2_grpc.py depends on'
+        + ' but the generated code in fencepost/spec/wire/fault_control_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
@@ -36,58 +36,58 @@ class FaultControlStub:
         """
         self.AddRule = channel.unary_unary(
                 '/fencepost.FaultControl/AddRule',
-                request_serializer=spec_dot_wire_dot_fault__control__pb2.RpcRule.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_fault__control__pb2.RuleStatus.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RpcRule.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleStatus.FromString,
                 _registered_method=True)
         self.RemoveRule = channel.unary_unary(
                 '/fencepost.FaultControl/RemoveRule',
-                request_serializer=spec_dot_wire_dot_fault__control__pb2.RuleName.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_fault__control__pb2.RuleStatus.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleName.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleStatus.FromString,
                 _registered_method=True)
         self.GetRule = channel.unary_unary(
                 '/fencepost.FaultControl/GetRule',
-                request_serializer=spec_dot_wire_dot_fault__control__pb2.RuleName.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_fault__control__pb2.RuleStatus.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleName.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleStatus.FromString,
                 _registered_method=True)
         self.GetSession = channel.unary_unary(
                 '/fencepost.FaultControl/GetSession',
-                request_serializer=spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_fault__control__pb2.Session.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.Session.FromString,
                 _registered_method=True)
         self.ForgetSession = channel.unary_unary(
                 '/fencepost.FaultControl/ForgetSession',
-                request_serializer=spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_fault__control__pb2.Session.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.Session.FromString,
                 _registered_method=True)
         self.SetCrashPoint = channel.unary_unary(
                 '/fencepost.FaultControl/SetCrashPoint',
-                request_serializer=spec_dot_wire_dot_fault__control__pb2.CrashPoint.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_fault__control__pb2.CrashPointStatus.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.CrashPoint.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.CrashPointStatus.FromString,
                 _registered_method=True)
         self.SetDiskFault = channel.unary_unary(
                 '/fencepost.FaultControl/SetDiskFault',
-                request_serializer=spec_dot_wire_dot_fault__control__pb2.DiskFault.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskFault.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
                 _registered_method=True)
         self.GetDisk = channel.unary_unary(
                 '/fencepost.FaultControl/GetDisk',
-                request_serializer=spec_dot_wire_dot_fault__control__pb2.DiskRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
                 _registered_method=True)
         self.KeepOlderFiles = channel.unary_unary(
                 '/fencepost.FaultControl/KeepOlderFiles',
-                request_serializer=spec_dot_wire_dot_fault__control__pb2.DiskRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
                 _registered_method=True)
         self.SetClock = channel.unary_unary(
                 '/fencepost.FaultControl/SetClock',
-                request_serializer=spec_dot_wire_dot_fault__control__pb2.ClockFault.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_fault__control__pb2.ClockStatus.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.ClockFault.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.ClockStatus.FromString,
                 _registered_method=True)
         self.GetClock = channel.unary_unary(
                 '/fencepost.FaultControl/GetClock',
-                request_serializer=spec_dot_wire_dot_fault__control__pb2.ClockRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_fault__control__pb2.ClockStatus.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.ClockRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.ClockStatus.FromString,
                 _registered_method=True)
 
 
@@ -168,58 +168,58 @@ def add_FaultControlServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'AddRule': grpc.unary_unary_rpc_method_handler(
                     servicer.AddRule,
-                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.RpcRule.FromString,
-                    response_serializer=spec_dot_wire_dot_fault__control__pb2.RuleStatus.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RpcRule.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleStatus.SerializeToString,
             ),
             'RemoveRule': grpc.unary_unary_rpc_method_handler(
                     servicer.RemoveRule,
-                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.RuleName.FromString,
-                    response_serializer=spec_dot_wire_dot_fault__control__pb2.RuleStatus.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleName.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleStatus.SerializeToString,
             ),
             'GetRule': grpc.unary_unary_rpc_method_handler(
                     servicer.GetRule,
-                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.RuleName.FromString,
-                    response_serializer=spec_dot_wire_dot_fault__control__pb2.RuleStatus.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleName.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleStatus.SerializeToString,
             ),
             'GetSession': grpc.unary_unary_rpc_method_handler(
                     servicer.GetSession,
-                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.SessionRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_fault__control__pb2.Session.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.SessionRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.Session.SerializeToString,
             ),
             'ForgetSession': grpc.unary_unary_rpc_method_handler(
                     servicer.ForgetSession,
-                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.SessionRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_fault__control__pb2.Session.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.SessionRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.Session.SerializeToString,
             ),
             'SetCrashPoint': grpc.unary_unary_rpc_method_handler(
                     servicer.SetCrashPoint,
-                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.CrashPoint.FromString,
-                    response_serializer=spec_dot_wire_dot_fault__control__pb2.CrashPointStatus.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.CrashPoint.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.CrashPointStatus.SerializeToString,
             ),
             'SetDiskFault': grpc.unary_unary_rpc_method_handler(
                     servicer.SetDiskFault,
-                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.DiskFault.FromString,
-                    response_serializer=spec_dot_wire_dot_fault__control__pb2.DiskStatus.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskFault.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskStatus.SerializeToString,
             ),
             'GetDisk': grpc.unary_unary_rpc_method_handler(
                     servicer.GetDisk,
-                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.DiskRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_fault__control__pb2.DiskStatus.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskStatus.SerializeToString,
             ),
             'KeepOlderFiles': grpc.unary_unary_rpc_method_handler(
                     servicer.KeepOlderFiles,
-                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.DiskRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_fault__control__pb2.DiskStatus.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskStatus.SerializeToString,
             ),
             'SetClock': grpc.unary_unary_rpc_method_handler(
                     servicer.SetClock,
-                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.ClockFault.FromString,
-                    response_serializer=spec_dot_wire_dot_fault__control__pb2.ClockStatus.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.ClockFault.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.ClockStatus.SerializeToString,
             ),
             'GetClock': grpc.unary_unary_rpc_method_handler(
                     servicer.GetClock,
-                    request_deserializer=spec_dot_wire_dot_fault__control__pb2.ClockRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_fault__control__pb2.ClockStatus.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.ClockRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_fault__control__pb2.ClockStatus.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -247,8 +247,8 @@ class FaultControl:
             request,
             target,
             '/fencepost.FaultControl/AddRule',
-            spec_dot_wire_dot_fault__control__pb2.RpcRule.SerializeToString,
-            spec_dot_wire_dot_fault__control__pb2.RuleStatus.FromString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RpcRule.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleStatus.FromString,
             options,
             channel_credentials,
             insecure,
@@ -274,8 +274,8 @@ class FaultControl:
             request,
             target,
             '/fencepost.FaultControl/RemoveRule',
-            spec_dot_wire_dot_fault__control__pb2.RuleName.SerializeToString,
-            spec_dot_wire_dot_fault__control__pb2.RuleStatus.FromString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleName.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleStatus.FromString,
             options,
             channel_credentials,
             insecure,
@@ -301,8 +301,8 @@ class FaultControl:
             request,
             target,
             '/fencepost.FaultControl/GetRule',
-            spec_dot_wire_dot_fault__control__pb2.RuleName.SerializeToString,
-            spec_dot_wire_dot_fault__control__pb2.RuleStatus.FromString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleName.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.RuleStatus.FromString,
             options,
             channel_credentials,
             insecure,
@@ -328,8 +328,8 @@ class FaultControl:
             request,
             target,
             '/fencepost.FaultControl/GetSession',
-            spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
-            spec_dot_wire_dot_fault__control__pb2.Session.FromString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.Session.FromString,
             options,
             channel_credentials,
             insecure,
@@ -355,8 +355,8 @@ class FaultControl:
             request,
             target,
             '/fencepost.FaultControl/ForgetSession',
-            spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
-            spec_dot_wire_dot_fault__control__pb2.Session.FromString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.SessionRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.Session.FromString,
             options,
             channel_credentials,
             insecure,
@@ -382,8 +382,8 @@ class FaultControl:
             request,
             target,
             '/fencepost.FaultControl/SetCrashPoint',
-            spec_dot_wire_dot_fault__control__pb2.CrashPoint.SerializeToString,
-            spec_dot_wire_dot_fault__control__pb2.CrashPointStatus.FromString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.CrashPoint.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.CrashPointStatus.FromString,
             options,
             channel_credentials,
             insecure,
@@ -409,8 +409,8 @@ class FaultControl:
             request,
             target,
             '/fencepost.FaultControl/SetDiskFault',
-            spec_dot_wire_dot_fault__control__pb2.DiskFault.SerializeToString,
-            spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskFault.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
             options,
             channel_credentials,
             insecure,
@@ -436,8 +436,8 @@ class FaultControl:
             request,
             target,
             '/fencepost.FaultControl/GetDisk',
-            spec_dot_wire_dot_fault__control__pb2.DiskRequest.SerializeToString,
-            spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
             options,
             channel_credentials,
             insecure,
@@ -463,8 +463,8 @@ class FaultControl:
             request,
             target,
             '/fencepost.FaultControl/KeepOlderFiles',
-            spec_dot_wire_dot_fault__control__pb2.DiskRequest.SerializeToString,
-            spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.DiskStatus.FromString,
             options,
             channel_credentials,
             insecure,
@@ -490,8 +490,8 @@ class FaultControl:
             request,
             target,
             '/fencepost.FaultControl/SetClock',
-            spec_dot_wire_dot_fault__control__pb2.ClockFault.SerializeToString,
-            spec_dot_wire_dot_fault__control__pb2.ClockStatus.FromString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.ClockFault.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.ClockStatus.FromString,
             options,
             channel_credentials,
             insecure,
@@ -517,8 +517,8 @@ class FaultControl:
             request,
             target,
             '/fencepost.FaultControl/GetClock',
-            spec_dot_wire_dot_fault__control__pb2.ClockRequest.SerializeToString,
-            spec_dot_wire_dot_fault__control__pb2.ClockStatus.FromString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.ClockRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_fault__control__pb2.ClockStatus.FromString,
             options,
             channel_credentials,
             insecure,

@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from spec.wire import pacer_pb2 as spec_dot_wire_dot_pacer__pb2
+from fencepost.spec.wire import pacer_pb2 as fencepost_dot_spec_dot_wire_dot_pacer__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -18,7 +18,7 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in spec/wire/pacer_pb2_grpc.py depends on'
+        + ' but the generated code in fencepost/spec/wire/pacer_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
@@ -36,8 +36,8 @@ class PacerStub:
         """
         self.Take = channel.unary_unary(
                 '/fencepost.Pacer/Take',
-                request_serializer=spec_dot_wire_dot_pacer__pb2.PacedMove.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_pacer__pb2.Taken.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_pacer__pb2.PacedMove.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_pacer__pb2.Taken.FromString,
                 _registered_method=True)
 
 
@@ -56,8 +56,8 @@ def add_PacerServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'Take': grpc.unary_unary_rpc_method_handler(
                     servicer.Take,
-                    request_deserializer=spec_dot_wire_dot_pacer__pb2.PacedMove.FromString,
-                    response_serializer=spec_dot_wire_dot_pacer__pb2.Taken.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_pacer__pb2.PacedMove.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_pacer__pb2.Taken.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -85,8 +85,8 @@ class Pacer:
             request,
             target,
             '/fencepost.Pacer/Take',
-            spec_dot_wire_dot_pacer__pb2.PacedMove.SerializeToString,
-            spec_dot_wire_dot_pacer__pb2.Taken.FromString,
+            fencepost_dot_spec_dot_wire_dot_pacer__pb2.PacedMove.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_pacer__pb2.Taken.FromString,
             options,
             channel_credentials,
             insecure,

@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from spec.wire import replication_pb2 as spec_dot_wire_dot_replication__pb2
+from fencepost.spec.wire import replication_pb2 as fencepost_dot_spec_dot_wire_dot_replication__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -18,7 +18,7 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in spec/wire/replication_pb2_grpc.py depends on'
+        + ' but the generated code in fencepost/spec/wire/replication_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
@@ -36,98 +36,98 @@ class ReplicationStub:
         """
         self.LeaderAndIsr = channel.unary_unary(
                 '/fencepost.Replication/LeaderAndIsr',
-                request_serializer=spec_dot_wire_dot_replication__pb2.LeaderAndIsrRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.LeaderAndIsrResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LeaderAndIsrRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LeaderAndIsrResponse.FromString,
                 _registered_method=True)
         self.StopReplica = channel.unary_unary(
                 '/fencepost.Replication/StopReplica',
-                request_serializer=spec_dot_wire_dot_replication__pb2.StopReplicaRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.StopReplicaResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.StopReplicaRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.StopReplicaResponse.FromString,
                 _registered_method=True)
         self.LogsFailed = channel.unary_unary(
                 '/fencepost.Replication/LogsFailed',
-                request_serializer=spec_dot_wire_dot_replication__pb2.LogsFailedRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.LogsFailedResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedResponse.FromString,
                 _registered_method=True)
         self.Fetch = channel.unary_unary(
                 '/fencepost.Replication/Fetch',
-                request_serializer=spec_dot_wire_dot_replication__pb2.FetchRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.FetchResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.FetchRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.FetchResponse.FromString,
                 _registered_method=True)
         self.OffsetForLeaderEpoch = channel.unary_unary(
                 '/fencepost.Replication/OffsetForLeaderEpoch',
-                request_serializer=spec_dot_wire_dot_replication__pb2.OffsetForLeaderEpochRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.OffsetForLeaderEpochResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.OffsetForLeaderEpochRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.OffsetForLeaderEpochResponse.FromString,
                 _registered_method=True)
         self.Produce = channel.unary_unary(
                 '/fencepost.Replication/Produce',
-                request_serializer=spec_dot_wire_dot_replication__pb2.ProduceRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.ProduceResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ProduceRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ProduceResponse.FromString,
                 _registered_method=True)
         self.ListOffsets = channel.unary_unary(
                 '/fencepost.Replication/ListOffsets',
-                request_serializer=spec_dot_wire_dot_replication__pb2.ListOffsetsRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.ListOffsetsResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ListOffsetsRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ListOffsetsResponse.FromString,
                 _registered_method=True)
         self.CreateTopic = channel.unary_unary(
                 '/fencepost.Replication/CreateTopic',
-                request_serializer=spec_dot_wire_dot_replication__pb2.CreateTopicRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.CreateTopicResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateTopicRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateTopicResponse.FromString,
                 _registered_method=True)
         self.DeleteTopic = channel.unary_unary(
                 '/fencepost.Replication/DeleteTopic',
-                request_serializer=spec_dot_wire_dot_replication__pb2.DeleteTopicRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.DeleteTopicResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteTopicRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteTopicResponse.FromString,
                 _registered_method=True)
         self.CreateTopics = channel.unary_unary(
                 '/fencepost.Replication/CreateTopics',
-                request_serializer=spec_dot_wire_dot_replication__pb2.CreateTopicsRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.CreateTopicsResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateTopicsRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateTopicsResponse.FromString,
                 _registered_method=True)
         self.DeleteTopics = channel.unary_unary(
                 '/fencepost.Replication/DeleteTopics',
-                request_serializer=spec_dot_wire_dot_replication__pb2.DeleteTopicsRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.DeleteTopicsResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteTopicsRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteTopicsResponse.FromString,
                 _registered_method=True)
         self.Metadata = channel.unary_unary(
                 '/fencepost.Replication/Metadata',
-                request_serializer=spec_dot_wire_dot_replication__pb2.MetadataRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.MetadataResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.MetadataRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.MetadataResponse.FromString,
                 _registered_method=True)
         self.InitProducerId = channel.unary_unary(
                 '/fencepost.Replication/InitProducerId',
-                request_serializer=spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.FromString,
                 _registered_method=True)
         self.ElectLeaders = channel.unary_unary(
                 '/fencepost.Replication/ElectLeaders',
-                request_serializer=spec_dot_wire_dot_replication__pb2.ElectLeadersRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.ElectLeadersResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ElectLeadersRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ElectLeadersResponse.FromString,
                 _registered_method=True)
         self.CreatePartitions = channel.unary_unary(
                 '/fencepost.Replication/CreatePartitions',
-                request_serializer=spec_dot_wire_dot_replication__pb2.CreatePartitionsRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.CreatePartitionsResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreatePartitionsRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreatePartitionsResponse.FromString,
                 _registered_method=True)
         self.RemovePartitions = channel.unary_unary(
                 '/fencepost.Replication/RemovePartitions',
-                request_serializer=spec_dot_wire_dot_replication__pb2.RemovePartitionsRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.RemovePartitionsResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.RemovePartitionsRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.RemovePartitionsResponse.FromString,
                 _registered_method=True)
         self.AlterPartitionReassignments = channel.unary_unary(
                 '/fencepost.Replication/AlterPartitionReassignments',
-                request_serializer=spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsResponse.FromString,
                 _registered_method=True)
         self.ListPartitionReassignments = channel.unary_unary(
                 '/fencepost.Replication/ListPartitionReassignments',
-                request_serializer=spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.FromString,
                 _registered_method=True)
         self.Exchange = channel.stream_stream(
                 '/fencepost.Replication/Exchange',
-                request_serializer=spec_dot_wire_dot_replication__pb2.Bundle.SerializeToString,
-                response_deserializer=spec_dot_wire_dot_replication__pb2.Bundle.FromString,
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.Bundle.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.Bundle.FromString,
                 _registered_method=True)
 
 
@@ -255,98 +255,98 @@ def add_ReplicationServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'LeaderAndIsr': grpc.unary_unary_rpc_method_handler(
                     servicer.LeaderAndIsr,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.LeaderAndIsrRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.LeaderAndIsrResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LeaderAndIsrRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LeaderAndIsrResponse.SerializeToString,
             ),
             'StopReplica': grpc.unary_unary_rpc_method_handler(
                     servicer.StopReplica,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.StopReplicaRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.StopReplicaResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.StopReplicaRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.StopReplicaResponse.SerializeToString,
             ),
             'LogsFailed': grpc.unary_unary_rpc_method_handler(
                     servicer.LogsFailed,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.LogsFailedRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.LogsFailedResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedResponse.SerializeToString,
             ),
             'Fetch': grpc.unary_unary_rpc_method_handler(
                     servicer.Fetch,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.FetchRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.FetchResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.FetchRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.FetchResponse.SerializeToString,
             ),
             'OffsetForLeaderEpoch': grpc.unary_unary_rpc_method_handler(
                     servicer.OffsetForLeaderEpoch,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.OffsetForLeaderEpochRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.OffsetForLeaderEpochResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.OffsetForLeaderEpochRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.OffsetForLeaderEpochResponse.SerializeToString,
             ),
             'Produce': grpc.unary_unary_rpc_method_handler(
                     servicer.Produce,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.ProduceRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.ProduceResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ProduceRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ProduceResponse.SerializeToString,
             ),
             'ListOffsets': grpc.unary_unary_rpc_method_handler(
                     servicer.ListOffsets,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.ListOffsetsRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.ListOffsetsResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ListOffsetsRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ListOffsetsResponse.SerializeToString,
             ),
             'CreateTopic': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateTopic,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.CreateTopicRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.CreateTopicResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateTopicRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateTopicResponse.SerializeToString,
             ),
             'DeleteTopic': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteTopic,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.DeleteTopicRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.DeleteTopicResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteTopicRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteTopicResponse.SerializeToString,
             ),
             'CreateTopics': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateTopics,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.CreateTopicsRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.CreateTopicsResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateTopicsRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateTopicsResponse.SerializeToString,
             ),
             'DeleteTopics': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteTopics,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.DeleteTopicsRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.DeleteTopicsResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteTopicsRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteTopicsResponse.SerializeToString,
             ),
             'Metadata': grpc.unary_unary_rpc_method_handler(
                     servicer.Metadata,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.MetadataRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.MetadataResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.MetadataRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.MetadataResponse.SerializeToString,
             ),
             'InitProducerId': grpc.unary_unary_rpc_method_handler(
                     servicer.InitProducerId,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.SerializeToString,
             ),
             'ElectLeaders': grpc.unary_unary_rpc_method_handler(
                     servicer.ElectLeaders,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.ElectLeadersRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.ElectLeadersResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ElectLeadersRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ElectLeadersResponse.SerializeToString,
             ),
             'CreatePartitions': grpc.unary_unary_rpc_method_handler(
                     servicer.CreatePartitions,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.CreatePartitionsRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.CreatePartitionsResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreatePartitionsRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreatePartitionsResponse.SerializeToString,
             ),
             'RemovePartitions': grpc.unary_unary_rpc_method_handler(
                     servicer.RemovePartitions,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.RemovePartitionsRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.RemovePartitionsResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.RemovePartitionsRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.RemovePartitionsResponse.SerializeToString,
             ),
             'AlterPartitionReassignments': grpc.unary_unary_rpc_method_handler(
                     servicer.AlterPartitionReassignments,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsResponse.SerializeToString,
             ),
             'ListPartitionReassignments': grpc.unary_unary_rpc_method_handler(
                     servicer.ListPartitionReassignments,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.SerializeToString,
             ),
             'Exchange': grpc.stream_stream_rpc_method_handler(
                     servicer.Exchange,
-                    request_deserializer=spec_dot_wire_dot_replication__pb2.Bundle.FromString,
-                    response_serializer=spec_dot_wire_dot_replication__pb2.Bundle.SerializeToString,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.Bundle.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.Bundle.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -374,8 +374,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/LeaderAndIsr',
-            spec_dot_wire_dot_replication__pb2.LeaderAndIsrRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.LeaderAndIsrResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.LeaderAndIsrRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.LeaderAndIsrResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -401,8 +401,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/StopReplica',
-            spec_dot_wire_dot_replication__pb2.StopReplicaRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.StopReplicaResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.StopReplicaRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.StopReplicaResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -428,8 +428,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/LogsFailed',
-            spec_dot_wire_dot_replication__pb2.LogsFailedRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.LogsFailedResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -455,8 +455,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/Fetch',
-            spec_dot_wire_dot_replication__pb2.FetchRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.FetchResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.FetchRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.FetchResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -482,8 +482,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/OffsetForLeaderEpoch',
-            spec_dot_wire_dot_replication__pb2.OffsetForLeaderEpochRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.OffsetForLeaderEpochResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.OffsetForLeaderEpochRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.OffsetForLeaderEpochResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -509,8 +509,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/Produce',
-            spec_dot_wire_dot_replication__pb2.ProduceRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.ProduceResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.ProduceRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.ProduceResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -536,8 +536,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/ListOffsets',
-            spec_dot_wire_dot_replication__pb2.ListOffsetsRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.ListOffsetsResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.ListOffsetsRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.ListOffsetsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -563,8 +563,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/CreateTopic',
-            spec_dot_wire_dot_replication__pb2.CreateTopicRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.CreateTopicResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateTopicRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateTopicResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -590,8 +590,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/DeleteTopic',
-            spec_dot_wire_dot_replication__pb2.DeleteTopicRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.DeleteTopicResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteTopicRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteTopicResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -617,8 +617,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/CreateTopics',
-            spec_dot_wire_dot_replication__pb2.CreateTopicsRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.CreateTopicsResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateTopicsRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateTopicsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -644,8 +644,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/DeleteTopics',
-            spec_dot_wire_dot_replication__pb2.DeleteTopicsRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.DeleteTopicsResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteTopicsRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteTopicsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -671,8 +671,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/Metadata',
-            spec_dot_wire_dot_replication__pb2.MetadataRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.MetadataResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.MetadataRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.MetadataResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -698,8 +698,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/InitProducerId',
-            spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -725,8 +725,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/ElectLeaders',
-            spec_dot_wire_dot_replication__pb2.ElectLeadersRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.ElectLeadersResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.ElectLeadersRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.ElectLeadersResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -752,8 +752,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/CreatePartitions',
-            spec_dot_wire_dot_replication__pb2.CreatePartitionsRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.CreatePartitionsResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.CreatePartitionsRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.CreatePartitionsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -779,8 +779,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/RemovePartitions',
-            spec_dot_wire_dot_replication__pb2.RemovePartitionsRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.RemovePartitionsResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.RemovePartitionsRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.RemovePartitionsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -806,8 +806,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/AlterPartitionReassignments',
-            spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterPartitionReassignmentsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -833,8 +833,8 @@ class Replication:
             request,
             target,
             '/fencepost.Replication/ListPartitionReassignments',
-            spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -860,8 +860,8 @@ class Replication:
             request_iterator,
             target,
             '/fencepost.Replication/Exchange',
-            spec_dot_wire_dot_replication__pb2.Bundle.SerializeToString,
-            spec_dot_wire_dot_replication__pb2.Bundle.FromString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.Bundle.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.Bundle.FromString,
             options,
             channel_credentials,
             insecure,

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from conformance.chaos import run_scenario
-from conformance.fault_table import COLUMNS, kind_rows
-from conformance.scenario import ScenarioResult
+from fencepost.conformance.runs.chaos import run_scenario
+from fencepost.conformance.runs.fault_table import COLUMNS, kind_rows
+from fencepost.conformance.runs.scenario import ScenarioResult
 
 LEVEL = 2
 SEED = 1

@@ -5,31 +5,31 @@ from pathlib import Path
 
 import pytest
 
-from conformance.adapter import ClusterSettings
-from conformance.scenario import Scenario, Stage
-from conformance.scenario_run import ScenarioRun
-from conformance.verdict import Verdict
-from conformance.zookeepers import CONTAINERS
-from fault_injection.container_engine import (
+from fencepost.conformance.adapters.adapter import ClusterSettings
+from fencepost.conformance.adapters.zookeepers import CONTAINERS
+from fencepost.conformance.runs.scenario import Scenario, Stage
+from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.verdict import Verdict
+from fencepost.fault_injection.faults.ensemble_faults import HurtServer
+from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper
+from fencepost.fault_injection.processes.container_engine import (
     HOST_VARIABLE,
     NoEngineError,
     client_of,
     container_engine,
     try_out,
 )
-from fault_injection.ensemble_faults import HurtServer
-from fault_injection.schedule import Schedule, TimedFault
-from fault_injection.supervisor import Supervisor
-from fault_injection.zookeeper_client import ZooKeeperClient
-from fault_injection.zookeeper_containers import (
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
+from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
+from fencepost.fault_injection.zookeeper.containers import (
     IMAGE_VARIABLE,
     LABEL,
     ZooKeeperContainers,
     usable_image,
 )
-from fault_injection.zookeeper_faults import FailOverZooKeeper
-from fault_injection.zookeeper_image import ImageError
-from fault_injection.zookeeper_status import MemberState, Mode
+from fencepost.fault_injection.zookeeper.image import ImageError
+from fencepost.fault_injection.zookeeper.status import MemberState, Mode
 from tests.fault_injection.conftest import eventually_within
 
 pytestmark = pytest.mark.chaos

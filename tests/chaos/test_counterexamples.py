@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from ci.bench.mutants_on_processes import scenarios
-from conformance.guided import follow, follow_file, ride_verdict, stand_ready
-from conformance.mutants_on_processes import lead, lead_varied
-from conformance.scenario_run import read_folder
-from conformance.verdict import Verdict
-from impl.sim.adapter import moves, variations
-from spec.pacing import read_moves, write_moves
+from fencepost.ci.bench.mutants_on_processes import scenarios
+from fencepost.conformance.runs.scenario_run import read_folder
+from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox.mutants_on_processes import lead, lead_varied
+from fencepost.conformance.whitebox.stepped import follow, follow_file, ride_verdict, stand_ready
+from fencepost.impl.sim.adapter import moves, variations
+from fencepost.spec.pacing import read_moves, write_moves
 
 pytestmark = pytest.mark.chaos
 

@@ -18,7 +18,18 @@ pytestmark = pytest.mark.chaos
 def gate(folder: Path) -> subprocess.CompletedProcess[str]:
     """`fencepost gate --level 0 --tier quick`, as a person starts it."""
     return subprocess.run(
-        [sys.executable, "-m", "ci", "gate", "--level", "0", "--tier", "quick", "--out", "run"],
+        [
+            sys.executable,
+            "-m",
+            "fencepost.ci",
+            "gate",
+            "--level",
+            "0",
+            "--tier",
+            "quick",
+            "--out",
+            "run",
+        ],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.scenario_run import read_folder
-from spec.trace import Kind, Phase, TraceEvent
+from fencepost.conformance.runs.scenario_run import read_folder
+from fencepost.spec.trace import Kind, Phase, TraceEvent
 
 pytestmark = pytest.mark.chaos
 
 SCRIPT = """
 import sys
 from pathlib import Path
-from conformance.chaos import run_scenario
+from fencepost.conformance.runs.chaos import run_scenario
 
 run_scenario("leader_pause", level=2, seed=1, out=Path(sys.argv[1]))
 """

@@ -1,4 +1,4 @@
-"""A harness that is killed leaves nothing; `python -m ci.bench.leftovers` does fifty rounds."""
+"""A harness that is killed leaves nothing; `ci/bench/leftovers.py` does fifty rounds."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ci.bench.leftovers import MARK, kill_once, marked
+from fencepost.ci.bench.leftovers import MARK, kill_once, marked
 
 pytestmark = pytest.mark.chaos
 

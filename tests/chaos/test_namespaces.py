@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ci.bench.leftovers import kill_once, said_in
-from conformance.run_begin import begun_in
-from conformance.scenario_run import read_folder
-from fault_injection.namespaces.client import why_not
-from fault_injection.namespaces.layout import BRIDGE, DRAIN, HARNESS_DEVICE, SINK
-from spec.trace import Phase
+from fencepost.ci.bench.leftovers import kill_once, said_in
+from fencepost.conformance.runs.run_begin import begun_in
+from fencepost.conformance.runs.scenario_run import read_folder
+from fencepost.fault_injection.network.namespaces.client import why_not
+from fencepost.fault_injection.network.namespaces.layout import BRIDGE, DRAIN, HARNESS_DEVICE, SINK
+from fencepost.spec.trace import Phase
 
 pytestmark = pytest.mark.chaos
 
@@ -118,9 +118,9 @@ actions: [{id: late, kind: net.latency, target: 1, params: {delay_ms: 40}, for_m
 """
 OWN_TEST = """
 import pytest
-from fault_injection.network_faults import DelayLink, ResetStreams
-from conformance.adapter import UsageError
-from fault_injection.targets import broker
+from fencepost.fault_injection.faults.network_faults import DelayLink, ResetStreams
+from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.fault_injection.faults.targets import broker
 
 def test_far(cluster, faults):
     late = DelayLink(sender=broker(1), delay_ms=40, for_ms=1)
@@ -163,7 +163,7 @@ def _namespaces() -> None:
 
 def chaos(*options: str | Path) -> subprocess.CompletedProcess[str]:
     """What `fencepost chaos` did with these options."""
-    command = [sys.executable, "-m", "ci", "chaos", *map(str, options)]
+    command = [sys.executable, "-m", "fencepost.ci", "chaos", *map(str, options)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -210,7 +210,7 @@ def test_a_run_is_replayed_in_the_network_that_it_had(tmp_path: Path) -> None:
 
 def test_pytest_hurts_ways_between_namespaces(tmp_path: Path) -> None:
     (tmp_path / "test_own.py").write_text(OWN_TEST)
-    command = [sys.executable, "-m", "pytest", "-p", "conformance.testing.plugin"]
+    command = [sys.executable, "-m", "pytest", "-p", "fencepost.conformance.testing.plugin"]
     options = ["-p", "no:cacheprovider", "--fencepost-network", "namespaces"]
 
     done = subprocess.run(

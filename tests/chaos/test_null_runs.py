@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.null_runs import play_null_runs
+from fencepost.conformance.runs.null_runs import play_null_runs
 
 pytestmark = pytest.mark.chaos
 

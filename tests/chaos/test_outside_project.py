@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.scenario_run import read_folder
-from spec.trace import Kind, Phase
+from fencepost.conformance.runs.scenario_run import read_folder
+from fencepost.spec.trace import Kind, Phase
 from tests.conftest import ProcessesOf
 
 pytestmark = pytest.mark.chaos
@@ -33,8 +33,8 @@ POLL_S = 0.05
 
 ENDLESS = """
 import pytest
-from fault_injection.process_faults import PauseBroker
-from fault_injection.targets import CONTROLLER
+from fencepost.fault_injection.faults.process_faults import PauseBroker
+from fencepost.fault_injection.faults.targets import CONTROLLER
 
 @pytest.mark.chaos
 def test_endless(cluster, faults):
@@ -145,7 +145,7 @@ def test_example_of_the_readme_passes_beside_a_loss_that_is_replayed(project: Pr
 
 
 def test_packages_are_those_of_the_wheel(project: Project) -> None:
-    program = "import conformance, impl; print(conformance.__file__, impl.__file__)"
+    program = "from fencepost import conformance, impl; print(conformance.__file__, impl.__file__)"
     done = subprocess.run(
         [project.python, "-c", program],
         cwd=project.folder,

@@ -5,24 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from conformance.adapter import ClusterSettings
-from conformance.canary import play_canary
-from conformance.chaos import run_scenario
-from conformance.fault_table import kind_rows, undone_kinds
-from conformance.scenario import Scenario, Stage
-from conformance.scenario_run import ScenarioRun, read_folder
-from conformance.scenarios import SCENARIOS
-from conformance.scenarios.records import require_ok
-from conformance.verdict import Verdict
-from fault_injection.request_faults import DelayRequest, DropRequest
-from fault_injection.rpc_rules import get_session
-from fault_injection.schedule import Schedule, TimedFault
-from fault_injection.supervisor import Supervisor
-from fault_injection.targets import broker
-from fault_injection.zookeeper_client import ZooKeeperClient
-from fault_injection.zookeeper_server import ZooKeeperServer
-from spec.trace import Kind, Phase
-from spec.vocabulary import Invariant
+from fencepost.conformance.adapters.adapter import ClusterSettings
+from fencepost.conformance.runs.chaos import run_scenario
+from fencepost.conformance.runs.fault_table import kind_rows, undone_kinds
+from fencepost.conformance.runs.scenario import Scenario, Stage
+from fencepost.conformance.runs.scenario_run import ScenarioRun, read_folder
+from fencepost.conformance.scenarios import SCENARIOS
+from fencepost.conformance.scenarios.records import require_ok
+from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox.canary import play_canary
+from fencepost.fault_injection.engine.rpc_rules import get_session
+from fencepost.fault_injection.faults.request_faults import DelayRequest, DropRequest
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
+from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
+from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
+from fencepost.spec.trace import Kind, Phase
+from fencepost.spec.vocabulary import Invariant
 from tests.chaos.conftest import Played
 
 pytestmark = pytest.mark.chaos
@@ -149,7 +149,7 @@ def _without_effect(stage: Stage) -> None:
 def test_fault_without_effect_makes_the_scenario_vacuous(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fault_injection.engine.EVIDENCE_MS", 500)
+    monkeypatch.setattr("fencepost.fault_injection.engine.engine.EVIDENCE_MS", 500)
     scenario = Scenario(name="idle", sentence="-", requirements=(), play=_without_effect)
 
     result = ScenarioRun(

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from ci.cli import run as main
-from ci.commands.chaos import origin_of
-from conformance.adapter import ClusterSettings
-from conformance.directed import find_schedule, scenario_of
-from conformance.plan_tries import violations_of
-from conformance.scenario_run import ScenarioRun
-from conformance.verdict import Verdict
-from fault_injection.plan_file import plan_from_text, read_plan
+from fencepost.ci.cli import run as main
+from fencepost.ci.commands.chaos import origin_of
+from fencepost.conformance.adapters.adapter import ClusterSettings
+from fencepost.conformance.runs.directed import find_schedule, scenario_of
+from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox.plan_tries import violations_of
+from fencepost.fault_injection.stories.plan_file import plan_from_text, read_plan
 
 pytestmark = pytest.mark.chaos
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ci.cli import run
-from ci.commands.options import DEFAULT_CLUSTER
-from conformance.local_cluster import DEFAULT_FOLDER
+from fencepost.ci.cli import run
+from fencepost.ci.commands.options import DEFAULT_CLUSTER
+from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -202,7 +202,7 @@ def test_a_defect_of_ours_shows_its_traceback_and_is_no_violation(
     def break_down(*_: object, **__: object) -> None:
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr("spec.tlc.models.load_models", break_down)
+    monkeypatch.setattr("fencepost.spec.tlc.models.load_models", break_down)
 
     assert run(["check"]) == 3
     err = capsys.readouterr().err
@@ -216,7 +216,7 @@ def test_an_interruption_is_exit_130(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spec.tlc.models.load_models", interrupt)
+    monkeypatch.setattr("fencepost.spec.tlc.models.load_models", interrupt)
 
     assert run(["check"]) == 130
     assert "interrupted" in complaint(capsys)
@@ -257,8 +257,8 @@ def test_the_usual_folder_of_a_cluster_is_the_one_that_its_messages_leave_out() 
 
 def test_help_imports_no_room_but_its_own() -> None:
     code = (
-        "import sys; from ci.cli import run; run(['--help']); "
-        "print('loaded', *sorted(m for m in sys.modules if m.split('.')[0] in "
+        "import sys; from fencepost.ci.cli import run; run(['--help']); "
+        "print('loaded', *sorted(m for m in sys.modules if {*m.split('.')[:2]} & "
         "{'spec', 'conformance', 'fault_injection', 'reports', 'kazoo', 'grpc', 'pyspark'}))"
     )
     done = subprocess.run(

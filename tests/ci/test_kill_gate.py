@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ci.cli import run
+from fencepost.ci.cli import run
 from tests.recorded import write_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,7 +63,7 @@ class Harness:
 
         with (self.folder / "output").open("wb") as output:
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "ci", *arguments],
+                [sys.executable, "-m", "fencepost.ci", *arguments],
                 cwd=self.folder,
                 env={**os.environ, MARK: self.mark, "PYTHONPATH": str(ROOT)},
                 stdout=output,

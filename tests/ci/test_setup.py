@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ci import setup
+from fencepost.ci import setup
 
 
 @pytest.mark.parametrize("version", [(3, 11), (3, 12), (3, 14), (4, 0)])

@@ -7,15 +7,24 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ci.cli import run
-from ci.commands.soak import seconds_of
-from ci.failures import UsageError as Misuse
-from ci.soak_screen import Screen, clock
-from conformance.adapter import UsageError
-from conformance.scenario import Problem, ScenarioResult
-from conformance.scenario_run import ScenarioRun
-from conformance.soak import BUNDLES_MAX, ROUNDS, Round, Soak, SoakPlan, Totals, begin, resume
-from conformance.verdict import Verdict
+from fencepost.ci.cli import run
+from fencepost.ci.commands.soak import seconds_of
+from fencepost.ci.gate.failures import UsageError as Misuse
+from fencepost.ci.screens.soak_screen import Screen, clock
+from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.runs.scenario import Problem, ScenarioResult
+from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.runs.soak import (
+    BUNDLES_MAX,
+    ROUNDS,
+    Round,
+    Soak,
+    SoakPlan,
+    Totals,
+    begin,
+    resume,
+)
+from fencepost.conformance.verdict import Verdict
 
 PLAN = SoakPlan(
     duration_s=10.0, seed=5, level=2, scenarios=("random", "quiet"), zookeeper="embedded"

@@ -1,7 +1,7 @@
 """A simulator of two clients and no cluster, for tests of what runs simulators."""
 
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Outcome
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Outcome
 
 LOSING_SEED = 7
 BROKEN_SEED = 9

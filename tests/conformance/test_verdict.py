@@ -2,7 +2,7 @@ from itertools import combinations
 
 import pytest
 
-from conformance.verdict import (
+from fencepost.conformance.verdict import (
     BY_SEVERITY,
     MAX_LISTED,
     CheckResult,
@@ -13,7 +13,7 @@ from conformance.verdict import (
     merge,
     worst,
 )
-from spec.vocabulary import Invariant
+from fencepost.spec.vocabulary import Invariant
 
 V = Verdict
 INVARIANT = Invariant.LOG_MATCHING

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection.managed_process import ManagedProcess
-from fault_injection.supervisor import Supervisor
-from fault_injection.zookeeper_server import ZooKeeperServer
+from fencepost.fault_injection.processes.managed_process import ManagedProcess
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
 
 ROOT = Path(__file__).parents[2]
 SLEEP = "import time; print('up', flush=True); time.sleep(600)"

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Never
 
-from fault_injection.injectors.injection import Registration
-from fault_injection.rpc_rules import InjectionError
-from fault_injection.targets import ClusterView
-from spec.znodes import TopicPartition
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.faults.targets import ClusterView
+from fencepost.fault_injection.injectors.injection import Registration
+from fencepost.spec.znodes import TopicPartition
 
 
 def registered(session_id: int, zxid: int, address: str = "") -> Registration:

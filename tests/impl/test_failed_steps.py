@@ -1,6 +1,6 @@
 """Nothing that a step claims of a log gets out once that log has failed."""
 
-from impl.core.effects import (
+from fencepost.impl.core.types.effects import (
     ActionTaken,
     AppendRecords,
     CheckpointHighWatermark,
@@ -10,10 +10,10 @@ from impl.core.effects import (
     ReplyRecords,
     Send,
 )
-from impl.core.messages import FetchRequest, FetchResponse, ProduceResponse, Record
-from impl.failed_steps import without_claims, without_failed
-from spec.vocabulary import Action, BrokerId, ErrorCode, LeaderEpoch, Offset
-from spec.znodes import TopicPartition
+from fencepost.impl.core.types.messages import FetchRequest, FetchResponse, ProduceResponse, Record
+from fencepost.impl.failed_steps import without_claims, without_failed
+from fencepost.spec.vocabulary import Action, BrokerId, ErrorCode, LeaderEpoch, Offset
+from fencepost.spec.znodes import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 ME = BrokerId(1)

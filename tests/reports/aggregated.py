@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from reports.aggregates import Analysis
-from reports.analyse import conclude, failover_report, folder_report, span_of
-from reports.budgets import load_budgets
-from reports.folders import trace_folders
-from reports.ingest import FileTask, bucket_count, convert_file
-from reports.timelines import timelines
-from reports.violations import combine, judge_task, judge_tasks
+from fencepost.reports.analysis.aggregates import Analysis
+from fencepost.reports.analysis.analyse import conclude, failover_report, folder_report, span_of
+from fencepost.reports.analysis.budgets import load_budgets
+from fencepost.reports.analysis.timelines import timelines
+from fencepost.reports.tables.folders import trace_folders
+from fencepost.reports.tables.ingest import FileTask, bucket_count, convert_file
+from fencepost.reports.tables.violations import combine, judge_task, judge_tasks
 from tests.reports.stories import Story
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reports.aggregates import AGGREGATES
-from reports.folders import PARQUET
-from reports.render import render
+from fencepost.reports.analysis.aggregates import AGGREGATES
+from fencepost.reports.page.render import render
+from fencepost.reports.tables.folders import PARQUET
 from tests.reports.aggregated import analysed, save_all
 from tests.reports.browser import Browser, find_browser
 from tests.reports.stages_example import write_stages

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from spec.trace import Kind, Phase, TraceEvent, encode_all
-from spec.vocabulary import Outcome
-from spec.znodes import CONTROLLER, CONTROLLER_EPOCH
+from fencepost.spec.trace import Kind, Phase, TraceEvent, encode_all
+from fencepost.spec.vocabulary import Outcome
+from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH
 
 TOPIC = "orders"
 BROKERS = (1, 2, 3)

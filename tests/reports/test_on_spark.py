@@ -12,27 +12,27 @@ import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
-from ci.cli import run as run_command
-from conformance.simulate import (
+from fencepost.ci.cli import run as run_command
+from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox.simulate import (
     SimulationOptions,
     SimulationResult,
     Subject,
     run_seeds,
     write_trace,
 )
-from conformance.verdict import Verdict
-from reports.__main__ import main
-from reports.aggregates import AGGREGATES, Analysis
-from reports.analyse import analyse, load_analysis
-from reports.errors import ReportError
-from reports.folders import PARQUET
-from reports.ingest import bucket_names, read_bucket
-from reports.render import render
-from reports.schema import spark_schema
-from reports.seeds import on_spark
-from reports.session import spark_session
-from reports.tenures import tenures_of
-from spec.vocabulary import Invariant
+from fencepost.reports.__main__ import main
+from fencepost.reports.analysis.aggregates import AGGREGATES, Analysis
+from fencepost.reports.analysis.analyse import analyse, load_analysis
+from fencepost.reports.analysis.tenures import tenures_of
+from fencepost.reports.page.render import render
+from fencepost.reports.tables.errors import ReportError
+from fencepost.reports.tables.folders import PARQUET
+from fencepost.reports.tables.ingest import bucket_names, read_bucket
+from fencepost.reports.tables.schema import spark_schema
+from fencepost.reports.tables.seeds import on_spark
+from fencepost.reports.tables.session import spark_session
+from fencepost.spec.vocabulary import Invariant
 from tests.conformance import fake_simulator
 from tests.reports.aggregated import analysed
 from tests.reports.stories import failover_story, truncation_story
@@ -250,10 +250,10 @@ OF_OTHER_SPARKS = frozenset({"JAVA_HOME", "SPARK_HOME"})
 
 
 def build(run: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`python -m reports build RUN` in a process of its own, with a Spark of its own."""
+    """`python -m fencepost.reports build RUN` in a process of its own, with a Spark of its own."""
     kept = {name: value for name, value in os.environ.items() if name not in OF_OTHER_SPARKS}
     return subprocess.run(
-        [sys.executable, "-m", "reports", "build", str(run), *options],
+        [sys.executable, "-m", "fencepost.reports", "build", str(run), *options],
         cwd=Path(__file__).parents[2],
         env={**kept, **environment},
         capture_output=True,
@@ -322,7 +322,7 @@ def test_a_violation_is_named_with_the_command_of_its_run(
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
     """The traces of one simulated run."""
-    subject = Subject(target="python:impl.sim.adapter", level=2)
+    subject = Subject(target="python:fencepost.impl.sim.adapter", level=2)
     write_trace(tmp_path / "simulate" / "seed-5", subject.simulate(5))
     return tmp_path
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from ci.outcomes import missed_budgets, of_analysis
-from conformance.verdict import Verdict
-from reports.aggregates import AGGREGATES, Analysis
-from reports.render import render
-from spec.trace import Kind, Phase
-from spec.vocabulary import Outcome
+from fencepost.ci.gate.outcomes import missed_budgets, of_analysis
+from fencepost.conformance.verdict import Verdict
+from fencepost.reports.analysis.aggregates import AGGREGATES, Analysis
+from fencepost.reports.page.render import render
+from fencepost.spec.trace import Kind, Phase
+from fencepost.spec.vocabulary import Outcome
 from tests.reports.aggregated import analysed, save_all
 from tests.reports.stories import SECOND, Story, begin, failover_story, kill_leader
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from conformance.scripted import play_file
-from impl.sim.script.language import Command, parse
-from impl.sim.steps.schedule import SCHEDULES
-from spec.hazards import Finding, Hazard, load_hazards
-from spec.vocabulary import ProtocolLevel
+from fencepost.conformance.whitebox.stories import play_file
+from fencepost.impl.sim.script.language import Command, parse
+from fencepost.impl.sim.stepped.schedule import SCHEDULES
+from fencepost.spec.hazards import Finding, Hazard, load_hazards
+from fencepost.spec.vocabulary import ProtocolLevel
 
 HERE = Path(__file__).resolve().parent
 OWN = sorted(SCHEDULES.glob("*.txt"))

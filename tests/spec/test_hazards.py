@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from spec.hazards import HazardError, broken_links, load_hazards, select_hazards
-from spec.tlc.models import load_models
+from fencepost.spec.hazards import HazardError, broken_links, load_hazards, select_hazards
+from fencepost.spec.tlc.models import load_models
 
 HAZARD = """
 [[hazard]]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spec.java import JavaNotFoundError, find_java, spark_java_home
+from fencepost.spec.java import JavaNotFoundError, find_java, spark_java_home
 
 PRINT_ARGUMENTS = 'for argument; do echo "$argument"; done'
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spec.pacing import Move, MoveError, MoveList, Verb, read_moves, write_moves
+from fencepost.spec.pacing import Move, MoveError, MoveList, Verb, read_moves, write_moves
 
 LISTED = MoveList(
     name="n",

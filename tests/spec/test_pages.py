@@ -4,10 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from spec.hazards import Finding, Hazard
-from spec.pages import Module, hazards_table, modules_table, parse_module, properties_table, stories
-from spec.tlc.models import Verdict, load_models
-from spec.tlc.modules import modules_read
+from fencepost.spec.hazards import Finding, Hazard
+from fencepost.spec.pages import (
+    Module,
+    hazards_table,
+    modules_table,
+    parse_module,
+    properties_table,
+    stories,
+)
+from fencepost.spec.tlc.models import Verdict, load_models
+from fencepost.spec.tlc.modules import modules_read
 
 MODULE = """
 ------ MODULE Lamp ------

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ci.cli import run
-from spec.scratch import OWNER, scratch_folder, sweep
+from fencepost.ci.cli import run
+from fencepost.spec.scratch import OWNER, scratch_folder, sweep
 
 OWN_FOLDER = """
 import sys, tempfile
 tempfile.tempdir = sys.argv[1]
-from spec.scratch import scratch_folder
+from fencepost.spec.scratch import scratch_folder
 with scratch_folder("test") as folder:
     print(folder, flush=True)
     sys.stdin.read()

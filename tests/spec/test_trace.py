@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from spec.trace import (
+from fencepost.spec.trace import (
     Kind,
     TraceEvent,
     decode,
@@ -15,7 +15,7 @@ from spec.trace import (
     line_head,
     parse_trace,
 )
-from spec.vocabulary import Outcome
+from fencepost.spec.vocabulary import Outcome
 
 EVENT = TraceEvent(
     run_id="r",

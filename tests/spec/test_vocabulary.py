@@ -2,7 +2,14 @@
 
 import pytest
 
-from spec.vocabulary import Action, EnvironmentAction, ErrorCode, Invariant, Liveness, snake_case
+from fencepost.spec.vocabulary import (
+    Action,
+    EnvironmentAction,
+    ErrorCode,
+    Invariant,
+    Liveness,
+    snake_case,
+)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from spec.vocabulary import BrokerId, ControllerEpoch, LeaderEpoch
-from spec.znodes import (
+from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, LeaderEpoch
+from fencepost.spec.znodes import (
     BrokerDocument,
     ControllerDocument,
     LeaderAndIsr,

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from functools import partial
 
-from fault_injection.fault_json import fault_from_json
-from fault_injection.schedule import TimedFault
-from fault_injection.targets import FaultError
-from impl.core.effects import Effect, WriteZnodes
-from impl.core.zookeeper import Create, Delete, Rejected, SetData
-from impl.sim.network import Rule
-from impl.sim.process import Process
-from impl.sim.script.language import Command, milliseconds
-from impl.sim.script.stage import Stage, number, point, writes
-from spec.vocabulary import ANY_VERSION, SessionId
+from fencepost.fault_injection.faults.fault_json import fault_from_json
+from fencepost.fault_injection.faults.targets import FaultError
+from fencepost.fault_injection.stories.schedule import TimedFault
+from fencepost.impl.core.types.effects import Effect, WriteZnodes
+from fencepost.impl.core.types.zookeeper import Create, Delete, Rejected, SetData
+from fencepost.impl.sim.script.language import Command, milliseconds
+from fencepost.impl.sim.script.stage import Stage, number, point, writes
+from fencepost.impl.sim.world.network import Rule
+from fencepost.impl.sim.world.process import Process
+from fencepost.spec.vocabulary import ANY_VERSION, SessionId
 
 Lines = list[str]
 HARNESS_SESSION_MS = 1_000_000

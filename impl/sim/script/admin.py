@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from impl.core.messages import (
+from fencepost.impl.core.types.failed_log_messages import PartitionId
+from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
     CreatePartitionsRequest,
     ElectLeadersRequest,
@@ -12,15 +13,12 @@ from impl.core.messages import (
     Request,
     Response,
 )
-from impl.core.reports import PartitionId
-from impl.core.topic_messages import (
-    DeleteTopicRequest,
-)
-from impl.sim.clients import TIMEOUT_MS
-from impl.sim.script.language import Command
-from impl.sim.script.look import is_registered
-from impl.sim.script.stage import Stage, key_of, number
-from spec.vocabulary import BrokerId, ElectionKind, ErrorCode
+from fencepost.impl.core.types.topic_messages import DeleteTopicRequest
+from fencepost.impl.sim.script.language import Command
+from fencepost.impl.sim.script.look import is_registered
+from fencepost.impl.sim.script.stage import Stage, key_of, number
+from fencepost.impl.sim.world.clients import TIMEOUT_MS
+from fencepost.spec.vocabulary import BrokerId, ElectionKind, ErrorCode
 
 Lines = list[str]
 ANSWER_MS = TIMEOUT_MS + 1

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from impl.core.messages import (
+from fencepost.impl.core.types.messages import (
     FetchRequest,
     FetchResponse,
     ProduceRequest,
@@ -11,16 +11,16 @@ from impl.core.messages import (
     Request,
     Response,
 )
-from impl.core.topic_messages import (
+from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
     CreateTopicResponse,
     ReplicaList,
 )
-from impl.sim.clients import FETCH_RECORDS, PRODUCE_TIMEOUT_MS, Client, Operation
-from impl.sim.cluster import Cluster
-from impl.trace_lines import Line
-from spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Offset, Outcome, ProducerId
-from spec.znodes import TopicPartition
+from fencepost.impl.sim.world.clients import FETCH_RECORDS, PRODUCE_TIMEOUT_MS, Client, Operation
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.trace_lines import Line
+from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Offset, Outcome, ProducerId
+from fencepost.spec.znodes import TopicPartition
 
 NO_ANSWER = "no answer"
 

@@ -6,12 +6,12 @@ Seen from outside, as if every broker and ZooKeeper stood still and could be loo
 import re
 from collections.abc import Callable, Iterator
 
-from impl.core.replica import Replica
-from impl.sim.process import Process
-from impl.sim.script.language import Command
-from impl.sim.script.stage import Stage, holder, key_of
-from spec.vocabulary import BrokerId, ControllerEpoch, Offset
-from spec.znodes import (
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.sim.script.language import Command
+from fencepost.impl.sim.script.stage import Stage, holder, key_of
+from fencepost.impl.sim.world.process import Process
+from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, Offset
+from fencepost.spec.znodes import (
     CONTROLLER_EPOCH,
     TOPICS,
     TopicPartition,

@@ -6,14 +6,14 @@ Everything is virtual and drawn from the seed, so that a text gives the same out
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fault_injection.fault_json import as_json
-from impl.sim.journal import Journal
-from impl.sim.options import TOPIC, Options
-from impl.sim.script.language import SEPARATOR, Block, ScriptError, parse, rewritten
-from impl.sim.script.settings import write_options
-from impl.sim.script.stage import Judge, Stage
-from impl.sim.script.verbs import perform
-from spec.trace import TraceEvent
+from fencepost.fault_injection.faults.fault_json import as_json
+from fencepost.impl.sim.engine.move_recorder import Journal
+from fencepost.impl.sim.engine.options import TOPIC, Options
+from fencepost.impl.sim.script.language import SEPARATOR, Block, ScriptError, parse, rewritten
+from fencepost.impl.sim.script.settings import write_options
+from fencepost.impl.sim.script.stage import Judge, Stage
+from fencepost.impl.sim.script.verbs import perform
+from fencepost.spec.trace import TraceEvent
 
 QUIET = "ok"
 """What a block prints whose commands print nothing."""

@@ -8,10 +8,10 @@ from dataclasses import fields
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
-from fault_injection.schedule import Schedule
-from impl.sim.network import Weather
-from impl.sim.options import Options
-from spec.vocabulary import ProtocolLevel
+from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.world.network import Weather
+from fencepost.spec.vocabulary import ProtocolLevel
 
 _ELSEWHERE = ("weather", "schedule")
 """Fields of `Options` that are said by the options of `Weather`, and by `at` lines."""

@@ -6,22 +6,22 @@ its clients and rules, and how words become brokers, partitions and requests.
 
 from collections.abc import Callable, Sequence
 
-from fault_injection.targets import FaultError, parse_target
-from impl.core.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
-from impl.sim.clients import Client
-from impl.sim.cluster import Cluster
-from impl.sim.injector import Injector
-from impl.sim.journal import Journal
-from impl.sim.network import Rule, method_of
-from impl.sim.options import Options
-from impl.sim.process import Process
-from impl.sim.recorder import NodeTrace
-from impl.sim.run import run_line
-from impl.sim.script.client import ScriptClient
-from impl.sim.script.language import Command
-from spec.trace import TraceEvent
-from spec.vocabulary import Action, BrokerId
-from spec.znodes import CONTROLLER, TOPIC_NAME, TopicPartition
+from fencepost.fault_injection.faults.targets import FaultError, parse_target
+from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
+from fencepost.impl.sim.engine.move_recorder import Journal
+from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.recorder import NodeTrace
+from fencepost.impl.sim.engine.run import run_line
+from fencepost.impl.sim.injectors.injector import Injector
+from fencepost.impl.sim.script.client import ScriptClient
+from fencepost.impl.sim.script.language import Command
+from fencepost.impl.sim.world.clients import Client
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.network import Rule, method_of
+from fencepost.impl.sim.world.process import Process
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action, BrokerId
+from fencepost.spec.znodes import CONTROLLER, TOPIC_NAME, TopicPartition
 
 Judge = Callable[[Sequence[TraceEvent]], Sequence[str]]
 """The lines that `check` prints about a trace; the checks are not this room's."""

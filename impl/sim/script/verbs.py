@@ -7,21 +7,33 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from fault_injection.catalogue import KINDS
-from impl.core.messages import ACKS_ALL
-from impl.sim.clients import FinalReader
-from impl.sim.healing import unhealed
-from impl.sim.run import FINAL_READ_MS, break_connections, create_topic, heal, start_clients
-from impl.sim.script import acts, admin
-from impl.sim.script.client import Numbered, Pending
-from impl.sim.script.language import Command, milliseconds
-from impl.sim.script.look import is_registered, observe, show_log, show_results, show_state
-from impl.sim.script.settings import SETTINGS, read_options
-from impl.sim.script.stage import Stage, holder, key_of, number
-from impl.sim.steps.schedule import SCHEDULES, read_schedule
-from impl.sim.steps.stepper import replay
-from spec.vocabulary import NO_PRODUCER, BrokerId, Offset, ProducerId
-from spec.znodes import TOPIC_NAME, TopicPartition
+from fencepost.fault_injection.faults.catalogue import KINDS
+from fencepost.impl.core.types.messages import ACKS_ALL
+from fencepost.impl.sim.engine.liveness_state import unhealed
+from fencepost.impl.sim.engine.run import (
+    FINAL_READ_MS,
+    break_connections,
+    create_topic,
+    heal,
+    start_clients,
+)
+from fencepost.impl.sim.script import acts, admin
+from fencepost.impl.sim.script.client import Numbered, Pending
+from fencepost.impl.sim.script.language import Command, milliseconds
+from fencepost.impl.sim.script.look import (
+    is_registered,
+    observe,
+    show_log,
+    show_results,
+    show_state,
+)
+from fencepost.impl.sim.script.settings import SETTINGS, read_options
+from fencepost.impl.sim.script.stage import Stage, holder, key_of, number
+from fencepost.impl.sim.stepped.schedule import SCHEDULES, read_schedule
+from fencepost.impl.sim.stepped.stepper import replay
+from fencepost.impl.sim.world.clients import FinalReader
+from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, Offset, ProducerId
+from fencepost.spec.znodes import TOPIC_NAME, TopicPartition
 
 Lines = list[str]
 UNTIL_MS = 10_000

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.adapter import ClusterSettings
-from fault_injection.process_faults import KillBroker
-from fault_injection.request_faults import DropRequest, DropResponse, RpcFault
-from fault_injection.targets import broker
-from spec.trace import TraceEvent
+from fencepost.conformance.adapters.adapter import ClusterSettings
+from fencepost.fault_injection.faults.process_faults import KillBroker
+from fencepost.fault_injection.faults.request_faults import DropRequest, DropResponse, RpcFault
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.spec.trace import TraceEvent
 
 if TYPE_CHECKING:  # they know gRPC, which is slow to collect
-    from conformance.testing.cluster import RunningCluster
-    from conformance.testing.faults import Faults
+    from fencepost.conformance.testing.cluster import RunningCluster
+    from fencepost.conformance.testing.faults import Faults
 
 LONG_MS = 60_000
 STEP_MS = 15_000

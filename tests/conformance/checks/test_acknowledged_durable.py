@@ -2,9 +2,9 @@ from collections.abc import Callable
 
 import pytest
 
-from conformance.checks.acknowledged_durable import check
-from conformance.verdict import Verdict
-from spec.vocabulary import Outcome
+from fencepost.conformance.checks.acknowledged_durable import check
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.vocabulary import Outcome
 from tests.conformance.checks.trace_builder import Trace
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from conformance.checks import delete_only_if_unassigned, isr_subset_assigned
-from conformance.verdict import Verdict
+from fencepost.conformance.checks import delete_only_if_unassigned, isr_subset_assigned
+from fencepost.conformance.verdict import Verdict
 from tests.conformance.checks.trace_builder import PARTITION, ZNODE, Trace, document
 
 TOPIC = f"/brokers/topics/{PARTITION.topic}"

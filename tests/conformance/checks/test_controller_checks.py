@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from conformance.checks import (
+from fencepost.conformance.checks import (
     leader_in_isr,
     linearizable_znode,
     one_controller_per_epoch,
     only_authorised_writes,
     stale_controller_harmless,
 )
-from conformance.checks.registry import CheckFunction
-from conformance.verdict import Verdict
-from spec.vocabulary import Outcome
+from fencepost.conformance.checks.registry import CheckFunction
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.vocabulary import Outcome
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 from tests.conformance.checks.znode_stories import (
     FIRST,

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from conformance.checks import only_authorised_writes
-from conformance.checks.generations import generations
-from conformance.checks.registry import run_checks
-from conformance.verdict import Verdict
-from spec.vocabulary import Action, Invariant, Outcome
+from fencepost.conformance.checks import only_authorised_writes
+from fencepost.conformance.checks.generations import generations
+from fencepost.conformance.checks.registry import run_checks
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.vocabulary import Action, Invariant, Outcome
 from tests.conformance.checks.trace_builder import Trace, document
 from tests.conformance.checks.znode_stories import elect, register, session, store
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 from msgspec import structs
 
-from conformance.checks import delete_only_if_unassigned
-from conformance.checks.incarnations import split_by_incarnation
-from conformance.checks.registry import run_checks
-from conformance.verdict import Verdict
-from spec.vocabulary import Action, Invariant, Outcome
+from fencepost.conformance.checks import delete_only_if_unassigned
+from fencepost.conformance.checks.incarnations import split_by_incarnation
+from fencepost.conformance.checks.registry import run_checks
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.vocabulary import Action, Invariant, Outcome
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 
 FIRST, SECOND = 10, 20

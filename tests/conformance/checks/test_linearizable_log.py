@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from conformance.checks.linearizable_log import check
-from conformance.verdict import Verdict
-from spec.vocabulary import Outcome
+from fencepost.conformance.checks.linearizable_log import check
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.vocabulary import Outcome
 from tests.conformance.checks.trace_builder import Trace
 
 REFUSED, INDEFINITE = Outcome.DEFINITE_ERROR, Outcome.INDEFINITE

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
+from fencepost.conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
 
 
 def is_linearizable(claims: list[Claim]) -> bool:

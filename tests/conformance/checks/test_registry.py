@@ -2,14 +2,14 @@
 
 from itertools import permutations
 
-from conformance.checks.completeness import trace_health
-from conformance.checks.evidence import MAX_WITNESSES, Evidence
-from conformance.checks.ordering import order, partition_of_event, split_by_partition
-from conformance.checks.registry import CHECKS, IMPLIED_BY, run_check, run_checks
-from conformance.verdict import MAX_LISTED, Verdict
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Invariant, snake_case
-from spec.znodes import TopicPartition
+from fencepost.conformance.checks.completeness import trace_health
+from fencepost.conformance.checks.evidence import MAX_WITNESSES, Evidence
+from fencepost.conformance.checks.ordering import order, partition_of_event, split_by_partition
+from fencepost.conformance.checks.registry import CHECKS, IMPLIED_BY, run_check, run_checks
+from fencepost.conformance.verdict import MAX_LISTED, Verdict
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Invariant, snake_case
+from fencepost.spec.znodes import TopicPartition
 from tests.conformance.checks.trace_builder import PARTITION, ZNODE, Trace
 from tests.conformance.checks.znode_stories import quiet_failover
 
@@ -34,7 +34,7 @@ def test_every_invariant_has_a_check_or_is_implied_by_some() -> None:
 def test_each_check_lives_in_the_module_of_its_name() -> None:
     for invariant, check in CHECKS.items():
         assert check.invariant is invariant
-        assert check.run.__module__ == f"conformance.checks.{snake_case(invariant)}"
+        assert check.run.__module__ == f"fencepost.conformance.checks.{snake_case(invariant)}"
         assert check.run([]).invariant is invariant
 
 

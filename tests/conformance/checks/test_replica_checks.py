@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from conformance.checks import (
+from fencepost.conformance.checks import (
     high_watermark_monotonic,
     leader_complete,
     log_matching,
     one_committer_per_epoch,
     one_leader_per_epoch,
 )
-from conformance.checks.registry import CheckFunction
-from conformance.verdict import Verdict
+from fencepost.conformance.checks.registry import CheckFunction
+from fencepost.conformance.verdict import Verdict
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 
 Write = Callable[[Trace], None]

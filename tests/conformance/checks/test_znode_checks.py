@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from conformance.checks import linearizable_znode, only_authorised_writes
-from conformance.verdict import Verdict
-from spec.vocabulary import Outcome
+from fencepost.conformance.checks import linearizable_znode, only_authorised_writes
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.vocabulary import Outcome
 from tests.conformance.checks.trace_builder import ZNODE, Trace
 from tests.conformance.checks.znode_stories import (
     FIRST,

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Outcome
-from spec.znodes import TopicPartition, leader_and_isr_path
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Outcome
+from fencepost.spec.znodes import TopicPartition, leader_and_isr_path
 
 PARTITION = TopicPartition("orders", 0)
 ZNODE = leader_and_isr_path(PARTITION)

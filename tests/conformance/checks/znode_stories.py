@@ -1,7 +1,7 @@
 """A controller, a leader and their znode, event by event."""
 
-from spec.trace import TraceEvent
-from spec.vocabulary import Outcome
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Outcome
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 
 FIRST = document(1, 0, [1, 2, 3])

@@ -7,17 +7,17 @@ from typing import cast
 
 import pytest
 
-from conformance.adapter import ClusterSettings, UsageError
-from conformance.scenario import Stage
-from conformance.testing.faults import Faults
-from fault_injection.fault import Fault
-from fault_injection.plan import Action, AfterAction, At, Plan, Trigger
-from fault_injection.plan_file import to_yaml
-from fault_injection.process_faults import KillBroker, PauseBroker
-from fault_injection.progress import RunningFault
-from fault_injection.rpc_rules import InjectionError
-from fault_injection.schedule import Schedule, TimedFault
-from fault_injection.targets import CONTROLLER, FaultError, broker
+from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
+from fencepost.conformance.runs.scenario import Stage
+from fencepost.conformance.testing.faults import Faults
+from fencepost.fault_injection.engine.progress import RunningFault
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
+from fencepost.fault_injection.faults.targets import CONTROLLER, FaultError, broker
+from fencepost.fault_injection.stories.plan import Action, AfterAction, At, Plan, Trigger
+from fencepost.fault_injection.stories.plan_file import to_yaml
+from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
 
 PAUSE = PauseBroker(target=CONTROLLER, for_ms=9)
 

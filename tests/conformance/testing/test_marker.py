@@ -2,10 +2,10 @@
 
 import pytest
 
-from conformance.adapter import UsageError
-from conformance.testing.marker import BUDGET_S, ChaosMark, kinds_of, read_mark
-from fault_injection.catalogue import kind_of
-from fault_injection.profiles import PROFILE_KINDS
+from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.testing.marker import BUDGET_S, ChaosMark, kinds_of, read_mark
+from fencepost.fault_injection.faults.catalogue import kind_of
+from fencepost.fault_injection.stories.profiles import PROFILE_KINDS
 
 
 def test_bare_marker_draws_nothing_and_runs_once() -> None:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.recorder import LamportClock, Recorder
-from conformance.testing.bundle import read_bundle
-from fault_injection.plan import Action, At, Plan
-from fault_injection.plan_file import as_document
-from fault_injection.process_faults import PauseBroker
-from fault_injection.targets import broker
-from spec.trace import Kind
+from fencepost.conformance.clients.recorder import LamportClock, Recorder
+from fencepost.conformance.testing.bundle import read_bundle
+from fencepost.fault_injection.faults.process_faults import PauseBroker
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.stories.plan import Action, At, Plan
+from fencepost.fault_injection.stories.plan_file import as_document
+from fencepost.spec.trace import Kind
 
-PLUGIN = "conformance.testing.plugin"
+PLUGIN = "fencepost.conformance.testing.plugin"
 SOURCE = """
 import pytest
 
@@ -30,7 +30,7 @@ def test_other(): ...
 """
 SETTINGS = """
 import pytest
-from conformance.adapter import ClusterSettings
+from fencepost.conformance.adapters.adapter import ClusterSettings
 
 @pytest.fixture
 def cluster_settings():
@@ -73,7 +73,14 @@ def test_importing_the_plugin_imports_nothing_heavy() -> None:
     program = f"import sys, {PLUGIN}; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
 
-    heavy = {"grpc", "kazoo", "pyspark", "google.protobuf", "msgspec", "conformance.client"}
+    heavy = {
+        "grpc",
+        "kazoo",
+        "pyspark",
+        "google.protobuf",
+        "msgspec",
+        "fencepost.conformance.clients.client",
+    }
     assert not [name for name in heavy if f"'{name}'".encode() in done.stdout]
 
 

@@ -6,18 +6,18 @@ from typing import cast
 
 import pytest
 
-from conformance.adapter import ClusterSettings, UsageError
-from conformance.cluster import ClusterError
-from conformance.scenario import Record, Stage
-from conformance.testing.quiet import DisturbedError, Quiet
-from conformance.verdict import Verdict
-from fault_injection.injectors.injection import Registration
-from fault_injection.process_faults import PauseBroker
-from fault_injection.progress import FaultReport
-from fault_injection.schedule import TimedFault
-from fault_injection.targets import broker
-from spec.trace import Phase
-from spec.znodes import TopicPartition
+from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
+from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.runs.scenario import Record, Stage
+from fencepost.conformance.testing.quiet import DisturbedError, Quiet
+from fencepost.conformance.verdict import Verdict
+from fencepost.fault_injection.engine.progress import FaultReport
+from fencepost.fault_injection.faults.process_faults import PauseBroker
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.injectors.injection import Registration
+from fencepost.fault_injection.stories.schedule import TimedFault
+from fencepost.spec.trace import Phase
+from fencepost.spec.znodes import TopicPartition
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from conformance.local_cluster import ClusterStatus
+from fencepost.conformance.adapters.local_cluster import ClusterStatus
 from tests import local_cluster
 
 

@@ -5,7 +5,7 @@ from time import monotonic
 
 import pytest
 
-from impl.client import (
+from fencepost.impl.client import (
     Admin,
     AsyncAdmin,
     AsyncConsumer,
@@ -16,8 +16,8 @@ from impl.client import (
     NewTopic,
     Producer,
 )
-from spec.vocabulary import ElectionKind
-from spec.znodes import TopicPartition
+from fencepost.spec.vocabulary import ElectionKind
+from fencepost.spec.znodes import TopicPartition
 from tests.impl.client.conftest import Running
 
 MOVE_DEADLINE_S = 20.0

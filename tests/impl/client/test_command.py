@@ -2,9 +2,9 @@
 
 import pytest
 
-from impl.__main__ import main
-from impl.client import ClientError, DefiniteError, IndefiniteError, NoBrokerError
-from impl.client.errors import EXIT_USAGE, EXIT_WORLD, exit_code_of
+from fencepost.impl.__main__ import main
+from fencepost.impl.client import ClientError, DefiniteError, IndefiniteError, NoBrokerError
+from fencepost.impl.client.errors import EXIT_USAGE, EXIT_WORLD, exit_code_of
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_the_exit_code_says_whose_turn_it_is(error: ClientError, exit_code: int)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "usage: python -m impl client CALL"),
+        ([], "usage: python -m fencepost.impl client CALL"),
         (["dance", "h:1"], "calls: create_topic, delete_topic, describe_cluster, "),
         (["describe_cluster", "h"], "'h' is no bootstrap server"),
         (["describe_cluster", "h:1", "{"], "Expecting property name"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from impl.client import (
+from fencepost.impl.client import (
     Admin,
     ClientError,
     ClientOptions,
@@ -17,10 +17,10 @@ from impl.client import (
     OffsetOutOfRangeError,
     Producer,
 )
-from impl.client.routing import parse_servers
-from impl.client.tries import Effect, Tries, TryFailedError
-from spec.vocabulary import ErrorCode
-from spec.wire import replication_pb2 as wire
+from fencepost.impl.client.routing import parse_servers
+from fencepost.impl.client.tries import Effect, Tries, TryFailedError
+from fencepost.spec.vocabulary import ErrorCode
+from fencepost.spec.wire import replication_pb2 as wire
 from tests.grpc_server import Method, serving
 
 QUICK = ClientOptions(

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from impl.core.messages import LeaderAndIsrRequest, PartitionState, Record
-from impl.core.replica import Replica, Role
-from spec.vocabulary import (
+from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, Record
+from fencepost.spec.vocabulary import (
     BrokerId,
     ControllerEpoch,
     LeaderEpoch,
@@ -12,7 +12,7 @@ from spec.vocabulary import (
     PartitionIncarnation,
     ZnodeVersion,
 )
-from spec.znodes import LeaderAndIsr, TopicPartition
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 from tests.impl.core.driver import broker_ids
 
 T0 = TopicPartition("t", 0)

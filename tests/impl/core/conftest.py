@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from impl.core.config import Config
-from spec.vocabulary import BrokerId
+from fencepost.impl.core.types.config import Config
+from fencepost.spec.vocabulary import BrokerId
 from tests.impl.core.driver import Driver
 
 

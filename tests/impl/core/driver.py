@@ -12,8 +12,10 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from impl.core.config import Config
-from impl.core.effects import (
+from fencepost.impl.core.node import Node
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import (
     ActionTaken,
     AppendRecords,
     CheckpointHighWatermark,
@@ -30,7 +32,7 @@ from impl.core.effects import (
     TruncateRecords,
     WriteZnodes,
 )
-from impl.core.events import (
+from fencepost.impl.core.types.events import (
     Event,
     RequestFailed,
     RequestReceived,
@@ -40,7 +42,7 @@ from impl.core.events import (
     Tick,
     WatchFired,
 )
-from impl.core.messages import (
+from fencepost.impl.core.types.messages import (
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     Request,
@@ -48,14 +50,12 @@ from impl.core.messages import (
     StopReplicaRequest,
     StopReplicaResponse,
 )
-from impl.core.node import Node
-from impl.core.outbox import Ask, unknown
-from impl.core.replica import Replica
-from impl.core.zookeeper import Create, SetData, WriteOp, WriteResult, Written
-from impl.sim.disk import SimDisk
-from impl.sim.zookeeper import SimZooKeeper
-from spec.vocabulary import Action, BrokerId, SessionId, ZnodeVersion
-from spec.znodes import (
+from fencepost.impl.core.types.scripts import Ask, unknown
+from fencepost.impl.core.types.zookeeper import Create, SetData, WriteOp, WriteResult, Written
+from fencepost.impl.sim.world.disk import SimDisk
+from fencepost.impl.sim.world.zookeeper import SimZooKeeper
+from fencepost.spec.vocabulary import Action, BrokerId, SessionId, ZnodeVersion
+from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     PERSISTENT_PATHS,

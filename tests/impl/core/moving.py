@@ -2,8 +2,9 @@
 
 from msgspec.structs import replace
 
-from impl.core.config import Config
-from impl.core.messages import (
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.failed_log_messages import PartitionId
+from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
     CreatePartitionsRequest,
@@ -22,12 +23,9 @@ from impl.core.messages import (
     StopReplicaRequest,
     StopReplicaResponse,
 )
-from impl.core.reports import PartitionId
-from impl.core.topic_messages import (
-    ReplicaList,
-)
-from spec.vocabulary import BrokerId, ElectionKind, ErrorCode
-from spec.znodes import TopicDocument, TopicPartition, parse_topic_document, topic_path
+from fencepost.impl.core.types.topic_messages import ReplicaList
+from fencepost.spec.vocabulary import BrokerId, ElectionKind, ErrorCode
+from fencepost.spec.znodes import TopicDocument, TopicPartition, parse_topic_document, topic_path
 from tests.impl.core.build import ME, T0
 from tests.impl.core.driver import Driver
 

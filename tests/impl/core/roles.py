@@ -1,6 +1,6 @@
 """A driven node in a role: where most tests of the broker begin."""
 
-from impl.core.messages import (
+from fencepost.impl.core.types.messages import (
     FetchRequest,
     FetchResponse,
     LeaderAndIsrRequest,
@@ -10,9 +10,16 @@ from impl.core.messages import (
     ProduceRequest,
     Record,
 )
-from impl.core.zookeeper import Delete
-from spec.vocabulary import ANY_VERSION, NO_EPOCH, BrokerId, ErrorCode, LeaderEpoch, Offset
-from spec.znodes import TOPICS
+from fencepost.impl.core.types.zookeeper import Delete
+from fencepost.spec.vocabulary import (
+    ANY_VERSION,
+    NO_EPOCH,
+    BrokerId,
+    ErrorCode,
+    LeaderEpoch,
+    Offset,
+)
+from fencepost.spec.znodes import TOPICS
 from tests.impl.core.build import T0, command, order, state
 from tests.impl.core.driver import Driver
 

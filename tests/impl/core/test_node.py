@@ -2,13 +2,13 @@
 
 import pytest
 
-from impl.core.config import Config
-from impl.core.effects import Effect
-from impl.core.events import Event, RequestReceived, ResponseReceived
-from impl.core.messages import FetchRequest, FetchResponse, ListOffsetsResponse
-from impl.core.node import Node
-from impl.core.replica import RecoveredLog, Role
-from spec.vocabulary import BrokerId, LeaderEpoch, Offset
+from fencepost.impl.core.node import Node
+from fencepost.impl.core.rules.replica import RecoveredLog, Role
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import Effect
+from fencepost.impl.core.types.events import Event, RequestReceived, ResponseReceived
+from fencepost.impl.core.types.messages import FetchRequest, FetchResponse, ListOffsetsResponse
+from fencepost.spec.vocabulary import BrokerId, LeaderEpoch, Offset
 from tests.impl.core.build import ME, T0, T1
 from tests.impl.core.driver import Driver
 from tests.impl.core.roles import consumer_fetch, follower_fetch, produce

@@ -2,20 +2,18 @@
 
 import pytest
 
-from impl.core.admin import PARTITIONS_MAX
-from impl.core.config import Config
-from impl.core.messages import (
-    ProduceResponse,
-)
-from impl.core.replica import Role
-from impl.core.topic_messages import (
+from fencepost.impl.core.admin.topic_creation import PARTITIONS_MAX
+from fencepost.impl.core.rules.replica import Role
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.messages import ProduceResponse
+from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
     CreateTopicResponse,
     ReplicaList,
 )
-from impl.core.zookeeper import Create, SetData, Znode
-from spec.vocabulary import ANY_VERSION, Action, BrokerId, ErrorCode, SessionId
-from spec.znodes import (
+from fencepost.impl.core.types.zookeeper import Create, SetData, Znode
+from fencepost.spec.vocabulary import ANY_VERSION, Action, BrokerId, ErrorCode, SessionId
+from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     TopicPartition,

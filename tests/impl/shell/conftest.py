@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fault_injection.links.client import Links
-from fault_injection.supervisor import Supervisor
-from fault_injection.zookeeper_server import ZooKeeperServer
+from fencepost.fault_injection.network.links.client import Links
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
 
 FOLDERS = itertools.count(1)
 

@@ -15,10 +15,10 @@ import signal
 import sys
 from pathlib import Path
 
-from impl.core.messages import Record
-from impl.shell.files import Files, StorageError
-from impl.shell.log_store import LogOptions, LogStore
-from spec.vocabulary import LeaderEpoch, Offset
+from fencepost.impl.core.types.messages import Record
+from fencepost.impl.shell.storage.files import Files, StorageError
+from fencepost.impl.shell.storage.log_store import LogOptions, LogStore
+from fencepost.spec.vocabulary import LeaderEpoch, Offset
 
 OPTIONS = LogOptions(segment_bytes=2000)
 ROUNDS_PER_LOG = 8

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from impl.core.messages import Record
-from impl.shell.batches import batches_in
-from impl.shell.files import Files
-from impl.shell.log_store import LogOptions, LogStore
-from impl.shell.segments import Segment, segment_bases
-from spec.vocabulary import LeaderEpoch, Offset, ProducerId
+from fencepost.impl.core.types.messages import Record
+from fencepost.impl.shell.storage.batches import batches_in
+from fencepost.impl.shell.storage.files import Files
+from fencepost.impl.shell.storage.log_store import LogOptions, LogStore
+from fencepost.impl.shell.storage.segments import Segment, segment_bases
+from fencepost.spec.vocabulary import LeaderEpoch, Offset, ProducerId
 
 SMALL = LogOptions(segment_bytes=150)
 """Segments of a few records."""

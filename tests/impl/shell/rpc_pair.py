@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from functools import wraps
 from typing import ParamSpec
 
-from impl.core.effects import Send
-from impl.core.events import RequestFailed, RequestReceived, ResponseReceived
-from impl.core.messages import (
+from fencepost.impl.core.types.effects import Send
+from fencepost.impl.core.types.events import RequestFailed, RequestReceived, ResponseReceived
+from fencepost.impl.core.types.messages import (
     FetchRequest,
     FetchResponse,
     LeaderAndIsrRequest,
@@ -17,12 +17,12 @@ from impl.core.messages import (
     PeerRequest,
     Response,
 )
-from impl.core.zookeeper import Stat, Znode
-from impl.shell.addresses import AddressBook
-from impl.shell.rpc import RpcClient, RpcServer
-from impl.shell.rpc_faults import Verb
-from impl.shell.tracer import LamportClock
-from spec.vocabulary import (
+from fencepost.impl.core.types.zookeeper import Stat, Znode
+from fencepost.impl.shell.rpc.rpc_faults import Verb
+from fencepost.impl.shell.rpc.service import RpcClient, RpcServer
+from fencepost.impl.shell.tracer import LamportClock
+from fencepost.impl.shell.zookeeper.addresses import AddressBook
+from fencepost.spec.vocabulary import (
     BrokerId,
     ControllerEpoch,
     LeaderEpoch,
@@ -30,8 +30,8 @@ from spec.vocabulary import (
     SessionId,
     ZnodeVersion,
 )
-from spec.wire import fault_control_pb2 as control
-from spec.znodes import BrokerDocument, broker_path, document_bytes
+from fencepost.spec.wire import fault_control_pb2 as control
+from fencepost.spec.znodes import BrokerDocument, broker_path, document_bytes
 
 RECEIVER = BrokerId(2)
 DEADLINE_S = 5.0

@@ -8,12 +8,12 @@ from pathlib import Path
 import grpc
 import pytest
 
-from fault_injection.process_faults import CrashAt
-from fault_injection.targets import FaultError, broker
-from impl.core.topic_messages import ReplicaList
-from impl.shell.crashes import CrashPoints
-from spec.vocabulary import BrokerId
-from spec.wire import fault_control_pb2 as wire, fault_control_pb2_grpc
+from fencepost.fault_injection.faults.process_faults import CrashAt
+from fencepost.fault_injection.faults.targets import FaultError, broker
+from fencepost.impl.core.types.topic_messages import ReplicaList
+from fencepost.impl.shell.crashes import CrashPoints
+from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.wire import fault_control_pb2 as wire, fault_control_pb2_grpc
 from tests.impl.shell.test_node import (
     DEADLINE_S,
     Registry,

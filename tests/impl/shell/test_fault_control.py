@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 from grpc import aio
 
-from impl.shell.clock import NodeClock
-from impl.shell.crashes import CrashPoints
-from impl.shell.fault_control import FaultControl
-from impl.shell.files import StorageError
-from impl.shell.log_store import FlushPolicy, LogOptions
-from impl.shell.rpc import RpcServer
-from impl.shell.rpc_faults import FaultRules
-from impl.shell.storage import Storage
-from impl.shell.tracer import LamportClock
-from impl.shell.watched_files import WatchedFiles, read_synced
-from spec.vocabulary import BrokerId, Offset, SessionId
-from spec.wire import fault_control_pb2 as wire
-from spec.znodes import TopicPartition
+from fencepost.impl.shell.clock import NodeClock
+from fencepost.impl.shell.crashes import CrashPoints
+from fencepost.impl.shell.fault_control import FaultControl
+from fencepost.impl.shell.rpc.rpc_faults import FaultRules
+from fencepost.impl.shell.rpc.service import RpcServer
+from fencepost.impl.shell.storage.files import StorageError
+from fencepost.impl.shell.storage.log_store import FlushPolicy, LogOptions
+from fencepost.impl.shell.storage.storage import Storage
+from fencepost.impl.shell.storage.watched_files import WatchedFiles, read_synced
+from fencepost.impl.shell.tracer import LamportClock
+from fencepost.spec.vocabulary import BrokerId, Offset, SessionId
+from fencepost.spec.wire import fault_control_pb2 as wire
+from fencepost.spec.znodes import TopicPartition
 from tests.impl.shell.log_folders import records
 
 KEY = TopicPartition("t", 0)

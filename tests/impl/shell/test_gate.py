@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from impl.__main__ import main
-from impl.shell.gate import NotToGoError, whole
+from fencepost.impl.__main__ import main
+from fencepost.impl.shell.gate import NotToGoError, whole
 
 
 def sent(text: bytes) -> str:
@@ -62,4 +62,4 @@ def test_a_broker_that_nobody_starts_ends_with_one_sentence(
     assert code == 3
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == "python -m impl: nobody said how to go on, so nothing was begun\n"
+    assert said.err == "python -m fencepost.impl: nobody said how to go on, so nothing was begun\n"

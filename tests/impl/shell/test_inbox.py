@@ -2,7 +2,7 @@
 
 import asyncio
 
-from impl.shell.inbox import OTHERS_IN_A_ROW, Inbox
+from fencepost.impl.shell.inbox import OTHERS_IN_A_ROW, Inbox
 
 
 def inbox_of(*items: str) -> Inbox[str]:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from impl.core.messages import Record
-from impl.shell.storage import DELETED, Storage, recovered_logs
-from spec.vocabulary import NO_INCARNATION, LeaderEpoch, Offset, PartitionIncarnation
-from spec.znodes import TopicPartition
+from fencepost.impl.core.types.messages import Record
+from fencepost.impl.shell.storage.storage import DELETED, Storage, recovered_logs
+from fencepost.spec.vocabulary import NO_INCARNATION, LeaderEpoch, Offset, PartitionIncarnation
+from fencepost.spec.znodes import TopicPartition
 
 T0 = TopicPartition("t", 0)
 OLD, NEW = PartitionIncarnation(2**40), PartitionIncarnation(2**40 + 1)
@@ -64,7 +64,7 @@ def test_a_deletion_that_a_crash_cut_short_is_completed(
 
     storage = begun(tmp_path, OLD)
     with monkeypatch.context() as patch:
-        patch.setattr("impl.shell.storage.shutil.rmtree", crash)
+        patch.setattr("fencepost.impl.shell.storage.storage.shutil.rmtree", crash)
         with pytest.raises(KeyboardInterrupt):
             storage.delete(T0)
     storage.close()

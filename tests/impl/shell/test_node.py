@@ -16,11 +16,11 @@ from typing import TypeVar
 import grpc
 import pytest
 
-from fault_injection.zookeeper_client import NoZnodeError, ZooKeeperClient
-from impl.core import messages
-from impl.core.effects import Effect
-from impl.core.events import Event
-from impl.core.messages import (
+from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZooKeeperClient
+from fencepost.impl.core.types import messages
+from fencepost.impl.core.types.effects import Effect
+from fencepost.impl.core.types.events import Event
+from fencepost.impl.core.types.messages import (
     FetchRequest,
     FetchResponse,
     ProduceRequest,
@@ -28,17 +28,17 @@ from impl.core.messages import (
     Request,
     Response,
 )
-from impl.core.topic_messages import (
+from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
     CreateTopicResponse,
     ReplicaList,
 )
-from impl.shell import node
-from impl.shell.codec import decode, encode
-from impl.shell.options import node_options, parse
-from spec.trace import read_trace
-from spec.vocabulary import BrokerId, ErrorCode, Offset
-from spec.znodes import broker_path, parse_broker
+from fencepost.impl.shell import node
+from fencepost.impl.shell.options import node_options, parse
+from fencepost.impl.shell.rpc.codec import decode, encode
+from fencepost.spec.trace import read_trace
+from fencepost.spec.vocabulary import BrokerId, ErrorCode, Offset
+from fencepost.spec.znodes import broker_path, parse_broker
 
 ROOT = Path(__file__).resolve().parents[3]
 DEADLINE_S = 15.0
@@ -53,7 +53,7 @@ def arguments(folder: Path, zookeeper: str, *more: str) -> list[str]:
 
 
 def command(*options: str) -> list[str]:
-    return [sys.executable, "-m", "impl", "node", *options]
+    return [sys.executable, "-m", "fencepost.impl", "node", *options]
 
 
 def run(*options: str) -> subprocess.CompletedProcess[str]:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from impl.core.effects import ActionTaken, ListChildren, ReadZnodes, WriteZnodes
-from impl.core.events import Tick, ZnodesRead, ZnodesWritten
-from impl.core.messages import Record
-from impl.core.replica import RecoveredLog
-from impl.core.zookeeper import (
+from fencepost.impl.core.rules.replica import RecoveredLog
+from fencepost.impl.core.types.effects import ActionTaken, ListChildren, ReadZnodes, WriteZnodes
+from fencepost.impl.core.types.events import Tick, ZnodesRead, ZnodesWritten
+from fencepost.impl.core.types.messages import Record
+from fencepost.impl.core.types.zookeeper import (
     Check,
     Create,
     Rejected,
@@ -22,10 +22,10 @@ from impl.core.zookeeper import (
     ZkError,
     Znode,
 )
-from impl.shell.tracer import LamportClock, Tracer
-from impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
-from spec.trace import Kind, TraceEvent, json_schema, read_trace
-from spec.vocabulary import (
+from fencepost.impl.shell.tracer import LamportClock, Tracer
+from fencepost.impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
+from fencepost.spec.trace import Kind, TraceEvent, json_schema, read_trace
+from fencepost.spec.vocabulary import (
     Action,
     BrokerId,
     ControllerEpoch,
@@ -36,7 +36,7 @@ from spec.vocabulary import (
     SessionId,
     ZnodeVersion,
 )
-from spec.znodes import CONTROLLER, TopicPartition, leader_and_isr_path
+from fencepost.spec.znodes import CONTROLLER, TopicPartition, leader_and_isr_path
 
 BROKER = BrokerId(2)
 PARTITION = TopicPartition("t", 3)

@@ -2,18 +2,18 @@
 
 from functools import cache
 
-from conformance.checks.registry import run_checks
-from conformance.verdict import Verdict
-from fault_injection.fault import Fault
-from fault_injection.schedule import Schedule, TimedFault
-from impl.sim.adapter import simulate
-from impl.sim.clients import TopicCreator
-from impl.sim.cluster import Cluster
-from impl.sim.injector import Injector
-from impl.sim.options import Options
-from spec.trace import Kind, Phase, TraceEvent, encode_all
-from spec.vocabulary import Invariant, ProtocolLevel
-from spec.znodes import TopicPartition
+from fencepost.conformance.checks.registry import run_checks
+from fencepost.conformance.verdict import Verdict
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
+from fencepost.impl.sim.adapter import simulate
+from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.injectors.injector import Injector
+from fencepost.impl.sim.world.clients import TopicCreator
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.spec.trace import Kind, Phase, TraceEvent, encode_all
+from fencepost.spec.vocabulary import Invariant, ProtocolLevel
+from fencepost.spec.znodes import TopicPartition
 
 T0 = TopicPartition("t", 0)
 CONVERGES_MS = 8_000

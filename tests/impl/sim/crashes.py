@@ -2,21 +2,18 @@
 
 from collections.abc import Callable
 
-from impl.core.messages import (
-    Request,
-    Response,
-)
-from impl.core.topic_messages import (
+from fencepost.impl.core.types.messages import Request, Response
+from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
     CreateTopicResponse,
     DeleteTopicRequest,
     DeleteTopicResponse,
 )
-from impl.core.zookeeper import Rejected, WriteOp, Written
-from impl.sim.clients import Client
-from impl.sim.cluster import Cluster
-from spec.vocabulary import BrokerId, ErrorCode, SessionId
-from spec.znodes import TOPICS, parse_controller
+from fencepost.impl.core.types.zookeeper import Rejected, WriteOp, Written
+from fencepost.impl.sim.world.clients import Client
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.spec.vocabulary import BrokerId, ErrorCode, SessionId
+from fencepost.spec.znodes import TOPICS, parse_controller
 
 AGAIN_MS = 100
 TopicResponse = CreateTopicResponse | DeleteTopicResponse

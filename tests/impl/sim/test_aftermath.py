@@ -2,12 +2,12 @@
 
 import pytest
 
-from conformance.guided import is_visible, shows
-from conformance.unclean_elections import UNCLEAN_ONLY_IF_ISR_DEAD, judge_elections
-from impl.sim.adapter import moves
-from impl.sim.steps.schedule import SCHEDULES, Schedule, read_schedule
-from impl.sim.steps.stepper import Replay, repaired, replay
-from spec.pacing import Verb
+from fencepost.conformance.checks.unclean_elections import UNCLEAN_ONLY_IF_ISR_DEAD, judge_elections
+from fencepost.conformance.whitebox.stepped import is_visible, shows
+from fencepost.impl.sim.adapter import moves
+from fencepost.impl.sim.stepped.schedule import SCHEDULES, Schedule, read_schedule
+from fencepost.impl.sim.stepped.stepper import Replay, repaired, replay
+from fencepost.spec.pacing import Verb
 from tests.impl.sim.build import violated
 
 NAMES = sorted(path.stem for path in SCHEDULES.glob("*.json"))

@@ -8,20 +8,18 @@ from itertools import takewhile
 
 import pytest
 
-from impl.core.messages import (
+from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
     CreatePartitionsRequest,
     Reassignment,
     RemovePartitionsRequest,
     Request,
 )
-from impl.core.topic_messages import (
-    ReplicaList,
-)
-from impl.sim.clients import Client
-from impl.sim.cluster import Cluster
-from spec.vocabulary import BrokerId
-from spec.znodes import CONTROLLER, TopicPartition, parse_controller
+from fencepost.impl.core.types.topic_messages import ReplicaList
+from fencepost.impl.sim.world.clients import Client
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.znodes import CONTROLLER, TopicPartition, parse_controller
 from tests.impl.sim.build import T0, calm, run_for, settled, topic, violated
 
 T1 = TopicPartition("t", 1)

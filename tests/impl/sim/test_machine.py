@@ -20,26 +20,26 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from fault_injection.fault import Fault
-from fault_injection.network_faults import IsolateBroker
-from fault_injection.process_faults import KillBroker, PauseBroker
-from fault_injection.targets import broker
-from fault_injection.zookeeper_faults import CutZooKeeper, ExpireSession
-from impl.core.messages import (
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.network_faults import IsolateBroker
+from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.faults.zookeeper_faults import CutZooKeeper, ExpireSession
+from fencepost.impl.core.types.failed_log_messages import PartitionId
+from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
     ElectLeadersRequest,
-    PartitionId,
     Reassignment,
     Request,
 )
-from impl.core.mutants import Mutant
-from impl.core.topic_messages import CreateTopicRequest, DeleteTopicRequest
-from impl.sim.clients import TIMEOUT_MS, Client, Consumer, FinalReader, Producer
-from impl.sim.cluster import Cluster
-from impl.sim.deeds import do_to
-from impl.sim.options import BROKERS
-from impl.sim.wishes import Heal
-from spec.vocabulary import BrokerId, ElectionKind, Invariant
+from fencepost.impl.core.types.topic_messages import CreateTopicRequest, DeleteTopicRequest
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.sim.engine.options import BROKERS
+from fencepost.impl.sim.injectors.awaited import Heal
+from fencepost.impl.sim.injectors.faults import do_to
+from fencepost.impl.sim.world.clients import TIMEOUT_MS, Client, Consumer, FinalReader, Producer
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.spec.vocabulary import BrokerId, ElectionKind, Invariant
 from tests.impl.sim.build import T0, calm, run_for, settled, topic, violated
 
 BROKER = st.sampled_from(BROKERS).map(BrokerId)

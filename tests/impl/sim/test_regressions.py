@@ -1,12 +1,12 @@
 """What was once wrong in the simulator: each test shows one bug that stays away."""
 
-from fault_injection.request_faults import DropRequest
-from fault_injection.targets import broker, leader
-from impl.sim.cluster import Cluster
-from spec.vocabulary import BrokerId
+from fencepost.fault_injection.faults.request_faults import DropRequest
+from fencepost.fault_injection.faults.targets import broker, leader
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.spec.vocabulary import BrokerId
 from tests.impl.core.build import order
 from tests.impl.sim.build import calm, inject, phases, run_for, settled, topic
-from tests.impl.sim.test_zookeeper_client import Line
+from tests.impl.sim.world.test_zookeeper_client import Line
 
 
 def test_two_equal_rules_are_removed_each_by_its_own_end() -> None:

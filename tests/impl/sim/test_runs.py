@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-import impl
-from conformance.run_end import run_end
-from fault_injection.catalogue import DRAWN_KINDS
-from impl.core.mutant_records import MUTANTS
-from impl.core.mutants import Mutant, MutantRecord
-from impl.sim.adapter import mutants, simulate
-from impl.sim.cluster import Cluster
-from impl.sim.run import run
-from impl.sim.swarm import swarm
-from spec.trace import Kind, Phase, TraceEvent
-from spec.vocabulary import BrokerId, Invariant, ProtocolLevel
+import fencepost
+from fencepost.conformance.runs.run_end import run_end
+from fencepost.fault_injection.faults.catalogue import DRAWN_KINDS
+from fencepost.impl.mutants.mutants import Mutant, MutantRecord
+from fencepost.impl.mutants.records import MUTANTS
+from fencepost.impl.sim.adapter import mutants, simulate
+from fencepost.impl.sim.draw.swarm import swarm
+from fencepost.impl.sim.engine.run import run
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.spec.trace import Kind, Phase, TraceEvent
+from fencepost.spec.vocabulary import BrokerId, Invariant, ProtocolLevel
 from tests.impl.sim.build import calm, quiet_run, settled, topic, trace_bytes, violated
 
-ROOT = Path(impl.__file__).parent.parent
+ROOT = Path(fencepost.__file__).parents[1]
 SEEDS = range(25)
 LEVEL_0_SEEDS = (119, *range(20, 320))
 """The first one is known to lose a record; should it not any more, another one will."""
@@ -32,8 +32,8 @@ MUTANT_SEEDS = range(150)
 SAME = [(4, 2, None), (24, 2, None), (48, 0, None), (7, 0, None), (2, 2, "no_step_down")]
 IN_SUBPROCESS = """
 import hashlib, sys
-from impl.sim.adapter import simulate
-from spec.trace import encode_all
+from fencepost.impl.sim.adapter import simulate
+from fencepost.spec.trace import encode_all
 for case in sys.argv[1:]:
     seed, level, mutant = case.split(",")
     events = simulate(int(seed), level=int(level), mutant=mutant or None)

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from conformance.checks.registry import judge
-from impl.core.mutants import Mutant
-from impl.sim.options import Options
-from impl.sim.run import run
-from impl.sim.script.language import ScriptError, milliseconds, parse
-from impl.sim.script.play import play, scenario_text
-from impl.sim.script.settings import read_options, write_options
-from impl.sim.script.verbs import VERBS
-from impl.sim.swarm import swarm
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import ProtocolLevel
+from fencepost.conformance.checks.registry import judge
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.sim.draw.swarm import swarm
+from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.run import run
+from fencepost.impl.sim.script.language import ScriptError, milliseconds, parse
+from fencepost.impl.sim.script.play import play, scenario_text
+from fencepost.impl.sim.script.settings import read_options, write_options
+from fencepost.impl.sim.script.verbs import VERBS
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import ProtocolLevel
 
 README = Path(__file__).resolve().parents[2] / "scenarios" / "README.md"
 SHORT = """# A story.

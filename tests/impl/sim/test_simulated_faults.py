@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
-from fault_injection.admin_faults import KickController
-from fault_injection.clock_faults import DriftClock, JumpClock, StrobeClock
-from fault_injection.disk_faults import (
+from fencepost.fault_injection.faults.admin_faults import KickController
+from fencepost.fault_injection.faults.clock_faults import DriftClock, JumpClock, StrobeClock
+from fencepost.fault_injection.faults.disk_faults import (
     BreakDisk,
     CorruptTail,
     FillDisk,
@@ -16,8 +16,8 @@ from fault_injection.disk_faults import (
     SlowDisk,
     StaleCheckpoint,
 )
-from fault_injection.fault import Fault
-from fault_injection.network_faults import (
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.network_faults import (
     BridgeBrokers,
     CutOneWay,
     DelayLink,
@@ -28,7 +28,7 @@ from fault_injection.network_faults import (
     RingOfMajorities,
     SwizzleBrokers,
 )
-from fault_injection.process_faults import (
+from fencepost.fault_injection.faults.process_faults import (
     CRASH_POINTS,
     BounceBroker,
     CrashAt,
@@ -38,14 +38,14 @@ from fault_injection.process_faults import (
     StopBroker,
     StutterBroker,
 )
-from fault_injection.request_faults import (
+from fencepost.fault_injection.faults.request_faults import (
     DelayRequest,
     DropRequest,
     RefuseRequest,
     ReorderRequests,
 )
-from fault_injection.targets import CONTROLLER, broker, follower, leader
-from fault_injection.zookeeper_faults import (
+from fencepost.fault_injection.faults.targets import CONTROLLER, broker, follower, leader
+from fencepost.fault_injection.faults.zookeeper_faults import (
     CutZooKeeper,
     DelayWatches,
     DelayZooKeeper,
@@ -57,13 +57,13 @@ from fault_injection.zookeeper_faults import (
     LoseZooKeeperReplies,
     SlowSync,
 )
-from impl.core.topic_messages import DeleteTopicRequest
-from impl.sim.clients import Client, Producer
-from impl.sim.cluster import Cluster
-from impl.sim.options import Options
-from impl.sim.run import run
-from spec.trace import Phase, TraceEvent
-from spec.vocabulary import Action, BrokerId, Invariant
+from fencepost.impl.core.types.topic_messages import DeleteTopicRequest
+from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.run import run
+from fencepost.impl.sim.world.clients import Client, Producer
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.spec.trace import Phase, TraceEvent
+from fencepost.spec.vocabulary import Action, BrokerId, Invariant
 from tests.impl.sim.build import T0, calm, inject, phases, run_for, settled, topic, violated
 
 HEALED = [Phase.PLANNED, Phase.INJECTING, Phase.ACTIVE, Phase.HEALING, Phase.HEALED]

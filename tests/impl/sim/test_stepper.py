@@ -5,13 +5,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from conformance.checks.registry import CHECKS, judge
-from conformance.simulate import MutantResult, hunt_mutants
-from impl.core.mutant_records import MUTANTS
-from impl.core.mutants import Mutant, MutantRecord
-from impl.sim import adapter
-from impl.sim.steps.behaviours import random_behaviours
-from impl.sim.steps.schedule import (
+from fencepost.conformance.checks.registry import CHECKS, judge
+from fencepost.conformance.whitebox.simulate import MutantResult, hunt_mutants
+from fencepost.impl.mutants.mutants import Mutant, MutantRecord
+from fencepost.impl.mutants.records import MUTANTS
+from fencepost.impl.sim import adapter
+from fencepost.impl.sim.stepped.behaviours import random_behaviours
+from fencepost.impl.sim.stepped.schedule import (
     SCHEDULES,
     Schedule,
     ScheduleError,
@@ -20,10 +20,10 @@ from impl.sim.steps.schedule import (
     read_schedule,
     write_schedule,
 )
-from impl.sim.steps.sources import SOURCES, make
-from impl.sim.steps.stepper import replay
-from spec.tlc.models import load_models, select
-from spec.vocabulary import Action, EnvironmentAction, Invariant, Liveness
+from fencepost.impl.sim.stepped.sources import SOURCES, make
+from fencepost.impl.sim.stepped.stepper import replay
+from fencepost.spec.tlc.models import load_models, select
+from fencepost.spec.vocabulary import Action, EnvironmentAction, Invariant, Liveness
 from tests.impl.sim.build import violated
 from tests.spec.tla.test_names import NOT_MODELLED
 

@@ -4,8 +4,8 @@ from itertools import count
 
 import pytest
 
-from impl.sim.cluster import Cluster
-from spec.vocabulary import BrokerId
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.spec.vocabulary import BrokerId
 from tests.impl.sim.build import calm
 from tests.impl.sim.crashes import (
     Administrator,
@@ -75,7 +75,7 @@ def test_a_broker_that_dies_while_it_deletes_leaves_no_half_topic(
     monkeypatch: pytest.MonkeyPatch, ops_max: int
 ) -> None:
     """In one multi, and in steps; each broker dies once, after each of its writes in turn."""
-    monkeypatch.setattr("impl.core.topic_deletion.OPS_MAX", ops_max)
+    monkeypatch.setattr("fencepost.impl.core.admin.topic_deletion.OPS_MAX", ops_max)
     crashes = 0
     for number in count(1):
         happened = 0

@@ -5,11 +5,11 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from conformance.checks.generations import is_flagged
-from impl.sim.run import run
-from impl.sim.swarm import swarm
-from spec.trace import TraceEvent
-from spec.vocabulary import Action, ProtocolLevel
+from fencepost.conformance.checks.generations import is_flagged
+from fencepost.impl.sim.draw.swarm import swarm
+from fencepost.impl.sim.engine.run import run
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action, ProtocolLevel
 from tests.impl.sim.build import violated
 
 FLAGGED_SEEDS = (36, 38, 45)

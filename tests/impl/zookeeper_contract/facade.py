@@ -6,8 +6,8 @@ A session records all that its client delivers, in order; every wait has a deadl
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from impl.core.effects import ListChildren, ReadZnodes, WriteZnodes
-from impl.core.events import (
+from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, WriteZnodes
+from fencepost.impl.core.types.events import (
     ChildrenListed,
     SessionEstablished,
     WatchFired,
@@ -15,9 +15,9 @@ from impl.core.events import (
     ZnodesWritten,
     ZooKeeperEvent,
 )
-from impl.core.zookeeper import Children, WriteOp, WriteResult, Znode
-from impl.shell.notifications import Operation
-from spec.vocabulary import SessionId
+from fencepost.impl.core.types.zookeeper import Children, WriteOp, WriteResult, Znode
+from fencepost.impl.shell.zookeeper.notifications import Operation
+from fencepost.spec.vocabulary import SessionId
 
 DEADLINE_S = 10.0
 SESSION_TIMEOUT_MS = 1500

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 from kazoo.client import KazooClient
 
-from impl.core.events import ZooKeeperEvent
-from impl.shell.addresses import parse_zookeeper_address
-from impl.shell.notifications import Operation
-from impl.shell.sessions import SessionNotification, Sessions
+from fencepost.impl.core.types.events import ZooKeeperEvent
+from fencepost.impl.shell.zookeeper.addresses import parse_zookeeper_address
+from fencepost.impl.shell.zookeeper.notifications import Operation
+from fencepost.impl.shell.zookeeper.sessions import SessionNotification, Sessions
 from tests.impl.zookeeper_contract.facade import DEADLINE_S, SESSION_TIMEOUT_MS, Session
 
 
 class RealClient:
-    """`impl.shell.sessions` on an event loop of its own, fed as a node feeds it."""
+    """`impl.shell.zookeeper.sessions` on an event loop of its own, fed as a node feeds it."""
 
     def __init__(self, address: str, deliver: Callable[[ZooKeeperEvent], None]) -> None:
         self._deliver = deliver

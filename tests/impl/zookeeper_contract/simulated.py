@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from random import Random
 
-from impl.core.events import WatchFired, ZooKeeperEvent
-from impl.shell.notifications import Operation
-from impl.sim.scheduler import Scheduler
-from impl.sim.zookeeper import SimZooKeeper
-from impl.sim.zookeeper_client import ZkClient
-from spec.vocabulary import SessionId
-from spec.znodes import PERSISTENT_PATHS
+from fencepost.impl.core.types.events import WatchFired, ZooKeeperEvent
+from fencepost.impl.shell.zookeeper.notifications import Operation
+from fencepost.impl.sim.engine.scheduler import Scheduler
+from fencepost.impl.sim.world.zookeeper import SimZooKeeper
+from fencepost.impl.sim.world.zookeeper_client import ZkClient
+from fencepost.spec.vocabulary import SessionId
+from fencepost.spec.znodes import PERSISTENT_PATHS
 from tests.impl.zookeeper_contract.facade import DEADLINE_S, SESSION_TIMEOUT_MS, Session
 
 

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from fault_injection.supervisor import Supervisor
-from fault_injection.zookeeper_server import ZooKeeperServer
-from impl.core.effects import ListChildren, ReadZnodes, WriteZnodes
-from impl.core.events import (
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
+from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, WriteZnodes
+from fencepost.impl.core.types.events import (
     SessionEstablished,
     SessionLost,
     WatchFired,
     ZnodesRead,
     ZnodesWritten,
 )
-from impl.core.zookeeper import (
+from fencepost.impl.core.types.zookeeper import (
     Check,
     Create,
     Delete,
@@ -26,8 +26,8 @@ from impl.core.zookeeper import (
     Written,
     ZkError,
 )
-from spec.vocabulary import ANY_VERSION, SessionId, ZnodeVersion
-from spec.znodes import ADMIN, REQUEST_PATHS
+from fencepost.spec.vocabulary import ANY_VERSION, SessionId, ZnodeVersion
+from fencepost.spec.znodes import ADMIN, REQUEST_PATHS
 from tests.impl.zookeeper_contract.facade import (
     Session,
     ZooKeeperFacade,

@@ -6,15 +6,15 @@ from functools import cache
 
 import msgspec
 
-from impl.sim.adapter import simulate
-from spec.replay.limits import LIFECYCLE
-from spec.replay.ordering import total_order
-from spec.replay.projection import FIELDS, Projection, partitions_of_run, project
-from spec.replay.recorded_run import Line, ReplayError, as_lines, recorded_run
-from spec.replay.tlc_run import run_tlc
-from spec.tlc.process import Stop
-from spec.trace import Kind, TraceEvent
-from spec.vocabulary import Action
+from fencepost.impl.sim.adapter import simulate
+from fencepost.spec.replay.limits import LIFECYCLE
+from fencepost.spec.replay.ordering import total_order
+from fencepost.spec.replay.projection import FIELDS, Projection, partitions_of_run, project
+from fencepost.spec.replay.recorded_run import Line, ReplayError, as_lines, recorded_run
+from fencepost.spec.replay.tlc_run import run_tlc
+from fencepost.spec.tlc.java.process import Stop
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action
 
 LEVEL = 2
 SEEDS = (39, 26, 1, 2, 3, 5, 0)

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from impl.sim.adapter import simulate
-from spec.replay.ordering import total_order
-from spec.replay.projection import Event, Fields, Projection, partitions_of_run, project
-from spec.replay.recorded_run import as_lines, recorded_run
-from spec.replay.tlc_run import run_tlc
-from spec.tlc.process import Stop
-from spec.vocabulary import NO_BROKER, Action
+from fencepost.impl.sim.adapter import simulate
+from fencepost.spec.replay.ordering import total_order
+from fencepost.spec.replay.projection import Event, Fields, Projection, partitions_of_run, project
+from fencepost.spec.replay.recorded_run import as_lines, recorded_run
+from fencepost.spec.replay.tlc_run import run_tlc
+from fencepost.spec.tlc.java.process import Stop
+from fencepost.spec.vocabulary import NO_BROKER, Action
 
 LEVEL = 2
 

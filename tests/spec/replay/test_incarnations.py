@@ -2,15 +2,15 @@
 
 import json
 
-from impl.sim.cluster import Cluster
-from spec.replay.incarnations import first_incarnation
-from spec.replay.ordering import total_order
-from spec.replay.projection import partitions_of_run, project
-from spec.replay.recorded_run import Line, as_lines, recorded_run
-from spec.replay.tlc_run import run_tlc
-from spec.tlc.process import Stop
-from spec.trace import TRACE_VERSION, Kind
-from spec.znodes import TopicPartition, topic_path
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.spec.replay.incarnations import first_incarnation
+from fencepost.spec.replay.ordering import total_order
+from fencepost.spec.replay.projection import partitions_of_run, project
+from fencepost.spec.replay.recorded_run import Line, as_lines, recorded_run
+from fencepost.spec.replay.tlc_run import run_tlc
+from fencepost.spec.tlc.java.process import Stop
+from fencepost.spec.trace import TRACE_VERSION, Kind
+from fencepost.spec.znodes import TopicPartition, topic_path
 from tests.impl.sim.build import calm
 from tests.impl.sim.crashes import Administrator
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import msgspec
 
-from impl.sim.script.play import play
-from spec.replay.ordering import total_order
-from spec.replay.projection import Fields, Projection, partitions_of_run, project
-from spec.replay.recorded_run import Line, RecordedRun, RunDetail, as_lines
-from spec.replay.tlc_run import run_tlc
-from spec.tlc.process import Stop
-from spec.trace import TraceEvent
-from spec.vocabulary import Action, ProtocolLevel
+from fencepost.impl.sim.script.play import play
+from fencepost.spec.replay.ordering import total_order
+from fencepost.spec.replay.projection import Fields, Projection, partitions_of_run, project
+from fencepost.spec.replay.recorded_run import Line, RecordedRun, RunDetail, as_lines
+from fencepost.spec.replay.tlc_run import run_tlc
+from fencepost.spec.tlc.java.process import Stop
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action, ProtocolLevel
 
 LEADER, FOLLOWER = 1, 2
 UNSENT = 2

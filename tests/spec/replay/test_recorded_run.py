@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from impl.sim.adapter import simulate
-from spec.replay.ordering import total_order
-from spec.replay.recorded_run import (
+from fencepost.impl.sim.adapter import simulate
+from fencepost.spec.replay.ordering import total_order
+from fencepost.spec.replay.recorded_run import (
     Line,
     RecordedRun,
     ReplayError,
@@ -18,7 +18,7 @@ from spec.replay.recorded_run import (
     read_run,
     recorded_run,
 )
-from spec.trace import Kind, TraceEvent, encode
+from fencepost.spec.trace import Kind, TraceEvent, encode
 
 SEED = 39
 

@@ -5,10 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from ci.cli import run as main
-from impl.sim.adapter import simulate, simulate_long
-from spec.replay.recorded_run import RecordedRun, as_lines, recorded_run
-from spec.replay.replay import ZOOKEEPER, Replay, Replayed, ReplayResult, line_text, replay
+from fencepost.ci.cli import run as main
+from fencepost.impl.sim.adapter import simulate, simulate_long
+from fencepost.spec.replay.recorded_run import RecordedRun, as_lines, recorded_run
+from fencepost.spec.replay.replay import (
+    ZOOKEEPER,
+    Replay,
+    Replayed,
+    ReplayResult,
+    line_text,
+    replay,
+)
 from tests.recorded import write_run
 
 

@@ -2,14 +2,14 @@
 
 import json
 
-from fault_injection.admin_faults import KickController
-from fault_injection.fault import Fault
-from impl.sim.adapter import play_plan
-from impl.sim.cluster import Cluster
-from spec.replay.ordering import total_order
-from spec.replay.projection import Projection, partitions_of_run, project
-from spec.replay.recorded_run import Line, as_lines, recorded_run
-from spec.trace import TRACE_VERSION, Kind
+from fencepost.fault_injection.faults.admin_faults import KickController
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.impl.sim.adapter import play_plan
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.spec.replay.ordering import total_order
+from fencepost.spec.replay.projection import Projection, partitions_of_run, project
+from fencepost.spec.replay.recorded_run import Line, as_lines, recorded_run
+from fencepost.spec.trace import TRACE_VERSION, Kind
 from tests.impl.sim.build import calm, inject, run_for, settled, topic
 
 LEVEL = 2

@@ -6,15 +6,15 @@ from functools import cache
 
 import msgspec
 
-from impl.sim.adapter import simulate
-from spec.replay.ordering import total_order
-from spec.replay.recorded_run import Line, as_lines, recorded_run
-from spec.replay.replay import ZOOKEEPER, Replayed, replay
-from spec.replay.tlc_run import run_zookeeper_tlc
-from spec.replay.zookeeper import ZooKeeperProjection, project_zookeeper
-from spec.tlc.process import Stop
-from spec.trace import Kind
-from spec.vocabulary import Outcome
+from fencepost.impl.sim.adapter import simulate
+from fencepost.spec.replay.ordering import total_order
+from fencepost.spec.replay.recorded_run import Line, as_lines, recorded_run
+from fencepost.spec.replay.replay import ZOOKEEPER, Replayed, replay
+from fencepost.spec.replay.tlc_run import run_zookeeper_tlc
+from fencepost.spec.replay.zookeeper import ZooKeeperProjection, project_zookeeper
+from fencepost.spec.tlc.java.process import Stop
+from fencepost.spec.trace import Kind
+from fencepost.spec.vocabulary import Outcome
 
 SEED = 39
 STATE = "/brokers/topics/t/0/leaderAndISR"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from impl.core.mutants import Mutant
-from spec.tlc.models import MODULES, load_models
-from spec.vocabulary import Action, EnvironmentAction, ModelledAction
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.spec.tlc.models import MODULES, load_models
+from fencepost.spec.vocabulary import Action, EnvironmentAction, ModelledAction
 
 ZOOKEEPER_TRANSACTIONS = {"CreateSession", "CloseSession", "Create", "SetData", "Delete"}
 """Actions of the trace's `kind: zookeeper`, which `Zk` adds to those of the environment."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from spec.tlc.models import Model, Tier, Verdict
+from fencepost.spec.tlc.models import Model, Tier, Verdict
 
 COUNTER = """---- MODULE Counter ----
 EXTENDS Integers

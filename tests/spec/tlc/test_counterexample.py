@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from spec.tlc.counterexample import Counterexample, State
-from spec.tlc.values import TlaValueError, Value, parse_value
+from fencepost.spec.tlc.counterexample import Counterexample, State
+from fencepost.spec.tlc.values import TlaValueError, Value, parse_value
 
 
 @pytest.mark.parametrize(

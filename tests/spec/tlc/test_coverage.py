@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from spec.tlc.coverage import joined, measure
-from spec.tlc.models import Verdict
-from spec.tlc.output import Finding
-from spec.tlc.runner import Options
+from fencepost.spec.tlc.coverage import joined, measure
+from fencepost.spec.tlc.java.output import Finding
+from fencepost.spec.tlc.models import Verdict
+from fencepost.spec.tlc.runner import Options
 from tests.spec.tlc.counter_model import write_counter
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from spec.tlc.models import Model, Verdict
-from spec.tlc.runner import Options, check_model
+from fencepost.spec.tlc.models import Model, Verdict
+from fencepost.spec.tlc.runner import Options, check_model
 from tests.spec.tlc.counter_model import CONFIG, COUNTER, write_counter
 
 GONE_DEADLINE_S = 60.0
@@ -23,8 +23,8 @@ ENDLESS = """
 import signal, sys
 from dataclasses import replace
 from pathlib import Path
-from ci.cli import Terminated
-from spec.tlc.runner import Options, check_models
+from fencepost.ci.cli import Terminated
+from fencepost.spec.tlc.runner import Options, check_models
 from tests.spec.tlc.counter_model import CONFIG, write_counter
 
 def end(*_):

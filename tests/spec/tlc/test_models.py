@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from spec.tlc.config import read_config
-from spec.tlc.models import MODULES, ModelError, Tier, Verdict, load_models, select
-from spec.tlc.modules import declared_constants
+from fencepost.spec.tlc.config import read_config
+from fencepost.spec.tlc.models import MODULES, ModelError, Tier, Verdict, load_models, select
+from fencepost.spec.tlc.modules import declared_constants
 
 ROW = """
 [[model]]

@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from spec.hazards import Finding, Hazard, load_hazards, select_hazards
-from spec.tlc.models import Model, Tier, Verdict, load_models, select
-from spec.tlc.repairs import trials, undo, without_repair
-from spec.tlc.runner import Options
+from fencepost.spec.hazards import Finding, Hazard, load_hazards, select_hazards
+from fencepost.spec.tlc.models import Model, Tier, Verdict, load_models, select
+from fencepost.spec.tlc.repairs import trials, undo, without_repair
+from fencepost.spec.tlc.runner import Options
 from tests.spec.tlc.counter_model import CONFIG, write_counter
 
 SAMPLE = ("H5b", "H10", "H22", "KIP-279.1")

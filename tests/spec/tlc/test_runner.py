@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from spec.tlc.models import Model, Verdict, load_models, select
-from spec.tlc.process import Stop
-from spec.tlc.runner import check_model, check_models
-from spec.vocabulary import Action, EnvironmentAction
+from fencepost.spec.tlc.java.process import Stop
+from fencepost.spec.tlc.models import Model, Verdict, load_models, select
+from fencepost.spec.tlc.runner import check_model, check_models
+from fencepost.spec.vocabulary import Action, EnvironmentAction
 from tests.spec.tlc.counter_model import write_counter
 
 

@@ -1,0 +1,79 @@
+"""The client of the reference as a process: one call by name, answers as values."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from fencepost.ci.gate.failures import HarnessError, UsageError
+
+EXIT_INTERRUPTED = 130
+
+
+def bootstrap_servers(given: str | None, cluster: Path) -> str:
+    """`given`, or where the brokers of the local cluster listen.
+
+    Raises `HarnessError` when none of them is registered, and `ClusterError` without cluster.
+    """
+    if given is not None:
+        return given
+    from fencepost.conformance.adapters.local_cluster import addresses, command
+
+    found = addresses(cluster)
+    if not found:
+        raise HarnessError(f"no broker is registered; see {command('status', cluster)}")
+    return ",".join(found)
+
+
+def call(name: str, servers: str, *, given: str | None = "", **arguments: object) -> object:
+    """The one answer of a call, None when it has none; otherwise as `answers`."""
+    found = list(answers(name, servers, given=given, **arguments))
+    return found[0] if found else None
+
+
+def answers(
+    name: str, servers: str, *, given: str | None = "", **arguments: object
+) -> Iterator[object]:
+    """Every answer as it comes; `given` is what the call reads, None for our standard input.
+
+    Raises `UsageError` when what is asked for cannot be, and `HarnessError` when the cluster does
+    not answer or nobody knows what it did.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "fencepost.impl",
+        "client",
+        name,
+        servers,
+        json.dumps(arguments),
+    ]
+    with TemporaryFile() as text:
+        text.write((given or "").encode())
+        text.seek(0)
+        with subprocess.Popen(
+            command,
+            stdin=None if given is None else text,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            try:
+                for line in process.stdout or ():
+                    yield json.loads(line)
+                message = process.stderr.read().decode(errors="replace") if process.stderr else ""
+            except BaseException:
+                process.terminate()
+                raise
+    _judge(process.returncode, message.strip())
+
+
+def _judge(exit_code: int, message: str) -> None:
+    if exit_code == 0:
+        return
+    if exit_code == UsageError.exit_code:
+        raise UsageError(message)
+    if exit_code == EXIT_INTERRUPTED:
+        raise KeyboardInterrupt
+    raise HarnessError(message or f"the client ended with exit code {exit_code}")

@@ -1,0 +1,87 @@
+"""The gate: runs the stages in order, writes down each, and rolls their verdicts up into one.
+
+A stage that crashes is an ERROR of the harness, never a pass, and the stages after it still run:
+they tell what they can from what is there.
+"""
+
+import time
+import traceback
+from collections.abc import Callable, Sequence
+
+from fencepost.ci.cli import INTERRUPTED
+from fencepost.ci.gate.junit import write_junit
+from fencepost.ci.gate.outcomes import Outcome
+from fencepost.ci.gate.stage import Stage
+from fencepost.ci.gate.verdict_files import GateRun, StageRecord, write_stages, write_verdict
+from fencepost.conformance.verdict import Verdict
+
+CRASHES = "errors.txt"
+"""Tracebacks of stages that crashed; the sentence is in `verdict.json`."""
+
+Announce = Callable[[StageRecord], None]
+
+
+def run_gate(run: GateRun, stages: Sequence[Stage], announce: Announce) -> tuple[StageRecord, ...]:
+    """Run `stages` in order; the folder of `run` holds verdict, JUnit and stage files afterwards.
+
+    An interruption is written down like everything else, and raised again.
+    """
+    records: list[StageRecord] = []
+    code: int | None = None
+    begun, started = 0, time.monotonic()
+    try:
+        for stage in stages:
+            begun, started = begun + 1, time.monotonic()
+            records.append(run_stage(stage, run))
+            announce(records[-1])
+            if stage.in_report:
+                write_stages(run.folder, records)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+        seconds = time.monotonic() - started
+        records += [_interrupted(stage, seconds) for stage in stages[len(records) : begun]]
+        records += [_not_begun(stage) for stage in stages[begun:]]
+        write_stages(run.folder, records)
+        raise
+    finally:
+        write_verdict(run, records, code)
+        write_junit(run.folder, records)
+    return tuple(records)
+
+
+def run_stage(stage: Stage, run: GateRun) -> StageRecord:
+    """The record of one stage; whatever it raises becomes an ERROR with its sentence."""
+    started = time.monotonic()
+    try:
+        outcome = stage.run(run)
+    except Exception as error:
+        outcome = _crashed(run, stage, error)
+    return StageRecord(
+        stage=stage.name,
+        verdict=outcome.verdict,
+        seconds=time.monotonic() - started,
+        summary=outcome.summary,
+        figures=outcome.figures,
+        detail=outcome.detail,
+    )
+
+
+def _crashed(run: GateRun, stage: Stage, error: Exception) -> Outcome:
+    with (run.folder / CRASHES).open("a") as crashes:
+        crashes.write(f"stage {stage.name}\n")
+        crashes.writelines(traceback.format_exception(error))
+    sentence = " ".join(str(error).split()) or type(error).__name__
+    return Outcome(verdict=Verdict.ERROR, summary=f"{sentence} (see {CRASHES})")
+
+
+def _interrupted(stage: Stage, seconds: float) -> StageRecord:
+    return StageRecord(
+        stage=stage.name,
+        verdict=Verdict.NOT_RUN,
+        seconds=seconds,
+        summary="interrupted before its end",
+    )
+
+
+def _not_begun(stage: Stage) -> StageRecord:
+    return StageRecord(stage=stage.name, verdict=Verdict.NOT_RUN, summary="not begun")

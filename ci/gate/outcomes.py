@@ -1,0 +1,404 @@
+"""What the gate makes of each room's results: verdict, figures and the lists for the report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fencepost.conformance.verdict import Verdict, worst
+from fencepost.reports.page.words import count
+
+if TYPE_CHECKING:
+    from fencepost.conformance.runs.scenario import ScenarioResult
+    from fencepost.conformance.whitebox.canary import Canary
+    from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
+    from fencepost.reports.analysis.aggregates import Analysis, CheckOutcome
+    from fencepost.spec.replay.replay import Replay, ReplayResult
+    from fencepost.spec.tlc.compare import ModelResult
+    from fencepost.spec.tlc.coverage import Coverage
+    from fencepost.spec.tlc.models import Model
+    from fencepost.spec.tlc.repairs import Undone
+
+VIOLATIONS_LISTED = 50
+"""Of a simulation; the count is in the figures."""
+
+DOUBTS_LISTED = 3
+"""Reasons that one line names; the report has them all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one stage found."""
+
+    verdict: Verdict
+    summary: str = ""
+    """One line for people."""
+    figures: dict[str, Any] = field(default_factory=dict)
+    """Flat numbers and words."""
+    detail: dict[str, Any] = field(default_factory=dict)
+    """Lists of what was tried; their keys are told in `ci/README.md`."""
+
+    def joined(self, other: "Outcome") -> "Outcome":
+        """Both in one: the worse verdict, all figures and details."""
+        return Outcome(
+            verdict=worst((self.verdict, other.verdict)),
+            summary="; ".join(part for part in (self.summary, other.summary) if part),
+            figures=self.figures | other.figures,
+            detail=self.detail | other.detail,
+        )
+
+
+def of_models(models: Sequence["Model"], results: Sequence["ModelResult"]) -> Outcome:
+    """Every model must have ended exactly as `spec/models.toml` expects."""
+    rows = [_model_row(model, result) for model, result in zip(models, results, strict=True)]
+    agreeing = sum(1 for row in rows if row["agrees"])
+    cached = sum(1 for row in rows if row["cached"])
+    distinct = sum(row["distinct"] or 0 for row in rows)
+    return Outcome(
+        verdict=worst(_model_verdict(result) for result in results),
+        summary=(
+            f"{agreeing} of {count(len(rows), 'model')} as expected, "
+            f"{count(distinct, 'distinct state')}"
+            + (f", {cached} from the cache" if cached else "")
+        ),
+        figures={
+            "models": len(rows),
+            "models_as_expected": agreeing,
+            "models_cached": cached,
+            "distinct_states": distinct,
+        },
+        detail={"models": rows},
+    )
+
+
+def _model_row(model: "Model", result: "ModelResult") -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "module": model.module,
+        "expected": _expectation(model),
+        "verdict": str(result.verdict),
+        "violated": result.violated,
+        "distinct": result.distinct,
+        "generated": result.generated,
+        "seconds": round(result.seconds, 1),
+        "states_in_counterexample": result.states_in_counterexample,
+        "cached": result.cached,
+        "agrees": result.agrees,
+        "why": result.why,
+        "shows": model.shows,
+    }
+
+
+def _expectation(model: "Model") -> str:
+    return f"{model.expected} {model.invariant}" if model.invariant else str(model.expected)
+
+
+def _model_verdict(result: "ModelResult") -> Verdict:
+    """A run that was cut short decides nothing; what TLC could not do is the harness's fault."""
+    if result.agrees:
+        return Verdict.PASS
+    undecided = {"not_exhausted": Verdict.INCONCLUSIVE, "error": Verdict.ERROR}
+    return undecided.get(result.verdict, Verdict.FAIL)
+
+
+def of_coverage(coverage: "Coverage") -> Outcome:
+    """Every action of a module must be taken in some row that holds."""
+    dead, undecided = coverage.dead(), coverage.undecided
+    found = Verdict.PASS if coverage.rows else Verdict.VACUOUS
+    rows = [
+        {"module": module, "action": action, "rows": sorted(names)}
+        for (module, action), names in sorted(coverage.rows.items())
+    ]
+    return Outcome(
+        verdict=Verdict.FAIL if dead else Verdict.INCONCLUSIVE if undecided else found,
+        summary=f"{count(len(rows), 'action')}, {len(dead)} never taken",
+        figures={"actions": len(rows), "actions_never_taken": len(dead)},
+        detail={"actions": rows, "undecided": dict(undecided)},
+    )
+
+
+def of_trials(outcomes: Sequence["Undone"]) -> Outcome:
+    """With a hazard's switch on exactly its rows must fail; without hazards nothing was tried."""
+    wrong = [outcome for outcome in outcomes if not outcome.is_as_expected]
+    verdict = Verdict.FAIL if wrong else Verdict.PASS if outcomes else Verdict.VACUOUS
+    if wrong and all(outcome.is_undecided for outcome in wrong):
+        verdict = Verdict.INCONCLUSIVE
+    hazards = len({outcome.hazard for outcome in outcomes})
+    return Outcome(
+        verdict=verdict,
+        summary=(
+            f"{count(hazards, 'hazard')} let in, {count(len(outcomes), 'row')} tried, "
+            f"{len(wrong)} not as expected"
+        ),
+        figures={"hazards": hazards, "trials": len(outcomes), "trials_wrong": len(wrong)},
+        detail={"trials": [outcome.as_data() for outcome in outcomes]},
+    )
+
+
+def of_replay(replay: "Replay") -> Outcome:
+    """Every recorded run must be a behaviour of the specs; one that cannot be read proves none."""
+    rows = [_replay_row(result) for result in replay.results]
+    accepted = sum(1 for result in replay.results if result.verdict == "accepted")
+    rate = round(replay.events / replay.seconds) if replay.seconds else 0
+    return Outcome(
+        verdict=worst(_replay_verdict(result) for result in replay.results),
+        summary=(
+            f"{accepted} of {count(len(rows), 'replay')} accepted by the specs, "
+            f"{count(replay.events, 'event')}"
+        ),
+        figures={
+            "replays": len(rows),
+            "replays_accepted": accepted,
+            "replayed_events": replay.events,
+            "replayed_events_per_second": rate,
+        },
+        detail={"replays": rows},
+    )
+
+
+def _replay_row(result: "ReplayResult") -> dict[str, Any]:
+    event = result.explanation.event.line if result.explanation else None
+    return {
+        "run": result.run,
+        "partition": result.partition,
+        "verdict": str(result.verdict),
+        "events": result.events,
+        "violated": list(result.violated),
+        "file": event.file if event else None,
+        "line": event.number if event else None,
+        "state": result.explanation.state if result.explanation else None,
+        "enabled": [list(pair) for pair in result.explanation.enabled]
+        if result.explanation
+        else [],
+        "why": result.why,
+    }
+
+
+def _replay_verdict(result: "ReplayResult") -> Verdict:
+    """No order of a trace, or no trace, is the harness's fault and decides nothing."""
+    verdicts = {"accepted": Verdict.PASS, "unreadable": Verdict.ERROR}
+    return verdicts.get(str(result.verdict), Verdict.FAIL)
+
+
+def of_seeds(result: "SimulationResult") -> Outcome:
+    """What the simulated schedules showed; a check that never had anything to decide is vacuous."""
+    rows = _violations(result)
+    violating = {row["seed"] for row in rows}
+    errors = [_error_row(failing) for failing in result.failing if failing.error]
+    idle = ", ".join(result.idle)
+    parts = (
+        f"{count(result.seeds, 'seed')} at level {result.level}",
+        count(result.events, "event"),
+        count(len(violating), "violating seed") if rows else "no violation",
+        f"never tried: {idle}" if idle and result.verdict is Verdict.VACUOUS else "",
+        *(row["message"] for row in errors[:DOUBTS_LISTED]),
+        *result.doubts,
+    )
+    return Outcome(
+        verdict=result.verdict,
+        summary=", ".join(part for part in parts if part),
+        figures={
+            "seeds": result.seeds,
+            "simulated_events": result.events,
+            "events_per_second": round(result.events / result.seconds) if result.seconds else 0,
+            "violations": len(rows),
+            "violating_seeds": len(violating),
+        },
+        detail={
+            "seeds": result.seeds,
+            "level": result.level,
+            "violations": rows[:VIOLATIONS_LISTED],
+            "errors": errors[:VIOLATIONS_LISTED],
+        },
+    )
+
+
+def _violations(result: "SimulationResult") -> list[dict[str, Any]]:
+    """The first of every seed before the second of any, so that a cut hides no seed too early."""
+    ranked = [
+        (rank, row) for failing in result.failing for rank, row in enumerate(_distinct(failing))
+    ]
+    return [row for _, row in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def _distinct(failing: "SeedResult") -> list[dict[str, Any]]:
+    """What the seed violates; what reads the same is told once."""
+    return list(
+        {(row["invariant"], row["message"]): row for row in _violation_rows(failing)}.values()
+    )
+
+
+def _error_row(failing: "SeedResult") -> dict[str, Any]:
+    return {"seed": failing.seed, "message": failing.error, "reproduce": failing.reproduce}
+
+
+def _violation_rows(failing: "SeedResult") -> list[dict[str, Any]]:
+    return [
+        {
+            "seed": failing.seed,
+            "invariant": str(failure.invariant),
+            "message": failure.message,
+            "reproduce": failing.reproduce,
+        }
+        for failure in failing.failures
+    ]
+
+
+def of_hunt(results: Sequence["MutantResult"], *, level: int) -> Outcome:
+    """Every mutant must be caught at `level`; one that lives shows a hole in the checks."""
+    caught = sum(1 for result in results if result.is_caught)
+    alive = ", ".join(result.mutant for result in results if not result.is_caught)
+    return Outcome(
+        verdict=Verdict.PASS if caught == len(results) else Verdict.FAIL,
+        summary=f"{caught} of {count(len(results), 'mutant')} caught at level {level:d}"
+        + (f", not {alive}" if alive else ""),
+        figures={"mutants": len(results), "mutants_caught": caught},
+        detail={"mutants": [_mutant_row(result, level) for result in results]},
+    )
+
+
+def _mutant_row(result: "MutantResult", level: int) -> dict[str, Any]:
+    """No seed at all was tried of a mutant that a replayed counterexample shows."""
+    tried = f"fencepost simulate --seeds {result.seeds} --level {level:d} --mutant {result.mutant}"
+    return {
+        "mutant": result.mutant,
+        "rule": result.rule,
+        "requirement": result.requirement,
+        "caught": result.is_caught,
+        "caught_by": list(result.caught_by),
+        "seed": result.seed,
+        "seeds_tried": result.seeds,
+        "message": result.message,
+        "reproduce": result.reproduce or tried,
+    }
+
+
+def of_scenarios(results: Sequence["ScenarioResult"]) -> Outcome:
+    """The verdicts of the chaos scenarios: one that fails fails the stage, expected or not."""
+    rows = [_scenario_row(result) for result in results]
+    passed = sum(1 for row in rows if row["verdict"] == Verdict.PASS)
+    acknowledged = sum(result.acknowledged for result in results)
+    faults = sum(len(result.faults) for result in results)
+    indefinite = sum(result.settlement.indefinite for result in results)
+    unsettled = sum(result.settlement.unsettled for result in results)
+    return Outcome(
+        verdict=worst(result.verdict for result in results),
+        summary=(
+            f"{passed} of {count(len(rows), 'scenario')} passed, {count(faults, 'fault')}, "
+            f"{count(acknowledged, 'request')} acknowledged, "
+            f"{unsettled} of {count(indefinite, 'operation')} without an answer left open"
+        ),
+        figures={
+            "scenarios": len(rows),
+            "scenarios_passed": passed,
+            "faults": faults,
+            "acknowledged": acknowledged,
+            "operations": sum(result.settlement.operations for result in results),
+            "indefinite": indefinite,
+            "unsettled": unsettled,
+            "noisy_scenarios": sum(1 for result in results if result.noise),
+            "trace_events": sum(result.events for result in results),
+        },
+        detail={"scenarios": rows},
+    )
+
+
+def of_canary(canary: "Canary") -> Outcome:
+    """The known defect must be found, or nothing that passed can be believed."""
+    return Outcome(
+        verdict=canary.verdict,
+        summary=canary.sentence,
+        figures={"canary": canary.mutant, "canary_found": canary.is_found},
+        detail={} if canary.is_found else {"scenarios": [_scenario_row(canary.result)]},
+    )
+
+
+def _scenario_row(result: "ScenarioResult") -> dict[str, Any]:
+    return {
+        "name": result.name,
+        "verdict": str(result.verdict),
+        "expected": str(result.expected),
+        "seed": result.seed,
+        "faults": len(result.faults),
+        "acknowledged": result.acknowledged,
+        "floors": " / ".join(str(min(counts)) for counts in _counts(result)),
+        "indefinite": result.settlement.indefinite,
+        "unsettled": result.settlement.unsettled,
+        "noise": "; ".join(result.noise),
+        "seconds": round(result.seconds, 1),
+        "reproduce": result.reproduce,
+        "message": result.why,
+    }
+
+
+def _counts(result: "ScenarioResult") -> list[tuple[int, ...]]:
+    """Acknowledged before, during and after each fault; nothing where nobody counted."""
+    floors = [(floor.before, floor.during, floor.after) for floor in result.floors]
+    return list(zip(*floors, strict=True))
+
+
+def of_analysis(analysis: "Analysis") -> Outcome:
+    """The verdict of Spark over all traces of a run."""
+    figures = analysis.figures
+    doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
+    parts = (
+        f"{count(round(figures['events']), 'event')} of {count(round(figures['runs']), 'run')}",
+        count(round(figures["violations"]), "violation"),
+        count(analysis.failover.complete, "failover"),
+        *missed_budgets(analysis),
+        *analysis.failover.unfinished[:DOUBTS_LISTED],
+        *(doubt.rstrip(".") for doubt in doubts[:DOUBTS_LISTED]),
+    )
+    return Outcome(
+        verdict=analysis.verdict,
+        summary=", ".join(parts),
+        figures=dict(figures) | {name: str(part) for name, part in analysis.verdicts.items()},
+        detail={
+            "checks": [_check_row(check) for check in analysis.checks],
+            "broken": _broken(analysis),
+        },
+    )
+
+
+def _broken(analysis: "Analysis") -> list[dict[str, str]]:
+    """What does not hold, the first violation of every check of a run before all else."""
+    rows = [
+        {
+            "what": f"{folder.title}: {check.invariant}: {check.violations[0].message}",
+            "reproduce": folder.reproduce,
+        }
+        for folder in analysis.folders
+        if not folder.mutant
+        for check in folder.failed
+        if check.violations
+    ]
+    blind = [
+        {
+            "what": f"{folder.title}: no check catches mutant {folder.mutant}",
+            "reproduce": folder.reproduce,
+        }
+        for folder in analysis.folders
+        if folder.mutant and folder.mutant_verdict is not Verdict.PASS
+    ]
+    doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
+    others = [*missed_budgets(analysis), *analysis.failover.unfinished, *doubts]
+    return [*rows, *blind, *({"what": other, "reproduce": ""} for other in others)]
+
+
+def missed_budgets(analysis: "Analysis") -> list[str]:
+    """Which failovers took longer than `ci/budgets.toml` allows, one phrase each."""
+    return [
+        f"{row.phase} took {row.max_ms:.0f} ms of {row.limit_ms:.0f} allowed after {row.kind}"
+        + (f", but {row.noise}" if row.noise else "")
+        for row in analysis.failover.latencies
+        if not row.is_within
+    ]
+
+
+def _check_row(check: "CheckOutcome") -> dict[str, Any]:
+    found = len(check.violations) + check.omitted_violations
+    parts = (count(found, "violation") if found else "", *check.doubts)
+    return {
+        "name": str(check.invariant),
+        "verdict": str(check.verdict),
+        "message": "; ".join(part for part in parts if part),
+    }

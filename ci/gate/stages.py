@@ -1,0 +1,169 @@
+"""The stages of the gate as data: what each runs, and what it makes of the result.
+
+Stages import the rooms they need when they run, so that a broken one takes only itself down.
+"""
+
+from fencepost.ci.gate.outcomes import (
+    Outcome,
+    of_analysis,
+    of_canary,
+    of_coverage,
+    of_hunt,
+    of_models,
+    of_replay,
+    of_scenarios,
+    of_seeds,
+    of_trials,
+)
+from fencepost.ci.gate.stage import Stage
+from fencepost.ci.gate.tiers import EFFORT, Tier
+from fencepost.ci.gate.verdict_files import GateRun
+from fencepost.ci.screens.console import progress
+from fencepost.ci.screens.model_progress import model_progress
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.vocabulary import ProtocolLevel
+
+
+def check_specs(run: GateRun) -> Outcome:
+    """TLC on the models of the tier; at night also every action and every repair undone."""
+    from fencepost.spec.tlc.models import load_models, select
+    from fencepost.spec.tlc.runner import check_models
+
+    workers = EFFORT[run.tier].workers
+    models = select(load_models(), tier=run.tier)
+    with model_progress(models) as advance:
+        results = check_models(models, workers=workers, on_progress=advance)
+    outcome = of_models(models, results)
+    if run.tier is not Tier.NIGHTLY:
+        return outcome
+    return outcome.joined(cover_actions(workers)).joined(undo_repairs(workers))
+
+
+def cover_actions(workers: int) -> Outcome:
+    """TLC again on the models that hold: no action is modelled in vain."""
+    from fencepost.spec.tlc.coverage import measure
+    from fencepost.spec.tlc.models import Verdict as Expected, load_models
+    from fencepost.spec.tlc.runner import Options
+
+    models = [model for model in load_models() if model.expected is Expected.HOLDS]
+    with model_progress(models) as advance:
+        return of_coverage(measure(models, options=Options(), workers=workers, on_progress=advance))
+
+
+def undo_repairs(workers: int) -> Outcome:
+    """TLC again, with each hazard let in."""
+    from fencepost.spec.hazards import load_hazards
+    from fencepost.spec.tlc.models import load_models
+    from fencepost.spec.tlc.repairs import trials, undo
+    from fencepost.spec.tlc.runner import Options
+
+    tried = trials(load_hazards(), load_models())
+    with model_progress([trial.model for trial in tried]) as advance:
+        return of_trials(undo(tried, options=Options(), workers=workers, on_progress=advance))
+
+
+def simulate(run: GateRun) -> Outcome:
+    """Seeded schedules at the level of the run, then every mutant until it is caught.
+
+    A mutant breaks one rule of the newest level, so that is where it is hunted at any level.
+    """
+    from fencepost.conformance.whitebox.simulate import SimulationOptions, hunt_mutants, run_seeds
+
+    effort = EFFORT[run.tier]
+    newest = max(ProtocolLevel)
+    first = run.seed * effort.seeds
+    with progress("simulate") as advance:
+        result = run_seeds(
+            range(first, first + effort.seeds),
+            level=run.level,
+            jobs=effort.workers,
+            on_progress=advance,
+            options=SimulationOptions(out=run.folder / "simulate"),
+        )
+    with progress("mutants") as advance:
+        caught = hunt_mutants(
+            effort.mutant_seeds_max, level=newest, jobs=effort.workers, on_progress=advance
+        )
+    return of_seeds(result).joined(of_hunt(caught, level=newest))
+
+
+def inject_faults(run: GateRun) -> Outcome:
+    """Directed scenarios on real processes and a real ZooKeeper."""
+    from fencepost.conformance.runs.chaos import run_scenarios, settings_of
+
+    with progress("chaos") as advance:
+        results = run_scenarios(
+            EFFORT[run.tier].scenarios,
+            settings=settings_of(run.level),
+            seed=run.seed,
+            out=run.folder / "chaos",
+            zookeeper=run.zookeeper,
+            on_progress=advance,
+        )
+    return of_scenarios(results)
+
+
+def sing(run: GateRun) -> Outcome:
+    """A mutant on real processes, at the newest level, which the checks must find."""
+    from fencepost.conformance.whitebox.canary import play_canary
+
+    canary = play_canary(
+        level=max(ProtocolLevel).value,
+        seed=run.seed,
+        out=run.folder / "canary",
+        zookeeper=run.zookeeper,
+    )
+    return of_canary(canary)
+
+
+def replay_runs(run: GateRun) -> Outcome:
+    """A sample of what was recorded is replayed against the specs: seeds, and each chaos run.
+
+    Of a run with several partitions the first is taken.
+    """
+    from fencepost.conformance.whitebox.simulate import load
+    from fencepost.spec.replay.recorded_run import as_lines, recorded_run
+    from fencepost.spec.replay.replay import replay
+
+    effort = EFFORT[run.tier]
+    simulator = load()
+    first = run.seed * effort.seeds
+    seeds = [
+        recorded_run(
+            f"seed {seed}", as_lines(simulator.simulate(seed, level=run.level, mutant=None))
+        )
+        for seed in range(first, first + effort.replayed_seeds)
+    ]
+    return of_replay(replay(seeds, run.folder / "chaos", partitions_max=1))
+
+
+def analyse(run: GateRun) -> Outcome:
+    """Spark over every trace of the run: the checks again, and the budgets."""
+    from fencepost.reports.analysis.analyse import analyse as analyse_run
+
+    with progress("analyse") as advance:
+        analysis = analyse_run(run.folder, spark_master=run.spark_master, on_progress=advance)
+    return of_analysis(analysis)
+
+
+def write_report(run: GateRun) -> Outcome:
+    """One HTML file that tells the story."""
+    from fencepost.reports.page.render import render
+
+    path = render(run.folder)
+    return Outcome(
+        verdict=Verdict.PASS,
+        summary=str(path),
+        figures={"bytes": path.stat().st_size},
+    )
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage(name="spec", run=check_specs),
+    Stage(name="simulate", run=simulate),
+    Stage(name="chaos", run=inject_faults),
+    Stage(name="canary", run=sing),
+    Stage(name="replay", run=replay_runs),
+    Stage(name="analyse", run=analyse),
+    Stage(name="report", run=write_report, in_report=False),
+)

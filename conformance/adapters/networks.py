@@ -1,0 +1,74 @@
+"""Which network a run has: the machine's loopback, with a proxy where needed, or namespaces."""
+
+from collections.abc import Iterable, Sequence
+
+from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.zookeepers import EMBEDDED, ENSEMBLE
+from fencepost.conformance.runs.scenario import Scenario
+from fencepost.fault_injection.faults.catalogue import needs_proxy, needs_relay
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.network.links.client import Links
+from fencepost.fault_injection.network.links.wiring import ProxyWiring, Wiring
+from fencepost.fault_injection.network.namespaces.client import SwitchControl
+from fencepost.fault_injection.network.namespaces.relay import why_no_relay
+from fencepost.fault_injection.network.namespaces.wiring import NamespaceWiring
+from fencepost.fault_injection.processes.supervisor import Supervisor
+
+PROXY = "proxy"
+"""All processes share the loopback; where a scenario hurts connections, a proxy leads them."""
+NAMESPACES = "namespaces"
+"""Each broker and each ZooKeeper has a network of its own, and the kernel drops packets."""
+NETWORKS = (PROXY, NAMESPACES)
+
+
+def require_network(network: str, scenarios: Sequence[Scenario], zookeeper: str) -> None:
+    """Raise `UsageError` unless every scenario can be played there, with that ZooKeeper."""
+    if network not in NETWORKS:
+        raise UsageError(f"network {network!r} is none; choose one of {', '.join(NETWORKS)}")
+    if network == PROXY:
+        return
+    if zookeeper not in (EMBEDDED, ENSEMBLE):
+        raise UsageError(
+            f"--network {NAMESPACES} reaches only servers that are in it: choose --zookeeper "
+            f"{EMBEDDED} or {ENSEMBLE}"
+        )
+    for scenario in scenarios:
+        if why := why_proxy(scenario):
+            raise UsageError(f"{scenario.name} takes the proxy: {why}")
+
+
+def why_proxy(scenario: Scenario) -> str:
+    """Why network namespaces of this machine cannot do what it does; empty: they can."""
+    if scenario.needs_proxy or not scenario.needs_relay:
+        return scenario.needs_proxy
+    return why_no_relay()
+
+
+def require_possible(network: str, faults: Iterable[Fault]) -> None:
+    """Raise `UsageError` for a fault that this network cannot have."""
+    for fault in faults if network == NAMESPACES else ():
+        late = needs_relay([fault.kind])
+        if why := needs_proxy(fault) or (why_no_relay() if late else ""):
+            raise UsageError(f"{fault.kind} takes the proxy: {why}")
+
+
+def switch_for(network: str, supervisor: Supervisor) -> SwitchControl | None:
+    """The networks of a run, before anything is in them; raises `LinkError`."""
+    return SwitchControl.start(supervisor) if network == NAMESPACES else None
+
+
+def wiring_for(
+    supervisor: Supervisor,
+    *,
+    switch: SwitchControl | None,
+    needs_links: bool,
+    zookeeper: str,
+    broker_ids: tuple[int, ...],
+) -> Wiring | None:
+    """How the connections of a cluster are led; None: as they like. Raises `LinkError`."""
+    if switch is not None:
+        return NamespaceWiring(links=switch, zookeeper=zookeeper, broker_ids=broker_ids)
+    if not needs_links:
+        return None
+    links = Links.start(supervisor)
+    return ProxyWiring(links=links, zookeeper=zookeeper, broker_ids=broker_ids)

@@ -1,0 +1,132 @@
+"""Which ZooKeeper a run has: one server of our own, an ensemble of our own, or somebody else's."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from fencepost.conformance.adapters.adapter import Folders
+from fencepost.fault_injection.injectors.injection import Servers
+from fencepost.fault_injection.network.links.wiring import ZOOKEEPER
+from fencepost.fault_injection.network.namespaces.client import SwitchControl
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.zookeeper.address import ZooKeeperAddress, ZooKeeperError
+from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
+from fencepost.fault_injection.zookeeper.control import ControlledServer, end_in_ensemble
+from fencepost.fault_injection.zookeeper.ensemble import SIZE, ZooKeeperEnsemble
+from fencepost.fault_injection.zookeeper.transaction_log import Transaction, read_committed
+
+EMBEDDED = "embedded"
+"""One server from the jars inside PySpark."""
+ENSEMBLE = "ensemble"
+"""Three of them, of which one leads."""
+CONTAINER = "container"
+"""One server in a container."""
+CONTAINERS = "containers"
+"""An ensemble of which each server has a container and the network between them can be cut."""
+OWN = (EMBEDDED, ENSEMBLE, CONTAINER, CONTAINERS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZooKeeperInUse:
+    """An empty ZooKeeper that runs."""
+
+    address: str
+    """With the chroot that the run has for itself."""
+    data_dirs: tuple[Path, ...] = ()
+    """Of our own servers; none of somebody else's can be read."""
+    ensemble: Servers | None = None
+    """Whose members may be hurt; None for a single server and for somebody else's."""
+    end_session: Callable[[int], None] | None = None
+    """Makes it end a session by itself; None where it takes no such command."""
+
+    def transactions(self) -> Sequence[Transaction] | None:
+        """What it wrote down; None when that cannot be read."""
+        return read_committed(self.data_dirs) if self.data_dirs else None
+
+
+@contextmanager
+def zookeeper_for(
+    run_id: str,
+    *,
+    supervisor: Supervisor,
+    folder: Path,
+    choice: str = EMBEDDED,
+    switch: SwitchControl | None = None,
+) -> Iterator[ZooKeeperInUse]:
+    """An empty ZooKeeper: one of `OWN`, or one that runs at the address `choice`.
+
+    Somebody else's gets a chroot of its own for this run, which is gone afterwards.
+    With a `switch`, servers that are processes are in networks of their own.
+    Raises `ZooKeeperError`.
+    """
+    directory = Folders(root=folder).zookeeper
+    if choice == EMBEDDED:
+        node = switch.node(ZOOKEEPER) if switch else None
+        server = ControlledServer(supervisor, directory, node=node)
+        server.start()
+        try:
+            yield ZooKeeperInUse(
+                address=server.address,
+                data_dirs=(server.data_dir,),
+                end_session=server.end_session,
+            )
+        finally:
+            server.process.kill()  # what it acknowledged is on disk, and nobody starts it again
+    elif choice == ENSEMBLE:
+        ensemble = ZooKeeperEnsemble(
+            supervisor, directory, server_class=ControlledServer, switch=switch
+        )
+        ensemble.start()
+        try:
+            yield ZooKeeperInUse(
+                address=ensemble.address,
+                data_dirs=ensemble.data_dirs,
+                ensemble=ensemble,
+                end_session=partial(end_in_ensemble, ensemble),
+            )
+        finally:
+            ensemble.stop_all()
+    elif choice in (CONTAINER, CONTAINERS):
+        with _in_containers(run_id, supervisor, directory, choice) as zookeeper:
+            yield zookeeper
+    else:
+        with _chroot(ZooKeeperAddress.parse(choice), run_id) as address:
+            yield ZooKeeperInUse(address=address)
+
+
+@contextmanager
+def _in_containers(
+    run_id: str, supervisor: Supervisor, directory: Path, choice: str
+) -> Iterator[ZooKeeperInUse]:
+    from fencepost.fault_injection.processes.container_engine import container_engine
+    from fencepost.fault_injection.zookeeper.containers import ZooKeeperContainers
+
+    supervisor.watch()
+    size = SIZE if choice == CONTAINERS else 1
+    with container_engine(supervisor) as engine:
+        servers = ZooKeeperContainers(
+            engine, directory, supervisor.ledger, run_id=run_id, size=size
+        )
+        servers.start()
+        try:
+            yield ZooKeeperInUse(
+                address=servers.address,
+                data_dirs=servers.data_dirs,
+                ensemble=servers if size > 1 else None,
+            )
+        finally:
+            servers.stop_all()
+
+
+@contextmanager
+def _chroot(where: ZooKeeperAddress, run_id: str) -> Iterator[str]:
+    chroot = f"{where.chroot}/{run_id}"
+    with ZooKeeperClient(where.servers) as client:
+        client.create_path(chroot)
+        try:
+            yield f"{where.servers}{chroot}"
+        finally:
+            with suppress(ZooKeeperError):  # a failing clean-up must not hide what happened
+                client.delete_recursively(chroot)

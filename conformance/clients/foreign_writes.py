@@ -1,0 +1,75 @@
+"""A stranger's write: the state of a partition as it is, under a new version, and in the trace."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from fencepost.conformance.clients.recorder import Recorder
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.zookeeper.client import (
+    BadVersionError,
+    NoZnodeError,
+    Znode,
+    ZooKeeperClient,
+)
+from fencepost.spec.trace import Kind
+from fencepost.spec.vocabulary import Outcome
+from fencepost.spec.znodes import TopicPartition, leader_and_isr_path
+
+WRITE = "WriteLeaderAndIsr"
+BAD_VERSION = "BAD_VERSION"
+WRITES_MAX = 10
+"""As often a state may change between our reading and our writing, which are two round trips."""
+
+
+def rewrite_state(
+    znodes: ZooKeeperClient, recorder: Recorder | None, partition: TopicPartition
+) -> int | None:
+    """The new version; None without a state. What others write meanwhile is written anew.
+
+    Raises `InjectionError` when somebody was faster `WRITES_MAX` times.
+    """
+    path = leader_and_isr_path(partition)
+    for _ in range(WRITES_MAX):
+        try:
+            found = znodes.read(path)
+        except NoZnodeError:
+            return None
+        traced = _traced(recorder, partition, found, znodes.session_id)
+        with traced as written, suppress(BadVersionError):
+            written.append(znodes.rewrite(path, found))
+        if written:
+            return written[0].znode_version
+    raise InjectionError(f"somebody else always wrote {path} before us, {WRITES_MAX} times")
+
+
+@contextmanager
+def _traced(
+    recorder: Recorder | None, partition: TopicPartition, found: Znode, session_id: int
+) -> Iterator[list[Znode]]:
+    """The write of `found` is in the trace as brokers' are; without a recorder it is nowhere.
+
+    What is written is put into the list; nothing, when somebody else has written before.
+    A write that raises stays an invocation: who knows.
+    """
+    written: list[Znode] = []
+    if recorder is None:
+        yield written
+        return
+    fields: dict[str, Any] = {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "expected_version": found.znode_version,
+        "session_id": session_id,
+        "path": leader_and_isr_path(partition),
+        "data": found.data.decode(errors="backslashreplace"),
+    }
+    began = recorder.write(Kind.INVOKE, WRITE, op_id=found.mzxid, **fields)
+    yield written
+    ending: dict[str, Any] = {"outcome": Outcome.DEFINITE_ERROR, "error_code": BAD_VERSION}
+    if written:
+        done = written[0]
+        ending = {"outcome": Outcome.OK, "znode_version": done.znode_version, "zxid": done.mzxid}
+    recorder.write(
+        Kind.COMPLETE, WRITE, op_id=began.op_id, inv_ns=began.mono_ns, **ending, **fields
+    )

@@ -1,0 +1,99 @@
+"""Writes the trace of one node of the harness: a client, or the harness itself.
+
+One `write` per line, so that a kill loses nothing that happened. Threads may share a recorder.
+"""
+
+import os
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from fencepost.spec.trace import Kind, TraceEvent, encode
+
+
+class LamportClock:
+    """The logical clock that all nodes of the harness share; brokers have their own."""
+
+    def __init__(self) -> None:
+        self._now = 0
+        self._lock = threading.Lock()
+
+    def tick(self) -> int:
+        """The time of an event that happens here now."""
+        with self._lock:
+            self._now += 1
+            return self._now
+
+    def observe(self, other: int) -> None:
+        """What happens here from now on comes after `other`."""
+        with self._lock:
+            self._now = max(self._now, other)
+
+
+class Recorder:
+    """The file `trace-<node>.ndjson` of a run folder."""
+
+    def __init__(self, folder: Path, *, run_id: str, node: str, clock: LamportClock) -> None:
+        """Raises `OSError` when the file cannot be created."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.node = node
+        self.clock = clock
+        self._run_id = run_id
+        self._lock = threading.Lock()
+        self._seq = 0
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        self._descriptor = os.open(folder / f"trace-{node}.ndjson", flags, 0o644)
+
+    def write(self, kind: Kind, action: str, **fields: Any) -> TraceEvent:  # noqa: ANN401
+        """The line is in the file; `fields` are those of `TraceEvent`."""
+        with self._lock:
+            event = TraceEvent(
+                run_id=self._run_id,
+                node=self.node,
+                seq=self._seq,
+                mono_ns=time.monotonic_ns(),
+                lamport=self.clock.tick(),
+                kind=kind,
+                action=action,
+                **fields,
+            )
+            os.write(self._descriptor, encode(event))
+            self._seq += 1
+        return event
+
+    def close(self) -> None:
+        """No line follows."""
+        with self._lock:
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+                self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class ClientCrashedError(Exception):
+    """The client has ended between a request and its answer; says which."""
+
+
+class MortalRecorder(Recorder):
+    """That of a client which may be told to end before it hears of the answer to a request."""
+
+    is_dying = False
+    """From now on the next answer is the end of the client, and is not in its trace."""
+
+    def write(self, kind: Kind, action: str, **fields: Any) -> TraceEvent:  # noqa: ANN401
+        """As `Recorder.write`; raises `ClientCrashedError`."""
+        if self.is_dying and kind is Kind.COMPLETE:
+            raise ClientCrashedError(self.node)
+        return super().write(kind, action, **fields)

@@ -1,0 +1,139 @@
+"""Schedule files as scenarios: those that come with Fencepost, and whatever file a user names."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from shlex import quote
+
+from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
+from fencepost.conformance.catalogue.requirements import load_catalogue
+from fencepost.conformance.runs.scenario import ASSIGNMENT, TOPIC, Scenario, Stage
+from fencepost.fault_injection.faults.catalogue import (
+    needs_links,
+    needs_proxy,
+    needs_relay,
+    require_backend,
+)
+from fencepost.fault_injection.faults.fault_kind import Backend
+from fencepost.fault_injection.faults.targets import FaultError
+from fencepost.fault_injection.stories.document_reader import PlanError, instead
+from fencepost.fault_injection.stories.plan import Load, Plan
+from fencepost.fault_injection.stories.plan_file import read_plan
+from fencepost.fault_injection.stories.plan_record import EXECUTED, read_executed
+from fencepost.fault_injection.stories.plan_world import World, require_there
+
+SCHEDULES = Path(__file__).parents[1] / "scenarios" / "schedules"
+"""One file per story; several kinds of faults in one run save time."""
+
+
+def shipped() -> tuple[Scenario, ...]:
+    """The schedule files of this folder as scenarios, by name."""
+    return tuple(scenario_of(read_plan(path)) for path in sorted(SCHEDULES.glob("*.yaml")))
+
+
+def scenario_of(plan: Plan, again: str = "") -> Scenario:
+    """The plan as a scenario; `again` is the option that runs it, if it is not its name.
+
+    Of a scripted one it is the script. Raises `UsageError` when there is no such scenario.
+    """
+    if plan.script:
+        return _scripted(plan, again)
+    return Scenario(
+        name=plan.plan_id,
+        sentence=plan.says or "Faults from a schedule file.",
+        requirements=plan.covers,
+        play=partial(_play, plan),
+        fails_at=frozenset(plan.fails_at),
+        has_workload=plan.profile is Load.STEADY,
+        plan=plan,
+        again=again,
+        needs_links=needs_links(action.fault.kind for action in plan.actions),
+        needs_proxy=_needs_proxy(plan),
+        needs_relay=needs_relay(action.fault.kind for action in plan.actions),
+    )
+
+
+def _scripted(plan: Plan, again: str) -> Scenario:
+    """The script itself, on the cluster of the plan: its clients and orders are in no schedule."""
+    from fencepost.conformance.scenarios import find
+
+    return replace(find(plan.script), name=plan.plan_id, plan=plan, again=again)
+
+
+def find_schedule(path: Path) -> Scenario:
+    """The scenario of a file, of which real processes can do all; raises `UsageError`."""
+    try:
+        plan = read_plan(path)
+    except FaultError as error:
+        raise UsageError(str(error)) from error
+    _require_playable(plan, path)
+    return scenario_of(plan, f"--schedule {quote(str(path))}")
+
+
+def find_executed(run: Path) -> Scenario:
+    """What a run executed, as a scenario; raises `UsageError`."""
+    folder = executed_folder(run)
+    try:
+        plan = read_executed(folder)
+    except PlanError as error:
+        raise UsageError(str(error)) from error
+    _require_playable(plan, folder / EXECUTED)
+    return scenario_of(plan, f"--replay {quote(str(folder))}")
+
+
+def executed_folder(run: Path) -> Path:
+    """The folder of the one scenario of a run; raises `UsageError` when it is not one."""
+    if (run / EXECUTED).is_file():
+        return run
+    found = sorted(path.parent for path in run.glob(f"*/{EXECUTED}"))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageError(f"{run} holds no {EXECUTED}; name the folder of a run of fencepost chaos")
+    names = ", ".join(path.name for path in found)
+    raise UsageError(f"{run} holds several scenarios; name the folder of one of {names}")
+
+
+def _require_playable(plan: Plan, path: Path) -> None:
+    """Raise `UsageError` when real processes cannot do it, or it names what is not there."""
+    try:
+        _require_real(plan)
+        require_there(plan, _world_of(plan))
+        require_requirements(plan)
+    except (FaultError, UsageError) as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def _world_of(plan: Plan) -> World:
+    """The cluster that plays it, and what its clients work with; raises `UsageError`."""
+    own = {name: value for name, value in plan.cluster.items() if name != "zookeeper"}
+    brokers = ClusterSettings(**own).broker_ids
+    topics = {TOPIC: len(ASSIGNMENT)} if plan.profile is Load.STEADY else {}
+    return World(brokers=brokers, topics=topics)
+
+
+def require_requirements(plan: Plan) -> None:
+    """Raise `PlanError` for an action that covers what the catalogue of requirements lacks."""
+    if not plan.covers:
+        return
+    known = {requirement.id for requirement in load_catalogue()}
+    for index, action in enumerate(plan.actions):
+        for name in action.covers:
+            if name not in known:
+                where = f"actions[{index}] ({action.action_id}): covers holds {name!r}"
+                says = instead(name, known, "conformance/catalogue has them")
+                raise PlanError(f"{where}, which is no requirement; {says}")
+
+
+def _require_real(plan: Plan) -> None:
+    for action in plan.actions:
+        require_backend(action.action_id, action.fault.kind, Backend.REAL)
+
+
+def _needs_proxy(plan: Plan) -> str:
+    faults = [action.fault for action in plan.actions]
+    return next((f"{fault.kind}: {why}" for fault in faults if (why := needs_proxy(fault))), "")
+
+
+def _play(plan: Plan, stage: Stage) -> None:
+    stage.engine.run(plan)

@@ -1,0 +1,136 @@
+"""Operations whose outcome their client never learnt, settled by what was written down elsewhere.
+
+A produce without an answer took effect if the final read has its record, and had none if no
+replica's log ever had it. A conditional write without an answer is in ZooKeeper's transaction log,
+or it never happened. What was observed stays observed: a record that a reader saw and the final
+read lacks is for the checks to judge, and stays unsettled here.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from fencepost.conformance.checks.log_history import FINAL_READER, final_read
+from fencepost.conformance.checks.ordering import split_by_partition
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action, Outcome
+
+UNSETTLED_SHARE_MAX = 0.02
+"""Above this share of all operations, a run has not seen enough to pass."""
+
+_WRITE = "WriteLeaderAndIsr"
+_TRANSACTIONS = frozenset({"Create", "SetData"})
+_APPENDS = frozenset({Action.LEADER_APPEND, Action.FOLLOWER_APPEND})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """How many operations there were, and what became of those without an answer."""
+
+    operations: int = 0
+    """Produces and conditional writes."""
+    took_effect: int = 0
+    had_none: int = 0
+    unsettled: int = 0
+
+    @property
+    def indefinite(self) -> int:
+        """How many had no answer."""
+        return self.took_effect + self.had_none + self.unsettled
+
+    @property
+    def is_enough(self) -> bool:
+        """Few enough are left open."""
+        return self.unsettled <= UNSETTLED_SHARE_MAX * self.operations
+
+    @property
+    def sentence(self) -> str:
+        """What a person is told."""
+        return (
+            f"{self.unsettled} of {self.operations} operations stayed indefinite; "
+            f"of {self.indefinite} without an answer {self.took_effect} took effect "
+            f"and {self.had_none} did not"
+        )
+
+    def joined(self, other: "Settlement") -> "Settlement":
+        """Both together."""
+        return Settlement(
+            operations=self.operations + other.operations,
+            took_effect=self.took_effect + other.took_effect,
+            had_none=self.had_none + other.had_none,
+            unsettled=self.unsettled + other.unsettled,
+        )
+
+
+def settle(events: Sequence[TraceEvent], *, has_transactions: bool = True) -> Settlement:
+    """What became of every produce and conditional write of a run.
+
+    Without the transaction log of ZooKeeper, writes that had no answer stay open.
+    """
+    settlement = _settle_writes(events, has_transactions=has_transactions)
+    for part in split_by_partition(events).values():
+        settlement = settlement.joined(_settle_produces(part))
+    return settlement
+
+
+def _settle_produces(events: Sequence[TraceEvent]) -> Settlement:
+    """Of one partition."""
+    operations = list(_operations(events, "Produce"))
+    answers = [e for e in events if e.kind is Kind.COMPLETE and e.action == "Fetch"]
+    final = final_read([event for event in answers if event.node == FINAL_READER])
+    kept = frozenset(final.values) if final else frozenset()
+    is_whole = final is not None and len(final.values) == final.log_end_offset
+    written = frozenset(_values(e for e in events if e.action in _APPENDS))
+    seen = frozenset(_values(event for event in answers if event.outcome is Outcome.OK))
+    took = none = left = 0
+    for operation in operations:
+        if operation.outcome is not Outcome.INDEFINITE:
+            continue
+        values = frozenset(operation.values or ())
+        if values & kept:
+            took += 1
+        elif not values & written or (is_whole and not values & seen):
+            none += 1
+        else:
+            left += 1
+    return Settlement(operations=len(operations), took_effect=took, had_none=none, unsettled=left)
+
+
+def _settle_writes(events: Sequence[TraceEvent], *, has_transactions: bool) -> Settlement:
+    """Of LeaderAndISR znodes: a transaction is known by its session, znode and content."""
+    operations = list(_operations(events, _WRITE))
+    done = {
+        (e.session_id, e.path, e.data, e.znode_version)
+        for e in events
+        if e.kind is Kind.ZOOKEEPER and e.action in _TRANSACTIONS
+    }
+    open_ = [event for event in operations if event.outcome is Outcome.INDEFINITE]
+    if not has_transactions:
+        return Settlement(operations=len(operations), unsettled=len(open_))
+    took = sum(
+        1 for e in open_ if (e.session_id, e.path, e.data, (e.expected_version or 0) + 1) in done
+    )
+    return Settlement(operations=len(operations), took_effect=took, had_none=len(open_) - took)
+
+
+def _operations(events: Sequence[TraceEvent], action: str) -> Iterator[TraceEvent]:
+    """One event per operation: its completion, or its invocation as one without an answer."""
+    completed = {
+        (e.node, e.incarnation, e.op_id): e
+        for e in events
+        if e.kind is Kind.COMPLETE and e.action == action
+    }
+    for event in events:
+        if event.kind is Kind.INVOKE and event.action == action:
+            key = (event.node, event.incarnation, event.op_id)
+            yield completed.get(key) or _unanswered(event)
+
+
+def _unanswered(event: TraceEvent) -> TraceEvent:
+    return replace(event, outcome=Outcome.INDEFINITE)
+
+
+def _values(events: Iterable[TraceEvent]) -> Iterator[str]:
+    for event in events:
+        yield from event.values or ()

@@ -1,0 +1,211 @@
+"""What brokers whose faults are over still owe: the liveness properties of the specs, by name.
+
+Judged on one moment, from what ZooKeeper holds then and what each broker has told in its trace; the
+bound within which it must hold is the caller's. Whether a follower has still to truncate
+(EventuallyTruncated) no trace tells: its log is then seen to differ.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZooKeeperClient
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action, Liveness
+from fencepost.spec.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    LEADER_ELECTION,
+    PARTITIONS_ADD,
+    PARTITIONS_REASSIGNED,
+    PARTITIONS_REMOVE,
+    TOPICS,
+    LeaderAndIsr,
+    MalformedZnodeError,
+    TopicPartition,
+    assignment_of,
+    leader_and_isr_path,
+    parse_controller,
+    parse_leader_and_isr,
+    parse_topic_document,
+    topic_path,
+)
+
+PROMISES = {
+    LEADER_ELECTION: Liveness.EVENTUALLY_LEADER,
+    PARTITIONS_ADD: Liveness.ADDITION_COMPLETES,
+    PARTITIONS_REMOVE: Liveness.REMOVAL_COMPLETES,
+    PARTITIONS_REASSIGNED: Liveness.REASSIGNMENT_COMPLETES,
+}
+"""What is asked for below `/admin` -> what is owed while it is there."""
+
+OFFICE = (Action.ELECT_CONTROLLER, Action.RESIGN_CONTROLLER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What ZooKeeper holds at one moment."""
+
+    registered: frozenset[int]
+    controller: int | None
+    assigned: Mapping[TopicPartition, tuple[int, ...]]
+    states: Mapping[TopicPartition, LeaderAndIsr]
+    asked: frozenset[Liveness]
+    """What administrators have asked for and nobody has done yet."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Replica:
+    """What a broker's trace says of one of its replicas."""
+
+    role: str = ""
+    leader_epoch: int = -1
+    is_fenced: bool = False
+    high_watermark: int = 0
+    log_end_offset: int = 0
+
+
+@dataclass(slots=True)
+class _Broker:
+    """The same of all that it has, since its last start."""
+
+    is_controller: bool = False
+    replicas: dict[TopicPartition, _Replica] = field(default_factory=dict)
+
+
+def read_standing(znodes: ZooKeeperClient) -> Standing:
+    """What ZooKeeper holds now; a malformed topic is none. Raises `ZooKeeperError`."""
+    assigned: dict[TopicPartition, tuple[int, ...]] = {}
+    asked: set[Liveness] = set()
+    for topic in _children(znodes, TOPICS):
+        with suppress(NoZnodeError, MalformedZnodeError):
+            path = topic_path(topic)
+            document = parse_topic_document(path, znodes.read(path).data)
+            for number, replicas in assignment_of(document).items():
+                assigned[TopicPartition(topic, number)] = tuple(map(int, replicas))
+            if document.adding or document.removing:
+                asked.add(Liveness.REASSIGNMENT_COMPLETES)
+    for kind, promise in PROMISES.items():
+        if any(_children(znodes, f"{kind}/{topic}") for topic in _children(znodes, kind)):
+            asked.add(promise)
+    states = {key: state for key in assigned if (state := _state(znodes, key)) is not None}
+    return Standing(
+        registered=frozenset(map(int, _children(znodes, BROKER_IDS))),
+        controller=_controller(znodes),
+        assigned=assigned,
+        states=states,
+        asked=frozenset(asked),
+    )
+
+
+def owed(
+    standing: Standing, events: Sequence[TraceEvent], running: Collection[int]
+) -> tuple[Liveness, ...]:
+    """What does not hold of those who run, by name; of a partition whose whole ISR is dead nothing.
+
+    `events` are those of the brokers' traces, in the order of each.
+    """
+    brokers = {broker_id: _broker(events, broker_id) for broker_id in running}
+    found = set(standing.asked)
+    if not standing.registered.issuperset(running):
+        found.add(Liveness.BROKER_EVENTUALLY_LEARNS_ROLE)
+    holder = brokers.get(standing.controller) if standing.controller is not None else None
+    if holder is None or not holder.is_controller:
+        found.add(Liveness.CONTROLLER_EVENTUALLY_EXISTS)
+    for broker_id, broker in brokers.items():
+        if any(broker_id not in standing.assigned.get(key, ()) for key in broker.replicas):
+            found.add(Liveness.DELETION_COMPLETES)
+    if not standing.assigned:
+        found.add(Liveness.EVENTUALLY_LEADER)
+    for key, assigned in standing.assigned.items():
+        found.update(_of_partition(standing.states.get(key), key, assigned, brokers))
+    return tuple(sorted(found))
+
+
+def _of_partition(
+    state: LeaderAndIsr | None,
+    key: TopicPartition,
+    assigned: Sequence[int],
+    brokers: Mapping[int, _Broker],
+) -> Iterator[Liveness]:
+    if state is None:
+        yield Liveness.EVENTUALLY_LEADER
+        return
+    if state.isr and not state.isr & brokers.keys():
+        return
+    replicas = {b: brokers[b].replicas.get(key) for b in assigned if b in brokers}
+    if state.isr != replicas.keys():
+        yield Liveness.EVENTUALLY_ISR_FULL
+    leader = replicas.get(state.leader)
+    leads = leader is not None and leader.role == Action.BECOME_LEADER and not leader.is_fenced
+    if not leads or leader is None or leader.leader_epoch != state.leader_epoch:
+        yield Liveness.EVENTUALLY_LEADER
+    if any(r is None or r.leader_epoch != state.leader_epoch for r in replicas.values()):
+        yield Liveness.BROKER_EVENTUALLY_LEARNS_ROLE
+    known = [replica for replica in replicas.values() if replica is not None]
+    if any(r.role == Action.BECOME_LEADER and r.high_watermark != r.log_end_offset for r in known):
+        yield Liveness.EVENTUALLY_ACKED_OR_FAILED
+    if len({offset for r in known for offset in (r.log_end_offset, r.high_watermark)}) > 1:
+        yield Liveness.EVENTUALLY_CONVERGED
+
+
+def _broker(events: Sequence[TraceEvent], broker_id: int) -> _Broker:
+    """What the last start of a broker has told."""
+    own = [event for event in events if event.node == f"broker-{broker_id}"]
+    last = max((event.incarnation for event in own), default=0)
+    broker = _Broker()
+    for event in sorted((e for e in own if e.incarnation == last), key=lambda e: e.seq):
+        _hear(broker, event)
+    return broker
+
+
+def _hear(broker: _Broker, event: TraceEvent) -> None:
+    """One line of its trace."""
+    if event.action in OFFICE:
+        broker.is_controller = event.action == Action.ELECT_CONTROLLER
+    if event.topic is None or event.partition is None:
+        return
+    key = TopicPartition(event.topic, event.partition)
+    match event.action:
+        case Action.STOP_REPLICA | Action.RECOVER_REPLICAS | Action.OBEY_INIT:
+            broker.replicas.pop(key, None)
+        case Action.BECOME_LEADER | Action.BECOME_FOLLOWER:
+            replica = broker.replicas.setdefault(key, _Replica())
+            replica.role, replica.is_fenced = event.action, False
+            replica.leader_epoch = -1 if event.leader_epoch is None else event.leader_epoch
+            _measure(replica, event)
+        case Action.FENCE_LEADER:
+            broker.replicas.setdefault(key, _Replica()).is_fenced = True
+        case _ if event.kind is Kind.ACTION and key in broker.replicas:
+            _measure(broker.replicas[key], event)
+        case "LogRecovered":
+            _measure(broker.replicas.setdefault(key, _Replica()), event)
+        case _:
+            return
+
+
+def _measure(replica: _Replica, event: TraceEvent) -> None:
+    if event.high_watermark is not None:
+        replica.high_watermark = event.high_watermark
+    if event.log_end_offset is not None:
+        replica.log_end_offset = event.log_end_offset
+
+
+def _children(znodes: ZooKeeperClient, path: str) -> list[str]:
+    try:
+        return znodes.children(path)
+    except NoZnodeError:
+        return []
+
+
+def _controller(znodes: ZooKeeperClient) -> int | None:
+    with suppress(NoZnodeError, MalformedZnodeError):
+        return int(parse_controller(CONTROLLER, znodes.read(CONTROLLER).data).brokerid)
+    return None
+
+
+def _state(znodes: ZooKeeperClient, key: TopicPartition) -> LeaderAndIsr | None:
+    path = leader_and_isr_path(key)
+    with suppress(NoZnodeError, MalformedZnodeError):
+        return parse_leader_and_isr(path, znodes.read(path).data)
+    return None

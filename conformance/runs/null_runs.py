@@ -1,0 +1,81 @@
+"""Runs without a fault, which must find nothing: whatever they find is a false alarm.
+
+A start of processes takes longer than such a run, so several share a cluster. Each has its own
+topic and its own clients, ends healthy, and is read to its end; the checks judge the whole cluster.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from fencepost.conformance.adapters.adapter import ClusterSettings
+from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.clients.workload import Workload
+from fencepost.conformance.runs.scenario import ASSIGNMENT, Scenario, ScenarioResult, Stage
+from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.verdict import Verdict
+
+REQUESTS = 60
+"""Acknowledged in each run."""
+RUN_S = 30.0
+PER_CLUSTER = 20
+CLIENTS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NullRuns:
+    """What several null runs on one cluster came to."""
+
+    runs: int
+    """Those that were played to their end."""
+    alarms: tuple[str, ...]
+    """What was found, one sentence each; it must be nothing."""
+    undecided: tuple[str, ...]
+    """Why it could not be told: the harness failed, or the host was busy."""
+    result: ScenarioResult
+
+
+def play_null_runs(runs: int, *, level: int, seed: int, out: Path, mutant: str = "") -> NullRuns:
+    """Play `runs` null runs one after the other on one new cluster, in the new folder `out`."""
+    played: list[int] = []
+    scenario = Scenario(
+        name="null_runs",
+        sentence="Nothing goes wrong, again and again.",
+        requirements=(),
+        play=partial(_play, runs=runs, played=played),
+        has_workload=False,
+    )
+    settings = ClusterSettings(level=level, mutant=mutant)
+    result = ScenarioRun(scenario=scenario, settings=settings, seed=seed, folder=out).play()
+    found = [f"{v.invariant}: {v.message}" for check in result.checks for v in check.violations]
+    missed = [p.sentence for p in result.problems if p.verdict is Verdict.FAIL]
+    return NullRuns(
+        runs=len(played),
+        alarms=tuple(found + missed),
+        undecided=tuple(p.sentence for p in result.problems if p.verdict is not Verdict.FAIL),
+        result=result,
+    )
+
+
+def _play(stage: Stage, *, runs: int, played: list[int]) -> None:
+    for number in range(runs):
+        _run_once(stage, number)
+        played.append(number)
+
+
+def _run_once(stage: Stage, number: int) -> None:
+    """Clients work on a topic of their own, and afterwards all of its replicas are in sync."""
+    partitions = stage.create_topic(f"null-{number}", ASSIGNMENT)
+    workload = Workload(
+        stage.session, partitions, seed=stage.seed + number, first_client=1 + CLIENTS * number
+    )
+    workload.start()
+    try:
+        served = workload.await_acknowledged(REQUESTS, RUN_S)
+    finally:
+        workload.stop()
+    if not served:
+        raise ClusterError(f"null run {number}: no {REQUESTS} acknowledged in {RUN_S:g} s")
+    stage.cluster.await_state(
+        lambda: stage.cluster.is_healthy(partitions), RUN_S, f"full ISRs after null run {number}"
+    )

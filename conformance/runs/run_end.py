@@ -1,0 +1,85 @@
+"""What a run says of its own end: whether the cluster healed and could be read.
+
+Both are liveness within a bound, so they have no place among the safety invariants of the specs;
+they are told beside them. A run that did not heal names the liveness properties of the specs that
+do not hold; a mutant is caught by that only where its record names one of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Liveness
+
+
+class Ending(StrEnum):
+    """What must hold at the end of a run, named as the report names it."""
+
+    CONVERGED = "Converged"
+    FINAL_READ = "FinalRead"
+
+
+SENTENCES = {
+    Ending.CONVERGED: "The cluster had not healed in the time it had after the last fault.",
+    Ending.FINAL_READ: "The final read did not end in its time.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadEnding:
+    """One thing that does not hold at the end of a run."""
+
+    invariant: Ending
+    message: str
+    """One sentence for people."""
+
+
+class RunDetail(msgspec.Struct, frozen=True):
+    """The `detail` of `RunEnded`; a simulator that does not tell is not blamed."""
+
+    converged: bool = True
+    final_read: bool = True
+    unhealed: tuple[Liveness, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnd:
+    """How a run ended."""
+
+    bad: tuple[BadEnding, ...] = ()
+    unhealed: frozenset[Liveness] = frozenset()
+    """What should have come to hold after the last fault, and did not."""
+    doubts: tuple[str, ...] = ()
+    """Why it cannot be told, one sentence each."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """`FAIL`, else `INCONCLUSIVE` when it cannot be told."""
+        if self.bad:
+            return Verdict.FAIL
+        return Verdict.INCONCLUSIVE if self.doubts else Verdict.PASS
+
+
+def run_end(events: Sequence[TraceEvent]) -> RunEnd:
+    """What `RunEnded` tells; nothing without it, for a trace that was cut short says so itself."""
+    ended = [event for event in events if event.kind is Kind.RUN and event.action == "RunEnded"]
+    try:
+        told = [msgspec.json.decode(event.detail or "{}", type=RunDetail) for event in ended]
+    except msgspec.MsgspecError as error:
+        return RunEnd(doubts=(f"The detail of RunEnded cannot be read: {error}.",))
+    fails = {
+        Ending.CONVERGED: any(not detail.converged for detail in told),
+        Ending.FINAL_READ: any(not detail.final_read for detail in told),
+    }
+    return RunEnd(
+        unhealed=frozenset(name for detail in told for name in detail.unhealed),
+        bad=tuple(
+            BadEnding(invariant=ending, message=SENTENCES[ending])
+            for ending, failed in fails.items()
+            if failed
+        ),
+    )

@@ -1,0 +1,164 @@
+"""Makes the schedule of a run that violated something small.
+
+In the simulator where that violates the same, and then seen on real processes once more; where it
+is not, or cannot be, on real processes alone.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from fencepost.conformance.adapters.adapter import REFERENCE_COMMAND, ClusterSettings, UsageError
+from fencepost.conformance.adapters.networks import require_network
+from fencepost.conformance.adapters.zookeepers import EMBEDDED
+from fencepost.conformance.runs.directed import executed_folder, scenario_of
+from fencepost.conformance.runs.plan_shrink import PlanShrinker, ShrunkPlan
+from fencepost.conformance.runs.run_begin import begun_in
+from fencepost.conformance.whitebox.plan_tries import (
+    RealTries,
+    SimulatedTries,
+    settings_of_run,
+    violations_of,
+)
+from fencepost.fault_injection.faults.fault_kind import Backend
+from fencepost.fault_injection.stories.document_reader import PlanError
+from fencepost.fault_injection.stories.plan import Load, Plan
+from fencepost.fault_injection.stories.plan_record import read_executed
+from fencepost.spec.replay.recorded_run import ReplayError, read_run
+
+SHRUNK = "shrunk"
+"""The kind of `origin` of a schedule that was made small."""
+SIMULATED_RUNS_MAX = 150
+AGAIN_MAX = 3
+"""How often a run on real processes may fail to violate it again before that is given up."""
+REAL_RUNS_MAX = 12
+"""Schedules that are tried there, each as often as it took to see it again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShrunkRun:
+    """The smallest schedule that still violates one of the properties, on real processes too."""
+
+    plan: Plan
+    violated: tuple[str, ...]
+    """What the run of the small schedule violates, of what the run violated."""
+    actions_before: int
+    runs: int
+    """Of smaller schedules, where it was made small."""
+    backend: Backend
+    """Where it was made small."""
+    evidence: Path
+    """The folder of a run of the small schedule on real processes that violates it."""
+
+
+def shrink_run(run: Path, *, out: Path, network: str | None = None) -> ShrunkRun:
+    """Shrink what a run executed; real runs go below `out`, with the run's network or another.
+
+    In network namespaces, this process must be in a network of its own already. Raises
+    `UsageError` when the run violates nothing, does not do so again, or has clients or orders that
+    no schedule has.
+    """
+    folder = executed_folder(run)
+    try:
+        plan = read_executed(folder)
+    except PlanError as error:
+        raise UsageError(str(error)) from error
+    violated = violations_of(folder)
+    if not violated:
+        raise UsageError(f"{folder} violates nothing: nothing to shrink")
+    try:
+        read_run(folder)
+    except ReplayError as error:
+        raise UsageError(f"{error}; from a damaged trace nothing is made small") from error
+    if plan.script:
+        raise UsageError(
+            f"{folder} is a run of {plan.script}, whose own clients and orders come between its "
+            "faults: it cannot be made smaller; --replay plays it again"
+        )
+    if plan.profile is Load.NONE:
+        raise UsageError(
+            f"{folder} had clients of its own, which are in no schedule: without them it violates "
+            "nothing; it cannot be made smaller"
+        )
+    begun = begun_in(folder)
+    settings = settings_of_run(plan, begun)
+    settings = replace(settings, network=network or settings.network)
+    zookeeper = str(begun.get("zookeeper") or EMBEDDED)
+    require_network(settings.network, [scenario_of(plan)], zookeeper)
+    return shrink_plan(plan, violated, out=out, settings=settings, zookeeper=zookeeper)
+
+
+def shrink_plan(
+    plan: Plan,
+    violated: frozenset[str],
+    *,
+    out: Path,
+    settings: ClusterSettings,
+    zookeeper: str = EMBEDDED,
+) -> ShrunkRun:
+    """Shrink a plan to what violates one of these properties on real processes.
+
+    The simulator is asked first, since it is fast; but it may violate them for another reason. When
+    processes do not follow it to the smallest schedule, those that it made before are tried.
+    """
+    tries = RealTries(wanted=violated, settings=settings, out=out, zookeeper=zookeeper)
+    simulated = SimulatedTries(level=settings.level, mutant=settings.mutant)
+    if settings.command == REFERENCE_COMMAND and simulated.begin(plan, violated):
+        tries.wanted = simulated.wanted
+        found = ShrunkPlan(plan=replace(plan, actions=()), runs=1)
+        if simulated.needs_faults:
+            found = PlanShrinker(plan, simulated.violates, SIMULATED_RUNS_MAX).shrink()
+        for small in (found.plan, *found.larger):
+            if tries.until_violated(small, AGAIN_MAX):
+                return _shrunk(plan, small, found.runs, tries, Backend.SIM)
+    return _shrink_on_processes(plan, violated, tries)
+
+
+def _shrink_on_processes(plan: Plan, violated: frozenset[str], tries: RealTries) -> ShrunkRun:
+    """As in the simulator, what is violated without any fault is left aside."""
+    calm = replace(plan, actions=())
+    tries.wanted = violated
+    if tries.violates(calm):
+        if violated <= tries.found:
+            return _shrunk(plan, calm, 1, tries, Backend.REAL)
+        tries.wanted = violated - tries.found
+    needed = tries.until_violated(plan, AGAIN_MAX)
+    if not needed:
+        raise UsageError(
+            f"{plan.plan_id} did not violate it again in {AGAIN_MAX} runs: it depends on chance, "
+            "and cannot be made smaller"
+        )
+    fails = partial(tries.is_violated_within, needed)
+    found = PlanShrinker(plan, fails, REAL_RUNS_MAX).shrink()
+    return _shrunk(plan, found.plan, found.runs, tries, Backend.REAL)
+
+
+def _shrunk(plan: Plan, small: Plan, runs: int, tries: RealTries, backend: Backend) -> ShrunkRun:
+    """As a schedule of its own, which says where it comes from and at which level it fails."""
+    level, mutant = tries.settings.level, tries.settings.mutant
+    violated = tuple(sorted(tries.wanted & tries.found))
+    origin = {
+        "kind": SHRUNK,
+        "level": level,
+        "mutant": mutant,
+        "network": tries.settings.network,
+        "violated": list(violated),
+        "of": dict(plan.origin),
+    }
+    assert tries.evidence is not None
+    return ShrunkRun(
+        plan=replace(
+            small,
+            plan_id=f"{plan.plan_id}_small",
+            says=f"What is left of {plan.plan_id} when it is made small.",
+            # What it lasts is no longer what the floor was meant for.
+            floors=replace(plan.floors, during=0),
+            fails_at=plan.fails_at if mutant else tuple(sorted({*plan.fails_at, level})),
+            origin=origin,
+        ),
+        violated=violated,
+        actions_before=len(plan.actions),
+        runs=runs,
+        backend=backend,
+        evidence=tries.evidence,
+    )

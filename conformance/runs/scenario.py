@@ -1,0 +1,313 @@
+"""What a chaos scenario is, and what it plays on."""
+
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import monotonic, monotonic_ns
+from typing import Any
+
+from fencepost.conformance.adapters.adapter import ClusterSettings
+from fencepost.conformance.adapters.cluster import Cluster, ClusterError
+from fencepost.conformance.adapters.zookeepers import ENSEMBLE
+from fencepost.conformance.clients.client import Client
+from fencepost.conformance.clients.workload import Floor, Session, Workload
+from fencepost.conformance.runs.host_interference import Noise
+from fencepost.conformance.runs.indefinite_outcomes import Settlement
+from fencepost.conformance.runs.run_end import Ending
+from fencepost.conformance.verdict import CheckResult, Verdict
+from fencepost.fault_injection.engine.engine import FaultEngine
+from fencepost.fault_injection.engine.progress import FaultReport
+from fencepost.fault_injection.stories.plan import Floors, Plan
+from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.spec.trace import TraceEvent, read_trace
+from fencepost.spec.znodes import TopicPartition
+
+TOPIC = "orders"
+ASSIGNMENT = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
+"""Three partitions: every broker leads one and follows two."""
+
+WHOLE_RUN_MS = 120_000
+"""Of a fault that ends with its scenario, not by time."""
+SERVED_S = 20.0
+"""By then whoever leads a new topic knows it."""
+POLL_S = 0.03
+
+
+def assignment_among(broker_ids: Collection[int]) -> list[tuple[int, ...]]:
+    """`ASSIGNMENT`; of fewer brokers each partition has what they can hold."""
+    return [tuple(one for one in replicas if one in broker_ids) for replicas in ASSIGNMENT]
+
+
+@dataclass(slots=True, kw_only=True)
+class Stage:
+    """A running cluster with everything that a scenario may use."""
+
+    cluster: Cluster
+    engine: FaultEngine
+    session: Session
+    workload: Workload | None = None
+    """Clients that are at work meanwhile."""
+    partitions: list[TopicPartition]
+    """Grows when a scenario creates topics; all of it is read at the end."""
+    seed: int
+
+    def others(self, *but: int | None) -> list[int]:
+        """The brokers except these, ascending."""
+        return [b for b in self.cluster.settings.broker_ids if b not in but]
+
+    def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> list[TopicPartition]:
+        """Its partitions, each in sync and served; they are read when the run is over.
+
+        A leader is published before it hears of it. Brokers may be down that have no replica.
+        Raises `ClusterError`.
+        """
+        created = self.cluster.create_topic(topic, assignment, may_end=True)
+        self.partitions.extend(created)
+        connections = self.session.connections
+        asking = Client(self.session.bootstrap, connections=connections, node="harness")
+        self.cluster.await_state(
+            lambda: all(asking.list_offsets(partition).is_ok for partition in created),
+            SERVED_S,
+            f"leaders that serve {topic}",
+            may_end=True,
+        )
+        return created
+
+    def await_event(
+        self, broker_id: int, holds: Callable[[TraceEvent], bool], deadline_s: float, what: str
+    ) -> TraceEvent:
+        """The first line of a broker's trace that `holds`; raises `ClusterError`."""
+        deadline = monotonic() + deadline_s
+        wait = threading.Event()
+        while True:
+            found = next((event for event in self.trace_of(broker_id) if holds(event)), None)
+            if found is not None:
+                return found
+            if monotonic() > deadline:
+                raise ClusterError(f"{what} did not come within {deadline_s:g} s")
+            wait.wait(POLL_S)
+
+    def trace_of(self, broker_id: int) -> list[TraceEvent]:
+        """What the broker has told so far."""
+        paths = sorted(self.session.folder.glob(f"trace-broker-{broker_id}[.-]*ndjson"))
+        return [event for path in paths for event in read_trace(path).events]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One story: what goes wrong, and what is expected of each level."""
+
+    name: str
+    sentence: str
+    requirements: tuple[str, ...]
+    """Ids of the catalogue."""
+    play: Callable[[Stage], None]
+    fails_at: frozenset[int] = frozenset()
+    """The levels that are known to violate a check here."""
+    has_workload: bool = True
+    """False when the scenario's own clients are the only ones."""
+    has_own_deeds: bool = False
+    """True when clients or orders of its own come between its faults: they alone are not it."""
+    replica_lag_ms: int = 1500
+    during_min: int = 0
+    """Requests that are to be acknowledged while each of its faults lasts: a quorum stays."""
+    needs_ensemble: bool = False
+    """True when it hurts servers of ZooKeeper: it runs on an ensemble of our own only."""
+    plan: Plan | None = None
+    """Where the scenario comes from a schedule file."""
+    again: str = ""
+    """The option of `fencepost chaos` that runs it; empty: its name."""
+
+    @property
+    def cluster(self) -> Mapping[str, Any]:
+        """Settings of the cluster that differ from the usual ones."""
+        own = {} if self.plan is None else self.plan.cluster
+        servers = {"zookeeper": ENSEMBLE} if self.needs_ensemble else {}
+        return {"replica_lag_ms": self.replica_lag_ms, **servers, **own}
+
+    @property
+    def healthy_within_s(self) -> float:
+        """How long everything may take to be in sync after the last fault was healed."""
+        plan = Plan(plan_id=self.name) if self.plan is None else self.plan
+        return plan.healthy_within_ms / 1000
+
+    @property
+    def network(self) -> str:
+        """What it ran on, where it comes from a run; else the usual."""
+        usual = ClusterSettings().network
+        return usual if self.plan is None else str(self.plan.origin.get("network", usual))
+
+    @property
+    def seed(self) -> int:
+        """Where chance comes from when nobody says."""
+        return 0 if self.plan is None else self.plan.seed
+
+    @property
+    def floors(self) -> Floors:
+        """How many acknowledged requests a run must have."""
+        return Floors() if self.plan is None else self.plan.floors
+
+    needs_links: bool = False
+    """True when it hurts connections: all of them go through the proxy then."""
+    needs_proxy: str = ""
+    """Why network namespaces cannot do what it does to connections; empty: they can."""
+    needs_relay: bool = False
+    """True when in network namespaces packets must be kept for later."""
+
+    def expected(self, level: int) -> Verdict:
+        """What the reference gives."""
+        return Verdict.FAIL if level in self.fails_at else Verdict.PASS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What a run is worth less for, besides its checks."""
+
+    verdict: Verdict
+    sentence: str
+    waited_ns: tuple[int, int] | None = None
+    """From when to when something was waited for that did not come; None: nothing was."""
+    ending: Ending | None = None
+    """What does not hold at the end of the run therefore."""
+
+    def beside(self, noise: Noise) -> "Problem":
+        """What it is worth when the host may be to blame: nobody can tell. A broken rule stays."""
+        excuse = noise.beside(*self.waited_ns) if self.waited_ns else ""
+        if not excuse or self.verdict is not Verdict.FAIL:
+            return self
+        return replace(
+            self, verdict=Verdict.INCONCLUSIVE, sentence=f"{self.sentence}; but {excuse}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioResult:
+    """How one scenario ended."""
+
+    name: str
+    sentence: str
+    requirements: tuple[str, ...]
+    level: int
+    seed: int
+    run_id: str
+    verdict: Verdict
+    expected: Verdict
+    checks: tuple[CheckResult, ...] = ()
+    faults: tuple[FaultReport, ...] = ()
+    floors: tuple[Floor, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    settlement: Settlement = field(default_factory=Settlement)
+    """What became of the operations without an answer."""
+    noise: tuple[str, ...] = ()
+    """What the host did meanwhile, one sentence each."""
+    events: int = 0
+    acknowledged: int = 0
+    seconds: float = 0.0
+    folder: str = ""
+    """Below the folder of all scenarios."""
+    reproduce: str = ""
+
+    @property
+    def is_expected(self) -> bool:
+        """True when the verdict is the one that the scenario names for this level."""
+        return self.verdict is self.expected
+
+    @property
+    def why(self) -> str:
+        """The first thing that keeps it from passing; empty for a pass."""
+        if self.verdict is Verdict.PASS:
+            return ""
+        violations = [violation for check in self.checks for violation in check.violations]
+        if violations and self.verdict is Verdict.FAIL:
+            return f"{violations[0].invariant}: {violations[0].message}"
+        problems = sorted(self.problems, key=lambda p: p.verdict is not self.verdict)
+        doubts = [doubt for check in self.checks for doubt in check.doubts]
+        return problems[0].sentence if problems else next(iter(doubts), "")
+
+
+@dataclass(slots=True, kw_only=True)
+class Record:
+    """What is gathered while a scenario runs."""
+
+    problems: list[Problem] = field(default_factory=list)
+    noise: Noise = field(default_factory=Noise)
+    faults: tuple[FaultReport, ...] = ()
+    floors: tuple[Floor, ...] = ()
+    executed: Schedule | None = None
+    unhealed: set[str] = field(default_factory=set)
+    """The liveness properties of the specs that did not come to hold."""
+
+    @property
+    def ending(self) -> dict[str, object]:
+        """What `RunEnded` tells of what should hold then; what the host may have caused is fine."""
+        failed = [one.ending for one in self.problems if one.verdict is Verdict.FAIL]
+        return {
+            "converged": Ending.CONVERGED not in failed,
+            "final_read": Ending.FINAL_READ not in failed,
+            "unhealed": sorted(self.unhealed) if any(failed) else [],
+        }
+
+    def add(self, verdict: Verdict, sentence: str) -> None:
+        """The run is worth at most `verdict`."""
+        self.problems.append(Problem(verdict=verdict, sentence=sentence))
+
+    def add_missed(self, sentence: str, since: float | None, ending: Ending) -> None:
+        """Something did not come in the time that it had, from `since` (monotonic s) until now.
+
+        Without `since` it is known that it never will, and nothing excuses that.
+        """
+        waited_ns = None if since is None else (round(since * 1e9), monotonic_ns())
+        self.problems.append(
+            Problem(verdict=Verdict.FAIL, sentence=sentence, waited_ns=waited_ns, ending=ending)
+        )
+
+    def excuse(self) -> None:
+        """What may be the fault of the host decides nothing."""
+        self.problems = [problem.beside(self.noise) for problem in self.problems]
+
+    def judge_faults(
+        self, workload: Workload | None, during: int = 0, *, during_min: int = 0
+    ) -> None:
+        """A fault without effect, or outside of a working run, shows nothing."""
+        for report in self.faults:
+            if report.timed.must_take_effect and not report.is_effective:
+                fault = f"{report.timed.fault_id} ({report.timed.fault.kind})"
+                why = f": {report.error}" if report.error else ""
+                self.add(Verdict.VACUOUS, f"{fault} ended {report.phase}{why}")
+        self.floors = _floors(self.faults, workload, during_min) if workload else ()
+        acknowledged = _while_faults(self.faults, workload) if workload else during
+        if acknowledged < during:
+            self.add(
+                Verdict.VACUOUS,
+                f"{acknowledged} requests were acknowledged while faults were about; "
+                f"the schedule wants {during}",
+            )
+        for floor in self.floors:
+            if not floor.is_met:
+                self.add(Verdict.VACUOUS, floor.sentence)
+
+    def judge_settlement(self, settlement: Settlement) -> None:
+        """Too many operations of which nobody knows how they ended prove little."""
+        if not settlement.is_enough:
+            self.add(Verdict.INCONCLUSIVE, settlement.sentence)
+
+
+def _while_faults(faults: Sequence[FaultReport], workload: Workload) -> int:
+    """What was acknowledged from the first injection to the last healing."""
+    done = [(r.injected_ns, r.healed_ns) for r in faults if r.injected_ns and r.healed_ns]
+    if not done:
+        return 0
+    first_ns, last_ns = min(start for start, _ in done), max(end for _, end in done)
+    return workload.floor("", first_ns, last_ns).during
+
+
+def _floors(
+    faults: Sequence[FaultReport], workload: Workload, during_min: int
+) -> tuple[Floor, ...]:
+    return tuple(
+        workload.floor(
+            report.timed.fault_id, report.injected_ns, report.healed_ns, during_min=during_min
+        )
+        for report in faults
+        if report.is_effective and report.injected_ns is not None and report.healed_ns is not None
+    )

@@ -1,0 +1,158 @@
+"""Plays candidates for a small schedule: in the simulator, or on real processes."""
+
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, product
+from pathlib import Path
+from typing import Any
+
+from fencepost.conformance.adapters.adapter import REFERENCE_COMMAND, ClusterSettings
+from fencepost.conformance.adapters.zookeepers import EMBEDDED
+from fencepost.conformance.runs.directed import scenario_of
+from fencepost.conformance.runs.scenario_run import ScenarioRun, read_folder
+from fencepost.conformance.whitebox.shrink import failures, failures_in
+from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
+from fencepost.fault_injection.faults.catalogue import kind_of
+from fencepost.fault_injection.faults.fault_kind import Backend
+from fencepost.fault_injection.stories.plan import Plan
+from fencepost.fault_injection.stories.plan_file import as_document
+
+HOSTS = ("busy", "quick")
+"""Of the simulator: how fast processes and messages are; the first takes less to simulate."""
+SEEDS = 4
+SETTINGS_WANTED = 4
+"""In so many settings a candidate has to fail, if the whole plan does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One timing of a simulated run."""
+
+    seed: int
+    host: str
+
+
+@dataclass(slots=True, kw_only=True)
+class SimulatedTries:
+    """Plays candidates in virtual time, each in several settings.
+
+    What fails at one timing only need not fail on processes, whose timing is another every time.
+    """
+
+    level: int
+    mutant: str
+    wanted: frozenset[str] = frozenset()
+    """What a candidate has to violate one of."""
+    settings: tuple[Setting, ...] = ()
+    needs_faults: bool = True
+    """False when all of it is violated without any fault."""
+
+    def begin(self, plan: Plan, violated: frozenset[str]) -> bool:
+        """True when the simulator can do all of the plan and violates one of these as well.
+
+        What is violated without any fault is left aside, unless there is nothing else.
+        """
+        kinds = [kind_of(action.fault.kind) for action in plan.actions]
+        if not all(Backend.SIM in kind.backends for kind in kinds):
+            return False
+        seeds = range(plan.seed, plan.seed + SEEDS)
+        found: dict[Setting, frozenset[str]] = {}
+        for seed, host in product(seeds, HOSTS):
+            setting = Setting(seed=seed, host=host)
+            if failed := violated & self._failures(plan, setting):
+                found[setting] = failed
+            if len(found) == SETTINGS_WANTED:
+                break
+        calm = replace(plan, actions=())
+        unprovoked = _union(self._failures(calm, setting) for setting in found)
+        provoked = {setting: failed - unprovoked for setting, failed in found.items()}
+        self.needs_faults = any(provoked.values())
+        if not self.needs_faults:
+            provoked = found
+        self.settings = tuple(setting for setting, failed in provoked.items() if failed)
+        self.wanted = _union(provoked.values())
+        return bool(found)
+
+    def violates(self, candidate: Plan) -> bool:
+        """True when it violates one of the properties in all settings."""
+        return all(
+            not self.wanted.isdisjoint(self._failures(candidate, setting))
+            for setting in self.settings
+        )
+
+    def _failures(self, plan: Plan, setting: Setting) -> frozenset[str]:
+        play: Any = getattr(load(REFERENCE_TARGET), "play_plan")  # noqa: B009  reached by name
+        document = as_document(replace(plan, seed=setting.seed))
+        mutant, host = self.mutant or None, setting.host
+        return failures(lambda: play(document, level=self.level, mutant=mutant, host=host))
+
+
+@dataclass(slots=True, kw_only=True)
+class RealTries:
+    """Plays candidates on real processes, below a folder of its own."""
+
+    wanted: frozenset[str]
+    """What a candidate has to violate one of."""
+    settings: ClusterSettings
+    out: Path
+    zookeeper: str = EMBEDDED
+    count: int = 0
+    evidence: Path | None = None
+    """The last run that violated one of the properties; of the others nothing is kept."""
+    found: frozenset[str] = frozenset()
+    """What that run violated."""
+
+    def is_violated_within(self, runs_max: int, candidate: Plan) -> bool:
+        """True when one of so many runs violates one of the properties."""
+        return self.until_violated(candidate, runs_max) > 0
+
+    def until_violated(self, candidate: Plan, runs_max: int) -> int:
+        """The number of the first run that does; 0 when none of them does."""
+        runs = range(1, runs_max + 1)
+        return next((number for number in runs if self.violates(candidate)), 0)
+
+    def violates(self, candidate: Plan) -> bool:
+        """True when a run of it violates one of the properties."""
+        folder = self.play(candidate)
+        found = violations_of(folder)
+        is_violated = not self.wanted.isdisjoint(found)
+        needless = self.evidence if is_violated else folder
+        if needless is not None:
+            shutil.rmtree(needless)
+        if is_violated:
+            self.evidence, self.found = folder, found
+        return is_violated
+
+    def play(self, candidate: Plan) -> Path:
+        """The folder of a run of it."""
+        self.count += 1
+        folder = self.out / f"try-{self.count}"
+        ScenarioRun(
+            scenario=scenario_of(candidate),
+            settings=self.settings,
+            seed=candidate.seed,
+            folder=folder,
+            zookeeper=self.zookeeper,
+        ).play()
+        return folder
+
+
+def _union(names: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(names))
+
+
+def violations_of(folder: Path) -> frozenset[str]:
+    """The names of what a run violates, and of what had not come to hold at its end."""
+    return failures_in(read_folder(folder)[0])
+
+
+def settings_of_run(plan: Plan, begun: Mapping[str, object]) -> ClusterSettings:
+    """Of the cluster of a run, by its plan and by what its `RunStarted` tells."""
+    usual = ClusterSettings()
+    return ClusterSettings(
+        command=str(begun.get("command") or REFERENCE_COMMAND),
+        level=int(plan.origin.get("level", usual.level)),
+        mutant=str(plan.origin.get("mutant", "")),
+        network=str(plan.origin.get("network", usual.network)),
+    )

@@ -1,0 +1,286 @@
+"""A cluster of paced brokers that makes a list of moves: real processes, real ZooKeeper.
+
+Nothing happens but what a move says, and every move is waited for; what a broker's protocol reports
+at a move is compared with what the list says that it does.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from fencepost.conformance.adapters.adapter import ClusterSettings, Folders, broker_command
+from fencepost.conformance.checks.log_history import FINAL_READER
+from fencepost.conformance.clients.client import LAMPORT_KEY, NODE_KEY, answer_of
+from fencepost.conformance.clients.recorder import LamportClock, Recorder
+from fencepost.conformance.runs.liveness_state import Standing, read_standing
+from fencepost.conformance.whitebox.stepped_clients import LedClients, in_time
+from fencepost.fault_injection.engine import data_folder
+from fencepost.fault_injection.engine.rpc_rules import BrokerSession
+from fencepost.fault_injection.network.links.wiring import BrokerPlace
+from fencepost.fault_injection.processes.managed_process import ManagedProcess
+from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
+from fencepost.fault_injection.zookeeper.sessions import expire_session
+from fencepost.spec.pacing import Move, MoveList, Verb
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import ANY_VERSION
+
+SESSION_TIMEOUT_MS = 60_000
+"""No session may end by itself: the list says when one does."""
+CLIENT = "client-1"
+CONSUMER = -1
+"""The replica id of a fetch that is no follower's."""
+_PRODUCED = {"topic": "topic", "partition": "partition", "acks": "acks", "values": "values"}
+_FETCHED = {"topic": "topic", "partition": "partition", "offset": "fetch_offset"}
+"""Field of the trace -> field of the request."""
+
+
+class LedCluster:
+    """The brokers of one list of moves; a context manager that ends them."""
+
+    def __init__(
+        self, listed: MoveList, *, folder: Path, run_id: str, supervisor: Supervisor, zookeeper: str
+    ) -> None:
+        """`zookeeper` has a chroot of its own, which is empty."""
+        self.listed = listed
+        self.folder = folder
+        self.run_id = run_id
+        self.zookeeper = zookeeper
+        self.brokers: dict[int, PacedBroker] = {}
+        self.clock = LamportClock()
+        self._supervisor = supervisor
+        self._znodes = ZooKeeperClient(zookeeper)
+        self._starts: dict[int, int] = {}
+        self._processes: dict[int, ManagedProcess] = {}
+        self._sessions: dict[tuple[int, int], BrokerSession] = {}
+        """Broker, and which of its sessions -> what ends that."""
+        self._early: set[int] = set()
+        """Brokers whose process runs before the list says so: it does nothing yet."""
+        self._is_awake = False
+        self._clients = LedClients(folder, run_id=run_id, clock=self.clock)
+        self._asked: dict[str, list[tuple[TraceEvent, Future[Any]]]] = {
+            CLIENT: [],
+            FINAL_READER: [],
+        }
+
+    def __enter__(self) -> "LedCluster":
+        self._znodes.connect()
+        for number in (*self.listed.controllers, *self.listed.brokers):
+            self._start(number, checkpoint=-1)
+            self._early.add(number)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes.values():
+            process.kill()
+        for broker in self.brokers.values():
+            broker.close()
+        self._clients.close()
+        self._znodes.close()
+
+    @property
+    def running(self) -> list[int]:
+        """The brokers whose process runs."""
+        return [number for number, process in self._processes.items() if process.is_running]
+
+    def standing(self) -> Standing:
+        """What ZooKeeper holds now; raises `ZooKeeperError`."""
+        return read_standing(self._znodes)
+
+    def make(self, move: Move) -> None:
+        """The move is made; raises `PacingError` when it cannot be, or shows something else."""
+        if move.client:
+            self._make_of_client(move)
+            return
+        alone = _ALONE.get(move.verb)
+        if alone is not None:
+            alone(self, move)
+            return
+        if move.verb is Verb.SEND:
+            address = self.brokers[move.to].where()
+            self.brokers[move.broker].take(move, address=address)
+            request = Move(verb=Verb.REQUEST, at_ms=move.at_ms, idle_ms=move.idle_ms)
+            taken = self.brokers[move.to].take(request)
+        else:
+            taken = self.brokers[move.broker].take(move)
+        self._compare(move, taken)
+
+    def _make_of_client(self, move: Move) -> None:
+        """A move of a run's clients."""
+        match move.verb:
+            case Verb.INVOKE:
+                self._clients.invoke(move)
+            case Verb.REQUEST:
+                broker = self.brokers[move.broker]
+                self._clients.request(move, broker)
+                self._compare(move, broker.take(move))
+            case Verb.HEARD:
+                self._clients.heard(move)
+            case Verb.COMPLETED:
+                self._clients.completed(move)
+            case _:
+                raise PacingError(f"no client makes a move {move.verb}")
+
+    def _compare(self, move: Move, taken: Sequence[str]) -> None:
+        if list(taken) != move.takes:
+            raise PacingError(f"at {move} the broker reported {list(taken)}, not {move.takes}")
+
+    # Processes
+
+    def start(self, move: Move) -> None:
+        """The process runs."""
+        if move.broker in self._early:
+            self._early.discard(move.broker)
+            return
+        self._start(move.broker, checkpoint=move.checkpoint)
+        if self._is_awake:
+            self.brokers[move.broker].take(Move(verb=Verb.AWAKEN, mutant=self.listed.mutant))
+
+    def _start(self, number: int, *, checkpoint: int) -> None:
+        self._starts[number] = self._starts.get(number, 0) + 1
+        pacer = f"unix-abstract:{self.run_id}-{number}-{self._starts[number]}"
+        flags = {"paced": pacer, **self.listed.flags}
+        if checkpoint >= 0:
+            flags["recover-from"] = checkpoint
+        extra = [text for name, value in flags.items() for text in (f"--{name}", str(value))]
+        if self.listed.unclean_leader_election:
+            extra.append("--unclean-leader-election")
+        if self.listed.is_free:
+            extra.append("--own-pace")
+        settings = ClusterSettings(
+            level=self.listed.level,
+            session_timeout_ms=SESSION_TIMEOUT_MS,
+            mutant=self.listed.mutant if self.listed.is_free else "",
+            extra=tuple(extra),
+        )
+        command = broker_command(
+            settings,
+            number,
+            place=BrokerPlace(zookeeper=self.zookeeper),
+            folders=Folders(root=self.folder),
+            run_id=self.run_id,
+        )
+        name = f"{self.run_id}-broker-{number}"
+        self._processes[number] = self._supervisor.start(name, command)
+        self.brokers[number] = PacedBroker(number, pacer)
+
+    def kill(self, move: Move) -> None:
+        """The process is gone; its session is not."""
+        self._processes[move.broker].kill()
+        self.brokers[move.broker].close()
+
+    def lose_power(self, move: Move) -> None:
+        """What it had not flushed is gone; raises `InjectionError`."""
+        data_folder.cut(data_folder.tails(Folders(root=self.folder).data(move.broker)))
+
+    def awaken(self, move: Move) -> None:
+        """The broker has the wrong rule of the list."""
+        self._is_awake = True
+        self.brokers[move.broker].take(move)
+
+    def expire(self, move: Move) -> None:
+        """The session has ended at ZooKeeper, and the broker has heard of it."""
+        broker = self.brokers[move.broker]
+        session = broker.session()
+        expire_session(self.zookeeper, session.session_id, session.password)
+        broker.take(move)
+
+    def establish(self, move: Move) -> None:
+        """The broker has heard of its session, which can be ended from now on."""
+        broker = self.brokers[move.broker]
+        self._compare(move, broker.take(move))
+        if self.listed.is_free:
+            self._sessions[move.broker, move.number] = broker.session()
+
+    def post(self, move: Move) -> None:
+        """The request has arrived, and its receiver keeps it for later."""
+        address = self.brokers[move.to].where()
+        sent = Move(verb=Verb.SEND, number=move.number, to=move.to)
+        self.brokers[move.broker].take(sent, address=address)
+        self.brokers[move.to].take(Move(verb=Verb.KEEP, number=move.copy))
+
+    def forget_session(self, move: Move) -> None:
+        """The broker takes its session for lost; ZooKeeper does not."""
+        self.brokers[move.broker].forget_session()
+
+    def end_session(self, move: Move) -> None:
+        """The session has ended at ZooKeeper; its broker may be dead."""
+        session = self._sessions[move.broker, move.number]
+        expire_session(self.zookeeper, session.session_id, session.password)
+
+    # An administrator
+
+    def create(self, move: Move) -> None:
+        """The znode is there."""
+        self._znodes.create(move.path, move.data.encode())
+
+    def overwrite(self, move: Move) -> None:
+        """The znode has other data."""
+        self._znodes.set(move.path, move.data.encode(), version=ANY_VERSION)
+
+    def delete(self, move: Move) -> None:
+        """The znode is gone."""
+        self._znodes.delete(move.path)
+
+    # Clients
+
+    def request(self, move: Move) -> None:
+        """A client's request has arrived, and the broker has taken it."""
+        broker = self.brokers[move.broker]
+        client = self._client_of(move)
+        metadata = {
+            LAMPORT_KEY: str(self.clock.tick()),
+            NODE_KEY: client.node if client else "follower",
+        }
+        invoked = self._invoke(client, move) if client else None
+        answer = broker.request(move.method, move.body, metadata)
+        if client and invoked:
+            self._asked[client.node].append((invoked, answer))
+        self._compare(move, broker.take(move))
+
+    def _client_of(self, move: Move) -> Recorder | None:
+        """Who asks; None when it is a follower's fetch that is made up."""
+        if move.method == "Produce":
+            return self._clients.recorder(CLIENT)
+        is_reader = move.body.get("replica_id") == CONSUMER
+        return self._clients.recorder(FINAL_READER) if is_reader else None
+
+    def _invoke(self, client: Recorder, move: Move) -> TraceEvent:
+        said = _PRODUCED if move.method == "Produce" else _FETCHED
+        fields = {ours: move.body[theirs] for ours, theirs in said.items()}
+        op_id = len(self._asked[client.node]) + 1
+        return client.write(Kind.INVOKE, move.method, op_id=op_id, **fields)
+
+    def completed(self, move: Move) -> None:
+        """The client has its answer, which is in the trace."""
+        client = self._clients.recorder(CLIENT if move.verb is Verb.COMPLETED else FINAL_READER)
+        invoked, answer = self._asked[client.node][move.number - 1]
+        response, trailing = in_time(answer, client.node, move.number)
+        self.clock.observe(int(trailing.get(LAMPORT_KEY, 0)))
+        told = answer_of(invoked.action, response)
+        said = _PRODUCED if invoked.action == "Produce" else _FETCHED
+        fields = {name: getattr(invoked, name) for name in said} | told
+        op_id, inv_ns = invoked.op_id, invoked.mono_ns
+        client.write(Kind.COMPLETE, invoked.action, op_id=op_id, inv_ns=inv_ns, **fields)
+
+
+_ALONE: dict[Verb, Callable[[LedCluster, Move], None]] = {
+    Verb.START: LedCluster.start,
+    Verb.KILL: LedCluster.kill,
+    Verb.LOSE_POWER: LedCluster.lose_power,
+    Verb.AWAKEN: LedCluster.awaken,
+    Verb.EXPIRE: LedCluster.expire,
+    Verb.ESTABLISH: LedCluster.establish,
+    Verb.POST: LedCluster.post,
+    Verb.FORGET_SESSION: LedCluster.forget_session,
+    Verb.END_SESSION: LedCluster.end_session,
+    Verb.CREATE: LedCluster.create,
+    Verb.SET: LedCluster.overwrite,
+    Verb.DELETE: LedCluster.delete,
+    Verb.REQUEST: LedCluster.request,
+    Verb.COMPLETED: LedCluster.completed,
+    Verb.READ: LedCluster.completed,
+}
+"""Moves that are more than one broker's."""

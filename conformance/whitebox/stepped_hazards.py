@@ -1,0 +1,83 @@
+"""Which hazards of `spec/hazards.toml` are shown on real processes, and why the others are not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
+from fencepost.conformance.whitebox.stepped import is_visible
+from fencepost.spec.hazards import Finding, Hazard, load_hazards
+from fencepost.spec.tlc.models import load_models
+
+
+class Way(StrEnum):
+    """How far a hazard goes."""
+
+    LED = "led"
+    """Processes follow its counterexample, and the checks see what it leads to."""
+    SAME_RULE = "same rule"
+    """A row is led that shows what else comes of the same wrong rule."""
+    NOT_SEEN = "not seen"
+    """Processes follow its counterexample, and no check judges what it violates."""
+    NOT_LED = "not led"
+    REFUTED = "refuted"
+    """It is no hazard."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedHazard:
+    """One hazard."""
+
+    id: str
+    title: str
+    way: Way
+    told: str
+    """The row that is led and what it violates, or why none is."""
+
+
+def led_hazards(target: str = REFERENCE_TARGET) -> tuple[LedHazard, ...]:
+    """Every hazard, in the order of the file."""
+    simulator = load(target)
+    violates = {one["row"]: one["violates"] for one in simulator.schedules()}
+    models = {model.name: model for model in load_models()}
+    rules = {_rule(models[row].constants): row for row in violates if is_visible(violates[row])}
+    shown = {
+        str(record["mutant"]): "along a schedule of its own" if record["shows"] else "by chance"
+        for record in simulator.mutants()
+    }
+    found = []
+    for hazard in load_hazards():
+        rows = [row for row in violates if row in hazard.rows or models[row].hazard == hazard.id]
+        way, told = _way(hazard, {row: violates[row] for row in rows}, rules)
+        if way is Way.NOT_LED:
+            reasons = (simulator.why_not_led(row) for row in hazard.rows)
+            how = shown.get(str(hazard.switch.get("mutants")))
+            told = next(filter(None, reasons), "no schedule of it is kept")
+            told += (
+                f"; the simulator shows it, {how}" if how else "; the reference has no such rule"
+            )
+        found.append(LedHazard(id=hazard.id, title=hazard.title, way=way, told=told))
+    return tuple(found)
+
+
+def _rule(constants: Mapping[str, object]) -> tuple[str, ...]:
+    """The wrong rules that a switch, or a row, turns on."""
+    mutants = constants.get("mutants", ())
+    return (mutants,) if isinstance(mutants, str) else tuple(map(str, mutants))  # type: ignore[call-overload]
+
+
+def _way(
+    hazard: Hazard, led: Mapping[str, str], rules: Mapping[tuple[str, ...], str]
+) -> tuple[Way, str]:
+    """`led` are the hazard's own rows that can be led, with what they violate."""
+    if hazard.finding is Finding.REFUTED:
+        return Way.REFUTED, "there is nothing to show"
+    for row, invariant in led.items():
+        if is_visible(invariant):
+            return Way.LED, f"{row} violates {invariant}"
+    if led:
+        return Way.NOT_SEEN, f"no check of a trace judges {next(iter(led.values()))}"
+    rule = _rule(hazard.switch)
+    if rule and rule in rules:
+        return Way.SAME_RULE, f"as {rules[rule]}"
+    return Way.NOT_LED, ""

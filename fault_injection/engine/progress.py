@@ -1,0 +1,120 @@
+"""How far a fault has come: its phases as they happen, and its report afterwards."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fencepost.fault_injection.injectors.injection import Deed, FaultTarget, Injection
+from fencepost.fault_injection.stories.plan import Action
+from fencepost.fault_injection.stories.schedule import TimedFault
+from fencepost.spec.trace import Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseChange:
+    """One line of `kind: fault` in the trace."""
+
+    fault_id: str
+    fault: str
+    phase: Phase
+    target: str
+    broker_id: int | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultReport:
+    """How a fault went; times are CLOCK_MONOTONIC, None when it did not come so far."""
+
+    timed: TimedFault
+    phase: Phase
+    broker_id: int | None
+    evidence: str | None
+    injected_ns: int | None
+    healed_ns: int | None
+    error: str = ""
+    """What went wrong with it, in words."""
+
+    @property
+    def is_effective(self) -> bool:
+        """True when the fault was proved and healed."""
+        return self.phase is Phase.HEALED and self.evidence is not None
+
+    @property
+    def seconds(self) -> float | None:
+        """From the injection to the proof that all is well; None when it did not come so far."""
+        if self.injected_ns is None or self.healed_ns is None:
+            return None
+        return round((self.healed_ns - self.injected_ns) / 1e9, 3)
+
+
+@dataclass(slots=True, kw_only=True)
+class RunningFault:
+    """A fault between its time and its end."""
+
+    action: Action
+    since_ms: int
+    """When the current phase began."""
+    phase: Phase = Phase.PLANNED
+    broker_id: int | None = None
+    receiver_id: int | None = None
+    injection: Injection | None = None
+    entry: int | None = None
+    evidence: str | None = None
+    error: str = ""
+    is_undone: bool = False
+    is_held: bool = False
+    """True for a fault that lasts until it is healed, whatever its own time."""
+    is_foreseen: bool = False
+    """True when who takes the place of its victim was made ready before it began."""
+    is_overdue: bool = False
+    """What was to end it never came: it earns no credit."""
+    injected_ms: int | None = None
+    healing_ms: int | None = None
+    injected_ns: int | None = None
+    healed_ns: int | None = None
+
+    @property
+    def timed(self) -> TimedFault:
+        """The fault without what it waits for."""
+        return self.action.timed
+
+    @property
+    def is_over(self) -> bool:
+        """True when nothing more happens to it."""
+        return self.phase in (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED)
+
+    @property
+    def lasts_ms(self) -> int | None:
+        """When it is healed by itself, from its injection on; None: it is not."""
+        if self.is_held:
+            return None
+        fault = self.timed.fault
+        return 0 if fault.is_over_when_seen else fault.active_ms
+
+    def report(self) -> FaultReport:
+        """How it stands."""
+        return FaultReport(
+            timed=self.timed,
+            phase=self.phase,
+            broker_id=self.broker_id,
+            evidence=self.evidence,
+            injected_ns=self.injected_ns,
+            healed_ns=self.healed_ns,
+            error=self.error,
+        )
+
+    def pinned(self) -> TimedFault:
+        """The fault as it was executed: when it was injected, and at which brokers."""
+        assert self.injected_ms is not None
+        fault = self.timed.fault.pinned(self.broker_id, self.receiver_id)
+        return replace(self.timed, at_ms=self.injected_ms, fault=fault)
+
+    def deed(self, target: FaultTarget) -> Deed[Any]:
+        """What its injection must know."""
+        return Deed(
+            fault_id=self.timed.fault_id,
+            fault=self.timed.fault,
+            target=target,
+            victim_id=self.broker_id,
+            receiver_id=self.receiver_id,
+        )

@@ -1,0 +1,122 @@
+"""Faults on the disk of one broker."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from fencepost.fault_injection.faults.fault import LastingBrokerFault
+from fencepost.fault_injection.faults.fault_kind import FaultKind
+from fencepost.fault_injection.faults.parameters import Parameter
+from fencepost.spec.vocabulary import EnvironmentAction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LosePower(LastingBrokerFault):
+    """The host loses power and what was not flushed; the broker starts again afterwards."""
+
+    kind: ClassVar[str] = "disk.lose_unsynced"
+    starts_anew: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaleCheckpoint(LastingBrokerFault):
+    """The process dies, and finds an older checkpoint of its high watermarks at its next start."""
+
+    kind: ClassVar[str] = "disk.stale_checkpoint"
+    starts_anew: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FillDisk(LastingBrokerFault):
+    """The disk takes no more writes; the broker starts again when there is room."""
+
+    kind: ClassVar[str] = "disk.enospc"
+    starts_anew: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakDisk(LastingBrokerFault):
+    """Nothing can be read from the disk or written; the broker starts again on a copy of it."""
+
+    kind: ClassVar[str] = "disk.eio"
+    starts_anew: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorruptTail(LastingBrokerFault):
+    """The host loses power in the middle of a write: what was not flushed is spoilt in places."""
+
+    kind: ClassVar[str] = "disk.corrupt_tail"
+    starts_anew: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowDisk(LastingBrokerFault):
+    """Each write of records takes longer, and the broker waits for it."""
+
+    kind: ClassVar[str] = "disk.slow"
+    delay_ms: Annotated[int, Parameter("how much longer", unit="ms", at_least=1, at_most=10_000)]
+
+
+DATA_LOSS_ALLOWED = (
+    "an acknowledged record may be lost when every replica that holds it loses power before it is "
+    "flushed; brokers that flush before they answer (--flush-records 1) lose none"
+)
+PARTITION_OFFLINE = "a partition without a sound replica is offline until it has one again"
+
+KINDS = (
+    FaultKind(
+        fault_class=LosePower,
+        injector="disks:LosePower",
+        missing={},
+        evidence="the process has ended, and how many bytes were lost",
+        undo="a new process on what was flushed",
+        requirements=("START-003", "REPL-004"),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+        relaxes=DATA_LOSS_ALLOWED,
+    ),
+    FaultKind(
+        fault_class=StaleCheckpoint,
+        injector="disks:PutOlderBack",
+        missing={},
+        evidence="the process has ended, and an older checkpoint is in place",
+        undo="a new process on the older checkpoint",
+        requirements=("START-003", "CMD-005"),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+    ),
+    FaultKind(
+        fault_class=FillDisk,
+        injector="disks:FailDisk",
+        missing={},
+        evidence="how many calls the disk refused, and which logs are offline",
+        undo="there is room, and a new process on the same data",
+        requirements=("START-006",),
+        relaxes=PARTITION_OFFLINE,
+    ),
+    FaultKind(
+        fault_class=BreakDisk,
+        injector="disks:FailDisk",
+        missing={},
+        evidence="how many calls the disk refused, and which logs are offline",
+        undo="the disk works, and a new process on the same data",
+        requirements=("START-006",),
+        relaxes=PARTITION_OFFLINE,
+    ),
+    FaultKind(
+        fault_class=CorruptTail,
+        injector="disks:CorruptTail",
+        missing={},
+        evidence="the process has ended, and which bytes were changed",
+        undo="a new process on what is sound",
+        requirements=("START-003",),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+        relaxes=DATA_LOSS_ALLOWED,
+    ),
+    FaultKind(
+        fault_class=SlowDisk,
+        injector="disks:FailDisk",
+        missing={},
+        evidence="how many calls took longer",
+        undo="the disk is as fast as before",
+        requirements=("ISR-001", "ISR-005"),
+    ),
+)

@@ -1,0 +1,245 @@
+"""Faults on processes: they stand still, die, or both again and again."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from fencepost.fault_injection.faults.fault import BrokerFault, Fault, LastingBrokerFault
+from fencepost.fault_injection.faults.fault_kind import FaultKind
+from fencepost.fault_injection.faults.parameters import Parameter
+from fencepost.fault_injection.faults.targets import FaultError
+from fencepost.spec.vocabulary import EnvironmentAction
+
+_SENT = ("reply", "send", "write")
+CRASH_POINTS = tuple(
+    f"{when}_{what}"
+    for what in ("append", "checkpoint", "reply", "send", "truncate", "write")
+    for when in ("before", "after")
+)
+"""Where a step of the core can be cut in two: around each kind of effect."""
+HOLD_POINTS = tuple(p for p in CRASH_POINTS if p not in {f"after_{w}" for w in _SENT})
+WIPES = ("none", "log", "all")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownBrokerFault(BrokerFault):
+    """What the faults that end a process for a while have in common."""
+
+    starts_anew: ClassVar[bool] = True
+    restart_after_ms: Annotated[
+        int | None,
+        Parameter(
+            "when it starts again; none: when the faults of the run are healed",
+            unit="ms",
+            at_least=0,
+        ),
+    ]
+
+    @property
+    def active_ms(self) -> int | None:
+        """How long the fault lasts before it is healed; None: to the end of the schedule."""
+        return self.restart_after_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseBroker(LastingBrokerFault):
+    """The process stands still and goes on later, as in a long garbage collection."""
+
+    kind: ClassVar[str] = "proc.pause"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillBroker(DownBrokerFault):
+    """The process dies at once; after a while it starts again, on what it finds of its data."""
+
+    kind: ClassVar[str] = "proc.kill"
+    wipe: Annotated[
+        str,
+        Parameter(
+            "what is gone by then: none: nothing; log: the files of records, while checkpoints "
+            "stay; all: whatever its data folder held",
+            choices=WIPES,
+            is_younger=True,
+        ),
+    ] = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StutterBroker(LastingBrokerFault):
+    """The process stands still again and again, each time for less than its session lasts."""
+
+    kind: ClassVar[str] = "proc.stutter"
+    stands_ms: Annotated[
+        int, Parameter("how long it stands still each time", unit="ms", at_least=1)
+    ]
+    runs_ms: Annotated[int, Parameter("how long it runs in between", unit="ms", at_least=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrashAt(LastingBrokerFault):
+    """The process dies or stands still at a named point of a step, and goes on when healed."""
+
+    kind: ClassVar[str] = "proc.crash_at"
+    starts_anew: ClassVar[bool] = True
+    point: Annotated[str, Parameter("where in a step it dies", choices=CRASH_POINTS)]
+    nth: Annotated[
+        int,
+        Parameter("at which passage of the point, counted from the injection", at_least=1),
+    ] = 1
+    action: Annotated[
+        str,
+        Parameter(
+            "what becomes of it there: it dies, or stands still until the fault is healed",
+            choices=("die", "hold"),
+            is_younger=True,
+        ),
+    ] = "die"
+
+    def __post_init__(self) -> None:
+        LastingBrokerFault.__post_init__(self)
+        if self.action == "hold" and self.point not in HOLD_POINTS:
+            raise FaultError(
+                f"{self.kind}: what a process sends leaves it later, so it cannot hold "
+                f"{self.point}; choose one of {', '.join(HOLD_POINTS)}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopBroker(DownBrokerFault):
+    """The process is told to end and does so in good order; after a while it starts again."""
+
+    kind: ClassVar[str] = "proc.term"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BounceBroker(BrokerFault):
+    """The process dies and starts again at once, so that its old session is not over yet."""
+
+    kind: ClassVar[str] = "proc.bounce_fast"
+    starts_anew: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollBrokers(Fault):
+    """All brokers are restarted one after the other, as for a new version."""
+
+    kind: ClassVar[str] = "proc.rolling"
+    how: Annotated[str, Parameter("how each one ends", choices=("term", "kill"))] = "term"
+    wait: Annotated[
+        str,
+        Parameter(
+            "what must be so before the next one: all replicas in sync, this broker registered",
+            choices=("isr_full", "registered", "none"),
+        ),
+    ] = "isr_full"
+    gap_ms: Annotated[
+        int, Parameter("how long each one stays down", unit="ms", at_least=0, at_most=600_000)
+    ] = 0
+    for_ms: Annotated[
+        int, Parameter("how long all of it may take", unit="ms", at_least=1, at_most=3_600_000)
+    ] = 60_000
+
+    @property
+    def is_over_when_seen(self) -> bool:
+        """All brokers have been restarted."""
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StarveBroker(LastingBrokerFault):
+    """The process gets only a small part of a processor's time."""
+
+    kind: ClassVar[str] = "cpu.starve"
+    quota_percent: Annotated[
+        int, Parameter("of each period, so much", unit="percent", at_least=1, at_most=90)
+    ]
+    period_ms: Annotated[int, Parameter("of its running", unit="ms", at_least=10)] = 50
+
+    @property
+    def runs_ms(self) -> int:
+        """In each period."""
+        return max(1, self.period_ms * self.quota_percent // 100)
+
+    @property
+    def stands_ms(self) -> int:
+        """In each period."""
+        return self.period_ms - self.runs_ms
+
+
+WIPED_REPLICAS_FORGET = (
+    "with wipe an acknowledged record may be lost when no replica that holds it outlives the "
+    "fault in sync; a broker that has flushed its records refuses a log that is gone (START-003), "
+    "and its replica stays offline"
+)
+
+KINDS = (
+    FaultKind(
+        fault_class=PauseBroker,
+        injector="processes:Pause",
+        missing={},
+        evidence="the process is in state T; a long pause also ends its session",
+        undo="SIGCONT, and the broker is registered",
+        requirements=("ISR-001", "CTL-008", "FAIL-008"),
+    ),
+    FaultKind(
+        fault_class=KillBroker,
+        injector="processes:KillAndWipe",
+        missing={},
+        evidence="the process has ended; with wipe, what of its data is gone",
+        undo="a new process on the data that is left, registered anew",
+        requirements=("FAIL-001", "FAIL-005", "FAIL-008", "START-003"),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+        relaxes=WIPED_REPLICAS_FORGET,
+    ),
+    FaultKind(
+        fault_class=StutterBroker,
+        injector="processes:StandAgain",
+        missing={},
+        evidence="how often the process stood still, and for which part of the time",
+        undo="the process goes on",
+        requirements=("ISR-001", "ISR-005"),
+    ),
+    FaultKind(
+        fault_class=CrashAt,
+        injector="processes:Crash",
+        missing={},
+        evidence="the process ended or is in state T, and said at which point",
+        undo="a new process on the same data; SIGCONT for one that holds",
+        requirements=("FAIL-006", "START-003", "CTL-012"),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+    ),
+    FaultKind(
+        fault_class=StopBroker,
+        injector="processes:Stop",
+        missing={},
+        evidence="the process has ended by itself, with exit code 0",
+        undo="a new process on the same data, registered anew",
+        requirements=("FAIL-001", "FAIL-005", "START-002"),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+    ),
+    FaultKind(
+        fault_class=BounceBroker,
+        injector="processes:Bounce",
+        missing={},
+        evidence="the new process waits for the session of the old one to end",
+        undo="nothing: the new process registers when the old session is over",
+        requirements=("BEP-004", "FAIL-005", "ZK-006"),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+    ),
+    FaultKind(
+        fault_class=RollBrokers,
+        injector="rolling:Roll",
+        missing={},
+        evidence="every broker has ended and started again, in order",
+        undo="whoever is down starts again, and all are registered",
+        requirements=("FAIL-001", "FAIL-005", "START-002", "CTL-002"),
+        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
+    ),
+    FaultKind(
+        fault_class=StarveBroker,
+        injector="processes:StandAgain",
+        missing={},
+        evidence="for which part of the time the process stood still, and what it used",
+        undo="the process goes on",
+        requirements=("ISR-001", "ISR-005"),
+    ),
+)

@@ -1,0 +1,115 @@
+"""Who is hurt: a broker by id or by role, resolved against the cluster as it is at that moment."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from fencepost.spec.znodes import TOPIC_NAME, TopicPartition
+
+
+class FaultError(ValueError):
+    """A fault or schedule that is not valid; one sentence says what, where and what to do."""
+
+
+class Role(StrEnum):
+    """How a target names its broker."""
+
+    BROKER = "broker"
+    CONTROLLER = "controller"
+    LEADER = "leader"
+    FOLLOWER = "follower"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterView:
+    """Who plays which role at one moment, as ZooKeeper shows it."""
+
+    controller_id: int | None = None
+    leaders: Mapping[TopicPartition, int] = field(default_factory=dict)
+    assigned_replicas: Mapping[TopicPartition, tuple[int, ...]] = field(default_factory=dict)
+
+    def followers(self, partition: TopicPartition) -> tuple[int, ...]:
+        """The assigned replicas that do not lead, in order of preference."""
+        leader = self.leaders.get(partition)
+        return tuple(r for r in self.assigned_replicas.get(partition, ()) if r != leader)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A broker, by id or by role; `ANY` is every broker and only receives."""
+
+    role: Role
+    broker_id: int = -1
+    partition: TopicPartition | None = None
+    position: int = 0
+    """Of a follower: its place among the followers, from 0."""
+
+    def __str__(self) -> str:
+        match self.role:
+            case Role.BROKER:
+                return str(self.broker_id)
+            case Role.LEADER:
+                return f"leader({self.partition})"
+            case Role.FOLLOWER:
+                return f"follower({self.partition},{self.position})"
+            case _:
+                return self.role.value
+
+    def resolve(self, view: ClusterView) -> int | None:
+        """The broker that this is under `view`; None when nobody plays the role now."""
+        if self.role is Role.BROKER:
+            return self.broker_id
+        if self.role is Role.CONTROLLER:
+            return view.controller_id
+        if self.partition is None:
+            return None
+        if self.role is Role.LEADER:
+            leader = view.leaders.get(self.partition)
+            return None if leader is None or leader < 0 else leader
+        followers = view.followers(self.partition)
+        return followers[self.position] if self.position < len(followers) else None
+
+
+CONTROLLER = Target(role=Role.CONTROLLER)
+ANY_BROKER = Target(role=Role.ANY)
+
+
+def broker(broker_id: int) -> Target:
+    """The broker of that id."""
+    return Target(role=Role.BROKER, broker_id=broker_id)
+
+
+def leader(topic: str, partition: int = 0) -> Target:
+    """Whoever leads the partition when the fault is injected."""
+    return Target(role=Role.LEADER, partition=TopicPartition(topic, partition))
+
+
+def follower(topic: str, partition: int = 0, position: int = 0) -> Target:
+    """The follower at `position` of the partition when the fault is injected."""
+    return Target(role=Role.FOLLOWER, partition=TopicPartition(topic, partition), position=position)
+
+
+_TARGET = re.compile(
+    rf"(?P<broker>\d+)|(?P<role>controller|any)"
+    rf"|leader\((?P<topic>{TOPIC_NAME.pattern})/(?P<partition>\d+)\)"
+    rf"|follower\((?P<followed>{TOPIC_NAME.pattern})/(?P<number>\d+),(?P<position>\d+)\)"
+)
+
+
+def parse_target(text: str) -> Target:
+    """Read what `str(target)` writes; raises `FaultError`."""
+    match = _TARGET.fullmatch(text)
+    if match is None:
+        raise FaultError(
+            f"target {text!r} is none; write a broker id, controller, any, leader(<topic>/<p>) "
+            "or follower(<topic>/<p>,<n>)"
+        )
+    if match["broker"]:
+        return broker(int(match["broker"]))
+    if match["role"]:
+        return Target(role=Role(match["role"]))
+    if match["topic"]:
+        return leader(match["topic"], int(match["partition"]))
+    return follower(match["followed"], int(match["number"]), int(match["position"]))

@@ -1,0 +1,179 @@
+"""What hurts the network, as the harness sees it: started, told what to do, asked what it saw."""
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import fencepost
+from fencepost.fault_injection.network.links.rules import Link, Rule, RuleStatus
+from fencepost.fault_injection.network.links.service import SOCKET
+from fencepost.fault_injection.processes.managed_process import ProcessError
+from fencepost.fault_injection.processes.supervisor import Supervisor
+
+START_S = 10.0
+POLL_S = 0.01
+
+
+class LinkError(ProcessError):
+    """What hurts the network did not do what it was told to, or does not answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeResult:
+    """How a probe fares; times in milliseconds from its start."""
+
+    link: Link
+    passed_ms: float | None
+    """None: the server has not reacted."""
+    waited_ms: float
+
+
+class Control:
+    """A running process that hurts the network by rules. Methods may be called from any thread."""
+
+    PROGRAM: ClassVar[str]
+    """The module that is run."""
+    NAME: ClassVar[str]
+    """Of its process, and in messages."""
+    ANSWER_S: ClassVar[float] = 2.0
+    """An answer takes less than a millisecond; a machine may be busy."""
+    PROBES_NETWORKS: ClassVar[bool] = False
+    """True when probes show what the network lets pass, whatever processes are up."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._answers = control.makefile("rb")
+        self._lock = threading.Lock()
+
+    @classmethod
+    def start(cls, supervisor: Supervisor) -> Self:
+        """It runs as a process of `supervisor` and takes commands; raises `LinkError`."""
+        directory = supervisor.directory.absolute()
+        rooms = str(Path(fencepost.__file__).parents[1])
+        process = supervisor.start(
+            cls.NAME,
+            [sys.executable, "-S", "-m", cls.PROGRAM, directory],
+            env={"PYTHONPATH": rooms},
+        )
+        deadline = time.monotonic() + START_S
+        while True:
+            try:
+                return cls(connected(directory, cls.ANSWER_S))
+            except OSError as error:
+                if process.ended_within(POLL_S) or time.monotonic() > deadline:
+                    said = process.log_tail(4)
+                    raise LinkError(f"the {cls.NAME} does not start: {said or error}") from error
+
+    def close(self) -> None:
+        """No more commands; it goes on until the run ends."""
+        self._answers.close()
+        self._control.close()
+
+    def add(self, rules: Iterable[Rule]) -> None:
+        """The rules apply from now on."""
+        self.command("add", rules=[rule.to_json() for rule in rules])
+
+    def remove(self, rule_ids: Sequence[str]) -> list[RuleStatus | None]:
+        """The rules apply no more; what each did, None for one that there is not."""
+        return _statuses(self.command("remove", rule_ids=list(rule_ids)))
+
+    def status(self, rule_ids: Sequence[str]) -> list[RuleStatus | None]:
+        """What each rule has done so far, None for one that there is not."""
+        return _statuses(self.command("status", rule_ids=list(rule_ids)))
+
+    def start_probe(self, probe: str, links: Iterable[Link]) -> None:
+        """A probe is on its way on each of the links, under one name."""
+        self.command("probe", probe=probe, links=sorted(links))
+
+    def probed(self, probe: str) -> list[ProbeResult]:
+        """How the probes of that name fare."""
+        return [
+            ProbeResult(link=(sender, receiver), passed_ms=passed_ms, waited_ms=waited_ms)
+            for sender, receiver, passed_ms, waited_ms in self.command("probed", probe=probe)[
+                "results"
+            ]
+        ]
+
+    def end_probe(self, probe: str) -> None:
+        """The probes of that name are over."""
+        self.command("end_probe", probe=probe)
+
+    def command(self, do: str, **parameters: object) -> dict[str, Any]:
+        """The answer to a command; raises `LinkError`."""
+        line = json.dumps({"do": do, **parameters}).encode() + b"\n"
+        try:
+            with self._lock:
+                self._control.sendall(line)
+                answer = json.loads(self._answers.readline() or b"null")
+        except (OSError, ValueError) as error:
+            raise LinkError(f"the {self.NAME} does not answer to {do}: {error}") from error
+        if answer is None:
+            raise LinkError(f"the {self.NAME} has ended; it cannot {do}")
+        if "error" in answer:
+            raise LinkError(f"the {self.NAME} refused {do}: {answer['error']}")
+        found: dict[str, Any] = answer
+        return found
+
+
+class Links(Control):
+    """A running proxy."""
+
+    PROGRAM = "fencepost.fault_injection.network.links.proxy"
+    NAME = "proxy"
+
+    def open_place(
+        self,
+        place: str,
+        *,
+        server: str,
+        client: str | None = None,
+        upstream: str | None = None,
+        is_framed: bool = False,
+    ) -> str:
+        """Where others find `server` from now on, as `HOST:PORT`.
+
+        Only `client` comes there, if it is named. Without `upstream` connections go on to where
+        the process of the member `server` listens. `is_framed` for ZooKeeper's protocol.
+        """
+        answer = self.command(
+            "open", place=place, server=server, client=client, upstream=upstream, framed=is_framed
+        )
+        return f"127.0.0.1:{answer['port']}"
+
+    def set_member(self, name: str, pid: int) -> None:
+        """The member is that process from now on, with whatever it starts."""
+        self.command("member", name=name, pid=pid)
+
+    def address(self, place: str) -> str:
+        """Where the server of a place listens itself, past all rules."""
+        return str(self.command("address", place=place)["address"])
+
+    def bytes_passed(self) -> dict[Link, int]:
+        """What has passed on each link since the start."""
+        return {(a, b): size for a, b, size, _ in self.command("counts")["links"]}
+
+
+def connected(directory: Path, answer_s: float) -> socket.socket:
+    """The control socket in a directory, connected; raises `OSError`."""
+    control = socket.socket(socket.AF_UNIX)
+    control.settimeout(answer_s)
+    descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY)
+    try:
+        control.connect(f"/proc/self/fd/{descriptor}/{SOCKET}")
+    except OSError:
+        control.close()
+        raise
+    finally:
+        os.close(descriptor)
+    return control
+
+
+def _statuses(answer: dict[str, Any]) -> list[RuleStatus | None]:
+    return [RuleStatus.from_json(one) if one else None for one in answer["statuses"]]

@@ -1,0 +1,100 @@
+"""What a broker and ZooKeeper say on one connection, and what rules do to single requests of it.
+
+An answer may be withheld, and with it the connection; or a request is kept from ZooKeeper and
+answered with an error. Then something harmless is asked in its place: answers have to come in the
+order of requests, and only the server knows which others are under way.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from fencepost.fault_injection.network.links.board import ActiveRule, Board
+from fencepost.fault_injection.network.links.frames import (
+    Frames,
+    Request,
+    harmless_instead_of,
+    request_in,
+    with_error,
+    xid_of_reply,
+    zxid_of_success,
+)
+from fencepost.fault_injection.network.links.rules import Link, LostReply
+
+Doomed = tuple[ActiveRule, Request]
+
+
+class Conversation:
+    """Sees every frame of both sides; what it returns passes."""
+
+    def __init__(self, link: Link, board: Board, reset: Callable[[], None]) -> None:
+        self._link = link
+        self._board = board
+        self._reset = reset
+        self._asked, self._answered = Frames(), Frames()
+        self._counts = {"asked": 0, "answered": 0}
+        self._losing: Doomed | None = None
+        """The write whose answer is to be withheld."""
+        self._failing: dict[int, Doomed] = {}
+        """By xid, the requests of which ZooKeeper knows nothing."""
+
+    def asks(self, data: bytes) -> list[bytes]:
+        """What the client sends."""
+        frames = self._asked.feed(data)
+        self._answered.is_plain = self._asked.is_plain
+        return [self._asks_for(frame) for frame in frames]
+
+    def answers(self, data: bytes) -> list[bytes]:
+        """What the server sends."""
+        frames = self._answered.feed(data)
+        passing: list[bytes] = []
+        for frame in frames:
+            self._counts["answered"] += 1
+            is_first = self._counts["answered"] == 1
+            if self._losing is not None and not is_first and self._is_withheld(frame):
+                # What came before has to reach the client, and a reset may overtake it: so the
+                # connection ends by the next turn of the loop, after these have been sent.
+                asyncio.get_running_loop().call_soon(self._reset)
+                self._answered.is_plain = False
+                return passing
+            passing.append(self._failed(frame) if self._failing and not is_first else frame)
+        return passing
+
+    def _asks_for(self, frame: bytes) -> bytes:
+        self._counts["asked"] += 1
+        if self._counts["asked"] == 1 or self._asked.is_plain:
+            return frame
+        request = request_in(frame)
+        if request is None:
+            return frame
+        failing = self._board.failing(self._link, is_write=request.is_write)
+        if failing is not None:
+            failing.status.requests_taken += 1
+            self._failing[request.xid] = failing, request
+            return harmless_instead_of(request)
+        if request.is_write and self._losing is None:
+            losing = self._board.losing(self._link)
+            self._losing = (losing, request) if losing is not None else None
+        return frame
+
+    def _failed(self, frame: bytes) -> bytes:
+        """The error that the client gets instead of this answer, if it is one to get it."""
+        found = self._failing.pop(xid_of_reply(frame) or 0, None)
+        if found is None:
+            return frame
+        active, request = found
+        active.status.failed_requests.append(request.path)
+        return with_error(frame, active.rule.error_code)
+
+    def _is_withheld(self, frame: bytes) -> bool:
+        """True when the frame is the answer that is waited for, and tells of success."""
+        assert self._losing is not None
+        active, write = self._losing
+        if xid_of_reply(frame) != write.xid:
+            return False
+        self._losing = None
+        zxid = zxid_of_success(frame, write)
+        if zxid is None or not active.applies:
+            return False
+        active.status.lost_replies.append(LostReply(path=write.path, zxid=zxid))
+        active.status.connections_reset += 1
+        return True

@@ -1,0 +1,122 @@
+"""Connections through the proxy: accepted, held, refused, forwarded and reset as the rules say."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fencepost.fault_injection.network.links.board import Board
+from fencepost.fault_injection.network.links.conversation import Conversation
+from fencepost.fault_injection.network.links.pipes import Pipe, Side
+
+Endpoint = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Between whom a connection is, and how its bytes are to be read."""
+
+    client: str
+    server: str
+    is_framed: bool = False
+    """True for ZooKeeper's protocol."""
+
+
+class Flow:
+    """One connection of a client, and ours to the server once it may be made."""
+
+    def __init__(
+        self,
+        route: Route,
+        upstream: Callable[[], Endpoint | None],
+        *,
+        board: Board,
+        on_end: "Callable[[Flow], None]",
+        number: int,
+    ) -> None:
+        self.route = route
+        self.is_held = False
+        """True while nothing of what the client sends may pass."""
+        self.is_probe = False
+        """True for a connection of the proxy's own, which is no evidence of what others do."""
+        self._upstream = upstream
+        self._board = board
+        self._on_end = on_end
+        self._dialling: asyncio.Task[None] | None = None
+        self.client = Side(lambda _side: None, self._lost)
+        self.server = Side(self._connected, self._lost)
+        to, back = (route.client, route.server), (route.server, route.client)
+        self.asks = Pipe(to, self.client, self.server, board=board, seed=2 * number)
+        self.answers = Pipe(back, self.server, self.client, board=board, seed=2 * number + 1)
+        for side, out, into in (
+            (self.client, self.asks, self.answers),
+            (self.server, self.answers, self.asks),
+        ):
+            side.out, side.into = out, into
+        if route.is_framed:
+            talk = Conversation(self.asks.link, board, self.reset)
+            self.asks.cut, self.answers.cut = talk.asks, talk.answers
+
+    def begin(self) -> None:
+        """The client has connected."""
+        link = self.asks.link
+        refusing = self._board.refusing(link)
+        if refusing is not None:
+            refusing.status.connections_refused += not self.is_probe
+            self.reset()
+            return
+        self._board.count(link).connections += 1
+        self.asks.update()  # nothing is read before there is a server to send it to
+        for stalling in self._board.stalling(link):
+            self.is_held = True
+            stalling.status.connections_held += not self.is_probe
+        self.apply()
+
+    def apply(self) -> None:
+        """The rules have changed."""
+        self.asks.apply(self._board.treatment(self.asks.link))
+        self.answers.apply(self._board.treatment(self.answers.link))
+        if self.asks.is_stalled or self._dialling is not None or self.client.is_lost:
+            return
+        if self.is_held and not self.client.is_established():
+            self.reset()  # nobody waits any more: it never was a connection
+            return
+        self.is_held = False
+        self._dialling = asyncio.get_running_loop().create_task(self._dial())
+
+    def be_probe(self) -> None:
+        """What happens to this connection is not counted."""
+        self.is_probe = True
+        self.asks.is_counted = self.answers.is_counted = False
+
+    def reset(self) -> None:
+        """Both ends get a reset."""
+        self.client.reset()
+        self.server.reset()
+
+    def saw_reaction(self) -> bool:
+        """True when bytes have passed and the server sent something, which may wait on its way.
+
+        A gRPC server begins to speak before it is asked; that alone proves no way to it.
+        """
+        return self.asks.passed > 0 and (self.answers.passed > 0 or self.answers.waiting() > 0)
+
+    async def _dial(self) -> None:
+        endpoint = self._upstream()
+        try:
+            if endpoint is None:
+                raise ConnectionRefusedError("nobody listens there")
+            loop = asyncio.get_running_loop()
+            await loop.create_connection(lambda: self.server, *endpoint)
+        except OSError:
+            self.client.reset()
+
+    def _connected(self, server: Side) -> None:
+        if self.client.is_lost:
+            server.reset()
+            return
+        self.asks.update()
+        self.answers.update()
+
+    def _lost(self, _side: Side) -> None:
+        if self.client.is_lost and (self.server.is_lost or not self.server.is_made):
+            self._on_end(self)

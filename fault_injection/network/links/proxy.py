@@ -1,0 +1,265 @@
+"""The proxy of a run: a process through which its connections go, and which rules can hurt.
+
+`python -m fencepost.fault_injection.network.links.proxy DIRECTORY` opens a place for each server;
+who connects there is told from the connecting process. It dies with the run, and every rule with
+it. Standard library only.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
+
+from fencepost.fault_injection.network.links.board import ActiveRule
+from fencepost.fault_injection.network.links.flows import Endpoint, Flow, Route
+from fencepost.fault_injection.network.links.peers import Peers, listening_ports
+from fencepost.fault_injection.network.links.probes import (
+    GRPC_HELLO,
+    ZOOKEEPER_HELLO,
+    Probe,
+    new_probe,
+)
+from fencepost.fault_injection.network.links.rule_commands import RuleCommands
+from fencepost.fault_injection.network.links.rules import CLIENTS, Rule
+from fencepost.fault_injection.network.links.service import Answer, CommandError, serve_commands
+
+HOST = "127.0.0.1"
+BACKLOG = 512
+
+
+@dataclass(slots=True, kw_only=True)
+class Place:
+    """Where one server is found by others."""
+
+    server: str
+    client: str | None
+    """Who alone comes here; None: told from each connection."""
+    upstream: Endpoint | None
+    """None: wherever the server's process listens."""
+    is_framed: bool
+    listener: asyncio.Server
+    port: int
+
+
+class Proxy(RuleCommands):
+    """All places, members and connections of a run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.board.on_change = self._apply
+        self.board.on_drop = self._drop
+        self._places: dict[str, Place] = {}
+        self._peers = Peers()
+        self._flows: set[Flow] = set()
+        self._numbers = count(1)
+        self._probes: dict[str, list[Probe]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self, command: Mapping[str, Any]) -> Answer:
+        """A place at a free port; `upstream` is `HOST:PORT` or nothing."""
+        name, upstream = str(command["place"]), command.get("upstream")
+        host, _, port = str(upstream or "").rpartition(":")
+        self._close_place(name)
+        loop = asyncio.get_running_loop()
+        listener = await loop.create_server(
+            lambda: Newcomer(partial(self._accept, name)), HOST, 0, backlog=BACKLOG
+        )
+        place = Place(
+            server=str(command["server"]),
+            client=command.get("client"),
+            upstream=(host, int(port)) if upstream else None,
+            is_framed=bool(command.get("framed", False)),
+            listener=listener,
+            port=int(listener.sockets[0].getsockname()[1]),
+        )
+        self._places[name] = place
+        return {"port": place.port}
+
+    async def member(self, command: Mapping[str, Any]) -> Answer:
+        """The process of a member has started; when it ends, nobody listens in its places."""
+        name, pid = str(command["name"]), int(command["pid"])
+        self._peers.members[name] = pid
+        try:
+            pidfd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            self._ended(name, pid, None)
+            return {}
+        asyncio.get_running_loop().add_reader(pidfd, self._ended, name, pid, pidfd)
+        return {}
+
+    async def add(self, command: Mapping[str, Any]) -> Answer:
+        """The rules apply from now on."""
+        for document in command["rules"]:
+            self.board.add(Rule.from_json(document))
+        return {}
+
+    async def counts(self, _command: Mapping[str, Any]) -> Answer:
+        """What has passed on each link."""
+        return {
+            "links": [
+                [*link, counted.bytes_passed, counted.connections]
+                for link, counted in sorted(self.board.counts.items())
+            ]
+        }
+
+    async def address(self, command: Mapping[str, Any]) -> Answer:
+        """Where the server of a place listens itself."""
+        place = self._place(str(command["place"]))
+        endpoint = self._upstream(place)
+        if endpoint is None:
+            raise CommandError(f"{place.server} listens nowhere")
+        return {"address": f"{endpoint[0]}:{endpoint[1]}"}
+
+    async def probe(self, command: Mapping[str, Any]) -> Answer:
+        """A probe is on its way on each of the links, under one name."""
+        name = str(command["probe"])
+        self._end_probes(name)
+        self._probes[name] = [self._probe((str(a), str(b))) for a, b in command["links"]]
+        return {}
+
+    async def probed(self, command: Mapping[str, Any]) -> Answer:
+        """Of each link's probe, how long its server took to react, and how long it is out."""
+        probes = self._probes.get(str(command["probe"]), [])
+        return {"results": [[*p.link, p.look(), p.waited_ms()] for p in probes]}
+
+    async def end_probe(self, command: Mapping[str, Any]) -> Answer:
+        """The probes of that name are over."""
+        self._end_probes(str(command["probe"]))
+        return {}
+
+    def _accept(self, name: str, transport: asyncio.Transport) -> Flow:
+        place = self._places[name]
+        peer: Endpoint = transport.get_extra_info("peername")[:2]
+        probe = self._probe_at(peer[1])
+        client = probe.link[0] if probe else place.client
+        if client is None:
+            client = self._peers.owner_of(peer, (HOST, place.port)) or CLIENTS
+        flow = Flow(
+            Route(client=client, server=place.server, is_framed=place.is_framed),
+            lambda: self._upstream(place),
+            board=self.board,
+            on_end=self._flows.discard,
+            number=next(self._numbers),
+        )
+        if probe is not None:
+            probe.flow = flow
+            flow.be_probe()
+        self._flows.add(flow)
+        return flow
+
+    def _upstream(self, place: Place) -> Endpoint | None:
+        if place.upstream is not None:
+            return place.upstream
+        pid = self._peers.members.get(place.server)
+        ports = listening_ports(pid) if pid is not None else []
+        if len(ports) != 1:
+            sys.stderr.write(f"{place.server} listens at {len(ports)} ports instead of one\n")
+            return None
+        place.upstream = (HOST, ports[0])
+        return place.upstream
+
+    def _ended(self, name: str, pid: int, pidfd: int | None) -> None:
+        if pidfd is not None:
+            asyncio.get_running_loop().remove_reader(pidfd)
+            os.close(pidfd)
+        if self._peers.members.get(name) != pid:
+            return  # it has started again since
+        del self._peers.members[name]
+        for place_name, place in list(self._places.items()):
+            if place.server == name:
+                self._close_place(place_name)
+
+    def _close_place(self, name: str) -> None:
+        place = self._places.pop(name, None)
+        if place is not None:
+            place.listener.close()
+
+    def _place(self, name: str) -> Place:
+        if name not in self._places:
+            raise CommandError(f"there is no place {name}")
+        return self._places[name]
+
+    def _apply(self) -> None:
+        for flow in list(self._flows):
+            flow.apply()
+
+    def _drop(self, active: ActiveRule) -> None:
+        for flow in list(self._flows):
+            if active.rule.is_on(flow.asks.link) and not flow.client.is_lost:
+                active.status.connections_reset += not flow.is_probe
+                flow.reset()
+
+    def _looked_at(self, active: ActiveRule) -> Answer:
+        """The status of a rule, with what waits at this moment."""
+        flows = [flow for flow in self._flows if not flow.is_probe]
+        status, pipes = active.status, [p for f in flows for p in (f.asks, f.answers)]
+        held = [p for p in pipes if p.is_stalled and active.rule.stalls and active.applies]
+        status.bytes_waiting = sum(p.waiting() for p in held if active.rule.is_on(p.link))
+        status.bytes_stalled = max(status.bytes_stalled, status.bytes_waiting)
+        return status.to_json()
+
+    def _probe(self, link: tuple[str, str]) -> Probe:
+        probe = new_probe(link, HOST)
+        places = [p for p in self._places.values() if p.server == link[1]]
+        place = next((p for p in places if p.client in (None, link[0])), None)
+        if place is None:
+            raise CommandError(f"there is no place where {link[0]} finds {link[1]}")
+        hello = ZOOKEEPER_HELLO if place.is_framed else GRPC_HELLO
+        task = asyncio.create_task(probe.run((HOST, place.port), hello))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return probe
+
+    def _probe_at(self, port: int) -> Probe | None:
+        probes = [probe for each in self._probes.values() for probe in each]
+        return next((probe for probe in probes if probe.flow is None and probe.port == port), None)
+
+    def _end_probes(self, name: str) -> None:
+        for probe in self._probes.pop(name, []):
+            probe.end()
+
+
+class Newcomer(asyncio.Protocol):
+    """A connection that was just accepted: from now on it is one of the proxy's."""
+
+    def __init__(self, accept: Callable[[asyncio.Transport], Flow]) -> None:
+        self._accept = accept
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Asyncio's, before anything is read."""
+        accepted = cast(asyncio.Transport, transport)
+        try:
+            flow = self._accept(accepted)
+        except (ConnectionResetError, KeyError):  # gone meanwhile: the client, or the place
+            accepted.abort()
+            return
+        accepted.set_protocol(flow.client)
+        flow.client.connection_made(accepted)
+        flow.begin()
+
+
+async def serve(directory: Path) -> None:
+    """Obey commands until killed."""
+    proxy = Proxy()
+    await serve_commands(
+        directory,
+        proxy.open,
+        proxy.member,
+        proxy.add,
+        proxy.remove,
+        proxy.status,
+        proxy.counts,
+        proxy.address,
+        proxy.probe,
+        proxy.probed,
+        proxy.end_probe,
+    )
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(Path(sys.argv[1])))

@@ -1,0 +1,151 @@
+"""How a cluster's connections are led, and what each member and each way between two is called.
+
+`ProxyWiring` leads them through the proxy: each broker finds each ZooKeeper server at a place of
+its own, and all others find the broker at the place that it registers. The harness's own connection
+to ZooKeeper, and what it asks brokers about their faults, go past every rule.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fencepost.fault_injection.network.links.client import Control, LinkError, Links
+from fencepost.fault_injection.network.links.rules import CLIENTS, Link
+from fencepost.fault_injection.zookeeper.address import ZooKeeperAddress
+
+ZOOKEEPER = "zookeeper"
+
+
+def broker_name(broker_id: int) -> str:
+    """The member that a broker is: its node name."""
+    return f"broker-{broker_id}"
+
+
+def zookeeper_name(number: int) -> str:
+    """The member that a server of an ensemble is, from 1 on."""
+    return f"{ZOOKEEPER}-{number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerPlace:
+    """Where a broker runs, and what it must be told of it."""
+
+    zookeeper: str
+    """The address at which it finds ZooKeeper."""
+    listens: str | None = None
+    """`HOST:PORT` at which it is to listen; None: as it likes."""
+    advertised: str | None = None
+    """`HOST:PORT` that it is to register; None: where it listens."""
+    namespace: Path | None = None
+    """The network that its process is in; None: that of the harness."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Wiring(ABC):
+    """The members of one cluster and the ways between them."""
+
+    links: Control
+    zookeeper: str
+    """`HOST:PORT[,HOST:PORT...][/chroot]`."""
+    broker_ids: tuple[int, ...]
+
+    @property
+    def zookeepers(self) -> tuple[str, ...]:
+        """The members that serve ZooKeeper, in the order of the address."""
+        hosts = self._hosts()
+        if len(hosts) == 1:
+            return (ZOOKEEPER,)
+        return tuple(map(zookeeper_name, range(1, len(hosts) + 1)))
+
+    @property
+    def brokers(self) -> tuple[str, ...]:
+        """The members that are brokers."""
+        return tuple(broker_name(broker_id) for broker_id in self.broker_ids)
+
+    @abstractmethod
+    def place_of(self, broker_id: int) -> BrokerPlace:
+        """Where the broker is to run when it starts next."""
+
+    def network_of(self, broker_id: int) -> Path | None:  # noqa: ARG002 - of some wirings
+        """The network that its processes are in; None: that of the harness."""
+        return None
+
+    @abstractmethod
+    def started(self, broker_id: int, pid: int) -> None:
+        """The broker runs as that process."""
+
+    @abstractmethod
+    def address_of(self, broker_id: int) -> str | None:
+        """Where the harness reaches a registered broker past all rules; None when it does not."""
+
+    def between(self, one: int, other: int) -> frozenset[Link]:
+        """Both directions between two brokers."""
+        a, b = broker_name(one), broker_name(other)
+        return frozenset({(a, b), (b, a)})
+
+    def to_zookeeper(self, broker_id: int) -> frozenset[Link]:
+        """What a broker sends to ZooKeeper."""
+        return frozenset((broker_name(broker_id), server) for server in self.zookeepers)
+
+    def from_zookeeper(self, broker_id: int) -> frozenset[Link]:
+        """What a broker gets from ZooKeeper."""
+        return frozenset((server, broker_name(broker_id)) for server in self.zookeepers)
+
+    def with_clients(self, broker_id: int) -> frozenset[Link]:
+        """Both directions between a broker and all clients."""
+        name = broker_name(broker_id)
+        return frozenset({(CLIENTS, name), (name, CLIENTS)})
+
+    def _hosts(self) -> list[str]:
+        return ZooKeeperAddress.parse(self.zookeeper).servers.split(",")
+
+
+@dataclass(slots=True, kw_only=True)
+class ProxyWiring(Wiring):
+    """The places of one cluster at the proxy."""
+
+    links: Links
+    _zookeepers: dict[int, str] = field(init=False, default_factory=dict)
+    _addresses: dict[int, str] = field(init=False, default_factory=dict)
+
+    def place_of(self, broker_id: int) -> BrokerPlace:
+        """In the network of the harness, between its places at the proxy."""
+        return BrokerPlace(
+            zookeeper=self.zookeeper_for(broker_id), advertised=self.advertised_for(broker_id)
+        )
+
+    def zookeeper_for(self, broker_id: int) -> str:
+        """The address at which the broker finds ZooKeeper; the same whenever it starts."""
+        if broker_id not in self._zookeepers:
+            client, chroot = broker_name(broker_id), ZooKeeperAddress.parse(self.zookeeper).chroot
+            places = [
+                self.links.open_place(
+                    f"{server}-of-{client}",
+                    server=server,
+                    client=client,
+                    upstream=host,
+                    is_framed=True,
+                )
+                for server, host in zip(self.zookeepers, self._hosts(), strict=True)
+            ]
+            self._zookeepers[broker_id] = ",".join(places) + chroot
+        return self._zookeepers[broker_id]
+
+    def advertised_for(self, broker_id: int) -> str:
+        """The address that the broker is to register at its next start."""
+        name = broker_name(broker_id)
+        self._addresses.pop(broker_id, None)
+        return self.links.open_place(name, server=name)
+
+    def started(self, broker_id: int, pid: int) -> None:
+        """The broker is known by its process from now on."""
+        self.links.set_member(broker_name(broker_id), pid)
+
+    def address_of(self, broker_id: int) -> str | None:
+        """Where a registered broker listens itself; None when it does not."""
+        if broker_id not in self._addresses:
+            try:
+                self._addresses[broker_id] = self.links.address(broker_name(broker_id))
+            except LinkError:
+                return None
+        return self._addresses[broker_id]

@@ -1,0 +1,223 @@
+"""The network of one run: who is where in it, and what each thing is called. Pure.
+
+Every member has a network namespace of its own, joined by a pair of devices to one bridge in
+another namespace. A member has two addresses: at one the others find it, and what goes there can
+be dropped; at the other only the harness does, to see what it did. Both are of the range that
+RFC 2544 keeps for tests of networks, and exist in namespaces of ours only.
+Standard library only.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.fault_injection.network.links.rules import CLIENTS
+
+BRIDGE = "bridge"
+SINK = "sink"
+"""What is sent into it is gone."""
+DRAIN = "drain"
+"""The other end of `SINK`."""
+DEVICE = "eth0"
+"""A member's own end of its pair."""
+RELAY = "relay"
+"""What is sent into it is read by the switch, and what the switch writes comes out of it."""
+HARNESS_DEVICE = "fencepost"
+HARNESS_NUMBER = 254
+MEMBERS_MAX = 250
+PREFIX = 24
+BROKER_PORT = 9092
+ZOOKEEPER_PORT = 2181
+PROBE_PORT = 7
+BURST_MIN = 2_000
+"""Bytes that may pass a narrow way at once: one packet, with its header."""
+QUEUE_MAX = 256 * 1024
+"""Bytes that wait before a narrow way; what comes then is dropped, and TCP goes slower."""
+DELAYED, NARROWED = 1_000, 2_000
+"""Filters are asked in this order: those that drop, those for the relay, those for a narrow way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A member and its network."""
+
+    name: str
+    number: int
+    namespace: Path
+    """What a process opens to enter it, as long as the switch runs."""
+
+    @property
+    def host(self) -> str:
+        """Where other members find it."""
+        return f"198.18.0.{self.number}"
+
+    @property
+    def control(self) -> str:
+        """Where the harness finds it whatever is cut."""
+        return f"198.18.1.{self.number}"
+
+    @property
+    def port(self) -> str:
+        """Its device at the bridge."""
+        return f"port-{self.number}"
+
+    @property
+    def device(self) -> str:
+        """Its device in its own namespace."""
+        return HARNESS_DEVICE if self.name == CLIENTS else DEVICE
+
+    def addressing(self) -> list[str]:
+        """What `ip` is told inside its namespace."""
+        return [
+            f"address add {self.host}/{PREFIX} dev {self.device}",
+            f"address add {self.control}/{PREFIX} dev {self.device}",
+            f"link set {self.device} up",
+        ]
+
+    def cabling(self) -> list[str]:
+        """What `ip` is told where the bridge is."""
+        return [
+            f"link add {self.port} type veth peer name {self.device} netns {self.namespace}",
+            f"link set {self.port} master {BRIDGE} up",
+        ]
+
+
+def bridging() -> list[str]:
+    """What `ip` is told first where the bridge is to be."""
+    return [
+        f"link add {BRIDGE} type bridge",
+        f"link set {BRIDGE} up",
+        f"link add {SINK} type veth peer name {DRAIN}",
+        f"link set {SINK} up",
+        f"link set {DRAIN} up",
+    ]
+
+
+def hooking(node: Node) -> str:
+    """What `tc` is told so that filters can be put where the packets of a member come in."""
+    return f"qdisc add dev {node.port} clsact"
+
+
+def shutting(sender: Node, receiver: Node) -> list[str]:
+    """What `tc` is told to drop every packet of IP from one member to another.
+
+    Probes have a filter of their own: what they lose is no evidence.
+    """
+    to = f"match ip dst {receiver.host}/32"
+    probe = f"match ip protocol 17 0xff match ip dport {PROBE_PORT} 0xffff {to}"
+    into = f"action mirred egress redirect dev {SINK}"
+    return [
+        f"filter add {_at(sender, preference_of_probes(receiver))} protocol ip u32 {probe} {into}",
+        f"filter add {_at(sender, preference(receiver))} protocol ip u32 {to} {into}",
+    ]
+
+
+def opening(sender: Node, receiver: Node) -> list[str]:
+    """What `tc` is told to let them pass again."""
+    return [
+        f"filter del {_at(sender, preference_of_probes(receiver))}",
+        f"filter del {_at(sender, preference(receiver))}",
+    ]
+
+
+def showing(sender: Node) -> str:
+    """What `tc` is told to show the filters on what a member sends."""
+    return f"filter show dev {sender.port} ingress"
+
+
+def relaying() -> list[str]:
+    """What `ip` is told once the relay's device is there."""
+    return [*_outlet(RELAY), f"link set dev {RELAY} up"]
+
+
+def delaying(sender: Node, receiver: Node) -> list[str]:
+    """What `tc` is told so that the relay gets all packets of a way, probes among them."""
+    into = f"action mirred egress redirect dev {RELAY}"
+    where = _at(sender, DELAYED + preference(receiver))
+    return [f"filter add {where} protocol ip u32 match ip dst {receiver.host}/32 {into}"]
+
+
+def undelaying(sender: Node, receiver: Node) -> list[str]:
+    """What `tc` is told so that it gets no more."""
+    return [f"filter del {_at(sender, DELAYED + preference(receiver))}"]
+
+
+def narrow(sender: Node, receiver: Node) -> str:
+    """The device through which packets from one member to another pass slowly."""
+    return f"narrow-{sender.number}-{receiver.number}"
+
+
+def digging(sender: Node, receiver: Node) -> list[str]:
+    """What `ip` is told so that this device is there; what comes out of it, the bridge delivers."""
+    device, outlet = narrow(sender, receiver), f"out-{sender.number}-{receiver.number}"
+    return [
+        f"link add {device} type veth peer name {outlet}",
+        *_outlet(outlet),
+        f"link set dev {outlet} up",
+        f"link set dev {device} up",
+    ]
+
+
+def filling(sender: Node, receiver: Node) -> list[str]:
+    """What `ip` is told so that the device is gone, and what waited before it."""
+    return [f"link del dev {narrow(sender, receiver)}"]
+
+
+def pacing(sender: Node, receiver: Node, kb_per_s: int) -> list[str]:
+    """What `tc` is told so that only so many thousand bytes per second pass the device."""
+    burst = max(BURST_MIN, 2 * kb_per_s)  # what passes in 2 ms
+    limit = max(QUEUE_MAX, burst)
+    rate = f"rate {kb_per_s}kbps burst {burst} limit {limit}"
+    return [f"qdisc replace dev {narrow(sender, receiver)} root tbf {rate}"]
+
+
+def queue(sender: Node, receiver: Node) -> str:
+    """What `tc` is told to show what waits before the device."""
+    return f"qdisc show dev {narrow(sender, receiver)}"
+
+
+def narrowing(sender: Node, receiver: Node) -> list[str]:
+    """What `tc` is told to lead packets through the device.
+
+    Probes pass beside it: what makes them wait is no evidence.
+    """
+    to = f"match ip dst {receiver.host}/32"
+    probe = f"match ip protocol 17 0xff match ip dport {PROBE_PORT} 0xffff {to}"
+    into = f"action mirred egress redirect dev {narrow(sender, receiver)}"
+    first, second = _preferences_of_narrow(receiver)
+    return [
+        f"filter add {_at(sender, first)} protocol ip u32 {probe} flowid :1",
+        f"filter add {_at(sender, second)} protocol ip u32 {to} {into}",
+    ]
+
+
+def widening(sender: Node, receiver: Node) -> list[str]:
+    """What `tc` is told so that packets pass beside the device again."""
+    return [f"filter del {_at(sender, each)}" for each in _preferences_of_narrow(receiver)]
+
+
+def preference(receiver: Node) -> int:
+    """By which the filter on what is sent to a member is known; after that of its probes."""
+    return 2 * receiver.number + 1
+
+
+def preference_of_probes(receiver: Node) -> int:
+    """By which the filter on probes to a member is known."""
+    return 2 * receiver.number
+
+
+def _preferences_of_narrow(receiver: Node) -> tuple[int, int]:
+    """Of the filter on probes, and of that on all else."""
+    return NARROWED + preference_of_probes(receiver), NARROWED + preference(receiver)
+
+
+def _at(sender: Node, preferred: int) -> str:
+    return f"dev {sender.port} ingress pref {preferred}"
+
+
+def _outlet(device: str) -> list[str]:
+    """What `ip` is told of a device that has other senders' packets, and takes none itself."""
+    alone = "learning off flood off mcast_flood off bcast_flood off"
+    return [
+        f"link set dev {device} master {BRIDGE}",
+        f"link set dev {device} type bridge_slave {alone}",
+    ]

@@ -1,0 +1,85 @@
+"""Probes of a network: a datagram from one member's address to another's, which arrives or not.
+
+That goes one way only, so each direction is shown by itself; and no process of the member has a
+part in it, so what is shown is the network. A socket is in the namespace in which it was made.
+Standard library only.
+"""
+
+import asyncio
+import socket
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+
+from fencepost.fault_injection.network.links.rules import Link
+from fencepost.fault_injection.network.namespaces.layout import PROBE_PORT, Node
+
+LENGTH_MAX = 64
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Probe:
+    """One datagram on its way."""
+
+    link: Link
+    started: float = field(default_factory=time.monotonic)
+    passed_ms: float | None = None
+    """When it arrived, from the start."""
+
+    def waited_ms(self) -> float:
+        """Milliseconds since its start."""
+        return round((time.monotonic() - self.started) * 1000, 3)
+
+
+class Probes:
+    """The sockets of all members, and the probes that are out."""
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self._nodes = nodes
+        self._sockets: dict[str, socket.socket] = {}
+        self._numbers = count(1)
+        self._sent: dict[int, Probe] = {}
+        self._named: dict[str, list[int]] = {}
+
+    def open(self, node: Node) -> None:
+        """The member sends and receives; called inside its namespace."""
+        own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        own.settimeout(0)
+        own.bind((node.host, PROBE_PORT))
+        self._sockets[node.name] = own
+        asyncio.get_running_loop().add_reader(own, self._receive, node.name)
+
+    def start(self, name: str, links: Iterable[Link]) -> None:
+        """A probe is on its way on each of the links; raises `KeyError` for a stranger."""
+        self.end(name)
+        self._named[name] = [self._send(link) for link in links]
+
+    def all_of(self, name: str) -> list[Probe]:
+        """The probes of that name."""
+        return [self._sent[number] for number in self._named.get(name, [])]
+
+    def end(self, name: str) -> None:
+        """The probes of that name are over."""
+        for number in self._named.pop(name, []):
+            del self._sent[number]
+
+    def _send(self, link: Link) -> int:
+        sender, receiver = self._sockets[link[0]], self._nodes[link[1]]
+        number = next(self._numbers)
+        self._sent[number] = Probe(link=link)
+        with suppress(OSError):  # whatever the network does to it is an answer
+            sender.sendto(str(number).encode(), (receiver.host, PROBE_PORT))
+        return number
+
+    def _receive(self, receiver: str) -> None:
+        try:
+            data, (host, _) = self._sockets[receiver].recvfrom(LENGTH_MAX)
+        except OSError:  # the checksum was wrong, or an error of before is told
+            return
+        probe = self._sent.get(int(data)) if data.isdigit() else None
+        if probe is None or probe.passed_ms is not None:
+            return
+        if probe.link[1] == receiver and self._nodes[probe.link[0]].host == host:
+            probe.passed_ms = probe.waited_ms()

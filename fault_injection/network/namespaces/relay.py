@@ -1,0 +1,176 @@
+"""Packets that come late: the kernel leads them to us by a TAP device, and we send them on later.
+
+Packets on one way never overtake each other. With the last descriptor of the device it is gone, and
+all that waits in it.
+Standard library only.
+"""
+
+import asyncio
+import fcntl
+import os
+import struct
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+
+from fencepost.fault_injection.network.links.rules import Link, Treatment
+from fencepost.fault_injection.network.namespaces import layout
+from fencepost.fault_injection.network.namespaces.kernel import obey
+from fencepost.fault_injection.network.namespaces.layout import Node
+from fencepost.fault_injection.network.namespaces.tally import NOTHING, Tally
+
+TUN = "/dev/net/tun"
+TUNSETIFF = 0x400454CA
+TAP_WITHOUT_HEADER = 0x0002 | 0x1000
+"""IFF_TAP and IFF_NO_PI of linux/if_tun.h: frames as they are on a wire."""
+FRAME_MAX = 64 * 1024 + 18
+READS_MAX = 64
+"""Frames that are read before anything else gets its turn."""
+QUEUE_MAX = 4 * 1024 * 1024
+"""Bytes that wait on one way; what comes then is dropped, and TCP goes slower."""
+IPV4 = b"\x08\x00"
+UDP = 17
+
+
+def why_no_relay() -> str:
+    """Why no packet can be kept for later here; empty when it can."""
+    try:
+        os.close(os.open(TUN, os.O_RDWR | os.O_CLOEXEC))
+    except OSError as error:
+        return f"{TUN} cannot be opened: {error.strerror}"
+    return ""
+
+
+@dataclass(slots=True)
+class Late:
+    """What waits on one way."""
+
+    frames: deque[tuple[float, bytes]] = field(default_factory=deque)
+    """When each is due by the clock of the loop, and the frame."""
+    size: int = 0
+    free_at: float = 0.0
+    """When the last one is due."""
+
+
+class Relay:
+    """The late ways of a switch; it is opened where its bridge is."""
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self._nodes = nodes
+        self._device: int | None = None
+        self._treatments: dict[Link, Treatment] = {}
+        self._late: dict[Link, Late] = defaultdict(Late)
+        self._kept: dict[Link, Tally] = defaultdict(lambda: NOTHING)
+        self._random: dict[Link, Random] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """True when it can keep packets."""
+        return self._device is not None
+
+    def open(self) -> None:
+        """The device is there, at the bridge; raises `OSError`."""
+        device = os.open(TUN, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        request = struct.pack("16sH22x", layout.RELAY.encode(), TAP_WITHOUT_HEADER)
+        fcntl.ioctl(device, TUNSETIFF, request)
+        obey("ip", layout.relaying())
+        asyncio.get_running_loop().add_reader(device, self._read)
+        self._device = device
+
+    def set(self, wanted: Mapping[Link, Treatment]) -> None:
+        """Exactly these ways are late, and by so much; raises `KernelError`."""
+        links = {link for link in wanted if set(link) <= set(self._nodes)}
+        goes, comes = sorted(set(self._treatments) - links), sorted(links - set(self._treatments))
+        lines = [line for link in goes for line in layout.undelaying(*self._ends(link))]
+        lines += [line for link in comes for line in layout.delaying(*self._ends(link))]
+        if lines:
+            obey("tc", lines)
+        if goes:
+            self._read()  # what had come before the filter was gone
+        self._treatments = {link: wanted[link] for link in links}
+        for link in goes:
+            self._release(link)
+
+    def kept(self, links: Iterable[Link]) -> dict[Link, Tally]:
+        """What came late on each of the ways since the start, probes not counted."""
+        return {link: self._kept[link] for link in links}
+
+    def _read(self) -> None:
+        for _ in range(READS_MAX):
+            try:
+                frame = os.read(self._open_device(), FRAME_MAX)
+            except BlockingIOError:
+                return
+            self._take(frame)
+
+    def _take(self, frame: bytes) -> None:
+        """Queue a frame behind those before it."""
+        link = self._link_of(frame)
+        treatment = self._treatments.get(link) if link else None
+        if link is None or treatment is None:
+            self._pass(frame)
+            return
+        late = self._late[link]
+        if late.size + len(frame) > QUEUE_MAX:
+            return
+        loop = asyncio.get_running_loop()
+        late_ms = treatment.delay_ms + self._chance_of(link).uniform(0, treatment.jitter_ms)
+        late.free_at = max(loop.time() + late_ms / 1000, late.free_at)
+        if treatment.kb_per_s:
+            late.free_at += len(frame) / (treatment.kb_per_s * 1000)
+        late.frames.append((late.free_at, frame))
+        late.size += len(frame)
+        if not is_probe(frame):
+            self._kept[link] = self._kept[link].plus(Tally(1, len(frame)))
+        loop.call_at(late.free_at, self._release, link)
+
+    def _release(self, link: Link) -> None:
+        """Send on what is due; all of it when the way is late no more."""
+        late, treatment = self._late[link], self._treatments.get(link)
+        now = asyncio.get_running_loop().time()
+        while late.frames and (treatment is None or late.frames[0][0] <= now):
+            _, frame = late.frames.popleft()
+            late.size -= len(frame)
+            if treatment is None or not treatment.is_stalled:
+                self._pass(frame)
+        if not late.frames:
+            late.free_at = 0.0
+
+    def _pass(self, frame: bytes) -> None:
+        """The bridge delivers the frame, or drops it when it can take no more."""
+        try:
+            os.write(self._open_device(), frame)
+        except BlockingIOError:  # as a network does that is full
+            return
+
+    def _open_device(self) -> int:
+        assert self._device is not None
+        return self._device
+
+    def _link_of(self, frame: bytes) -> Link | None:
+        """Whose frame it is, and for whom."""
+        if frame[12:14] != IPV4:
+            return None
+        names = {node.host: name for name, node in self._nodes.items()}
+        sender, receiver = names.get(_host(frame[26:30])), names.get(_host(frame[30:34]))
+        return (sender, receiver) if sender and receiver else None
+
+    def _chance_of(self, link: Link) -> Random:
+        """Of each way its own, the same in each run."""
+        return self._random.setdefault(link, Random("-".join(link)))
+
+    def _ends(self, link: Link) -> tuple[Node, Node]:
+        sender, receiver = link
+        return self._nodes[sender], self._nodes[receiver]
+
+
+def is_probe(frame: bytes) -> bool:
+    """True for a datagram to the port of probes, in a frame with IPv4."""
+    header = 4 * (frame[14] & 0x0F)
+    port = frame[14 + header + 2 : 14 + header + 4]
+    return frame[23] == UDP and int.from_bytes(port) == layout.PROBE_PORT
+
+
+def _host(address: bytes) -> str:
+    return ".".join(map(str, address))

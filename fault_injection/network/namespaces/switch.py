@@ -1,0 +1,218 @@
+"""The network of a run: a process that holds the namespaces of all members, and cuts their ways.
+
+`python -S -m fencepost.fault_injection.network.namespaces.switch DIRECTORY` takes commands as the
+proxy does, rules and probes among them. It is itself in the namespace with the bridge. No namespace
+has a name, so all are gone with the last process that is in one; nothing has to be undone by
+anybody. `--try` builds such a network, cuts a way of it, and ends: 0, or 1 and why not. Standard
+library only.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fencepost.fault_injection.network.links.board import ActiveRule
+from fencepost.fault_injection.network.links.rule_commands import RuleCommands
+from fencepost.fault_injection.network.links.rules import CLIENTS, Rule
+from fencepost.fault_injection.network.links.service import Answer, CommandError, serve_commands
+from fencepost.fault_injection.network.namespaces import kernel, layout
+from fencepost.fault_injection.network.namespaces.cuts import Cuts
+from fencepost.fault_injection.network.namespaces.kernel import KernelError, obey
+from fencepost.fault_injection.network.namespaces.layout import Node
+from fencepost.fault_injection.network.namespaces.narrows import Narrows
+from fencepost.fault_injection.network.namespaces.probes import Probes
+from fencepost.fault_injection.network.namespaces.relay import Relay, why_no_relay
+from fencepost.fault_injection.network.namespaces.tally import NOTHING, Losses, total
+
+TRY = "--try"
+GONE_S = 5.0
+"""How long the kernel may take to remove the network of the run before."""
+POLL_S = 0.02
+
+
+class Switch(RuleCommands):
+    """All members, their ways, and what is cut, narrow or late."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.board.on_change = self._apply
+        self._nodes: dict[str, Node] = {}
+        self._cuts = Cuts(self._nodes)
+        self._narrows = Narrows(self._nodes)
+        self._relay = Relay(self._nodes)
+        self._probes = Probes(self._nodes)
+        self._before: dict[str, Losses] = {}
+        """By rule: what had happened on its links when it came."""
+
+    def build(self) -> None:
+        """This process is where the bridge is, and the harness has its end; raises `KernelError`.
+
+        The harness must be in a network of our own, for it gets a device and addresses: none
+        that leads anywhere else.
+        """
+        others = sorted(kernel.routed_devices() - {layout.HARNESS_DEVICE})
+        if others:
+            raise KernelError(f"the harness is in a network that leads to {', '.join(others)}")
+        harness = kernel.current()
+        kernel.leave()
+        kernel.settle_network()
+        obey("ip", layout.bridging())
+        if not why_no_relay():
+            self._relay.open()
+        self._join(CLIENTS, layout.HARNESS_NUMBER, harness)
+
+    async def node(self, command: Mapping[str, Any]) -> Answer:
+        """A member has a network of its own; the same one whenever it is asked for."""
+        name = str(command["name"])
+        if name not in self._nodes:
+            if len(self._nodes) > layout.MEMBERS_MAX:
+                raise CommandError("there are no more addresses")
+            namespace = kernel.new_namespace()
+            with kernel.inside(namespace):
+                kernel.settle_network()
+            self._join(name, len(self._nodes), namespace)
+        node = self._nodes[name]
+        return {"number": node.number, "namespace": str(node.namespace)}
+
+    async def members(self, _command: Mapping[str, Any]) -> Answer:
+        """Who has a network here."""
+        return {"names": sorted(self._nodes)}
+
+    async def add(self, command: Mapping[str, Any]) -> Answer:
+        """The rules apply from now on; refused when a filter cannot do one of them."""
+        rules = [Rule.from_json(document) for document in command["rules"]]
+        for rule in rules:
+            self._require_able(rule)
+        for rule in rules:
+            self._before[rule.rule_id] = self._losses(rule)
+            self.board.add(rule)
+        return {}
+
+    async def probe(self, command: Mapping[str, Any]) -> Answer:
+        """A probe is on its way on each of the links, under one name."""
+        self._probes.start(str(command["probe"]), [(str(a), str(b)) for a, b in command["links"]])
+        return {}
+
+    async def probed(self, command: Mapping[str, Any]) -> Answer:
+        """Of each link's probe, how long it took to arrive, and how long it is out."""
+        probes = self._probes.all_of(str(command["probe"]))
+        return {"results": [[*p.link, p.passed_ms, p.waited_ms()] for p in probes]}
+
+    async def end_probe(self, command: Mapping[str, Any]) -> Answer:
+        """The probes of that name are over."""
+        self._probes.end(str(command["probe"]))
+        return {}
+
+    def _join(self, name: str, number: int, namespace: int) -> None:
+        """The network behind the descriptor is that of a member, and leads to the bridge."""
+        path = Path(f"/proc/{os.getpid()}/fd/{namespace}")
+        node = Node(name=name, number=number, namespace=path)
+        with kernel.inside(namespace):
+            _await_no_device(node.device)
+        obey("ip", node.cabling())
+        obey("tc", [layout.hooking(node)])
+        with kernel.inside(namespace):
+            obey("ip", node.addressing())
+            self._probes.open(node)
+        self._nodes[name] = node
+
+    def _require_able(self, rule: Rule) -> None:
+        """Raise `CommandError` unless the kernel and the relay can do all that the rule says."""
+        if not (rule.stalls or rule.kb_per_s or rule.delay_ms or rule.jitter_ms):
+            raise CommandError("the kernel drops and keeps packets and resets nothing")
+        if (rule.delay_ms or rule.jitter_ms) and not self._relay.is_open:
+            raise CommandError(f"no packet can be kept for later: {why_no_relay()}")
+
+    def _apply(self) -> None:
+        links = {link for active in self.board.applying() for link in active.rule.links}
+        treated = {link: self.board.treatment(link) for link in sorted(links)}
+        late = {link: one for link, one in treated.items() if one.delay_ms or one.jitter_ms}
+        try:
+            self._cuts.set(link for link, one in treated.items() if one.is_stalled)
+            # The relay sets the pace itself where a way is both.
+            self._narrows.set(
+                {a: b.kb_per_s for a, b in treated.items() if b.kb_per_s and a not in late}
+            )
+            self._relay.set(late)
+        except KernelError as error:
+            sys.exit(f"the network is in an unknown state: {error}")
+
+    def _losses(self, rule: Rule) -> Losses:
+        """What has happened on the links of a rule since the start, of that which it does."""
+        does_keep = rule.kb_per_s or rule.delay_ms or rule.jitter_ms
+        return Losses(
+            dropped=total(self._cuts.dropped(rule.links).values()) if rule.stalls else NOTHING,
+            narrow=total(self._narrows.kept(rule.links).values()) if rule.kb_per_s else NOTHING,
+            late=total(self._relay.kept(rule.links).values()) if does_keep else NOTHING,
+        )
+
+    def _looked_at(self, active: ActiveRule) -> Answer:
+        """The status of a rule, with what its links have lost or got late since it came."""
+        status, before = active.status, self._before[active.rule.rule_id]
+        now = self._losses(active.rule)
+        dropped, narrow = now.dropped.since(before.dropped), now.narrow.since(before.narrow)
+        status.packets_dropped, status.bytes_dropped = dropped
+        status.packets_kept = narrow.packets
+        status.bytes_delayed = narrow.size + now.late.since(before.late).size
+        return status.to_json()
+
+
+def _await_no_device(device: str) -> None:
+    """The network of the run before is gone; its end that the harness had goes with it."""
+    deadline = time.monotonic() + GONE_S
+    while device in kernel.devices():
+        if time.monotonic() > deadline:
+            raise KernelError(f"the device {device} of a run before is still there")
+        time.sleep(POLL_S)
+
+
+async def serve(directory: Path) -> None:
+    """Obey commands until killed."""
+    switch = Switch()
+    switch.build()
+    await serve_commands(
+        directory,
+        switch.node,
+        switch.members,
+        switch.add,
+        switch.remove,
+        switch.status,
+        switch.probe,
+        switch.probed,
+        switch.end_probe,
+    )
+
+
+async def attempt() -> None:
+    """A network of our own could be built, cut and made narrow, and was; raises `KernelError`."""
+    kernel.leave()
+    kernel.settle_network()
+    switch = Switch()
+    switch.build()
+    for name in ("one", "two"):
+        await switch.node({"name": name})
+    links = frozenset({("one", "two")})
+    for rule in (
+        Rule(rule_id="cut", links=links, stalls=True),
+        Rule(rule_id="narrow", links=links, kb_per_s=1),
+    ):
+        await switch.add({"rules": [rule.to_json()]})
+        await switch.remove({"rule_ids": [rule.rule_id]})
+
+
+def main(arguments: list[str]) -> int:
+    """Serve, or try; 1 and one sentence when the kernel refuses."""
+    try:
+        asyncio.run(attempt() if arguments == [TRY] else serve(Path(arguments[0])))
+    except KernelError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,128 @@
+"""Moves on paced brokers (`spec/wire/pacer.proto`), and requests straight to one of them."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, cast
+
+import grpc
+
+from fencepost.fault_injection.engine.rpc_rules import BrokerSession, InjectionError
+from fencepost.spec.pacing import Move, Verb
+from fencepost.spec.wire import (
+    fault_control_pb2,
+    fault_control_pb2_grpc,
+    pacer_pb2,
+    pacer_pb2_grpc,
+    replication_pb2,
+)
+
+REPLICATION = "/fencepost.Replication/"
+CONNECT_S = 30.0
+MOVE_S = 15.0
+"""How long what a move is about may take to come."""
+SLACK_S = 5.0
+"""How much longer the broker may take to say so."""
+REQUEST_S = 120.0
+
+_OPTIONS = (("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1))
+_STUB = cast(Callable[[grpc.Channel], Any], pacer_pb2_grpc.PacerStub)
+"""Generated code has no annotations."""
+_FAULTS = cast(Callable[[grpc.Channel], Any], fault_control_pb2_grpc.FaultControlStub)
+
+
+class PacingError(InjectionError):
+    """A move could not be made; says which, at which broker, and why."""
+
+
+class PacedBroker:
+    """The harness's hand on one start of one paced broker."""
+
+    def __init__(self, broker_id: int, pacer: str) -> None:
+        self.broker_id = broker_id
+        self.pacer = pacer
+        self.address = ""
+        """Where it takes requests, as its last move has told."""
+        self._channel = grpc.insecure_channel(pacer, _OPTIONS)
+        self._stub = _STUB(self._channel)
+        self._requests: grpc.Channel | None = None
+        self._calls = ThreadPoolExecutor(max_workers=8)
+
+    def take(self, move: Move, *, address: str = "") -> tuple[str, ...]:
+        """The broker has made the move; what its protocol reported. Raises `PacingError`."""
+        said = pacer_pb2.PacedMove(
+            verb=move.verb,
+            number=move.number,
+            path=move.path,
+            children=move.children,
+            at_ms=move.at_ms,
+            idle_ms=move.idle_ms,
+            may=move.may,
+            topic=move.topic,
+            partition=move.partition,
+            to=move.to,
+            address=address,
+            mutant=move.mutant,
+            deadline_ms=int(MOVE_S * 1000),
+        )
+        try:
+            taken = self._stub.Take(said, timeout=MOVE_S + CONNECT_S, wait_for_ready=True)
+        except grpc.RpcError as error:
+            reason = f"{error.code().name} {error.details()}"
+            raise PacingError(
+                f"broker {self.broker_id} did not make the move {move}: {reason}"
+            ) from error
+        if taken.error:
+            raise PacingError(f"broker {self.broker_id} cannot make the move {move}: {taken.error}")
+        self.address = taken.address
+        return tuple(taken.actions)
+
+    def session(self) -> BrokerSession:
+        """Its ZooKeeper session."""
+        request = fault_control_pb2.SessionRequest()
+        session = _FAULTS(self._channel).GetSession(request, timeout=MOVE_S)
+        return BrokerSession(session_id=session.session_id, password=session.password)
+
+    def where(self) -> str:
+        """Where it takes requests; raises `PacingError`."""
+        if not self.address:
+            self.take(Move(verb=Verb.GREET))
+        return self.address
+
+    def forget_session(self) -> None:
+        """It takes its ZooKeeper session for lost, and ZooKeeper is not told."""
+        _FAULTS(self._channel).ForgetSession(fault_control_pb2.SessionRequest(), timeout=MOVE_S)
+
+    def request(
+        self, method: str, body: Mapping[str, object], metadata: Mapping[str, str]
+    ) -> "Future[tuple[Any, dict[str, Any]]]":
+        """The request leaves now; its answer, and what came with it, or `PacingError`, later."""
+        if self._requests is None:
+            self._requests = grpc.insecure_channel(self.where(), _OPTIONS)
+        message = getattr(replication_pb2, f"{method}Request")(**body)
+        call = self._requests.unary_unary(
+            REPLICATION + method,
+            request_serializer=type(message).SerializeToString,
+            response_deserializer=getattr(replication_pb2, f"{method}Response").FromString,
+        )
+        return self._calls.submit(_answer, call, message, tuple(metadata.items()))
+
+    def close(self) -> None:
+        """Nothing is asked any more; requests that wait for answers are given up."""
+        self._channel.close()
+        if self._requests is not None:
+            self._requests.close()
+        self._calls.shutdown(wait=True, cancel_futures=True)
+
+
+def _answer(
+    call: Any,  # noqa: ANN401 - gRPC's
+    message: object,
+    metadata: tuple[tuple[str, str], ...],
+) -> tuple[Any, dict[str, Any]]:
+    try:
+        response, done = call.with_call(
+            message, timeout=REQUEST_S, metadata=metadata, wait_for_ready=True
+        )
+    except (grpc.RpcError, ValueError) as error:  # ValueError: the channel was closed
+        raise PacingError(f"no answer came: {error}") from error
+    return response, dict(done.trailing_metadata() or ())

@@ -1,0 +1,72 @@
+"""Reads what nodes add to their traces while they run; a line that is not whole yet waits."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from fencepost.spec.trace import TraceEvent, decode
+
+PATTERN = "trace-*.ndjson"
+OWN = "trace-harness.ndjson"
+"""Phases of faults reach the engine directly."""
+
+
+class Traces(Protocol):
+    """What a cluster tells while it runs."""
+
+    def skip(self) -> None:
+        """What is there already is not told."""
+
+    def events(self) -> Iterable[TraceEvent]:
+        """What the nodes have added to their traces since the last call."""
+
+
+class NoTraces:
+    """Of a cluster whose traces nobody can read: actions can only begin by time."""
+
+    def skip(self) -> None:
+        """Nothing is there."""
+
+    def events(self) -> Iterable[TraceEvent]:
+        """Nothing is added."""
+        return ()
+
+
+@dataclass(slots=True)
+class TraceTail:
+    """The traces of one run's folder, from now on."""
+
+    folder: Path
+    _read: dict[Path, int] = field(init=False, default_factory=dict)
+    """How many bytes of each file are read, up to the end of a line."""
+
+    def skip(self) -> None:
+        """What is there already is not told."""
+        for path in self._files():
+            self._read[path] = path.read_bytes().rfind(b"\n") + 1
+
+    def events(self) -> list[TraceEvent]:
+        """What was added since the last call, file by file; what is no event is left out."""
+        return [event for path in self._files() for event in self._added(path)]
+
+    def _files(self) -> list[Path]:
+        return sorted(path for path in self.folder.glob(PATTERN) if path.name != OWN)
+
+    def _added(self, path: Path) -> list[TraceEvent]:
+        start = self._read.get(path, 0)
+        with path.open("rb") as file:
+            file.seek(start)
+            text = file.read()
+        end = text.rfind(b"\n") + 1
+        self._read[path] = start + end
+        return [event for line in text[:end].splitlines() if (event := _event(line)) is not None]
+
+
+def _event(line: bytes) -> TraceEvent | None:
+    try:
+        return decode(line)
+    except msgspec.MsgspecError:
+        return None

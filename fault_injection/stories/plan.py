@@ -1,0 +1,262 @@
+"""Plans: what a schedule file says. Actions that begin at a time, or after what the trace shows.
+
+`Schedule` is its simplest form, times only; `plan_of` makes a plan of it. The engine executes plans
+on real processes and the simulator in virtual time. No clock, no I/O; `plan_file.py` reads files.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.targets import FaultError, Target
+from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
+from fencepost.spec.trace import Phase
+
+DEADLINE_MS = 30_000
+"""How long an action waits for what it waits for, when it does not say."""
+
+
+class Operator(StrEnum):
+    """How a field of an event is compared."""
+
+    EQ = "eq"
+    NE = "ne"
+    LT = "lt"
+    LE = "le"
+    GT = "gt"
+    GE = "ge"
+    IN = "in"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """One field of an event and what it is compared with; an absent field meets none but `ne`."""
+
+    name: str
+    operator: Operator
+    value: Any
+
+    def holds(self, found: object) -> bool:
+        """True when the field is as it should be."""
+        if isinstance(found, list):
+            found = tuple(found)
+        if self.operator is Operator.NE:
+            return bool(found != self.value)
+        if found is None:
+            return False
+        if self.operator is Operator.IN:
+            return found in self.value
+        if self.operator is Operator.EQ:
+            return bool(found == self.value)
+        return isinstance(found, int) and _is_ordered(self.operator, found, self.value)
+
+
+def _is_ordered(operator: Operator, found: int, value: int) -> bool:
+    """By size: of numbers only, which the reader has made sure of."""
+    match operator:
+        case Operator.LT:
+            return found < value
+        case Operator.LE:
+            return found <= value
+        case Operator.GT:
+            return found > value
+        case _:
+            return found >= value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class At:
+    """A time, counted from the start of the plan."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AfterEvent:
+    """The nth line of the nodes' traces that is as described, and a delay."""
+
+    event: str = ""
+    """The line's action; empty: any."""
+    by: Target | None = None
+    """The node that wrote it, by role as it is then; None: whoever."""
+    match: tuple[Condition, ...] = ()
+    nth: int = 1
+    since: str = ""
+    """Counted from the injection of this action; empty: from the start of the plan."""
+    plus_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AfterAction:
+    """Another action has come to a phase, and a delay."""
+
+    action_id: str
+    phase: Phase = Phase.ACTIVE
+    plus_ms: int = 0
+
+
+Trigger = At | AfterEvent | AfterAction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One fault, when it begins, and when it ends if that is not after a time."""
+
+    action_id: str
+    fault: Fault
+    when: Trigger
+    until: Trigger | None = None
+    """What ends it before its own time; it is without credit when that never comes."""
+    deadline_ms: int = DEADLINE_MS
+    """How long it may wait to begin, from the start of the plan or of the phase it follows."""
+    must_take_effect: bool = True
+    covers: tuple[str, ...] = ()
+    """Ids of requirements."""
+
+    @property
+    def timed(self) -> TimedFault:
+        """As a fault of a `Schedule`; an action that waits for something has no time yet."""
+        return TimedFault(
+            fault_id=self.action_id,
+            at_ms=self.when.at_ms if isinstance(self.when, At) else 0,
+            fault=self.fault,
+            must_take_effect=self.must_take_effect,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floors:
+    """How many acknowledged requests a run must have, to count."""
+
+    before: int = 20
+    """Before the first fault."""
+    during: int = 0
+    """While faults were about."""
+    after: int = 20
+    """After the last fault was healed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quiet:
+    """A time in which nothing is injected; what would begin then begins at its end."""
+
+    at_ms: int
+    for_ms: int
+
+
+class Load(StrEnum):
+    """What clients do meanwhile."""
+
+    STEADY = "steady"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Actions in the order of the file, and what they are played on."""
+
+    plan_id: str
+    says: str = ""
+    """The story in one sentence."""
+    seed: int = 0
+    profile: Load = Load.STEADY
+    script: str = ""
+    """The scenario of that name is played, with the clients and the orders of its own; the actions
+    are what it did."""
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the cluster that differ from the usual ones, by name."""
+    floors: Floors = field(default_factory=Floors)
+    actions: tuple[Action, ...] = ()
+    quiet: tuple[Quiet, ...] = ()
+    healthy_within_ms: int = 25_000
+    """How long the cluster may take to be in sync after the last fault was healed."""
+    fails_at: tuple[int, ...] = ()
+    """The protocol levels that are known to violate a check here."""
+    origin: Mapping[str, Any] = field(default_factory=lambda: {"kind": "hand"})
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for action in self.actions:
+            if action.action_id in seen:
+                raise FaultError(f"the id {action.action_id!r} is used twice; rename one of them")
+            self._check_references(action, seen)
+            seen.add(action.action_id)
+        for action in self.actions:
+            self._check_end(action, seen)
+
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """The requirements of all actions, in order."""
+        return tuple(dict.fromkeys(name for action in self.actions for name in action.covers))
+
+    def is_quiet(self, now_ms: int) -> bool:
+        """True when nothing may be injected now."""
+        return any(q.at_ms <= now_ms < q.at_ms + q.for_ms for q in self.quiet)
+
+    def _check_references(self, action: Action, before: set[str]) -> None:
+        """What an action follows stands before it, so that no two wait for each other."""
+        for name in referred(action.when):
+            if name not in before:
+                raise FaultError(
+                    f"{action.action_id}: when refers to {name!r}, which is not among the actions "
+                    "before it; name one of those"
+                )
+        if isinstance(action.when, At) and self.is_quiet(action.when.at_ms):
+            raise FaultError(
+                f"{action.action_id}: at_ms {action.when.at_ms} is in a quiet time; move one"
+            )
+
+    def _check_end(self, action: Action, known: set[str]) -> None:
+        for name in referred(action.until) if action.until else ():
+            if name not in known:
+                raise FaultError(
+                    f"{action.action_id}: until refers to {name!r}, which is no action; "
+                    f"choose one of {', '.join(sorted(known))}"
+                )
+        if not _can_end(action):
+            raise FaultError(
+                f"{action.action_id}: until never comes while it lasts; name something after its "
+                "beginning that does not wait for its end"
+            )
+
+
+def _can_end(action: Action) -> bool:
+    """False when its end would come before its beginning, or waits for itself."""
+    match action.until:
+        case At(at_ms=end_ms):
+            return not isinstance(action.when, At) or action.when.at_ms < end_ms
+        case AfterAction(action_id=action.action_id, phase=phase):
+            return phase not in (Phase.HEALING, Phase.HEALED)
+        case _:
+            return True
+
+
+def referred(trigger: Trigger) -> tuple[str, ...]:
+    """The actions that a trigger names."""
+    match trigger:
+        case AfterAction():
+            return (trigger.action_id,)
+        case AfterEvent():
+            return (trigger.since,) if trigger.since else ()
+        case At():
+            return ()
+
+
+def plan_of(schedule: Schedule, plan_id: str = "schedule") -> Plan:
+    """The same faults at the same times."""
+    return Plan(plan_id=plan_id, seed=schedule.seed, actions=actions_of(schedule.faults))
+
+
+def actions_of(faults: Sequence[TimedFault]) -> tuple[Action, ...]:
+    """Each fault at its time."""
+    return tuple(
+        Action(
+            action_id=timed.fault_id,
+            fault=timed.fault,
+            when=At(at_ms=timed.at_ms),
+            must_take_effect=timed.must_take_effect,
+        )
+        for timed in faults
+    )

@@ -1,0 +1,93 @@
+"""What became of a plan: as it was meant, as its roles resolved, and as it was executed.
+
+All three are schedule files. `expanded` has the brokers that roles resolved to; `executed` has the
+times too, and beside each action a `record` of what proved it and how it ended, which a reader
+leaves aside.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fencepost.fault_injection.engine.progress import RunningFault
+from fencepost.fault_injection.faults.process_faults import KillBroker
+from fencepost.fault_injection.stories.plan import Action, At, Plan
+from fencepost.fault_injection.stories.plan_file import (
+    action_document,
+    as_document,
+    read_plan,
+    to_yaml,
+)
+
+SOURCE = "schedule.yaml"
+EXPANDED = "schedule.expanded.json"
+EXECUTED = "schedule.executed.json"
+
+
+def write_source(folder: Path, plan: Plan) -> None:
+    """The plan as it was meant is in the run's folder."""
+    (folder / SOURCE).write_text(to_yaml(plan), encoding="utf-8")
+
+
+def write_expanded(folder: Path, plan: Plan, faults: Sequence[RunningFault]) -> None:
+    """What is resolved so far is in the run's folder."""
+    known = {running.timed.fault_id: _pinned(running) for running in faults}
+    actions = [known.get(action.action_id, action) for action in plan.actions]
+    _write(folder / EXPANDED, as_document(replace(plan, actions=tuple(actions))))
+
+
+def write_executed(
+    folder: Path, plan: Plan, faults: Iterable[RunningFault], *, offset_ms: int
+) -> None:
+    """What was done is in the run's folder, and can be replayed; `plan` is where it comes from."""
+    document = as_document(plan)
+    document["actions"] = [
+        {**action_document(_done(running, offset_ms)), "record": _record(running, offset_ms)}
+        for running in faults
+    ]
+    _write(folder / EXECUTED, document)
+
+
+def read_executed(folder: Path) -> Plan:
+    """The plan that a run executed; raises `PlanError`."""
+    return read_plan(folder / EXECUTED)
+
+
+def _pinned(running: RunningFault) -> Action:
+    fault = running.action.fault.pinned(running.broker_id, running.receiver_id)
+    return replace(running.action, fault=fault)
+
+
+def _done(running: RunningFault, offset_ms: int) -> Action:
+    """At its real time and of its real length, where these were times and no events."""
+    action = _pinned(running)
+    if running.injected_ms is None:
+        return action
+    if isinstance(action.when, At):
+        action = replace(action, when=At(at_ms=max(0, running.injected_ms - offset_ms)))
+    lasted_ms = (running.healing_ms or running.injected_ms) - running.injected_ms
+    fault = action.fault
+    if action.until is not None or not fault.active_ms:
+        return action
+    if lasted_ms >= fault.active_ms and not running.is_held:
+        return action
+    length = "restart_after_ms" if isinstance(fault, KillBroker) else "for_ms"
+    return replace(action, fault=replace(fault, **{length: max(1, lasted_ms)}))
+
+
+def _record(running: RunningFault, offset_ms: int) -> dict[str, Any]:
+    times = {"injected_ms": running.injected_ms, "healing_ms": running.healing_ms}
+    return {
+        "phase": str(running.phase),
+        "broker_id": running.broker_id,
+        "receiver_id": running.receiver_id,
+        **{name: None if ms is None else ms - offset_ms for name, ms in times.items()},
+        "evidence": running.evidence,
+        "seconds": running.report().seconds,
+    }
+
+
+def _write(path: Path, document: dict[str, Any]) -> None:
+    path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

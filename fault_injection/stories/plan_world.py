@@ -1,0 +1,134 @@
+"""Whether whom and what a plan names is there: brokers, topics, partitions.
+
+A file alone does not know: how many brokers a cluster has unless it says, and which topics, is the
+matter of whoever plays it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from fencepost.fault_injection.faults.admin_faults import AddPartitions
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.parameters import fields_of
+from fencepost.fault_injection.faults.targets import FaultError, Role, Target
+from fencepost.fault_injection.stories.document_reader import PlanError, instead
+from fencepost.fault_injection.stories.plan import Action, AfterEvent, Operator, Plan, Trigger
+from fencepost.fault_injection.stories.plan_file import WHO
+
+BROKER_FIELDS = ("broker_id", "leader", "controller_id")
+"""Of a trace line; none is -1."""
+BROKERS_FIELDS = ("isr", "maximal_isr", "assigned_replicas", "live_brokers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Who and what is there."""
+
+    brokers: Sequence[int]
+    topics: Mapping[str, int] | None = field(default_factory=dict)
+    """Topic -> how many partitions; None: nobody knows yet, so any will do."""
+
+    def why_no_brokers(self, *ids: int) -> str:
+        """What is wrong with these broker ids; empty: nothing."""
+        strange = [one for one in ids if one not in self.brokers]
+        if not strange:
+            return ""
+        return f"there is no broker {strange[0]}; choose among {', '.join(map(str, self.brokers))}"
+
+    def why_no_partition(self, topic: str | None, partition: int | None = None) -> str:
+        """What is wrong with a topic, or one of its partitions; empty: nothing."""
+        if self.topics is None:
+            return ""
+        if topic is not None and topic not in self.topics:
+            known = ", ".join(self.topics)
+            there = f"there is {known}" if known else "clients of profile none make none"
+            return f"there is no topic {topic!r}; {instead(topic, self.topics, there)}"
+        counts = self.topics.values() if topic is None else [self.topics[topic]]
+        count = max(counts, default=0)
+        if partition is None or partition < count:
+            return ""
+        of = "" if topic is None else f" of {topic}"
+        return f"there is no partition {partition}{of}; choose one of 0 to {count - 1}"
+
+    def why_no_target(self, target: Target) -> str:
+        """What is wrong with a broker or role; empty: nothing."""
+        if target.role is Role.BROKER:
+            return self.why_no_brokers(target.broker_id)
+        if target.partition is None:
+            return ""
+        followers = len(self.brokers) - 1
+        if target.role is Role.FOLLOWER and target.position >= followers:
+            return f"there are {followers} followers at most, counted from 0; give a smaller number"
+        return self.why_no_partition(target.partition.topic, target.partition.partition)
+
+
+def require_there(plan: Plan, world: World) -> None:
+    """Raise `PlanError` for the first action that names who or what is not there.
+
+    A plan with a script is a record: nothing of it is done a second time.
+    """
+    if plan.script:
+        return
+    world = _grown(world, plan)
+    for index, action in enumerate(plan.actions):
+        for name, value, why in _named(action, world):
+            if why:
+                where = f"actions[{index}] ({action.action_id}): {name}"
+                raise PlanError(f"{where} is {value}: {why}")
+
+
+def require_fault_there(fault: Fault, world: World) -> None:
+    """Raise `FaultError` when the fault names who or what is not there."""
+    for name, value, why in _by_fault(fault, world):
+        if why:
+            raise FaultError(f"{fault.kind}: {name} is {value}: {why}")
+
+
+def _grown(world: World, plan: Plan) -> World:
+    """With the partitions that the plan itself adds, whenever it does."""
+    topics = None if world.topics is None else dict(world.topics)
+    for fault in (action.fault for action in plan.actions):
+        if topics and isinstance(fault, AddPartitions) and fault.topic in topics:
+            topics[fault.topic] += fault.count
+    return replace(world, topics=topics)
+
+
+Named = tuple[str, object, str]
+"""The name of a field, its value, and what is wrong with it."""
+
+
+def _named(action: Action, world: World) -> Iterator[Named]:
+    yield from _by_fault(action.fault, world)
+    yield from _by_trigger("when", action.when, world)
+    if action.until is not None:
+        yield from _by_trigger("until", action.until, world)
+
+
+def _by_fault(fault: Fault, world: World) -> Iterator[Named]:
+    given = {item.name: getattr(fault, item.name) for item in fields_of(type(fault))}
+    for name, value in given.items():
+        if isinstance(value, Target):
+            yield "target" if name in WHO else name, value, world.why_no_target(value)
+        elif isinstance(value, tuple):
+            yield name, list(value), world.why_no_brokers(*value)
+    if topic := given.get("topic"):
+        yield "topic", topic, world.why_no_partition(topic)
+        number = given.get("partition")
+        yield "partition", number, world.why_no_partition(topic, number)
+
+
+def _by_trigger(name: str, trigger: Trigger, world: World) -> Iterator[Named]:
+    """A line of a trace that nobody there can write is never seen."""
+    if not isinstance(trigger, AfterEvent):
+        return
+    if trigger.by is not None:
+        yield f"{name}: by", trigger.by, world.why_no_target(trigger.by)
+    equal = {one.name: one.value for one in trigger.match if one.operator is Operator.EQ}
+    topic, number = equal.get("topic"), equal.get("partition")
+    yield f"{name}: topic", topic, world.why_no_partition(topic)
+    yield f"{name}: partition", number, world.why_no_partition(topic, number)
+    for one in BROKER_FIELDS:
+        if equal.get(one, -1) != -1:
+            yield f"{name}: {one}", equal[one], world.why_no_brokers(equal[one])
+    for one in BROKERS_FIELDS:
+        yield f"{name}: {one}", list(equal.get(one, ())), world.why_no_brokers(*equal.get(one, ()))

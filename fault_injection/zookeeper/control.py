@@ -1,0 +1,103 @@
+"""ZooKeeper servers of our own that end a session by themselves when told: `ControlledServer.java`.
+
+Neither the session's password nor its owner's help is needed, and the owner cannot fight for it.
+"""
+
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+from fencepost.fault_injection.zookeeper.classes import Build, KeptClasses, class_path, kept_classes
+from fencepost.fault_injection.zookeeper.ensemble import ZooKeeperEnsemble
+from fencepost.fault_injection.zookeeper.server import (
+    JAVA_OPTIONS,
+    LOG4J,
+    ZooKeeperServer,
+    find_jars,
+)
+from fencepost.fault_injection.zookeeper.sessions import SessionError
+
+COMPILER = "org.codehaus.janino.SimpleCompiler"
+SOURCE = Path(__file__).with_name("ControlledServer.java")
+"""What that compiles and runs: ZooKeeper's own main class, and a port for commands."""
+CONTROL_PORT = "control_port"
+ENDED = "ended"
+DEADLINE_S = 6.0
+"""The server itself gives up after five seconds."""
+
+
+class ControlledServer(ZooKeeperServer):
+    """A server that takes commands.
+
+    Its classes come from the cache, or else are compiled at each start.
+    """
+
+    _kept: KeptClasses | None = None
+
+    @property
+    def control_port(self) -> Path:
+        """Tells at which port it takes them."""
+        return self.directory / CONTROL_PORT
+
+    def prepare(self, port: int) -> None:
+        """Its next process is there with all that it needs loaded, and waits for `begin`."""
+        self._supervisor.prepare(
+            self.name, self._command(port), log=self._log, namespace=self._namespace
+        )
+
+    def main_command(self, java: Path, main_class: str) -> list[str]:
+        """The same main class, inside of one of ours."""
+        self.control_port.unlink(missing_ok=True)
+        ours = [SOURCE.stem, str(self.control_port), self.control_host, main_class]
+        jars = find_jars()
+        kept = self._classes(java, jars)
+        if kept is None:
+            return ["-cp", class_path(jars), COMPILER, str(SOURCE), *ours]
+        archive = [f"-XX:SharedArchiveFile={kept.archive}"] if kept.archive else []
+        return [*archive, "-cp", class_path((kept.jar, *jars)), *ours]
+
+    def _classes(self, java: Path, jars: Sequence[Path]) -> KeptClasses | None:
+        """The same for all its processes, so that who waits is who is started."""
+        if self._kept is None or not self._kept.is_whole:
+            self._kept = kept_classes(
+                Build(java=java, options=JAVA_OPTIONS, jars=jars, source=SOURCE, logging=LOG4J)
+            )
+        return self._kept
+
+    def end_session(self, session_id: int) -> None:
+        """The server has ended the session by itself, and its ephemerals are gone.
+
+        Raises `SessionError` when it does not know the session, or cannot be asked.
+        """
+        try:
+            answer = self._asked(f"end {session_id}")
+        except (OSError, ValueError) as error:
+            raise SessionError(f"ZooKeeper takes no command to end a session: {error}") from error
+        if answer != ENDED:
+            why = answer or "it hung up"
+            raise SessionError(f"ZooKeeper did not end session {session_id:#x}: {why}")
+
+    def _asked(self, line: str) -> str:
+        port = int(self.control_port.read_text(encoding="ascii"))
+        with socket.create_connection((self.control_host, port), DEADLINE_S) as control:
+            control.settimeout(DEADLINE_S)
+            control.sendall(line.encode("ascii") + b"\n")
+            with control.makefile(encoding="ascii") as answers:
+                return answers.readline().strip()
+
+
+def end_in_ensemble(ensemble: ZooKeeperEnsemble, session_id: int) -> None:
+    """A member of an ensemble of controlled servers has made the leader end the session, as above.
+
+    Whoever serves passes it on: to ask first who leads would take longer than all the rest.
+    """
+    errors = []
+    for member in ensemble.members:
+        assert isinstance(member, ControlledServer), "the ensemble was made of others"
+        if not member.process.is_running or member.process.is_paused:
+            continue
+        try:
+            return member.end_session(session_id)
+        except SessionError as error:
+            errors.append(error)
+    raise errors[0] if errors else SessionError("no member of the ensemble runs")

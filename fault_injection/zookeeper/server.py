@@ -1,0 +1,368 @@
+"""A real ZooKeeper 3.9 as a child process, from the jars that come inside PySpark.
+
+Standalone or a member of an ensemble (`zookeeper_ensemble`), without fsync, on 127.0.0.1 or in a
+network of its own: it
+forgets nothing when processes are killed, which is all that a run does to it. Its transaction log
+stays in `data_dir` (`transaction_log` reads it).
+"""
+
+import errno
+import importlib.util
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.fault_injection.network.namespaces.layout import ZOOKEEPER_PORT, Node
+from fencepost.fault_injection.processes.managed_process import ManagedProcess
+from fencepost.fault_injection.processes.ports import HOST, free_ports
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.zookeeper.address import ZooKeeperAddress, ZooKeeperError
+from fencepost.fault_injection.zookeeper.classes import LOGGING, class_path
+from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
+from fencepost.fault_injection.zookeeper.status import TIMEOUT_S, four_letter_word
+from fencepost.spec.java import find_java
+
+MAIN_CLASS = "org.apache.zookeeper.server.ZooKeeperServerMain"
+MEMBER_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+JARS = (
+    "zookeeper-[0-9]*.jar",
+    "zookeeper-jute-*.jar",
+    "metrics-core-*.jar",
+    "snappy-java-*.jar",
+    "slf4j-api-*.jar",
+    "log4j-api-[0-9]*.jar",
+    "log4j-core-*.jar",
+    "log4j-slf4j2-impl-*.jar",
+    "janino-*.jar",
+    "commons-compiler-*.jar",
+)
+"""All that a server loads, of the 250 that Spark has; the last two if it is controlled."""
+
+JAVA_OPTIONS = (
+    "-Xms32m",
+    "-Xmx256m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:-UsePerfData",  # no file in the machine's temporary directory
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Dzookeeper.forceSync=no",
+    "-Dzookeeper.preAllocSize=64",  # KiB by which the transaction log grows
+    "-Dzookeeper.jmx.log4j.disable=true",
+)
+MAX_SESSION_TIMEOUT_MS = 60_000
+BIND_ATTEMPTS = 5
+"""A free port may be taken before the server binds it; five times in a row is something else."""
+START_S = 60.0
+"""A JVM on a host with seven times too much to do took twenty; one that ends is told at once."""
+STOP_GRACE_S = 2.0
+INIT_TICKS = 100
+"""How long a follower may take to catch up with a new leader."""
+SYNC_TICKS = 10
+"""How long leader and follower may be silent before they give each other up."""
+_PROBE_INTERVAL_S = 0.005
+_LOG_LINES = 12
+
+LOG4J = """\
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{ISO8601} %p %c{1}: %m%n
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+# It warns of a limit on connections that is left at its default.
+logger.connections.name = org.apache.zookeeper.server.ServerCnxnFactory
+logger.connections.level = error
+# It opens its port before its database: a command that comes between is closed with an error,
+# which tells of our asking whether it is ready and of nothing else.
+logger.commands.name = org.apache.zookeeper.server.ServerCnxn
+logger.commands.level = off
+# It tells of each attempt to reach a member that is down, with twelve frames of Java.
+logger.peers.name = org.apache.zookeeper.server.quorum.QuorumCnxManager
+logger.peers.level = error
+"""
+
+
+class PortInUseError(ZooKeeperError):
+    """The port that was asked for belongs to somebody else."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(
+            f"port {port} of {HOST} is in use; name another one, or none to get a free one"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """Which member of its ensemble a server is, and where all of them speak to each other."""
+
+    server_id: int
+    ports: tuple[tuple[int, int], ...]
+    """Per member from 1 on: the port for followers of its leader, and that for elections."""
+    hosts: tuple[str, ...] = ()
+    """Per member; empty: all are here."""
+
+    def settings(self) -> dict[str, str | int]:
+        """The lines of the configuration that make it a member."""
+        hosts = self.hosts or (HOST,) * len(self.ports)
+        members: dict[str, str | int] = {
+            f"server.{server_id}": f"{host}:{quorum}:{election}:participant"
+            for server_id, (host, (quorum, election)) in enumerate(
+                zip(hosts, self.ports, strict=True), start=1
+            )
+        }
+        return {"initLimit": INIT_TICKS, "syncLimit": SYNC_TICKS, **members}
+
+
+class ZooKeeperServer:
+    """One server. Its port and data outlive `stop`, so `start` brings it back."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        directory: Path,
+        *,
+        port: int | None = None,
+        tick_ms: int = 100,
+        membership: Membership | None = None,
+        node: Node | None = None,
+    ) -> None:
+        """Sessions may be as short as two ticks; they expire at the end of a tick.
+
+        With a `node` it is in that network, where all ports are its own.
+        A server with a `membership` serves once it and enough others have elected a leader.
+        """
+        self.directory = directory.absolute()
+        self.tick_ms = tick_ms
+        self.name = f"zookeeper-{membership.server_id}" if membership else "zookeeper"
+        self._supervisor = supervisor
+        self._node = node
+        self._port = port if node is None else ZOOKEEPER_PORT
+        self._membership = membership
+        self._process: ManagedProcess | None = None
+        self._log_start = 0
+        """Where the words of the process that started last begin."""
+
+    @property
+    def endpoint(self) -> tuple[str, int]:
+        """What a socket connects to, once started."""
+        assert self._port is not None, "the server was never started"
+        return self._host, self._port
+
+    @property
+    def address(self) -> str:
+        """`127.0.0.1:<port>`, or that of its node, once started."""
+        host, port = self.endpoint
+        return f"{host}:{port}"
+
+    @property
+    def control_host(self) -> str:
+        """Where the harness alone reaches it, past all cuts."""
+        return HOST if self._node is None else self._node.control
+
+    @property
+    def _host(self) -> str:
+        return HOST if self._node is None else self._node.host
+
+    @property
+    def _namespace(self) -> Path | None:
+        return None if self._node is None else self._node.namespace
+
+    @property
+    def _log(self) -> Path:
+        return self._supervisor.directory / f"{self.name}.log"
+
+    @property
+    def data_dir(self) -> Path:
+        """Holds `version-2` with the transaction log."""
+        return self.directory / "data"
+
+    @property
+    def process(self) -> ManagedProcess:
+        """The Java process, to pause or kill; the one that started last."""
+        assert self._process is not None, "the server was never started"
+        return self._process
+
+    def start(self, deadline_s: float = START_S) -> None:
+        """Run the server; it serves at return.
+
+        Raises `PortInUseError`, or `ZooKeeperError` with the last log lines when the process ends
+        or does not serve within `deadline_s`; then nothing of it is left running.
+        """
+        deadline = time.monotonic() + deadline_s
+        if self._port is not None:
+            return self._start_on(self._port, deadline)
+        for _ in range(BIND_ATTEMPTS - 1):
+            try:
+                return self._start_on(_free_port(), deadline)
+            except PortInUseError:
+                continue
+        return self._start_on(_free_port(), deadline)
+
+    def stop(self) -> None:
+        """End the server; sessions and data stay on disk."""
+        if self._process is not None:
+            self._process.terminate(STOP_GRACE_S)
+
+    def prepare(self, port: int) -> None:
+        """Its next process may be there already, and does nothing until it is to begin."""
+
+    def begin(self, port: int) -> None:
+        """The process runs and will serve on `port`; raises `PortInUseError`."""
+        if self._node is None and not _is_free(port):
+            raise PortInUseError(port)
+        log = self._log
+        self._log_start = log.stat().st_size if log.exists() else 0
+        process = self._supervisor.start(
+            self.name, self._command(port), log=log, namespace=self._namespace
+        )
+        self._process, self._port = process, port
+
+    def await_serving(self, deadline: float) -> None:
+        """Wait until the server says that it serves our data: it could be another's on its port.
+
+        Raises as `start` does at `deadline` (of `time.monotonic`); then it does not run any more.
+        """
+        try:
+            while not self.is_serving():
+                if self.process.ended_within(_PROBE_INTERVAL_S):
+                    raise self._failure("ended before it served")
+                if time.monotonic() > deadline:
+                    raise self._failure("does not serve in time")
+        except ZooKeeperError:
+            self.process.kill()
+            if b"BindException" in self.process.log.read_bytes()[self._log_start :]:
+                raise PortInUseError(self.endpoint[1]) from None
+            raise
+
+    def is_serving(self) -> bool:
+        """True while it answers clients; a member of an ensemble needs a leader for that."""
+        return f"dataDir={self.data_dir}/" in _configuration(self.endpoint)
+
+    def _start_on(self, port: int, deadline: float) -> None:
+        before = self._process, self._port
+        try:
+            self.begin(port)
+            self.await_serving(deadline)
+        except ZooKeeperError:
+            self._process, self._port = before
+            raise
+
+    def _failure(self, what: str) -> ZooKeeperError:
+        process = self.process
+        lines = process.log_tail(10 * _LOG_LINES).splitlines()
+        # What went wrong helps a person, the frames of Java do not.
+        said = [line for line in lines if not line.startswith("\tat ")]
+        tail = "\n".join(said[-_LOG_LINES:])
+        words = (
+            f"the end of {process.log}:\n{tail}" if tail else f"it said nothing in {process.log}"
+        )
+        return ZooKeeperError(f"ZooKeeper {self.name!r} {what}; {words}")
+
+    def _command(self, port: int) -> list[str]:
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        configuration = self.directory / "zoo.cfg"
+        configuration.write_text(self._configuration(port), encoding="ascii")
+        logging = self.directory / "log4j2.properties"
+        logging.write_text(LOG4J, encoding="ascii")
+        if self._membership is not None:
+            text = f"{self._membership.server_id}\n"
+            (self.data_dir / "myid").write_text(text, encoding="ascii")
+        java = find_java().executable
+        options = [*JAVA_OPTIONS, f"-D{LOGGING}={logging.as_uri()}"]
+        main = MAIN_CLASS if self._membership is None else MEMBER_CLASS
+        return [str(java), *options, *self.main_command(java, main), str(configuration)]
+
+    def main_command(self, java: Path, main_class: str) -> list[str]:
+        """What the JVM is to run, and from where; the configuration comes after it."""
+        del java
+        return ["-cp", class_path(find_jars()), main_class]
+
+    def _configuration(self, port: int) -> str:
+        settings: dict[str, str | int] = {
+            "tickTime": self.tick_ms,
+            "minSessionTimeout": 2 * self.tick_ms,
+            "maxSessionTimeout": MAX_SESSION_TIMEOUT_MS,
+            "dataDir": _property_value(str(self.data_dir)),
+            "clientPort": port,
+            "clientPortAddress": self._host,
+            "maxClientCnxns": 0,
+            "admin.enableServer": "false",
+            "4lw.commands.whitelist": "*",
+            **(self._membership.settings() if self._membership else {}),
+        }
+        return "".join(f"{key}={value}\n" for key, value in settings.items())
+
+
+def find_jars() -> list[Path]:
+    """The jars of a ZooKeeper server, found without importing PySpark; raises `ZooKeeperError`."""
+    package = importlib.util.find_spec("pyspark")
+    folders = (package.submodule_search_locations if package else None) or []
+    for folder in folders:
+        jars = [sorted((Path(folder) / "jars").glob(pattern)) for pattern in JARS]
+        if all(jars):
+            return [found[-1] for found in jars]
+    raise ZooKeeperError(
+        "the package pyspark with the jars of ZooKeeper is not installed; "
+        "run `make setup`, or name a running ZooKeeper"
+    )
+
+
+def check_external(address: str, deadline_s: float = 10.0) -> ZooKeeperAddress:
+    """Make sure that a ZooKeeper serves at `HOST:PORT/chroot`; the chroot exists at return.
+
+    Raises `AddressError` for another form, `ZooKeeperError` when nobody answers in `deadline_s`.
+    """
+    where = ZooKeeperAddress.parse(address)
+    servers = where.servers
+    refusals = [_refusal(endpoint, deadline_s) for endpoint in where.endpoints]
+    if all(refusals):
+        raise ZooKeeperError(
+            f"no ZooKeeper answers at {servers}: {refusals[0]}; check the address and that it runs"
+        )
+    client = ZooKeeperClient(servers, session_timeout_s=deadline_s, deadline_s=deadline_s)
+    with client:
+        if where.chroot:
+            client.create_path(where.chroot)
+    return where
+
+
+def _refusal(endpoint: tuple[str, int], deadline_s: float) -> str:
+    """Why nobody listens there; empty when somebody does."""
+    try:
+        socket.create_connection(endpoint, deadline_s).close()
+    except OSError as error:
+        return error.strerror or "no answer"
+    return ""
+
+
+def _configuration(endpoint: tuple[str, int]) -> str:
+    """The `conf` of the server that serves there, or nothing when none serves yet."""
+    try:
+        return four_letter_word(endpoint, "conf", TIMEOUT_S)
+    except OSError:
+        return ""
+
+
+def _free_port() -> int:
+    (port,) = free_ports(1)
+    return port
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return False
+            message = f"port {port} of {HOST} cannot be used: {error.strerror}"
+            raise ZooKeeperError(message) from error
+    return True
+
+
+def _property_value(text: str) -> str:
+    """`text` as java.util.Properties reads it back, whatever characters it has."""
+    units = text.encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

@@ -1,0 +1,306 @@
+"""What any broker does for administrators of partitions: it writes down what is asked (V3 F, H).
+
+Requests stand in ZooKeeper until the controller has done what they ask: no crash forgets one.
+`RequestPartitions`, `StartReassignment` and `CancelReassignment` of the specs.
+"""
+
+from collections.abc import Generator, Iterable
+
+from fencepost.impl.core.rules.partition_change_step import assignment_in
+from fencepost.impl.core.rules.partition_requests import read_requests
+from fencepost.impl.core.rules.partition_rules import (
+    View,
+    new_partitions,
+    refuse_creation,
+    refuse_election,
+    refuse_reassignment,
+    refuse_removal,
+)
+from fencepost.impl.core.types.effects import ActionTaken, Reply
+from fencepost.impl.core.types.messages import (
+    AdminRequest,
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    ListPartitionReassignmentsResponse,
+    OngoingReassignment,
+    PartitionResult,
+    Reassignment,
+    RemovePartitionsRequest,
+    RemovePartitionsResponse,
+    Response,
+)
+from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST, Refusal
+from fencepost.impl.core.types.scripts import (
+    Answer,
+    Ask,
+    Outbox,
+    Script,
+    list_children,
+    read,
+    write,
+)
+from fencepost.impl.core.types.zookeeper import (
+    Create,
+    Delete,
+    Rejected,
+    SetData,
+    Unknown,
+    WriteResult,
+    Written,
+    ZkError,
+    Znode,
+)
+from fencepost.spec.vocabulary import ANY_VERSION, Action, BrokerId, ErrorCode
+from fencepost.spec.znodes import (
+    BROKER_IDS,
+    LEADER_ELECTION,
+    PARTITIONS_ADD,
+    PARTITIONS_REASSIGNED,
+    PARTITIONS_REMOVE,
+    TOPICS,
+    ElectionDocument,
+    MalformedZnodeError,
+    ReplicasDocument,
+    TopicPartition,
+    document_bytes,
+    leader_and_isr_path,
+    parse_leader_and_isr,
+    parse_topic_document,
+    request_path,
+    topic_path,
+)
+
+Asked = Generator[Ask, Answer, Refusal | None]
+CANCELS_MAX = 8
+"""Tries to take a request back, against others who write the topic's znode at the same time."""
+
+
+class PartitionAdmin:
+    """Requests about partitions: judged by what ZooKeeper holds now, then written there."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+
+    def on_request(self, token: int, request: AdminRequest) -> None:
+        """What is asked stands in ZooKeeper, or is refused with a reason; the answer tells."""
+        match request:
+            case ElectLeadersRequest():
+                script = self._elect(token, request)
+            case AlterPartitionReassignmentsRequest():
+                script = self._reassign(token, request)
+            case CreatePartitionsRequest():
+                script = self._create(token, request)
+            case RemovePartitionsRequest():
+                script = self._remove(token, request)
+            case _:
+                script = self._list(token)
+        self._outbox.run(script)
+
+    # Elections
+
+    def _elect(self, token: int, request: ElectLeadersRequest) -> Script:
+        keys = [one.key for one in request.partitions]
+        view = yield from _read_view(keys)
+        data = document_bytes(ElectionDocument(kind=request.kind))
+        results = []
+        for key in keys:
+            refusal = refuse_election(view, request.kind, key) if view else NO_CONNECTION
+            if refusal is None:
+                refusal = yield from self._ask(LEADER_ELECTION, key, data)
+            results.append(_result(key, refusal))
+        self._reply(token, ElectLeadersResponse(partitions=tuple(results)))
+
+    # Reassignment
+
+    def _reassign(self, token: int, request: AlterPartitionReassignmentsRequest) -> Script:
+        view = yield from _read_view([one.key for one in request.reassignments])
+        results = []
+        for one in request.reassignments:
+            refusal = refuse_reassignment(view, one.key, one.replicas) if view else NO_CONNECTION
+            if refusal is None and one.replicas:
+                refusal = yield from self._start(one)
+            elif refusal is None:
+                refusal = yield from self._cancel(one.key)
+            results.append(_result(one.key, refusal))
+        self._reply(token, AlterPartitionReassignmentsResponse(partitions=tuple(results)))
+
+    def _start(self, wanted: Reassignment) -> Asked:
+        data = document_bytes(ReplicasDocument(replicas=list(wanted.replicas)))
+        refusal = yield from self._ask(PARTITIONS_REASSIGNED, wanted.key, data)
+        if refusal is None:
+            self.start_reassignment(wanted.key, wanted.replicas)
+        return refusal
+
+    def start_reassignment(self, key: TopicPartition, target: tuple[BrokerId, ...]) -> None:
+        """The target is asked for, or another one instead of that which was (REAS-001)."""
+        self._took(Action.START_REASSIGNMENT, key, target)
+
+    def _cancel(self, key: TopicPartition) -> Asked:
+        end = Delete(path=request_path(PARTITIONS_REASSIGNED, key), expected_version=ANY_VERSION)
+        result: WriteResult = Unknown()
+        for _ in range(CANCELS_MAX):
+            znodes = yield from read(topic_path(key.topic))
+            if znodes is None:
+                return NO_CONNECTION
+            result = yield from write(end, *_as_it_is(znodes[0]))
+            if not isinstance(result, Rejected) or result.error is not ZkError.BAD_VERSION:
+                break
+        if isinstance(result, Rejected) and result.error is ZkError.NO_NODE:
+            return Refusal(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, f"{key} does not move")
+        refusal = _refusal(result)
+        if refusal is None:
+            self.cancel_reassignment(key)
+        return refusal
+
+    def cancel_reassignment(self, key: TopicPartition) -> None:
+        """The request is taken back: what is assigned without it stands (REAS-004)."""
+        self._took(Action.CANCEL_REASSIGNMENT, key)
+
+    def _list(self, token: int) -> Script:
+        """What moves: asked for, being undone, or with replicas still to be stopped."""
+        requests = yield from read_requests(lambda _: None, watch=False)
+        listed = yield from list_children(TOPICS)
+        topics = listed[0].names or () if listed is not None else ()
+        znodes = yield from read(*(topic_path(topic) for topic in topics))
+        if requests is None or listed is None or znodes is None:
+            response = ListPartitionReassignmentsResponse(error_code=NO_CONNECTION.error_code)
+            self._reply(token, response)
+            return
+        found = []
+        for topic, znode in zip(topics, znodes, strict=True):
+            try:
+                document = parse_topic_document(znode.path, znode.data)
+            except MalformedZnodeError:
+                continue
+            for key in sorted(TopicPartition(topic, int(name)) for name in document.partitions):
+                assignment = assignment_in(document, key.partition)
+                request = requests.get(key, {}).get(PARTITIONS_REASSIGNED)
+                assert assignment is not None, "it was listed"
+                if request is None and not assignment.adding and not assignment.removing:
+                    continue
+                ongoing = OngoingReassignment(
+                    topic=topic,
+                    partition=key.partition,
+                    replicas=request.replicas if request is not None else (),
+                    assigned_replicas=assignment.assigned,
+                    adding=tuple(sorted(assignment.adding)),
+                    removing=tuple(sorted(assignment.removing)),
+                )
+                found.append(ongoing)
+        self._reply(token, ListPartitionReassignmentsResponse(reassignments=tuple(found)))
+
+    # Number of partitions
+
+    def _create(self, token: int, request: CreatePartitionsRequest) -> Script:
+        view = yield from _read_view([TopicPartition(request.topic, 0)])
+        refusal = refuse_creation(view, request) if view else NO_CONNECTION
+        wanted = new_partitions(view, request) if view and refusal is None else {}
+        for key, replicas in wanted.items():
+            data = document_bytes(ReplicasDocument(replicas=list(replicas)))
+            refusal = refusal or (yield from self._ask(PARTITIONS_ADD, key, data))
+            if refusal is None:
+                self.request_partitions(key, replicas)
+        refusal = refusal or Refusal(ErrorCode.NONE, "")
+        response = CreatePartitionsResponse(error_code=refusal.error_code, message=refusal.message)
+        self._reply(token, response)
+
+    def _remove(self, token: int, request: RemovePartitionsRequest) -> Script:
+        keys = [TopicPartition(request.topic, number) for number in sorted(set(request.partitions))]
+        view = yield from _read_view([TopicPartition(request.topic, 0), *keys])
+        refusal = refuse_removal(view, request) if view else NO_CONNECTION
+        for key in keys:
+            refusal = refusal or (yield from self._ask(PARTITIONS_REMOVE, key, b"{}"))
+            if refusal is None:
+                self.request_partitions(key)
+        refusal = refusal or Refusal(ErrorCode.NONE, "")
+        response = RemovePartitionsResponse(error_code=refusal.error_code, message=refusal.message)
+        self._reply(token, response)
+
+    def request_partitions(
+        self, key: TopicPartition, replicas: tuple[BrokerId, ...] | None = None
+    ) -> None:
+        """The partition is to be added, with replicas, or to be removed, without (V3 H)."""
+        self._took(Action.REQUEST_PARTITIONS, key, replicas)
+
+    # Writing
+
+    def _ask(self, kind: str, key: TopicPartition, data: bytes) -> Asked:
+        """The request stands, instead of one that stood."""
+        path = request_path(kind, key)
+        yield from write(Create(path=path.rpartition("/")[0], data=b""))
+        result = yield from write(Create(path=path, data=data))
+        if isinstance(result, Rejected) and result.error is ZkError.NODE_EXISTS:
+            instead = SetData(path=path, data=data, expected_version=ANY_VERSION)
+            result = yield from write(instead)
+        return _refusal(result)
+
+    def _took(
+        self, action: Action, key: TopicPartition, replicas: tuple[BrokerId, ...] | None = None
+    ) -> None:
+        taken = ActionTaken(action=action, topic_partition=key, assigned_replicas=replicas)
+        self._outbox.took(taken)
+
+    def _reply(self, token: int, response: Response) -> None:
+        self._outbox.emit(Reply(token=token, response=response))
+
+
+def _as_it_is(topic: Znode) -> tuple[SetData, ...]:
+    """A write that makes every step fail that was decided on the request that goes (H33c)."""
+    if topic.stat is None:
+        return ()
+    return (SetData(path=topic.path, data=topic.data, expected_version=topic.stat.version),)
+
+
+def _refusal(result: WriteResult) -> Refusal | None:
+    match result:
+        case Written():
+            return None
+        case Rejected():
+            return Refusal(ErrorCode.BROKER_NOT_AVAILABLE, str(result.error))
+        case _:
+            return REPLY_LOST
+
+
+def _result(key: TopicPartition, refusal: Refusal | None) -> PartitionResult:
+    refusal = refusal or Refusal(ErrorCode.NONE, "")
+    return PartitionResult(
+        topic=key.topic,
+        partition=key.partition,
+        error_code=refusal.error_code,
+        message=refusal.message,
+    )
+
+
+def _read_view(keys: Iterable[TopicPartition]) -> Generator[Ask, Answer, View | None]:
+    """What is known of the partitions and their topics; None when the connection was lost."""
+    wanted = sorted(set(keys))
+    topics = sorted({key.topic for key in wanted})
+    listed = yield from list_children(BROKER_IDS)
+    requests = [request_path(PARTITIONS_REASSIGNED, key) for key in wanted]
+    states = [leader_and_isr_path(key) for key in wanted]
+    znodes = yield from read(*(topic_path(topic) for topic in topics), *states, *requests)
+    if listed is None or znodes is None:
+        return None
+    by_path = {znode.path: znode for znode in znodes if znode.stat is not None}
+    documents, found = {}, {}
+    try:
+        for topic in topics:
+            if topic_path(topic) in by_path:
+                path = topic_path(topic)
+                documents[topic] = parse_topic_document(path, by_path[path].data)
+        for key, path in zip(wanted, states, strict=True):
+            if path in by_path:
+                found[key] = parse_leader_and_isr(path, by_path[path].data)
+    except MalformedZnodeError:
+        return None
+    live = (BrokerId(int(name)) for name in listed[0].names or () if name.isdecimal())
+    return View(
+        live=frozenset(live),
+        documents=documents,
+        states=found,
+        requests=frozenset(by_path) & frozenset(requests),
+    )

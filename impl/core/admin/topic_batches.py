@@ -1,0 +1,220 @@
+"""Many topics in one request: multis of many topics, several in flight; each topic ends alone.
+
+The writes are those of `admin.py` and `topic_deletion.py`, and the actions are the same. A topic
+whose write is refused takes no other with it (`fenced_writes.py`); one that cannot be deleted as it
+was read is deleted alone.
+"""
+
+from dataclasses import dataclass, field
+
+from fencepost.impl.core.admin.topic_creation import Admin, creation_error, live_brokers, validate
+from fencepost.impl.core.admin.topic_deletion import TopicDeletion, no_topic, whole_deletion
+from fencepost.impl.core.controller.fenced_writes import (
+    OPS_MAX,
+    Ended,
+    FencedWrite,
+    FencedWrites,
+    NoFence,
+)
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import Reply
+from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
+from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read
+from fencepost.impl.core.types.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    TopicResult,
+)
+from fencepost.impl.core.types.zookeeper import Rejected, Written, ZkError, Znode
+from fencepost.spec.vocabulary import ErrorCode
+from fencepost.spec.znodes import (
+    BROKER_IDS,
+    MalformedZnodeError,
+    TopicPartition,
+    leader_and_isr_path,
+    parse_topic,
+    parse_topic_document,
+    parse_topic_id,
+    topic_path,
+)
+
+CREATIONS_MAX = 500
+"""Topics whose documents are written down at once: the node has other things to do in between."""
+DELETIONS_MAX = 250
+"""Topics whose partitions are read at once."""
+OPS_PER_PARTITION = 2
+OPS_PER_TOPIC = 3
+
+
+@dataclass(slots=True)
+class Asked:
+    """A request for many topics, and what is known of them."""
+
+    token: int
+    names: tuple[str, ...]
+    results: dict[int, TopicResult] = field(default_factory=dict)
+    """By place in the request: a name may stand there twice."""
+
+    def end(self, place: int, error: tuple[ErrorCode, str]) -> None:
+        """This is what became of the topic."""
+        error_code, message = error
+        name = self.names[place]
+        self.results[place] = TopicResult(topic=name, error_code=error_code, message=message)
+
+    @property
+    def is_done(self) -> bool:
+        """True when every topic has ended."""
+        return len(self.results) == len(self.names)
+
+    def topics(self) -> tuple[TopicResult, ...]:
+        """In the order of the request."""
+        return tuple(self.results[place] for place in range(len(self.names)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicWrite(FencedWrite):
+    """The creation or deletion of one topic."""
+
+    place: int
+    czxid: int | None = None
+    """Of the topic that is to go."""
+
+
+class TopicBatches:
+    """What any broker does for an administrator who has many topics."""
+
+    def __init__(
+        self, config: Config, outbox: Outbox, admin: Admin, deletion: TopicDeletion
+    ) -> None:
+        self._outbox = outbox
+        self._admin = admin
+        self._deletion = deletion
+        self._writes = FencedWrites(config, outbox, NoFence(), lambda: None)
+
+    # Creation
+
+    def on_create_topics(self, token: int, request: CreateTopicsRequest) -> None:
+        """Each topic is written, or refused with a reason (TOP-004)."""
+        asked = Asked(token, tuple(one.topic for one in request.topics))
+        self._outbox.run(self._create_topics(asked, request.topics))
+
+    def _create_topics(self, asked: Asked, requests: tuple[CreateTopicRequest, ...]) -> Script:
+        for begin in range(0, len(requests), CREATIONS_MAX):
+            listed = yield from list_children(BROKER_IDS)
+            writes = []
+            for place, one in enumerate(requests[begin : begin + CREATIONS_MAX], begin):
+                if listed is None:
+                    asked.end(place, NO_CONNECTION)
+                    continue
+                live = live_brokers(listed[0])
+                error = validate(one, live)
+                if error[0] is not ErrorCode.NONE:
+                    asked.end(place, error)
+                    continue
+                writes.append(TopicWrite(place=place, ops=self._admin.creation(one, live)))
+            self._writes.submit(writes, lambda ended: self._created(asked, ended))
+        self._reply_created(asked)
+
+    def _created(self, asked: Asked, ended: Ended[TopicWrite]) -> None:
+        for one, result in ended:
+            topic = asked.names[one.place]
+            error = creation_error(topic, result)
+            if error[0] is ErrorCode.NONE:
+                self._admin.create_topic(topic)
+            asked.end(one.place, error)
+        if ended:
+            self._reply_created(asked)
+
+    def _reply_created(self, asked: Asked) -> None:
+        if asked.is_done:
+            response = CreateTopicsResponse(topics=asked.topics())
+            self._outbox.emit(Reply(token=asked.token, response=response))
+
+    # Deletion
+
+    def on_delete_topics(self, token: int, request: DeleteTopicsRequest) -> None:
+        """Each topic is deleted, or refused with a reason (TOP-002)."""
+        self._outbox.run(self._delete_topics(Asked(token, request.topics)))
+
+    def _delete_topics(self, asked: Asked) -> Script:
+        for begin in range(0, len(asked.names), DELETIONS_MAX):
+            places = range(begin, min(begin + DELETIONS_MAX, len(asked.names)))
+            znodes = yield from read(*(topic_path(asked.names[place]) for place in places))
+            if znodes is None:
+                for place in places:
+                    asked.end(place, NO_CONNECTION)
+                continue
+            found = {}
+            for place, znode in zip(places, znodes, strict=True):
+                if znode.stat is None:
+                    asked.end(place, no_topic(asked.names[place]))
+                else:
+                    found[place] = znode
+            keys = {place: _keys(asked.names[place], znode) for place, znode in found.items()}
+            paths = [leader_and_isr_path(key) for some in keys.values() for key in some]
+            states = yield from read(*paths)
+            by_path = {znode.path: znode for znode in states or ()}
+            self._delete_together(asked, found, keys, by_path)
+        self._reply_deleted(asked)
+
+    def _delete_together(
+        self,
+        asked: Asked,
+        found: dict[int, Znode],
+        keys: dict[int, list[TopicPartition]],
+        states: dict[str, Znode],
+    ) -> None:
+        """Those with known partitions in multis of many, the others one by one."""
+        writes = []
+        for place, znode in found.items():
+            assert znode.stat is not None
+            below = [states.get(leader_and_isr_path(key)) for key in keys[place]]
+            known = [state for state in below if state is not None and state.stat is not None]
+            if not known or len(known) != len(below):
+                self._outbox.run(self._delete_alone(asked, place, znode.stat.czxid))
+                continue
+            topic_id = parse_topic_id(znode.path, znode.data)
+            ops = whole_deletion(asked.names[place], topic_id, known)
+            writes.append(TopicWrite(place=place, ops=ops, czxid=znode.stat.czxid))
+        self._writes.submit(writes, lambda ended: self._deleted(asked, ended))
+
+    def _deleted(self, asked: Asked, ended: Ended[TopicWrite]) -> None:
+        for one, result in ended:
+            match result:
+                case Written(zxid=zxid):
+                    self._deletion.delete_topic(asked.names[one.place], zxid)
+                    asked.end(one.place, (ErrorCode.NONE, ""))
+                case Rejected(errors=(ZkError.SESSION_EXPIRED, *_)):
+                    asked.end(one.place, (ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)))
+                case Rejected():
+                    self._outbox.run(self._delete_alone(asked, one.place, one.czxid))
+                case _:
+                    asked.end(one.place, REPLY_LOST)
+        if ended:
+            self._reply_deleted(asked)
+
+    def _delete_alone(self, asked: Asked, place: int, czxid: int | None) -> Script:
+        error = yield from self._deletion.delete(asked.names[place], czxid)
+        asked.end(place, error)
+        self._reply_deleted(asked)
+
+    def _reply_deleted(self, asked: Asked) -> None:
+        if asked.is_done:
+            response = DeleteTopicsResponse(topics=asked.topics())
+            self._outbox.emit(Reply(token=asked.token, response=response))
+
+
+def _keys(topic: str, znode: Znode) -> list[TopicPartition]:
+    """The partitions of a topic that one multi can delete; none if it takes another way."""
+    try:
+        is_plain = bool(parse_topic_id(znode.path, znode.data))
+        is_plain = is_plain and not parse_topic_document(znode.path, znode.data).is_deleted
+        partitions = parse_topic(znode.path, znode.data) if is_plain else {}
+    except MalformedZnodeError:
+        return []
+    if OPS_PER_PARTITION * len(partitions) + OPS_PER_TOPIC > OPS_MAX:
+        return []
+    return [TopicPartition(topic, partition) for partition in sorted(partitions)]

@@ -1,0 +1,273 @@
+"""What any broker does for clients in ZooKeeper: create topics, tell the routing view.
+
+Below level 5 every broker writes topics itself (V3 Paths 3); the controller learns by its watch.
+"""
+
+from collections.abc import Callable
+
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import ActionTaken, Reply
+from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataResponse, PartitionState
+from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
+from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read, write
+from fencepost.impl.core.types.topic_messages import CreateTopicRequest, CreateTopicResponse
+from fencepost.impl.core.types.zookeeper import (
+    Children,
+    Create,
+    Rejected,
+    WriteResult,
+    Written,
+    ZkError,
+    Znode,
+)
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.spec.vocabulary import (
+    Action,
+    BrokerId,
+    ControllerEpoch,
+    ErrorCode,
+    PartitionIncarnation,
+    SessionId,
+)
+from fencepost.spec.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    TOPIC_NAME,
+    TOPICS,
+    MalformedZnodeError,
+    TopicDocument,
+    TopicPartition,
+    broker_path,
+    document_bytes,
+    leader_and_isr_path,
+    parse_broker,
+    parse_controller,
+    parse_controller_epoch,
+    parse_leader_and_isr,
+    parse_topic,
+    topic_id_path,
+    topic_ids_path,
+    topic_path,
+)
+
+PARTITIONS_MAX = 10_000
+"""Per topic: one znode holds the whole assignment."""
+
+
+class Admin:
+    """Requests that are answered from ZooKeeper."""
+
+    def __init__(self, config: Config, outbox: Outbox, session_id: Callable[[], SessionId]) -> None:
+        self._config = config
+        self._outbox = outbox
+        self._session_id = session_id
+
+    def on_create_topic(self, token: int, request: CreateTopicRequest) -> None:
+        """The topic znode is written, or the request refused with a reason (TOP-004)."""
+        self._outbox.run(self._create_topic(token, request))
+
+    def on_metadata(self, token: int) -> None:
+        """The published state is answered, as read now."""
+        self._outbox.run(self._metadata(token))
+
+    def _create_topic(self, token: int, request: CreateTopicRequest) -> Script:
+        listed = yield from list_children(BROKER_IDS)
+        if listed is None:
+            self._answer(token, *NO_CONNECTION)
+            return
+        live = live_brokers(listed[0])
+        error, reason = validate(request, live)
+        if self._config.mutant is Mutant.ASSIGN_TO_ANY_BROKER and request.assignment:
+            error = ErrorCode.NONE
+        if error is not ErrorCode.NONE:
+            self._answer(token, error, reason)
+            return
+        result = yield from write(*self.creation(request, live))
+        error, reason = creation_error(request.topic, result)
+        if error is ErrorCode.NONE:
+            self.create_topic(request.topic)
+        self._answer(token, error, reason)
+
+    def creation(self, request: CreateTopicRequest, live: list[BrokerId]) -> tuple[Create, ...]:
+        """What creates an incarnation of the topic, which nothing but its id tells from others."""
+        topic_id = f"{self._session_id():x}-{self._outbox.new_id():x}"
+        document = TopicDocument(partitions=_assign(request, live), topic_id=topic_id)
+        return (
+            Create(path=topic_path(request.topic), data=document_bytes(document)),
+            Create(path=topic_ids_path(request.topic), data=b""),
+            Create(path=topic_id_path(request.topic, topic_id), data=b""),
+        )
+
+    def create_topic(self, topic: str) -> None:
+        """The topic exists; the controller gives its partitions leaders."""
+        self._outbox.took(ActionTaken(action=Action.CREATE_TOPIC, topic=topic))
+
+    def _answer(self, token: int, error_code: ErrorCode, message: str) -> None:
+        response = CreateTopicResponse(error_code=error_code, message=message)
+        self._outbox.emit(Reply(token=token, response=response))
+
+    def _metadata(self, token: int) -> Script:
+        listed = yield from list_children(BROKER_IDS, TOPICS)
+        if listed is None:
+            self._no_metadata(token)
+            return
+        brokers, topics = (children.names or () for children in listed)
+        znodes = yield from read(
+            CONTROLLER,
+            CONTROLLER_EPOCH,
+            *(broker_path(int(name)) for name in brokers if name.isdecimal()),
+            *(topic_path(name) for name in topics),
+        )
+        if znodes is None:
+            self._no_metadata(token)
+            return
+        by_path = {znode.path: znode for znode in znodes if znode.stat is not None}
+        assignments = _assignments(by_path)
+        keys = sorted(assignments)
+        states = yield from read(*(leader_and_isr_path(key) for key in keys))
+        if states is None:
+            self._no_metadata(token)
+            return
+        partitions = [
+            _partition_state(key, assignments[key], znode)
+            for key, znode in zip(keys, states, strict=True)
+        ]
+        controller_id, controller_epoch = _controller(by_path)
+        response = MetadataResponse(
+            broker_id=self._config.broker_id,
+            controller_id=controller_id,
+            controller_epoch=controller_epoch,
+            brokers=_endpoints(by_path),
+            partitions=tuple(state for state in partitions if state is not None),
+        )
+        self._outbox.emit(Reply(token=token, response=response))
+
+    def _no_metadata(self, token: int) -> None:
+        response = MetadataResponse(
+            error_code=ErrorCode.BROKER_NOT_AVAILABLE, broker_id=self._config.broker_id
+        )
+        self._outbox.emit(Reply(token=token, response=response))
+
+
+def live_brokers(listed: Children) -> list[BrokerId]:
+    """The brokers that are registered, ascending."""
+    return sorted(BrokerId(int(name)) for name in listed.names or () if name.isdecimal())
+
+
+def creation_error(topic: str, result: WriteResult) -> tuple[ErrorCode, str]:
+    """What the end of `Admin.creation` means to whoever asked for it, and why."""
+    match result:
+        case Written():
+            return ErrorCode.NONE, ""
+        case Rejected(errors=(ZkError.NODE_EXISTS, *_)):
+            return ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic} exists"
+        case Rejected():
+            return ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)
+        case _:
+            return REPLY_LOST
+
+
+def validate(request: CreateTopicRequest, live: list[BrokerId]) -> tuple[ErrorCode, str]:
+    """Whether the topic may be created; if not, why."""
+    if not TOPIC_NAME.fullmatch(request.topic) or request.topic in {".", ".."}:
+        reason = f"{request.topic!r} is no topic name: 1 to 249 of letters, digits, '.', '_', '-'"
+        return ErrorCode.INVALID_TOPIC, reason
+    if request.assignment:
+        return _validate_assignment(request, live)
+    if not 1 <= request.partition_count <= PARTITIONS_MAX:
+        reason = f"{request.partition_count} partitions: give 1 to {PARTITIONS_MAX}"
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason
+    if not 1 <= request.replication_factor <= len(live):
+        reason = f"replication factor {request.replication_factor} with {len(live)} live brokers"
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason
+    return ErrorCode.NONE, ""
+
+
+def _validate_assignment(
+    request: CreateTopicRequest, live: list[BrokerId]
+) -> tuple[ErrorCode, str]:
+    if len(request.assignment) > PARTITIONS_MAX:
+        reason = f"{len(request.assignment)} partitions: give 1 to {PARTITIONS_MAX}"
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason
+    for partition, entry in enumerate(request.assignment):
+        listed = list(entry.replicas)
+        if not listed or len(set(listed)) != len(listed) or not set(listed) <= set(live):
+            reason = f"partition {partition} on {listed}: give distinct live brokers of {live}"
+            return ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason
+    return ErrorCode.NONE, ""
+
+
+def _assign(request: CreateTopicRequest, live: list[BrokerId]) -> dict[str, list[int]]:
+    """Brokers in turn, so that leaders are spread; the given assignment if there is one."""
+    if request.assignment:
+        return {str(p): list(entry.replicas) for p, entry in enumerate(request.assignment)}
+    return {
+        str(p): [live[(p + i) % len(live)] for i in range(request.replication_factor)]
+        for p in range(request.partition_count)
+    }
+
+
+def _assignments(by_path: dict[str, Znode]) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+    assignments: dict[TopicPartition, tuple[BrokerId, ...]] = {}
+    for path, znode in by_path.items():
+        if not path.startswith(f"{TOPICS}/"):
+            continue
+        try:
+            partitions = parse_topic(path, znode.data)
+        except MalformedZnodeError:
+            continue
+        topic = path.rpartition("/")[2]
+        for partition, replicas in partitions.items():
+            assignments[TopicPartition(topic, partition)] = replicas
+    return assignments
+
+
+def _partition_state(
+    key: TopicPartition, assigned_replicas: tuple[BrokerId, ...], znode: Znode
+) -> PartitionState | None:
+    if znode.stat is None:
+        return None
+    try:
+        state = parse_leader_and_isr(znode.path, znode.data)
+    except MalformedZnodeError:
+        return None
+    return PartitionState(
+        topic=key.topic,
+        partition=key.partition,
+        leader=state.leader,
+        leader_epoch=state.leader_epoch,
+        isr=tuple(sorted(state.isr)),
+        znode_version=znode.stat.version,
+        assigned_replicas=assigned_replicas,
+        topic_id=state.topic_id,
+        partition_incarnation=PartitionIncarnation(znode.stat.czxid),
+    )
+
+
+def _endpoints(by_path: dict[str, Znode]) -> tuple[BrokerEndpoint, ...]:
+    endpoints = []
+    for path, znode in sorted(by_path.items()):
+        if not path.startswith(f"{BROKER_IDS}/"):
+            continue
+        try:
+            document = parse_broker(path, znode.data)
+        except MalformedZnodeError:
+            continue
+        broker_id = BrokerId(int(path.rpartition("/")[2]))
+        endpoint = BrokerEndpoint(broker_id=broker_id, host=document.host, port=document.port)
+        endpoints.append(endpoint)
+    return tuple(endpoints)
+
+
+def _controller(by_path: dict[str, Znode]) -> tuple[BrokerId, ControllerEpoch]:
+    controller_id, controller_epoch = BrokerId(-1), ControllerEpoch(0)
+    try:
+        if CONTROLLER in by_path:
+            found = parse_controller(CONTROLLER, by_path[CONTROLLER].data)
+            controller_id = BrokerId(found.brokerid)
+        if CONTROLLER_EPOCH in by_path:
+            controller_epoch = parse_controller_epoch(by_path[CONTROLLER_EPOCH].data)
+    except MalformedZnodeError:
+        return controller_id, controller_epoch
+    return controller_id, controller_epoch

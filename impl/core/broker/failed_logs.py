@@ -1,0 +1,87 @@
+"""How the controller hears of a log that failed: the broker tells it until it has taken it in.
+
+A controller learns the same from the answer to a command; this is for logs that fail afterwards.
+KIP-589 does it so for KIP-112's failed log directories.
+"""
+
+from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.rules.replica import Role
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import Send
+from fencepost.impl.core.types.failed_log_messages import (
+    LogsFailedRequest,
+    LogsFailedResponse,
+    PartitionId,
+)
+from fencepost.impl.core.types.scripts import Outbox
+from fencepost.spec.vocabulary import NO_BROKER, BrokerEpoch, BrokerId, ControllerEpoch, ErrorCode
+from fencepost.spec.znodes import TopicPartition
+
+
+class FailedLogs:
+    """The failed logs of a broker that no controller knows of yet."""
+
+    def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
+        self._config = config
+        self._outbox = outbox
+        self._replicas = replicas
+        self._untold: set[TopicPartition] = set()
+        self._request_id: int | None = None
+        self._next_ms = 0
+
+    def add(self, key: TopicPartition) -> None:
+        """The controller will be told."""
+        self._untold.add(key)
+
+    def tick(self, controller_id: BrokerId, broker_epoch: BrokerEpoch) -> None:
+        """One request at a time tells of all of them, as long as there is somebody to tell."""
+        is_waiting = self._request_id is not None or self._outbox.now_ms < self._next_ms
+        if not self._untold or is_waiting or controller_id == NO_BROKER:
+            return
+        self._untold = {key for key in self._untold if self._is_offline(key)}
+        if not self._untold:
+            return
+        self._request_id = self._outbox.new_id()
+        request = LogsFailedRequest(
+            broker_id=self._config.broker_id,
+            broker_epoch=broker_epoch,
+            partitions=tuple(
+                PartitionId(topic=key.topic, partition=key.partition)
+                for key in sorted(self._untold)
+            ),
+        )
+        self._outbox.emit(
+            Send(
+                request_id=self._request_id,
+                to=controller_id,
+                request=request,
+                timeout_ms=self._config.request_timeout_ms,
+            )
+        )
+
+    def _is_offline(self, key: TopicPartition) -> bool:
+        replica = self._replicas.get(key)
+        return replica is not None and replica.role is Role.OFFLINE
+
+    def on_answer(
+        self,
+        request_id: int,
+        request: LogsFailedRequest,
+        response: LogsFailedResponse,
+        controller_epoch: ControllerEpoch,
+    ) -> None:
+        """What a controller took in need not be told again.
+
+        Not when it is older than one whose commands were obeyed, of `controller_epoch`: that one
+        may have been answered before the log failed, and the older one decides nothing any more.
+        """
+        is_current = response.controller_epoch >= controller_epoch
+        if response.error_code is ErrorCode.NONE and is_current:
+            self._untold -= {one.key for one in request.partitions}
+        self.on_failure(request_id)
+
+    def on_failure(self, request_id: int) -> None:
+        """It is told again after a pause, if there is anything left."""
+        if self._request_id == request_id:
+            self._request_id = None
+            self._next_ms = self._outbox.now_ms + self._config.retry_ms

@@ -1,0 +1,214 @@
+"""The follower's side of a broker: compare logs with the leader, truncate, fetch, append.
+
+One request per partition is out at a time; an answer to any other is ignored, so that after a
+change of role nothing of the old leader can be appended (CMD-003, CMD-004).
+"""
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.rules.producers import whole_batches
+from fencepost.impl.core.rules.replica import Replica, Role, compare_logs, truncate_log
+from fencepost.impl.core.rules.replication import follower_append
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import ActionTaken, AppendRecords, Send, TruncateRecords
+from fencepost.impl.core.types.messages import (
+    FetchRequest,
+    FetchResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+from fencepost.impl.core.types.scripts import Outbox
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.spec.vocabulary import NO_BROKER, NO_EPOCH, Action, ErrorCode, Offset, ProtocolLevel
+from fencepost.spec.znodes import TopicPartition
+
+
+@dataclass(slots=True)
+class Fetcher:
+    """The ReplicaFetcherThread of V3, without the thread."""
+
+    request_id: int | None = None
+    next_ms: int = 0
+
+
+class Follower:
+    """Fetches for every partition that this broker follows."""
+
+    def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
+        self._config = config
+        self._outbox = outbox
+        self._replicas = replicas
+        self._fetchers: dict[TopicPartition, Fetcher] = {}
+
+    def stop_fetching(self, key: TopicPartition) -> None:
+        """No answer that is still under way will be taken."""
+        self._fetchers.pop(key, None)
+
+    def start_fetching(self, key: TopicPartition) -> None:
+        """The follower asks its leader, if there is one."""
+        if self._replicas[key].leader == NO_BROKER:
+            return
+        self._fetchers[key] = Fetcher()
+        self._ask(key)
+
+    def tick(self, key: TopicPartition) -> None:
+        """What failed is asked again after a pause."""
+        fetcher = self._fetchers.get(key)
+        if fetcher and fetcher.request_id is None and fetcher.next_ms <= self._outbox.now_ms:
+            self._ask(key)
+
+    def due_ms(self, key: TopicPartition) -> int | None:
+        """When `tick` has something to ask."""
+        fetcher = self._fetchers.get(key)
+        return fetcher.next_ms if fetcher and fetcher.request_id is None else None
+
+    def truncate(self, key: TopicPartition, offset: Offset) -> None:
+        """The log ends at `offset` at the latest, on disk too."""
+        before = self._replicas[key]
+        after = truncate_log(before, offset)
+        if after is before:
+            return
+        self._outbox.emit(TruncateRecords(topic_partition=key, offset=offset))
+        self._replicas.producers(key).truncate(offset)
+        self._replicas.put(after)
+        self._outbox.took(
+            ActionTaken(
+                action=Action.TRUNCATE_LOG,
+                topic_partition=key,
+                partition_incarnation=after.partition_incarnation,
+                leader_epoch=after.leader_epoch,
+                offset=offset,
+                high_watermark=after.high_watermark,
+                log_end_offset=after.log_end_offset,
+            )
+        )
+
+    def on_failure(self, request_id: int, key: TopicPartition) -> None:
+        """No answer came."""
+        self._pause(request_id, key)
+
+    def on_fetch_response(
+        self, request_id: int, key: TopicPartition, response: FetchResponse
+    ) -> None:
+        """Records and high watermark are taken if this is the answer that is waited for."""
+        replica = self._expected(request_id, key)
+        if replica is None:
+            return
+        if response.error_code is ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._on_out_of_range(replica, response)
+        elif response.error_code is not ErrorCode.NONE or not self._is_current(replica, response):
+            self._pause(request_id, key)
+        else:
+            self._append(replica, response)
+            self._ask(key)
+
+    def on_epoch_response(
+        self, request_id: int, key: TopicPartition, response: OffsetForLeaderEpochResponse
+    ) -> None:
+        """The log is cut where it parts from the leader's; then fetching starts (CMD-005)."""
+        replica = self._expected(request_id, key)
+        if replica is None:
+            return
+        is_current = response.current_leader_epoch == replica.leader_epoch
+        if response.error_code is not ErrorCode.NONE or not is_current:
+            self._pause(request_id, key)
+            return
+        offset, agree = compare_logs(replica, response.leader_epoch, response.end_offset)
+        if self._config.mutant is Mutant.END_OFFSET_ALONE:
+            offset = response.end_offset
+        self.truncate(key, offset)
+        agree = agree or self._config.mutant is Mutant.TRUNCATE_ONCE
+        if agree or self._replicas[key].log_end_offset == 0:
+            self._replicas.put(replace(self._replicas[key], needs_truncation=False))
+        self._ask(key)
+
+    def _expected(self, request_id: int, key: TopicPartition) -> Replica | None:
+        fetcher = self._fetchers.get(key)
+        if fetcher is None or fetcher.request_id != request_id:
+            return None
+        return self._replicas[key]
+
+    def _is_current(self, replica: Replica, response: FetchResponse) -> bool:
+        if response.fetch_offset != replica.log_end_offset:
+            return False
+        if self._config.mutant is Mutant.FETCH_WITHOUT_EPOCH:
+            return response.broker_id == replica.leader
+        if self._config.level >= ProtocolLevel.LEADER_EPOCH:
+            return response.leader_epoch == replica.leader_epoch
+        return response.broker_id == replica.leader
+
+    def _on_out_of_range(self, replica: Replica, response: FetchResponse) -> None:
+        """The leader's log is shorter than ours, although we follow it.
+
+        By epochs the logs are compared anew. Without them (level < 2) the leader's word is law,
+        and whatever this replica had beyond it is gone: V3 has no other way out.
+        """
+        key = replica.topic_partition
+        if self._config.level >= ProtocolLevel.LEADER_EPOCH:
+            self._replicas.put(replace(replica, needs_truncation=True))
+        elif 0 <= response.log_end_offset < replica.log_end_offset:
+            self.truncate(key, response.log_end_offset)
+        self._ask(key)
+
+    def _append(self, replica: Replica, response: FetchResponse) -> None:
+        records = whole_batches(response.records)
+        after = follower_append(replica, records, response.high_watermark)
+        if self._config.mutant is Mutant.FOLLOWER_IGNORES_HIGH_WATERMARK:
+            after = replace(after, high_watermark=replica.high_watermark)
+        if self._config.mutant is Mutant.UNBOUNDED_HIGH_WATERMARK:
+            after = replace(after, high_watermark=response.high_watermark)
+        if after == replica:
+            return
+        key, base = replica.topic_partition, replica.log_end_offset
+        if records:
+            self._outbox.emit(AppendRecords(topic_partition=key, base_offset=base, records=records))
+        self._replicas.put(after)
+        self._replicas.took_records(Action.FOLLOWER_APPEND, after, base, records)
+
+    def _pause(self, request_id: int, key: TopicPartition) -> None:
+        fetcher = self._fetchers.get(key)
+        if fetcher and fetcher.request_id == request_id:
+            fetcher.request_id = None
+            fetcher.next_ms = self._outbox.now_ms + self._config.retry_ms
+            self._replicas.touch(key)
+
+    def _ask(self, key: TopicPartition) -> None:
+        replica = self._replicas[key]
+        assert replica.role is Role.FOLLOWER, f"{key}: only a follower fetches"
+        request = self._epoch_request(replica) if replica.needs_truncation else self._fetch(replica)
+        request_id = self._outbox.new_id()
+        self._fetchers[key].request_id = request_id
+        self._outbox.emit(
+            Send(
+                request_id=request_id,
+                to=replica.leader,
+                request=request,
+                timeout_ms=self._config.request_timeout_ms + self._config.follower_wait_ms,
+            )
+        )
+
+    def _fetch(self, replica: Replica) -> FetchRequest:
+        fenced = self._config.level >= ProtocolLevel.LEADER_EPOCH
+        return FetchRequest(
+            topic=replica.topic_partition.topic,
+            partition=replica.topic_partition.partition,
+            replica_id=replica.broker_id,
+            leader_epoch=replica.leader_epoch if fenced else NO_EPOCH,
+            fetch_offset=replica.log_end_offset,
+            partition_incarnation=replica.partition_incarnation,
+            max_records=self._config.fetch_records_max,
+            max_wait_ms=self._config.follower_wait_ms,
+        )
+
+    def _epoch_request(self, replica: Replica) -> OffsetForLeaderEpochRequest:
+        return OffsetForLeaderEpochRequest(
+            topic=replica.topic_partition.topic,
+            partition=replica.topic_partition.partition,
+            replica_id=replica.broker_id,
+            current_leader_epoch=replica.leader_epoch,
+            leader_epoch=replica.last_epoch,
+            partition_incarnation=replica.partition_incarnation,
+        )

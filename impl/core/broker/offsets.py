@@ -1,0 +1,87 @@
+"""What a leader tells of its log: how far it goes, and where an epoch ended in it."""
+
+from msgspec.structs import replace
+
+from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.rules.replica import (
+    Replica,
+    are_different,
+    end_offset_for_epoch,
+    not_leading,
+)
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import Reply
+from fencepost.impl.core.types.messages import (
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+from fencepost.impl.core.types.scripts import Outbox
+from fencepost.spec.vocabulary import BrokerId, ErrorCode
+from fencepost.spec.znodes import TopicPartition
+
+
+class Offsets:
+    """Answers questions about the logs of a broker."""
+
+    def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
+        self._config = config
+        self._outbox = outbox
+        self._replicas = replicas
+
+    def on_list_offsets(self, token: int, request: ListOffsetsRequest) -> None:
+        """A leader tells how far its log goes and how far it is committed."""
+        replica = self._replicas.get(TopicPartition(request.topic, request.partition))
+        response = list_offsets(self._config.broker_id, replica)
+        self._outbox.emit(Reply(token=token, response=response))
+
+    def on_offset_for_leader_epoch(self, token: int, request: OffsetForLeaderEpochRequest) -> None:
+        """A follower of this very epoch learns where its last epoch ended here (KIP-101, 320)."""
+        replica = self._replicas.get(TopicPartition(request.topic, request.partition))
+        response = offset_for_leader_epoch(self._config.broker_id, replica, request)
+        self._outbox.emit(Reply(token=token, response=response))
+
+
+def list_offsets(broker_id: BrokerId, replica: Replica | None) -> ListOffsetsResponse:
+    """Log end offset and high watermark of a leader, or why this broker cannot tell."""
+    answer = ListOffsetsResponse(broker_id=broker_id)
+    if replica is None:
+        return replace(answer, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if not replica.is_leader:
+        return replace(answer, error_code=not_leading(replica))
+    return replace(
+        answer,
+        leader_epoch=replica.leader_epoch,
+        high_watermark=replica.high_watermark,
+        log_end_offset=replica.log_end_offset,
+        partition_incarnation=replica.partition_incarnation,
+    )
+
+
+def offset_for_leader_epoch(
+    broker_id: BrokerId, replica: Replica | None, request: OffsetForLeaderEpochRequest
+) -> OffsetForLeaderEpochResponse:
+    """Where the asker's last epoch ended here; only a follower of this very epoch is told."""
+    answer = OffsetForLeaderEpochResponse(
+        broker_id=broker_id, current_leader_epoch=request.current_leader_epoch
+    )
+    if replica is None:
+        return replace(answer, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    error = _fence(replica, request)
+    if error is not ErrorCode.NONE:
+        return replace(answer, error_code=error)
+    leader_epoch, end_offset = end_offset_for_epoch(replica, request.leader_epoch)
+    return replace(answer, leader_epoch=leader_epoch, end_offset=end_offset)
+
+
+def _fence(replica: Replica, request: OffsetForLeaderEpochRequest) -> ErrorCode:
+    if not replica.is_leader:
+        return not_leading(replica)
+    if are_different(request.partition_incarnation, replica.partition_incarnation):
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if request.current_leader_epoch < replica.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    if request.current_leader_epoch > replica.leader_epoch:
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+    return ErrorCode.NONE

@@ -1,0 +1,81 @@
+"""Requests that wait: produces for the high watermark, fetches for something to tell."""
+
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from fencepost.impl.core.types.messages import FetchRequest
+from fencepost.spec.vocabulary import LeaderEpoch, Offset
+
+
+class PendingProduce(Struct, frozen=True, kw_only=True):
+    """A produce with acks=all whose records `[base_offset, end_offset)` are not yet committed."""
+
+    token: int
+    base_offset: Offset
+    end_offset: Offset
+    leader_epoch: LeaderEpoch
+    deadline_ms: int
+
+
+class ParkedFetch(Struct, frozen=True, kw_only=True):
+    """A fetch that the leader holds until it has news, or until the deadline."""
+
+    token: int
+    request: FetchRequest
+    deadline_ms: int
+
+
+@dataclass(slots=True)
+class Waiting:
+    """All that waits on one partition, in order of arrival."""
+
+    produces: list[PendingProduce] = field(default_factory=list)
+    fetches: list[ParkedFetch] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """True when nothing waits."""
+        return not self.produces and not self.fetches
+
+    @property
+    def due_ms(self) -> int | None:
+        """When the first of it expires."""
+        if self.is_empty:
+            return None
+        times_ms = [one.deadline_ms for one in self.produces]
+        return min(times_ms + [one.deadline_ms for one in self.fetches], default=None)
+
+    def committed(self, high_watermark: Offset) -> list[PendingProduce]:
+        """Take the produces that are committed now."""
+        if not self.produces:
+            return []
+        done = [p for p in self.produces if p.end_offset <= high_watermark]
+        self.produces = [p for p in self.produces if p.end_offset > high_watermark]
+        return done
+
+    def expired_produces(self, now_ms: int) -> list[PendingProduce]:
+        """Take the produces whose time is over."""
+        if not self.produces:
+            return []
+        late = [p for p in self.produces if p.deadline_ms <= now_ms]
+        self.produces = [p for p in self.produces if p.deadline_ms > now_ms]
+        return late
+
+    def all_produces(self) -> list[PendingProduce]:
+        """Take every produce."""
+        taken, self.produces = self.produces, []
+        return taken
+
+    def all_fetches(self) -> list[ParkedFetch]:
+        """Take every fetch."""
+        taken, self.fetches = self.fetches, []
+        return taken
+
+    def expired_fetches(self, now_ms: int) -> list[ParkedFetch]:
+        """Take the fetches whose time is over."""
+        if not self.fetches:
+            return []
+        late = [f for f in self.fetches if f.deadline_ms <= now_ms]
+        self.fetches = [f for f in self.fetches if f.deadline_ms > now_ms]
+        return late

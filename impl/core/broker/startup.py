@@ -1,0 +1,170 @@
+"""What a starting broker reads in ZooKeeper, and which of its logs it keeps (V3 E; START-001, 004).
+
+`ReadAssignment` and `RecoverReplicas` of `Startup`. The broker is registered by then, so that no
+server answers from before that, and what changes afterwards is told to it by the controller.
+"""
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+
+from fencepost.impl.core.broker.broker import Broker
+from fencepost.impl.core.rules.partition_change_step import assignment_in
+from fencepost.impl.core.rules.replica import Replica, Role, are_different
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import ActionTaken, ReportMalformed
+from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, list_children, read
+from fencepost.impl.core.types.zookeeper import Znode
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.spec.vocabulary import Action, PartitionIncarnation
+from fencepost.spec.znodes import (
+    TOPICS,
+    LeaderAndIsr,
+    MalformedZnodeError,
+    TopicPartition,
+    leader_and_isr_path,
+    parse_leader_and_isr,
+    parse_topic,
+    parse_topic_document,
+    topic_path,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What ZooKeeper says of this broker's partitions."""
+
+    own: frozenset[TopicPartition]
+    """Those whose topic names this broker."""
+    topics: Mapping[str, int]
+    """Every topic that there is -> czxid of its znode."""
+    unreadable: frozenset[str]
+    """Topics whose document is malformed: nobody knows what belongs to them."""
+
+
+class Startup:
+    """One start of a broker: nothing is obeyed before it is over."""
+
+    def __init__(self, config: Config, outbox: Outbox, broker: Broker) -> None:
+        self._config = config
+        self._outbox = outbox
+        self._broker = broker
+
+    def run(self) -> Generator[Ask, Answer, bool]:
+        """Replicas stand on what ZooKeeper holds; false when the connection failed.
+
+        They lead or follow only when a controller says so (START-002).
+        """
+        assignment = yield from self.read_assignment()
+        if assignment is None:
+            return False
+        keys = sorted({*assignment.own, *self._broker.replicas.partitions()})
+        znodes = yield from read(*(leader_and_isr_path(key) for key in keys))
+        if znodes is None:
+            return False
+        self.recover_replicas(assignment, dict(zip(keys, znodes, strict=True)))
+        return True
+
+    def read_assignment(self) -> Generator[Ask, Answer, Assignment | None]:
+        """What is assigned to this broker is known, as of its registration or later."""
+        listed = yield from list_children(TOPICS)
+        if listed is None:
+            return None
+        topics = listed[0].names or ()
+        znodes = yield from read(*(topic_path(topic) for topic in topics))
+        if znodes is None:
+            return None
+        own: set[TopicPartition] = set()
+        unreadable = set()
+        czxids = {}
+        for topic, znode in zip(topics, znodes, strict=True):
+            if znode.stat is None:
+                continue
+            czxids[topic] = znode.stat.czxid
+            try:
+                own |= self._own(topic, znode)
+            except MalformedZnodeError as error:
+                self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
+                unreadable.add(topic)
+        self._outbox.took(ActionTaken(action=Action.READ_ASSIGNMENT))
+        return Assignment(own=frozenset(own), topics=czxids, unreadable=frozenset(unreadable))
+
+    def _own(self, topic: str, znode: Znode) -> set[TopicPartition]:
+        named = parse_topic(znode.path, znode.data)
+        if self._config.mutant is Mutant.DELETE_WHAT_ASSIGNMENT_OMITS:
+            document = parse_topic_document(znode.path, znode.data)
+            found = {partition: assignment_in(document, partition) for partition in named}
+            named = {partition: one.settled for partition, one in found.items() if one}
+        return {
+            TopicPartition(topic, partition)
+            for partition, replicas in named.items()
+            if self._config.broker_id in replicas
+        }
+
+    def recover_replicas(
+        self, assignment: Assignment, znodes: Mapping[TopicPartition, Znode]
+    ) -> None:
+        """Logs that are no longer this broker's are gone; the others obey nothing older."""
+        broker = self._broker
+        states = {key: self._parse(znode) for key, znode in znodes.items()}
+        for key in list(broker.replicas.partitions()):
+            if key.topic in assignment.unreadable or self._is_kept(
+                broker.replicas[key], znodes[key], states[key], is_own=key in assignment.own
+            ):
+                continue
+            self._outbox.took(
+                ActionTaken(
+                    action=Action.RECOVER_REPLICAS,
+                    topic_partition=key,
+                    partition_incarnation=broker.replicas[key].partition_incarnation,
+                )
+            )
+            broker.stopping.delete(key)
+        for key in sorted(assignment.own):
+            self._set_floor(key, znodes[key], states[key])
+        broker.stopping.start_from(broker.broker_epoch, assignment.topics)
+
+    def _parse(self, znode: Znode) -> LeaderAndIsr | None:
+        if znode.stat is None:
+            return None
+        try:
+            return parse_leader_and_isr(znode.path, znode.data)
+        except MalformedZnodeError as error:
+            self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
+            return None
+
+    def _is_kept(
+        self, replica: Replica, znode: Znode, state: LeaderAndIsr | None, *, is_own: bool
+    ) -> bool:
+        """A log is this broker's while it belongs to the partition in any way (H27).
+
+        Assigned or about to be, which the topic's znode says before anything is started; in the
+        ISR; leader. And only while the partition is still the one that the log is of (H10b).
+        """
+        if znode.stat is None:
+            return is_own and not replica.partition_incarnation
+        is_other = are_different(
+            replica.partition_incarnation, PartitionIncarnation(znode.stat.czxid)
+        )
+        if self._config.mutant is Mutant.KEEP_LOG_OF_OLD_INCARNATION and is_other:
+            return is_own
+        if is_other:
+            return False
+        if self._config.mutant is Mutant.DELETE_WHAT_ASSIGNMENT_OMITS:
+            return is_own
+        return is_own or state is None or replica.broker_id in {*state.isr, state.leader}
+
+    def _set_floor(self, key: TopicPartition, znode: Znode, state: LeaderAndIsr | None) -> None:
+        if self._config.mutant is Mutant.RESTART_IGNORES_ZNODE:
+            return
+        if state is None or znode.stat is None:
+            return
+        replica = self._broker.replicas.get(key)
+        if replica is None:
+            replica = Replica(
+                broker_id=self._config.broker_id,
+                topic_partition=key,
+                partition_incarnation=PartitionIncarnation(znode.stat.czxid),
+            )
+        is_idle = replica.role in (Role.WAITING, Role.OFFLINE)
+        assert is_idle, "no command is obeyed before the start is over"
+        self._broker.replicas.put(replica.with_floor(state.leader_epoch, znode.stat.version))

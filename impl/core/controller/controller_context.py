@@ -1,0 +1,352 @@
+"""What a controller knows of the cluster: all of it read in ZooKeeper since its election.
+
+Values and how a read znode changes them; when to read, and what to decide, is `controller.py`.
+"""
+
+from collections.abc import Iterable, Mapping, Set as AbstractSet
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from fencepost.impl.core.types.zookeeper import Check, Znode
+from fencepost.spec.vocabulary import (
+    ANY_VERSION,
+    NO_INCARNATION,
+    BrokerEpoch,
+    BrokerId,
+    PartitionIncarnation,
+    ZnodeVersion,
+)
+from fencepost.spec.znodes import (
+    LeaderAndIsr,
+    MalformedZnodeError,
+    TopicDocument,
+    TopicPartition,
+    assignment_of,
+    parse_leader_and_isr,
+    parse_topic_document,
+    topic_id_path,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownTopic:
+    """Which incarnation of a topic is known."""
+
+    topic_id: str
+    """Empty when its znode has none: its writes are not told from those of another incarnation."""
+    czxid: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """All partitions of one broker, and which reading of the topics that is."""
+
+    broker_epoch: BrokerEpoch
+    zxid: int
+    keys: tuple[TopicPartition, ...]
+
+
+LastIncarnation = tuple[frozenset[BrokerId], PartitionIncarnation]
+"""Who may have a replica of a partition, and of which incarnation."""
+
+
+@dataclass(slots=True)
+class ControllerContext:
+    """Live brokers, assignments and partition states, as last read or written."""
+
+    live: dict[BrokerId, BrokerEpoch] = field(default_factory=dict)
+    """Live broker -> czxid of its registration."""
+    states: dict[TopicPartition, tuple[LeaderAndIsr, ZnodeVersion]] = field(default_factory=dict)
+    topics: dict[str, KnownTopic] = field(default_factory=dict)
+    incarnations: dict[TopicPartition, PartitionIncarnation] = field(default_factory=dict)
+    """Of each state, the czxid of its znode."""
+    seen_zxid: int = 0
+    """Whatever is read from now on is not older than this transaction."""
+    topics_zxid: int = 0
+    """Nor were the topics when they were read last."""
+    unreadable: set[str] = field(default_factory=set)
+    """Topics whose document is malformed."""
+    skipped: set[TopicPartition] = field(default_factory=set)
+    """Partitions whose znode is malformed."""
+    bounced: dict[TopicPartition, frozenset[BrokerId]] = field(default_factory=dict)
+    """Who was away since the state of the partition was written."""
+    considered: dict[TopicPartition, frozenset[BrokerId]] = field(default_factory=dict)
+    """Those of `bounced` that the decision in flight knows of."""
+    offline: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
+    """Live broker -> partitions whose log failed since it registered."""
+    undecided: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
+    """Decisions of which it is not known whether ZooKeeper holds them."""
+    moving: set[str] = field(default_factory=set)
+    """Topics of whose partitions some are being moved or removed, as their znodes say."""
+    _assignments: dict[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
+    _of_broker: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
+    _of_topic: dict[str, set[TopicPartition]] = field(default_factory=dict)
+    _ended: dict[str, dict[TopicPartition, LastIncarnation]] = field(default_factory=dict)
+    """By topic, the partitions of which there was a state, and is none any more."""
+
+    @property
+    def assignments(self) -> Mapping[TopicPartition, tuple[BrokerId, ...]]:
+        """The replicas of every partition that is managed, the preferred one first."""
+        return MappingProxyType(self._assignments)
+
+    def assign(self, key: TopicPartition, replicas: tuple[BrokerId, ...]) -> None:
+        """The partition has these replicas, and is managed."""
+        self.unassign(key)
+        self._assignments[key] = replicas
+        self.skipped.discard(key)
+        self._of_topic.setdefault(key.topic, set()).add(key)
+        for broker_id in replicas:
+            self._of_broker.setdefault(broker_id, set()).add(key)
+
+    def unassign(self, key: TopicPartition) -> None:
+        """The partition is not managed."""
+        for broker_id in self._assignments.pop(key, ()):
+            self._of_broker[broker_id].discard(key)
+        of_topic = self._of_topic.get(key.topic)
+        if of_topic is not None:
+            of_topic.discard(key)
+            if not of_topic:
+                del self._of_topic[key.topic]
+
+    def see(self, zxid: int) -> None:
+        """This node has heard of the transaction."""
+        self.seen_zxid = max(self.seen_zxid, zxid)
+
+    def whole(self, broker_id: BrokerId) -> Whole | None:
+        """All that the broker has, or None while something is unreadable: it may have that too."""
+        if self.skipped or self.unreadable or broker_id not in self.live:
+            return None
+        return Whole(
+            broker_epoch=self.live[broker_id],
+            zxid=self.topics_zxid,
+            keys=tuple(self.partitions_of((broker_id,))),
+        )
+
+    def detect_broker_change(
+        self, znodes: Iterable[Znode], *, ids_only: bool = False
+    ) -> frozenset[BrokerId]:
+        """`live` is what the registrations tell; returns who came, went or came back (H2).
+
+        `ids_only` is a mutant's wrong rule: who came back is not told from who was never away.
+        """
+        before = self.live
+        self.live = {
+            BrokerId(int(znode.path.rpartition("/")[2])): BrokerEpoch(znode.stat.czxid)
+            for znode in znodes
+            if znode.stat is not None
+        }
+        self.see(max(self.live.values(), default=0))
+        changed = frozenset(
+            broker_id
+            for broker_id in before.keys() | self.live.keys()
+            if before.get(broker_id) != self.live.get(broker_id)
+        )
+        for broker_id in changed:
+            self.offline.pop(broker_id, None)
+        if ids_only:
+            changed = frozenset(before.keys() ^ self.live.keys())
+        back = changed & before.keys() & self.live.keys()
+        for key in self.partitions_of(changed) if back else ():
+            self.add_bounced(key, back)
+        return changed
+
+    def partitions_of(self, brokers: Iterable[BrokerId]) -> list[TopicPartition]:
+        """The partitions assigned to any of them, ascending."""
+        return sorted(set().union(*(self._of_broker.get(one, ()) for one in brokers)))
+
+    def partitions_of_topic(self, topic: str) -> list[TopicPartition]:
+        """The partitions of the topic, ascending; none when it is not known."""
+        return sorted(self._of_topic.get(topic, ()))
+
+    def all_of_topic(self, topic: str) -> list[TopicPartition]:
+        """As `partitions_of_topic`, with those that are skipped or have ended."""
+        skipped = (key for key in self.skipped if key.topic == topic)
+        return sorted({*self._of_topic.get(topic, ()), *self._ended.get(topic, ()), *skipped})
+
+    def leave_undecided(self, key: TopicPartition, decision: LeaderAndIsr) -> None:
+        """The reply was lost or a refusal: what ZooKeeper holds will tell (ZK-006)."""
+        self.undecided[key] = decision
+
+    def is_settled_as_decided(self, key: TopicPartition) -> bool:
+        """True once: when ZooKeeper is read to hold the decision that was left undecided."""
+        decision = self.undecided.pop(key, None)
+        return decision is not None and key in self.states and self.states[key][0] == decision
+
+    def add_bounced(self, key: TopicPartition, brokers: frozenset[BrokerId]) -> None:
+        """They may not go on in the ISR or as leader as if nothing had been."""
+        self.bounced[key] = self.bounced.get(key, frozenset()) | brokers
+
+    def add_offline(
+        self, broker_id: BrokerId, keys: Iterable[TopicPartition]
+    ) -> list[TopicPartition]:
+        """The logs of these partitions failed there; returns those of which that is new."""
+        known = self.offline.setdefault(broker_id, set())
+        fresh = [key for key in keys if key not in known]
+        known.update(fresh)
+        return fresh
+
+    def live_for(self, key: TopicPartition) -> AbstractSet[BrokerId]:
+        """Who can be a replica of the partition: live, and with a log that works."""
+        failed = self.offline_in(key)
+        return self.live.keys() - failed if failed else self.live.keys()
+
+    def has_live_leader(self, key: TopicPartition) -> bool:
+        """The partition is led by a live broker, as far as is known."""
+        known = self.states.get(key)
+        return known is not None and known[0].leader in self.live
+
+    def offline_in(self, key: TopicPartition) -> AbstractSet[BrokerId]:
+        """Whose log of the partition has failed."""
+        return {broker_id for broker_id, keys in self.offline.items() if key in keys}
+
+    def begin_decision(self, key: TopicPartition) -> None:
+        """A decision that knows all who bounced so far is in flight."""
+        self.considered[key] = self.bounced.get(key, frozenset())
+
+    def end_decision(
+        self,
+        key: TopicPartition,
+        decision: LeaderAndIsr,
+        znode_version: ZnodeVersion,
+        zxid: int | None = None,
+    ) -> None:
+        """ZooKeeper holds the decision, since `zxid` if that is known.
+
+        A state of no known incarnation was created by it. Who bounced since it was made is still
+        to be considered.
+        """
+        self.states[key] = (decision, znode_version)
+        self._resume(key)
+        self.see(zxid or 0)
+        if zxid is not None and key not in self.incarnations:
+            self.incarnations[key] = PartitionIncarnation(zxid)
+        since = self.bounced.pop(key, frozenset()) - self.considered.pop(key, frozenset())
+        if since:
+            self.bounced[key] = since
+
+    def unknown_topics(self, names: Iterable[str]) -> list[str]:
+        """Those of `names` that must be read: new ones, and ones that are not wholly understood."""
+        skipped = {key.topic for key in self.skipped}
+        return [name for name in names if name not in self.topics or name in skipped]
+
+    def topic_id(self, topic: str) -> str:
+        """The id of the incarnation that is known; empty when there is none."""
+        known = self.topics.get(topic)
+        return known.topic_id if known is not None else ""
+
+    def id_check(self, topic: str) -> tuple[Check, ...]:
+        """What makes a write fail that is meant for another incarnation of the topic (H12)."""
+        topic_id = self.topic_id(topic)
+        if not topic_id:
+            return ()
+        return (Check(path=topic_id_path(topic, topic_id), expected_version=ANY_VERSION),)
+
+    def incarnation(self, key: TopicPartition) -> PartitionIncarnation:
+        """The incarnation of the partition's state; 0 when it is not known."""
+        return self.incarnations.get(key, NO_INCARNATION)
+
+    def note_incarnation(self, key: TopicPartition, incarnation: PartitionIncarnation) -> None:
+        """Another has read the state: the reply to its creation may never have come."""
+        self.incarnations[key] = incarnation
+
+    def last_incarnation(self, key: TopicPartition) -> LastIncarnation | None:
+        """Its ISR and incarnation, also when its state is gone; None when it never had one."""
+        state = self.states.get(key)
+        if state is None:
+            return self._ended.get(key.topic, {}).get(key)
+        return state[0].isr, self.incarnation(key)
+
+    def end(self, key: TopicPartition) -> None:
+        """As `forget`, but its replicas are still to be stopped."""
+        known, assigned = self.last_incarnation(key), self._assignments.get(key, ())
+        self.forget(key)
+        if known is not None:
+            self._end(key, known[0] | frozenset(assigned), known[1])
+
+    def forget_topic(self, topic: str) -> None:
+        """Nothing of the topic is known, nor anything of its partitions."""
+        self.topics.pop(topic, None)
+        self.moving.discard(topic)
+        self.unreadable.discard(topic)
+        for key in self.all_of_topic(topic):
+            self.forget(key)
+
+    def learn_topic(
+        self, topic: str, znode: Znode
+    ) -> tuple[list[TopicPartition], MalformedZnodeError | None]:
+        """The topic's partitions have their assignment; the new ones, and why there are none."""
+        if znode.stat is None:
+            return [], None
+        try:
+            document = parse_topic_document(znode.path, znode.data)
+        except MalformedZnodeError as error:
+            self.unreadable.add(topic)
+            return [], error
+        self.see(znode.stat.czxid)
+        self.unreadable.discard(topic)
+        self.note_moving(topic, document)
+        topic_id = document.topic_id or ""
+        self.topics[topic] = KnownTopic(topic_id=topic_id, czxid=znode.stat.czxid)
+        added = []
+        for partition, replicas in assignment_of(document).items():
+            key = TopicPartition(topic, partition)
+            if key not in self._assignments:
+                added.append(key)
+            self.assign(key, replicas)
+        return added, None
+
+    def learn_state(self, key: TopicPartition, znode: Znode) -> MalformedZnodeError | None:
+        """The partition's state is what was read, none without a znode; returns why not."""
+        if znode.stat is None:
+            known, incarnation = self.states.pop(key, None), self.incarnations.pop(key, None)
+            if known is not None and incarnation is not None:
+                self._end(key, known[0].isr, incarnation)
+            return None
+        try:
+            state = parse_leader_and_isr(znode.path, znode.data)
+        except MalformedZnodeError as error:
+            self.skip(key)
+            return error
+        self.states[key] = (state, znode.stat.version)
+        self.incarnations[key] = PartitionIncarnation(znode.stat.czxid)
+        self._resume(key)
+        return None
+
+    def note_moving(self, topic: str, document: TopicDocument | None) -> None:
+        """The topic's znode is this one now; None when there is none."""
+        if document is not None and (document.adding or document.removing):
+            self.moving.add(topic)
+        else:
+            self.moving.discard(topic)
+
+    def forget(self, key: TopicPartition) -> None:
+        """The topic does not name the partition any more."""
+        self.unassign(key)
+        self.skipped.discard(key)
+        self._resume(key)
+        for known in (
+            self.states,
+            self.incarnations,
+            self.bounced,
+            self.considered,
+            self.undecided,
+        ):
+            known.pop(key, None)
+
+    def skip(self, key: TopicPartition) -> None:
+        """The partition is not managed until a topic comes or goes, or a failover (ZK-002)."""
+        self.skipped.add(key)
+        self.unassign(key)
+        self.states.pop(key, None)
+        self.incarnations.pop(key, None)
+
+    def _end(
+        self, key: TopicPartition, brokers: frozenset[BrokerId], incarnation: PartitionIncarnation
+    ) -> None:
+        self._ended.setdefault(key.topic, {})[key] = brokers, incarnation
+
+    def _resume(self, key: TopicPartition) -> None:
+        """It has not ended, or all of it is forgotten."""
+        of_topic = self._ended.get(key.topic)
+        if of_topic is not None and of_topic.pop(key, None) is not None and not of_topic:
+            del self._ended[key.topic]

@@ -1,0 +1,212 @@
+"""Many writes of one controller: fenced multis of bounded size, several in flight (ZK-005, ZK-007).
+
+A multi is all or nothing; here each write ends alone, as if it had been sent alone. Of a refused
+multi the one write that ZooKeeper names is given back, and the others are written again at once,
+in halves: no partition waits for another's conflict (H7b), no multi is too large (H7c), and nothing
+counts as written of a multi that was refused (H7d). Answers `DecisionBatch`.
+"""
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, write
+from fencepost.impl.core.types.zookeeper import (
+    Check,
+    Create,
+    Rejected,
+    SetData,
+    WriteOp,
+    WriteResult,
+    Written,
+    ZkError,
+)
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.spec.vocabulary import ZnodeVersion
+
+OPS_MAX = 250
+"""Per multi, the fence not counted; a single larger write goes alone."""
+BYTES_MAX = 256 * 1024
+"""Paths and data per multi; ZooKeeper hangs up beyond `jute.maxbuffer`, 1 MiB by default."""
+OP_BYTES = 64
+"""What an operation costs beside its path and data."""
+IN_FLIGHT_MAX = 16
+
+
+class Fence(Protocol):
+    """On whose authority is written: a controller's, or everybody's."""
+
+    term: int
+
+    def fence(self) -> tuple[Check, ...]:
+        """What must hold for a write to take effect."""
+
+
+class NoFence:
+    """What any broker may write, at any time."""
+
+    term = 0
+
+    def fence(self) -> tuple[Check, ...]:
+        """Nothing."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FencedWrite:
+    """Operations that belong together: all of them in one multi, or none."""
+
+    ops: tuple[WriteOp, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes on the way to ZooKeeper, about."""
+        return sum(
+            OP_BYTES + len(op.path) + (len(op.data) if isinstance(op, Create | SetData) else 0)
+            for op in self.ops
+        )
+
+
+W = TypeVar("W", bound=FencedWrite)
+Ended = list[tuple[W, WriteResult]]
+"""Writes that are over, each with the result for its own operations."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch(Generic[W]):
+    writes: list[W]
+    done: Callable[[Ended[W]], None]
+
+
+class FencedWrites:
+    """The writes of the term: whoever submits some hears of them until the term ends."""
+
+    def __init__(
+        self, config: Config, outbox: Outbox, office: Fence, resign: Callable[[], None]
+    ) -> None:
+        """`resign` is called when a fence shows that the office is lost (CTL-008)."""
+        self._config = config
+        self._outbox = outbox
+        self._office = office
+        self._resign = resign
+        self._queue: deque[_Batch[FencedWrite]] = deque()
+        self._in_flight = 0
+
+    def clear(self) -> None:
+        """Nothing more is written of what was submitted; nobody hears of what is in flight."""
+        self._queue.clear()
+        self._in_flight = 0
+
+    def submit(self, writes: Iterable[W], done: Callable[[Ended[W]], None]) -> None:
+        """Each write will be in ZooKeeper or not, and `done` told, batch by batch as they end.
+
+        `Unknown` means that the write may have taken effect, `Rejected` that it has not. After the
+        office is lost nothing is told.
+        """
+        batches = _batches(writes)
+        if self._config.mutant is Mutant.UNBOUNDED_BATCH and batches:
+            batches = [[one for batch in batches for one in batch]]
+        for batch in batches:
+            self._queue.append(_Batch(batch, done))  # type: ignore[arg-type]  # done takes its own
+        self._start()
+
+    def write(self, *ops: WriteOp) -> Generator[Ask, Answer, WriteResult | None]:
+        """One fenced multi for a script; None when the term ended meanwhile, also by its fence."""
+        term, fence = self._office.term, self._office.fence()
+        result = yield from write(*fence, *ops)
+        if self._office.term != term:
+            return None
+        if isinstance(result, Rejected) and _is_deposed(result, len(fence)):
+            self._resign()
+            return None
+        if isinstance(result, Written):
+            return Written(zxid=result.zxid, versions=result.versions[len(fence) :])
+        if isinstance(result, Rejected) and len(result.errors) > len(fence):
+            return Rejected(errors=result.errors[len(fence) :])
+        return result
+
+    def _start(self) -> None:
+        while self._queue and self._in_flight < IN_FLIGHT_MAX:
+            self._in_flight += 1
+            self._outbox.run(self._write_batch(self._queue.popleft()))
+
+    def _write_batch(self, batch: _Batch[FencedWrite]) -> Script:
+        ops = [op for one in batch.writes for op in one.ops]
+        result = yield from self.write(*ops)
+        if result is None:
+            return
+        self._in_flight -= 1
+        ended, again = _settle(batch.writes, result, len(ops))
+        if self._config.mutant is Mutant.TELL_PARTIAL_BATCH:
+            ended, again = [*ended, *_as_if_written(again)], []
+        self._queue.extendleft(_Batch(half, batch.done) for half in reversed(_halves(again)))
+        self._start()
+        batch.done(ended)
+
+
+def _is_deposed(result: Rejected, fence_length: int) -> bool:
+    return any(error is not ZkError.ROLLED_BACK for error in result.errors[:fence_length])
+
+
+def _settle(
+    writes: list[FencedWrite], result: WriteResult, ops_count: int
+) -> tuple[Ended[FencedWrite], list[FencedWrite]]:
+    """What is over and how, and what is to be written again."""
+    if isinstance(result, Rejected) and len(result.errors) == ops_count:
+        return _without_refused(writes, result)
+    if not isinstance(result, Written):
+        return [(one, result) for one in writes], []
+    ended: Ended[FencedWrite] = []
+    begin = 0
+    for one in writes:
+        versions = result.versions[begin : begin + len(one.ops)]
+        ended.append((one, Written(zxid=result.zxid, versions=versions)))
+        begin += len(one.ops)
+    return ended, []
+
+
+def _without_refused(
+    writes: list[FencedWrite], result: Rejected
+) -> tuple[Ended[FencedWrite], list[FencedWrite]]:
+    """ZooKeeper stops at the first operation that fails: one write is refused, the rest undone."""
+    ended: Ended[FencedWrite] = []
+    again = []
+    begin = 0
+    for one in writes:
+        errors = result.errors[begin : begin + len(one.ops)]
+        begin += len(one.ops)
+        if all(error is ZkError.ROLLED_BACK for error in errors):
+            again.append(one)
+        else:
+            ended.append((one, Rejected(errors=errors)))
+    assert ended, f"refused for no reason: {result}"
+    return ended, again
+
+
+def _as_if_written(writes: list[FencedWrite]) -> Ended[FencedWrite]:
+    """A mutant's wrong reading of a refused multi: what has no error of its own was done (H7d)."""
+    sets = ((one, [op for op in one.ops if isinstance(op, SetData)]) for one in writes)
+    return [
+        (one, Written(zxid=0, versions=tuple(ZnodeVersion(op.expected_version + 1) for op in ops)))
+        for one, ops in sets
+    ]
+
+
+def _halves(writes: list[FencedWrite]) -> list[list[FencedWrite]]:
+    middle = (len(writes) + 1) // 2
+    return [half for half in (writes[:middle], writes[middle:]) if half]
+
+
+def _batches(writes: Iterable[W]) -> list[list[W]]:
+    """In order, each as large as the bounds allow."""
+    batches: list[list[W]] = []
+    ops = size = 0
+    for one in writes:
+        ops, size = ops + len(one.ops), size + one.size
+        if not batches or ops > OPS_MAX or size > BYTES_MAX:
+            batches.append([])
+            ops, size = len(one.ops), one.size
+        batches[-1].append(one)
+    return batches

@@ -1,0 +1,117 @@
+"""One step of the controller's agent about one partition, and its operations in ZooKeeper."""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from fencepost.impl.core.rules.reassignment import Assignment
+from fencepost.impl.core.types.zookeeper import Delete, SetData, WriteOp
+from fencepost.spec.vocabulary import (
+    ANY_VERSION,
+    Action,
+    BrokerId,
+    PartitionIncarnation,
+    ZnodeVersion,
+)
+from fencepost.spec.znodes import (
+    LeaderAndIsr,
+    TopicDocument,
+    TopicPartition,
+    leader_and_isr_path,
+    partition_path,
+)
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """A partition's state as the agent has read it."""
+
+    state: LeaderAndIsr
+    version: ZnodeVersion
+    incarnation: PartitionIncarnation
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """What changes for one partition, all in one multi."""
+
+    key: TopicPartition
+    action: Action | None
+    """What the trace is told; None of requests that go without an act."""
+    requests: tuple[WriteOp, ...] = ()
+    """Checks of the requests that it follows, and deletions of those that it fulfils."""
+    assignment: Assignment | None = None
+    """What the topic znode is to say of the partition; None leaves it as it is."""
+    is_removal: bool = False
+    """The topic znode names the partition no more, and its state is deleted."""
+    seen: Seen | None = None
+    state: LeaderAndIsr | None = None
+    """The decision that replaces what was seen."""
+    is_unclean: bool = False
+
+    @property
+    def changes_topic(self) -> bool:
+        """True when the topic znode is written."""
+        return self.assignment is not None or self.is_removal
+
+    def ended(self) -> list[Delete]:
+        """The requests that go."""
+        return [op for op in self.requests if isinstance(op, Delete)]
+
+    def state_ops(self) -> tuple[WriteOp, ...]:
+        """The write of the state, if any."""
+        path = leader_and_isr_path(self.key)
+        if self.seen is None:
+            return ()
+        if self.is_removal:
+            # The next incarnation begins again at version 0: its folder tells the two apart.
+            again = SetData(path=partition_path(self.key), data=b"", expected_version=ANY_VERSION)
+            return (Delete(path=path, expected_version=self.seen.version), again)
+        if self.state is None:
+            return ()
+        data = self.state.document()
+        return (SetData(path=path, data=data, expected_version=self.seen.version),)
+
+
+def assignment_in(document: TopicDocument, partition: int) -> Assignment | None:
+    """What the topic znode says of a partition; None when it does not name it."""
+    name = str(partition)
+    if name not in document.partitions:
+        return None
+    return Assignment(
+        assigned=tuple(map(BrokerId, document.partitions[name])),
+        adding=frozenset(map(BrokerId, (document.adding or {}).get(name, ()))),
+        removing=frozenset(map(BrokerId, (document.removing or {}).get(name, ()))),
+    )
+
+
+def leaving_in(document: TopicDocument, partition: int) -> Assignment:
+    """The brokers that are to give the partition up, also when the topic names it no more."""
+    removing = (document.removing or {}).get(str(partition), ())
+    return Assignment(assigned=(), removing=frozenset(map(BrokerId, removing)))
+
+
+def with_steps(document: TopicDocument, steps: Iterable[Step]) -> TopicDocument:
+    """The topic znode after the steps."""
+    partitions = dict(document.partitions)
+    adding, removing = dict(document.adding or {}), dict(document.removing or {})
+    for step in steps:
+        name = str(step.key.partition)
+        if step.is_removal:
+            partitions.pop(name, None)
+        if step.assignment is not None and step.assignment.assigned:
+            partitions[name] = list(step.assignment.assigned)
+        if step.assignment is not None:
+            _put(adding, name, step.assignment.adding)
+            _put(removing, name, step.assignment.removing)
+    return msgspec.structs.replace(
+        document,
+        partitions=partitions,
+        adding=adding or msgspec.UNSET,
+        removing=removing or msgspec.UNSET,
+    )
+
+
+def _put(brokers: dict[str, list[int]], name: str, now: frozenset[BrokerId]) -> None:
+    brokers.pop(name, None)
+    if now:
+        brokers[name] = sorted(now)

@@ -1,0 +1,246 @@
+"""One replica of one partition: its state, and how it obeys commands.
+
+Every function is an action of `spec/tla/Replication.tla`: it takes a `Replica` and returns the next
+one; an action whose guard does not hold returns its argument. What a leader and a follower do with
+records is in `replication.py`, what a leader does with the ISR in `isr.py`.
+The records themselves live with the shell: a step costs the same at 10 and at 10 million of them.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fencepost.impl.core.rules.producers import ProducerState
+from fencepost.impl.core.types.messages import PartitionState
+from fencepost.spec.vocabulary import (
+    NO_BROKER,
+    NO_CONTROLLER_EPOCH,
+    NO_EPOCH,
+    NO_INCARNATION,
+    NO_OFFSET,
+    BrokerId,
+    ControllerEpoch,
+    ErrorCode,
+    LeaderEpoch,
+    Offset,
+    PartitionIncarnation,
+    ProducerId,
+    ZnodeVersion,
+)
+from fencepost.spec.znodes import TopicPartition
+
+EpochStarts = tuple[tuple[LeaderEpoch, Offset], ...]
+"""The epoch cache: (leader_epoch, offset of its first record), both ascending."""
+
+
+LOG_START = Offset(0)
+NO_VERSION = ZnodeVersion(-1)
+
+
+class Role(StrEnum):
+    """What a replica believes it is."""
+
+    WAITING = "waiting"
+    """Started, but not yet told by a controller what to be (START-002)."""
+    LEADER = "leader"
+    FOLLOWER = "follower"
+    OFFLINE = "offline"
+    """Its log failed: it serves nobody and obeys no command until the broker starts again."""
+
+
+class RecoveredLog(Struct, frozen=True, kw_only=True):
+    """What storage found of a partition when the broker started."""
+
+    log_end_offset: Offset
+    high_watermark: Offset
+    epoch_starts: EpochStarts = ()
+    producers: Mapping[ProducerId, ProducerState] = field(default_factory=dict)
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
+    """Whose records these are, as the directory says."""
+
+
+class FollowerProgress(Struct, frozen=True, kw_only=True):
+    """What a leader knows of a follower, by its fetches in this leader epoch only (H18)."""
+
+    log_end_offset: Offset
+    caught_up_ms: int
+    """When it last had all that the leader had at that time."""
+    fetched_ms: int
+    leader_end_at_fetch: Offset
+    """The leader's log end offset at its last fetch."""
+    high_watermark_sent: Offset = NO_OFFSET
+
+
+class Replica(Struct, frozen=True, kw_only=True):
+    """The record `replica_state[broker_id]` of the specs."""
+
+    broker_id: BrokerId
+    topic_partition: TopicPartition
+    topic_id: str = ""
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
+    role: Role = Role.WAITING
+    assigned_replicas: tuple[BrokerId, ...] = ()
+    leader: BrokerId = NO_BROKER
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+    isr: frozenset[BrokerId] = frozenset()
+    znode_version: ZnodeVersion = NO_VERSION
+    high_watermark: Offset = LOG_START
+    log_end_offset: Offset = LOG_START
+    epoch_starts: EpochStarts = ()
+    needs_truncation: bool = False
+    """A follower that has not yet asked its leader where their logs part (level >= 2)."""
+    epoch_start_offset: Offset = LOG_START
+    """A leader's log end offset when it took over."""
+    followers: Mapping[BrokerId, FollowerProgress] = field(default_factory=dict)
+    """Never changed in place."""
+    leading_since_ms: int = 0
+    wanted_isr: frozenset[BrokerId] | None = None
+    """The ISR whose write is in flight or undecided."""
+    is_fenced: bool = False
+    """A leader whose write met a newer version: it commits nothing any more (ISR-004)."""
+
+    @property
+    def is_leader(self) -> bool:
+        """True while this replica believes that it leads; it may be a zombie."""
+        return self.role is Role.LEADER
+
+    @property
+    def maximal_isr(self) -> frozenset[BrokerId]:
+        """Whom a commit needs: the ISR and, while a change is in flight, the new one (ISR-003)."""
+        return self.isr | self.wanted_isr if self.wanted_isr is not None else self.isr
+
+    def with_floor(self, leader_epoch: LeaderEpoch, znode_version: ZnodeVersion) -> "Replica":
+        """ZooKeeper's state as read at the start: nothing older is obeyed (START-002)."""
+        return replace(self, leader_epoch=leader_epoch, znode_version=znode_version)
+
+    @property
+    def last_epoch(self) -> LeaderEpoch:
+        """The leader epoch of the last record, or -1 of an empty log."""
+        return self.epoch_starts[-1][0] if self.epoch_starts else NO_EPOCH
+
+
+def are_different(one: PartitionIncarnation, other: PartitionIncarnation) -> bool:
+    """True when both are known: a sender that names none is taken to mean what is there."""
+    return one != other and NO_INCARNATION not in (one, other)
+
+
+def is_newer(replica: Replica, command: PartitionState) -> bool:
+    """True when the command must be obeyed (CMD-002).
+
+    A replica that waits for its first command since the start has read ZooKeeper's state as a
+    floor: as follower it obeys the very state it has read, to lead it needs a higher epoch, since
+    leading twice in one epoch could put two records at one offset (START-002).
+    """
+    if command.leader_epoch > replica.leader_epoch:
+        return True
+    if replica.role is not Role.WAITING or command.leader == replica.broker_id:
+        return False
+    floor = (replica.leader_epoch, replica.znode_version)
+    return (command.leader_epoch, command.znode_version) >= floor
+
+
+def become_leader(
+    replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch, now_ms: int
+) -> Replica:
+    """Lead from the log end on; what followers have is unknown until they fetch (V3 C, H18)."""
+    if not is_newer(replica, command):
+        return replica
+    obeyed = _obey(replica, command, controller_epoch)
+    return replace(
+        obeyed,
+        role=Role.LEADER,
+        epoch_start_offset=replica.log_end_offset,
+        leading_since_ms=now_ms,
+    )
+
+
+def become_follower(
+    replica: Replica,
+    command: PartitionState,
+    controller_epoch: ControllerEpoch,
+    *,
+    fenced_by_epoch: bool,
+) -> Replica:
+    """Follow; with `fenced_by_epoch` (level >= 2) nothing is fetched before the logs are compared.
+
+    Also on a new epoch of the same leader: the log may have parted in between (H16).
+    """
+    if not is_newer(replica, command):
+        return replica
+    obeyed = _obey(replica, command, controller_epoch)
+    needs_truncation = fenced_by_epoch and replica.log_end_offset > 0
+    return replace(obeyed, role=Role.FOLLOWER, needs_truncation=needs_truncation)
+
+
+def _obey(replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch) -> Replica:
+    return replace(
+        replica,
+        topic_id=command.topic_id,
+        partition_incarnation=command.partition_incarnation or replica.partition_incarnation,
+        assigned_replicas=command.assigned_replicas,
+        leader=command.leader,
+        leader_epoch=command.leader_epoch,
+        controller_epoch=controller_epoch,
+        isr=frozenset(command.isr),
+        znode_version=command.znode_version,
+        needs_truncation=False,
+        followers={},
+        wanted_isr=None,
+        is_fenced=False,
+    )
+
+
+def not_leading(replica: Replica) -> ErrorCode:
+    """What a replica that does not lead answers to whoever takes it for the leader."""
+    if replica.role is Role.OFFLINE:
+        return ErrorCode.STORAGE_ERROR
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def go_offline(replica: Replica) -> Replica:
+    """The log failed: what this replica knew of it may not be what the disk holds."""
+    return replace(
+        replica, role=Role.OFFLINE, needs_truncation=False, followers={}, wanted_isr=None
+    )
+
+
+def truncate_log(replica: Replica, offset: Offset) -> Replica:
+    """The log ends at `offset` at the latest; the high watermark never stays above it."""
+    if offset >= replica.log_end_offset:
+        return replica
+    kept = tuple(entry for entry in replica.epoch_starts if entry[1] < offset)
+    return replace(
+        replica,
+        log_end_offset=offset,
+        high_watermark=min(replica.high_watermark, offset),
+        epoch_starts=kept,
+    )
+
+
+def end_offset_for_epoch(replica: Replica, leader_epoch: LeaderEpoch) -> tuple[LeaderEpoch, Offset]:
+    """The largest epoch of the log that is not above `leader_epoch`, and where it ends.
+
+    (-1, 0) when the log has none: nothing up to that epoch is shared (KIP-279).
+    """
+    found = NO_EPOCH
+    for epoch, start in replica.epoch_starts:
+        if epoch > leader_epoch:
+            return (found, start) if found != NO_EPOCH else (NO_EPOCH, Offset(0))
+        found = epoch
+    return (found, replica.log_end_offset) if found != NO_EPOCH else (NO_EPOCH, Offset(0))
+
+
+def compare_logs(
+    replica: Replica, leader_epoch: LeaderEpoch, end_offset: Offset
+) -> tuple[Offset, bool]:
+    """Where to truncate, and whether the logs then agree or must be compared again (KIP-279).
+
+    `leader_epoch` and `end_offset` are the leader's answer about this replica's last epoch.
+    """
+    own_epoch, own_end = end_offset_for_epoch(replica, leader_epoch)
+    if own_epoch == leader_epoch:
+        return min(own_end, end_offset), True
+    return own_end, own_epoch == NO_EPOCH

@@ -1,0 +1,116 @@
+"""What leaders and followers do with records and the high watermark.
+
+Actions of `spec/tla/Replication.tla`, as in `replica.py`: values in, values out.
+`high_watermark` is the first offset that is not committed (REPL-002).
+"""
+
+from msgspec.structs import replace
+
+from fencepost.impl.core.rules.replica import FollowerProgress, Replica, Role
+from fencepost.impl.core.types.messages import Record
+from fencepost.spec.vocabulary import BrokerId, Offset
+
+
+def leader_append(replica: Replica, count: int) -> Replica:
+    """The log has `count` more records, of the leader's epoch."""
+    assert replica.is_leader, f"{replica.topic_partition}: only a leader appends on its own"
+    starts = replica.epoch_starts
+    if replica.last_epoch != replica.leader_epoch:
+        starts = (*starts, (replica.leader_epoch, replica.log_end_offset))
+    end = Offset(replica.log_end_offset + count)
+    return replace(replica, log_end_offset=end, epoch_starts=starts)
+
+
+def serve_fetch(replica: Replica, follower: BrokerId, fetch_offset: Offset, now_ms: int) -> Replica:
+    """The leader knows that `follower` has everything below `fetch_offset`.
+
+    A follower counts as caught up at the time of a fetch that asks for the log end, and at the time
+    of its previous fetch when it now asks for what was the log end then (ISR-001).
+    """
+    known = replica.followers.get(follower)
+    caught_up_ms = known.caught_up_ms if known else replica.leading_since_ms
+    if fetch_offset >= replica.log_end_offset:
+        caught_up_ms = now_ms
+    elif known and fetch_offset >= known.leader_end_at_fetch:
+        caught_up_ms = max(caught_up_ms, known.fetched_ms)
+    progress = FollowerProgress(
+        log_end_offset=fetch_offset,
+        caught_up_ms=caught_up_ms,
+        fetched_ms=now_ms,
+        leader_end_at_fetch=replica.log_end_offset,
+        high_watermark_sent=known.high_watermark_sent if known else Offset(-1),
+    )
+    return replace(replica, followers={**replica.followers, follower: progress})
+
+
+def note_high_watermark_sent(replica: Replica, follower: BrokerId) -> Replica:
+    """The follower is being told the current high watermark.
+
+    A fetch that was parked in an earlier epoch tells nothing about this one.
+    """
+    known = replica.followers.get(follower)
+    if known is None or known.high_watermark_sent == replica.high_watermark:
+        return replica
+    progress = replace(known, high_watermark_sent=replica.high_watermark)
+    return replace(replica, followers={**replica.followers, follower: progress})
+
+
+def follower_append(
+    replica: Replica, records: tuple[Record, ...], high_watermark: Offset
+) -> Replica:
+    """The follower has the records; its high watermark is the leader's, capped by its own log end.
+
+    It takes the leader's word also when that is lower: a new leader's high watermark may lag
+    (REPL-003).
+    """
+    assert replica.role is Role.FOLLOWER, f"{replica.topic_partition}: only a follower fetches"
+    starts, end = replica.epoch_starts, replica.log_end_offset
+    for record in records:
+        if not starts or record.leader_epoch > starts[-1][0]:
+            starts = (*starts, (record.leader_epoch, end))
+        end = Offset(end + 1)
+    return replace(
+        replica,
+        log_end_offset=end,
+        epoch_starts=starts,
+        high_watermark=min(high_watermark, end),
+    )
+
+
+def advance_high_watermark(
+    replica: Replica,
+    *,
+    from_leader_alone: bool = False,
+    with_old_isr: bool = False,
+    recomputed: bool = False,
+) -> Replica:
+    """What every member of the maximal ISR is known to hold is committed.
+
+    The flags are mutants' wrong rules: the followers are not asked; a change of the ISR in flight
+    is left out; what nobody told counts as 0, and the high watermark may fall.
+    """
+    if not replica.is_leader or replica.is_fenced:
+        return replica
+    isr = replica.isr if with_old_isr else replica.maximal_isr
+    followers = frozenset() if from_leader_alone else isr - {replica.broker_id}
+    if recomputed:
+        return _recomputed(replica, followers)
+    if (
+        replica.high_watermark == replica.log_end_offset
+        or not followers <= replica.followers.keys()
+    ):
+        return replica
+    ends = [replica.followers[follower].log_end_offset for follower in followers]
+    committed = min([replica.log_end_offset, *ends])
+    if committed <= replica.high_watermark:
+        return replica
+    return replace(replica, high_watermark=committed)
+
+
+def _recomputed(replica: Replica, followers: frozenset[BrokerId]) -> Replica:
+    known = [replica.followers[f].log_end_offset for f in followers & replica.followers.keys()]
+    unknown = [Offset(0)] if followers - replica.followers.keys() else []
+    committed = min([replica.log_end_offset, *known, *unknown])
+    if committed == replica.high_watermark:
+        return replica
+    return replace(replica, high_watermark=committed)

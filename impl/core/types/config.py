@@ -1,0 +1,43 @@
+"""What a node is told when it starts."""
+
+from dataclasses import dataclass
+
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.spec.vocabulary import BrokerId, ProtocolLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Times in milliseconds, sizes in records. Defaults suit a test cluster on one host."""
+
+    broker_id: BrokerId
+    host: str = "127.0.0.1"
+    port: int = 0
+    level: ProtocolLevel = ProtocolLevel.LEADER_EPOCH
+    replica_lag_time_ms: int = 2000
+    """A member of the ISR that was not caught up for longer is removed (ISR-001)."""
+    fetch_wait_ms: int = 300
+    """How long a leader may hold a follower's empty fetch."""
+    fetch_records_max: int = 200
+    request_timeout_ms: int = 1000
+    """After it a request to a peer counts as failed."""
+    agent_ms: int = 2000
+    """Between two looks of the controller's agent at `/admin`, when nothing wakes it (REAS-006)."""
+    retry_ms: int = 100
+    """Pause before a failed fetch, command or election is tried again."""
+    checkpoint_ms: int = 500
+    """Between two high-watermark checkpoints."""
+    min_insync_replicas: int = 1
+    """A produce with acks=all is refused when fewer are in the ISR (REPL-008)."""
+    unclean_leader_election: bool = False
+    """A broker outside the ISR may lead when nobody of it is there; records may be lost (FAIL-002).
+
+    What the controller's configuration says counts; an administrator may ask for one such election.
+    """
+    mutant: Mutant | None = None
+    """One deliberately wrong rule. Set by `--mutant`, or by who leads a broker."""
+
+    @property
+    def follower_wait_ms(self) -> int:
+        """How long a follower lets its leader hold a fetch: idle must not look like lagging."""
+        return min(self.fetch_wait_ms, self.replica_lag_time_ms // 3)

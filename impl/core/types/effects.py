@@ -1,0 +1,176 @@
+"""What a node asks of the world: the output of `Node.step`.
+
+A shell performs effects completely and in list order. A crash between two of them is a fault that
+the simulator injects.
+"""
+
+from msgspec import Struct
+
+from fencepost.impl.core.types.messages import FetchResponse, PeerRequest, Record, Response
+from fencepost.impl.core.types.zookeeper import WriteOp
+from fencepost.spec.vocabulary import (
+    Action,
+    BrokerId,
+    ControllerEpoch,
+    LeaderEpoch,
+    Offset,
+    PartitionIncarnation,
+    SessionId,
+    ZnodeVersion,
+)
+from fencepost.spec.znodes import TopicPartition
+
+
+class Send(Struct, frozen=True, kw_only=True):
+    """Deliver `request` to another broker, or lose it.
+
+    Ends in `ResponseReceived` or, at the latest after `timeout_ms`, in `RequestFailed`.
+    """
+
+    request_id: int
+    to: BrokerId
+    request: PeerRequest
+    timeout_ms: int
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """Answer the request that came with `token`."""
+
+    token: int
+    response: Response
+
+
+class ReplyRecords(Struct, frozen=True, kw_only=True):
+    """Answer a fetch with the records `[start, end)` of the local log put into `response`."""
+
+    token: int
+    response: FetchResponse
+    topic_partition: TopicPartition
+    start: Offset
+    end: Offset
+
+
+class AppendRecords(Struct, frozen=True, kw_only=True):
+    """Write records at `base_offset`, which is the log end offset; the files are created if new."""
+
+    topic_partition: TopicPartition
+    base_offset: Offset
+    records: tuple[Record, ...]
+
+
+class TruncateRecords(Struct, frozen=True, kw_only=True):
+    """Drop the records from `offset` on."""
+
+    topic_partition: TopicPartition
+    offset: Offset
+
+
+class StartLog(Struct, frozen=True, kw_only=True):
+    """Create the partition's directory, with its incarnation in it, if there is none (CMD-006)."""
+
+    topic_partition: TopicPartition
+    partition_incarnation: PartitionIncarnation
+
+
+class DeleteLog(Struct, frozen=True, kw_only=True):
+    """Remove the partition's directory as a whole: a crash leaves all of it, or nothing."""
+
+    topic_partition: TopicPartition
+
+
+class CheckpointHighWatermark(Struct, frozen=True, kw_only=True):
+    """Store the high watermark for the next start of this broker."""
+
+    topic_partition: TopicPartition
+    high_watermark: Offset
+
+
+DiskEffect = AppendRecords | TruncateRecords | StartLog | DeleteLog | CheckpointHighWatermark
+"""What changes the logs of this broker."""
+
+
+class ReadZnodes(Struct, frozen=True, kw_only=True):
+    """Read data of several znodes, pipelined in order.
+
+    `watch` sets a one-shot watch on each, also on one that does not exist: it then fires when the
+    znode is created.
+    """
+
+    op_id: int
+    paths: tuple[str, ...]
+    watch: bool = False
+
+
+class ListChildren(Struct, frozen=True, kw_only=True):
+    """Read the children of several znodes, pipelined in order; `watch` as in `ReadZnodes`."""
+
+    op_id: int
+    paths: tuple[str, ...]
+    watch: bool = False
+
+
+class WriteZnodes(Struct, frozen=True, kw_only=True):
+    """One multi: all of `ops` or none. The shell does not repeat it."""
+
+    op_id: int
+    ops: tuple[WriteOp, ...]
+
+
+class ReportMalformed(Struct, frozen=True, kw_only=True):
+    """Tell the operator of a znode that is not what its path promises; it is skipped (ZK-002)."""
+
+    path: str
+    reason: str
+
+
+class ReportWaiting(Struct, frozen=True, kw_only=True):
+    """Tell the operator that this broker's znode belongs to another session (START-005)."""
+
+    path: str
+    session_id: SessionId
+
+
+class ActionTaken(Struct, frozen=True, kw_only=True):
+    """An action changed the state: one line of the trace.
+
+    Fields have the names and meaning of `fencepost.spec.trace.TraceEvent`; None is left out.
+    """
+
+    action: Action
+    topic: str | None = None
+    """Of an action on a whole topic."""
+    topic_partition: TopicPartition | None = None
+    leader: BrokerId | None = None
+    leader_epoch: LeaderEpoch | None = None
+    controller_id: BrokerId | None = None
+    controller_epoch: ControllerEpoch | None = None
+    isr: frozenset[BrokerId] | None = None
+    maximal_isr: frozenset[BrokerId] | None = None
+    assigned_replicas: tuple[BrokerId, ...] | None = None
+    live_brokers: frozenset[BrokerId] | None = None
+    is_unclean: bool | None = None
+    znode_version: ZnodeVersion | None = None
+    expected_version: ZnodeVersion | None = None
+    high_watermark: Offset | None = None
+    log_end_offset: Offset | None = None
+    offset: Offset | None = None
+    records: tuple[Record, ...] | None = None
+    peer: BrokerId | None = None
+    session_id: SessionId | None = None
+    zxid: int | None = None
+    partition_incarnation: PartitionIncarnation | None = None
+    path: str | None = None
+
+
+Effect = (
+    Send
+    | Reply
+    | ReplyRecords
+    | DiskEffect
+    | ReadZnodes
+    | ListChildren
+    | WriteZnodes
+    | ReportMalformed
+    | ReportWaiting
+    | ActionTaken
+)

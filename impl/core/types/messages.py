@@ -1,0 +1,425 @@
+"""Requests and responses as values, spelled as in `spec/wire/replication.proto`.
+
+The wire form lives in `impl/shell/rpc/codec.py`, which is generic because the names are equal.
+"""
+
+from msgspec import Struct
+
+from fencepost.impl.core.types.failed_log_messages import (
+    LogsFailedRequest,
+    LogsFailedResponse,
+    PartitionId,
+)
+from fencepost.impl.core.types.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicRequest,
+    DeleteTopicResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    ReplicaList,
+)
+from fencepost.spec.vocabulary import (
+    NO_BROKER,
+    NO_BROKER_EPOCH,
+    NO_CONTROLLER_EPOCH,
+    NO_EPOCH,
+    NO_INCARNATION,
+    NO_OFFSET,
+    NO_PRODUCER,
+    BrokerEpoch,
+    BrokerId,
+    ControllerEpoch,
+    ElectionKind,
+    ErrorCode,
+    LeaderEpoch,
+    Offset,
+    PartitionIncarnation,
+    ProducerId,
+    ZnodeVersion,
+)
+from fencepost.spec.znodes import TopicPartition
+
+ACKS_ALL = -1
+ACKS_LEADER = 1
+ACKS_NONE = 0
+
+
+class Record(Struct, frozen=True):
+    """One log entry; `leader_epoch` is the epoch of the leader that appended it."""
+
+    leader_epoch: LeaderEpoch
+    value: str
+    producer_id: ProducerId = NO_PRODUCER
+    """Of an idempotent producer; without one, the next three mean nothing."""
+    producer_epoch: int = 0
+    sequence: int = 0
+    """Counts the records of one producer epoch in one partition, from 0."""
+    batch_left: int = 0
+    """How many records of the same batch follow; replicas hold batches whole."""
+
+
+class PartitionState(Struct, frozen=True, kw_only=True):
+    """What ZooKeeper holds about one partition, as a command carries it."""
+
+    topic: str
+    partition: int
+    leader: BrokerId
+    leader_epoch: LeaderEpoch
+    isr: tuple[BrokerId, ...]
+    znode_version: ZnodeVersion
+    assigned_replicas: tuple[BrokerId, ...]
+    topic_id: str = ""
+    """Of the topic that the state belongs to; empty when the topic has none."""
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
+
+    @property
+    def key(self) -> TopicPartition:
+        """The partition that this is the state of."""
+        return TopicPartition(self.topic, self.partition)
+
+
+class LeaderAndIsrRequest(Struct, frozen=True, kw_only=True):
+    """The controller tells a broker who leads, under which epoch, and with which ISR."""
+
+    controller_id: BrokerId
+    controller_epoch: ControllerEpoch
+    partitions: tuple[PartitionState, ...]
+    is_init: bool = False
+    """INIT: `partitions` and `kept` are all that the broker has, as read at `zxid` (CMD-007)."""
+    broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+    """Of the registration that an INIT answers."""
+    zxid: int = 0
+    kept: tuple[PartitionId, ...] = ()
+
+
+class PartitionError(Struct, frozen=True, kw_only=True):
+    """How one partition of a request ended."""
+
+    topic: str
+    partition: int
+    error_code: ErrorCode
+
+
+class LeaderAndIsrResponse(Struct, frozen=True, kw_only=True):
+    """The answer to the controller: of the whole request, then per partition (CMD-009)."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    partitions: tuple[PartitionError, ...] = ()
+
+
+class PartitionStop(Struct, frozen=True, kw_only=True):
+    """One partition that a broker is to give up, with its data when `delete` is set (CMD-008)."""
+
+    topic: str
+    partition: int
+    partition_incarnation: PartitionIncarnation
+    """This one, or an older one."""
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    """Of the state that the replica is no part of; -1 when the whole incarnation is gone."""
+    delete: bool = True
+
+    @property
+    def key(self) -> TopicPartition:
+        """The partition that is to be given up."""
+        return TopicPartition(self.topic, self.partition)
+
+
+class StopReplicaRequest(Struct, frozen=True, kw_only=True):
+    """The controller tells a broker what it holds no replica of any more."""
+
+    controller_id: BrokerId
+    controller_epoch: ControllerEpoch
+    partitions: tuple[PartitionStop, ...]
+
+
+class StopReplicaResponse(Struct, frozen=True, kw_only=True):
+    """The answer to the controller: of the whole request, then per partition (CMD-009)."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    partitions: tuple[PartitionError, ...] = ()
+
+
+class FetchRequest(Struct, frozen=True, kw_only=True):
+    """Ask for records; a follower's `fetch_offset` doubles as its log end offset (REPL-001).
+
+    A follower names its incarnation, a consumer takes any (0).
+    """
+
+    topic: str
+    partition: int
+    replica_id: BrokerId = NO_BROKER
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    fetch_offset: Offset
+    max_records: int = 100
+    max_wait_ms: int = 0
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
+
+
+class FetchResponse(Struct, frozen=True, kw_only=True):
+    """Records from `fetch_offset` on, and the leader's high watermark."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    broker_id: BrokerId
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    fetch_offset: Offset
+    high_watermark: Offset = NO_OFFSET
+    log_end_offset: Offset = NO_OFFSET
+    records: tuple[Record, ...] = ()
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
+
+
+class OffsetForLeaderEpochRequest(Struct, frozen=True, kw_only=True):
+    """A follower asks where its last epoch ended in the leader's log (KIP-101, KIP-279)."""
+
+    topic: str
+    partition: int
+    replica_id: BrokerId
+    current_leader_epoch: LeaderEpoch
+    leader_epoch: LeaderEpoch
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
+
+
+class OffsetForLeaderEpochResponse(Struct, frozen=True, kw_only=True):
+    """The largest epoch not above the asked one that the leader's log has, and its end."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    broker_id: BrokerId
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    end_offset: Offset = NO_OFFSET
+    current_leader_epoch: LeaderEpoch = NO_EPOCH
+
+
+class ProduceRequest(Struct, frozen=True, kw_only=True):
+    """A client asks the leader to append values, in this order."""
+
+    topic: str
+    partition: int
+    acks: int = ACKS_ALL
+    values: tuple[str, ...]
+    timeout_ms: int = 5000
+    producer_id: ProducerId = NO_PRODUCER
+    producer_epoch: int = 0
+    base_sequence: int = 0
+    """Of the first value; the same in every retry (KIP-98)."""
+
+
+class ProduceResponse(Struct, frozen=True, kw_only=True):
+    """Where the values were put, or why not."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    broker_id: BrokerId
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    base_offset: Offset = NO_OFFSET
+    high_watermark: Offset = NO_OFFSET
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
+
+
+class ListOffsetsRequest(Struct, frozen=True, kw_only=True):
+    """A client asks how far a partition goes."""
+
+    topic: str
+    partition: int
+
+
+class ListOffsetsResponse(Struct, frozen=True, kw_only=True):
+    """The leader's high watermark and log end offset."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    broker_id: BrokerId
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    high_watermark: Offset = NO_OFFSET
+    log_end_offset: Offset = NO_OFFSET
+    partition_incarnation: PartitionIncarnation = NO_INCARNATION
+
+
+class MetadataRequest(Struct, frozen=True, kw_only=True):
+    """A client asks for the routing view."""
+
+
+class BrokerEndpoint(Struct, frozen=True, kw_only=True):
+    """Where a broker listens."""
+
+    broker_id: BrokerId
+    host: str
+    port: int
+
+
+class MetadataResponse(Struct, frozen=True, kw_only=True):
+    """The published state as the answering broker reads it in ZooKeeper (V3 Discussion 6)."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    broker_id: BrokerId
+    controller_id: BrokerId = NO_BROKER
+    controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+    brokers: tuple[BrokerEndpoint, ...] = ()
+    partitions: tuple[PartitionState, ...] = ()
+
+
+class InitProducerIdRequest(Struct, frozen=True, kw_only=True):
+    """A producer asks for an id that nobody else has, to be idempotent under it (KIP-98)."""
+
+
+class InitProducerIdResponse(Struct, frozen=True, kw_only=True):
+    """A new id; its first producer epoch is 0, and later ones are the producer's own affair."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    producer_id: ProducerId = NO_PRODUCER
+    producer_epoch: int = 0
+
+
+class PartitionResult(Struct, frozen=True, kw_only=True):
+    """How the request for one partition ended; the change itself follows."""
+
+    topic: str
+    partition: int
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+
+
+class ElectLeadersRequest(Struct, frozen=True, kw_only=True):
+    """Other leaders are asked for; any broker takes it."""
+
+    kind: ElectionKind
+    partitions: tuple[PartitionId, ...]
+
+
+class ElectLeadersResponse(Struct, frozen=True, kw_only=True):
+    """`NONE` per partition when the request stands in ZooKeeper; the leader follows."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+    partitions: tuple[PartitionResult, ...] = ()
+
+
+class CreatePartitionsRequest(Struct, frozen=True, kw_only=True):
+    """The topic is to have `partition_count` partitions, those that exist included."""
+
+    topic: str
+    partition_count: int
+    assignment: tuple[ReplicaList, ...] = ()
+    """Of the new ones; none: brokers are chosen in turn."""
+
+
+class CreatePartitionsResponse(Struct, frozen=True, kw_only=True):
+    """`NONE` when the requests stand in ZooKeeper; the partitions follow."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+
+
+class RemovePartitionsRequest(Struct, frozen=True, kw_only=True):
+    """Partitions of a topic are to go, with their records."""
+
+    topic: str
+    partitions: tuple[int, ...]
+
+
+class RemovePartitionsResponse(Struct, frozen=True, kw_only=True):
+    """`NONE` when the requests stand in ZooKeeper; the partitions go."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+
+
+class Reassignment(Struct, frozen=True, kw_only=True):
+    """Where a partition is to be; without replicas, the move under way is cancelled (REAS-004)."""
+
+    topic: str
+    partition: int
+    replicas: tuple[BrokerId, ...] = ()
+
+    @property
+    def key(self) -> TopicPartition:
+        """The partition that moves."""
+        return TopicPartition(self.topic, self.partition)
+
+
+class AlterPartitionReassignmentsRequest(Struct, frozen=True, kw_only=True):
+    """Partitions are to move, or not to; any broker takes it."""
+
+    reassignments: tuple[Reassignment, ...]
+
+
+class AlterPartitionReassignmentsResponse(Struct, frozen=True, kw_only=True):
+    """`NONE` per partition when the request stands in ZooKeeper; the move follows."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+    partitions: tuple[PartitionResult, ...] = ()
+
+
+class ListPartitionReassignmentsRequest(Struct, frozen=True, kw_only=True):
+    """What moves is asked for."""
+
+
+class OngoingReassignment(Struct, frozen=True, kw_only=True):
+    """How far a partition has moved, as ZooKeeper holds it."""
+
+    topic: str
+    partition: int
+    replicas: tuple[BrokerId, ...]
+    """Where it is to be; none when it goes back."""
+    assigned_replicas: tuple[BrokerId, ...]
+    adding: tuple[BrokerId, ...]
+    removing: tuple[BrokerId, ...]
+
+
+class ListPartitionReassignmentsResponse(Struct, frozen=True, kw_only=True):
+    """All partitions that move."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    reassignments: tuple[OngoingReassignment, ...] = ()
+
+
+AdminRequest = (
+    CreateTopicRequest
+    | DeleteTopicRequest
+    | CreateTopicsRequest
+    | DeleteTopicsRequest
+    | MetadataRequest
+    | InitProducerIdRequest
+    | ElectLeadersRequest
+    | CreatePartitionsRequest
+    | RemovePartitionsRequest
+    | AlterPartitionReassignmentsRequest
+    | ListPartitionReassignmentsRequest
+)
+"""What any broker does in ZooKeeper, writes down for the controller, or reads for the asker."""
+Request = (
+    LeaderAndIsrRequest
+    | StopReplicaRequest
+    | LogsFailedRequest
+    | FetchRequest
+    | OffsetForLeaderEpochRequest
+    | ProduceRequest
+    | ListOffsetsRequest
+    | AdminRequest
+)
+Response = (
+    LeaderAndIsrResponse
+    | StopReplicaResponse
+    | LogsFailedResponse
+    | FetchResponse
+    | OffsetForLeaderEpochResponse
+    | ProduceResponse
+    | ListOffsetsResponse
+    | CreateTopicResponse
+    | DeleteTopicResponse
+    | CreateTopicsResponse
+    | DeleteTopicsResponse
+    | MetadataResponse
+    | InitProducerIdResponse
+    | ElectLeadersResponse
+    | CreatePartitionsResponse
+    | RemovePartitionsResponse
+    | AlterPartitionReassignmentsResponse
+    | ListPartitionReassignmentsResponse
+)
+CommandRequest = LeaderAndIsrRequest | StopReplicaRequest
+"""What the controller sends to a broker."""
+CommandResponse = LeaderAndIsrResponse | StopReplicaResponse
+PeerRequest = CommandRequest | LogsFailedRequest | FetchRequest | OffsetForLeaderEpochRequest
+"""What one broker sends to another."""

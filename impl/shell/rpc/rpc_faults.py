@@ -1,0 +1,266 @@
+"""Rules that lose, hold, delay or repeat requests of this broker (spec/wire/fault_control.proto).
+
+A cancelled gRPC call is not executed late by itself, so a stale command is one that is held here
+and delivered after its sender gave up (research: stalled requests).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from enum import StrEnum
+from typing import Never
+
+from fencepost.impl.core.types.effects import Send
+from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest
+from fencepost.impl.core.types.messages import (
+    LeaderAndIsrRequest,
+    PeerRequest,
+    Response,
+    StopReplicaRequest,
+)
+from fencepost.spec.wire.fault_control_pb2 import RpcRule, RuleStatus
+
+ANY_BROKER = -1
+RULES_MAX = 1000
+
+Call = Callable[[], Awaitable[Response]]
+"""Delivers the request with a fresh deadline; raises `CallError`."""
+
+
+class CallError(Exception):
+    """A request to a peer got no answer; says why."""
+
+
+class Verb(StrEnum):
+    """What a rule does to a request."""
+
+    DROP_REQUEST = "drop_request"
+    DROP_RESPONSE = "drop_response"
+    HOLD = "hold"
+    DUPLICATE = "duplicate"
+    DELAY = "delay"
+    REORDER = "reorder"
+    ERROR = "error"
+
+
+CODES = (
+    "ABORTED",
+    "INTERNAL",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "UNAVAILABLE",
+    "UNIMPLEMENTED",
+    "UNKNOWN",
+)
+"""What `error` may answer: statuses by which a server refuses a request unread."""
+
+
+class ActiveRule:
+    """A rule and the evidence of what it did."""
+
+    def __init__(self, rule: RpcRule) -> None:
+        self.rule = rule
+        self.verb = Verb(rule.verb)
+        self.matched = 0
+        self.held = 0
+        self.released = 0
+        self.removed = asyncio.Event()
+        self.deliveries: set[asyncio.Task[None]] = set()
+        self.window: list[asyncio.Event] = []
+        """What lets the requests leave that `reorder` holds, in the order in which they came."""
+
+    def status(self) -> RuleStatus:
+        """The counters as they travel."""
+        return RuleStatus(
+            rule_id=self.rule.rule_id,
+            matched=self.matched,
+            held=self.held,
+            released=self.released,
+        )
+
+    def applies_to(self, to: int, request: PeerRequest) -> bool:
+        """True when the rule is in force for this request."""
+        rule = self.rule
+        return (
+            not self.removed.is_set()
+            and (rule.count == 0 or self.matched < rule.count)
+            and rule.to in (ANY_BROKER, to)
+            and rule.method in ("", method_of(request))
+            and (rule.topic == "" or rule.topic in _topics(request))
+        )
+
+
+class FaultRules:
+    """The rules of one broker, in the order in which they came; the first that applies decides."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, ActiveRule] = {}
+
+    def leave_alone(self, send: Send) -> bool:
+        """True when no rule applies to the request now."""
+        return not self._rules or self._match(send) is None
+
+    def add(self, rule: RpcRule) -> RuleStatus:
+        """Put a rule in force; the status has an error instead when it cannot be."""
+        wrong = _what_is_wrong_with(rule)
+        if wrong:
+            return _refused(rule.rule_id, wrong)
+        if rule.rule_id in self._rules:
+            return _refused(rule.rule_id, f"a rule {rule.rule_id!r} is or was there already")
+        if len(self._rules) >= RULES_MAX:
+            return _refused(rule.rule_id, f"there are {RULES_MAX} rules already")
+        active = self._rules[rule.rule_id] = ActiveRule(rule)
+        return active.status()
+
+    async def remove(self, rule_id: str) -> RuleStatus:
+        """Put a rule out of force; what it held has been delivered when this returns."""
+        active = self._rules.get(rule_id)
+        if active is None:
+            return _refused(rule_id, f"there is no rule {rule_id!r}")
+        active.removed.set()
+        _let_leave(active)
+        if active.deliveries:
+            await asyncio.wait(active.deliveries)
+        return active.status()
+
+    def get(self, rule_id: str) -> RuleStatus:
+        """What a rule did so far, in force or not."""
+        active = self._rules.get(rule_id)
+        return active.status() if active else _refused(rule_id, f"there is no rule {rule_id!r}")
+
+    async def exchange(self, send: Send, call: Call) -> Response:
+        """Make the call, or what the rules make of it; a lost answer waits to be cancelled."""
+        active = self._match(send)
+        if active is None:
+            return await call()
+        active.matched += 1
+        match active.verb:
+            case Verb.DUPLICATE:
+                response = await call()
+                _later(active, _deliver(call))
+                return response
+            case Verb.DELAY:
+                return await _answer_of(active, _after_a_while(active, call))
+            case Verb.REORDER:
+                return await _answer_of(active, _in_turn(active, call))
+            case Verb.ERROR:
+                raise CallError(f"{active.rule.code}, as a fault wants it")
+            case Verb.HOLD:
+                active.held += 1
+                _later(active, _deliver_late(active, call))
+            case Verb.DROP_RESPONSE:
+                await call()
+            case Verb.DROP_REQUEST:
+                pass
+        return await _never()
+
+    def _match(self, send: Send) -> ActiveRule | None:
+        rules = self._rules.values()
+        return next((rule for rule in rules if rule.applies_to(send.to, send.request)), None)
+
+    async def close(self) -> None:
+        """Nothing is held or delivered any more."""
+        deliveries = [task for rule in self._rules.values() for task in rule.deliveries]
+        for task in deliveries:
+            task.cancel()
+        await asyncio.gather(*deliveries, return_exceptions=True)
+
+
+def method_of(request: PeerRequest) -> str:
+    """The method of service Replication that takes this request."""
+    return type(request).__name__.removesuffix("Request")
+
+
+def _topics(request: PeerRequest) -> set[str]:
+    if isinstance(request, LeaderAndIsrRequest | StopReplicaRequest | LogsFailedRequest):
+        return {state.topic for state in request.partitions}
+    return {request.topic}
+
+
+def _what_is_wrong_with(rule: RpcRule) -> str:
+    """One sentence, or nothing."""
+    match rule.verb:
+        case verb if verb not in list(Verb):
+            return f"{verb!r} is no verb; choose one of {', '.join(Verb)}"
+        case Verb.DELAY if rule.delay_ms < 1:
+            return f"delay_ms is {rule.delay_ms}; give 1 or more"
+        case Verb.REORDER if rule.window < 2:
+            return f"window is {rule.window}; give 2 or more"
+        case Verb.ERROR if rule.code not in CODES:
+            return f"{rule.code!r} is no such status; choose one of {', '.join(CODES)}"
+    return ""
+
+
+def _refused(rule_id: str, error: str) -> RuleStatus:
+    return RuleStatus(rule_id=rule_id, error=error)
+
+
+def _later(active: ActiveRule, delivery: Coroutine[None, None, None]) -> None:
+    task = asyncio.create_task(delivery)
+    active.deliveries.add(task)
+    task.add_done_callback(active.deliveries.discard)
+
+
+async def _answer_of(active: ActiveRule, delivery: Coroutine[None, None, Response]) -> Response:
+    """What the delivery brings; it goes on when the sender gives up."""
+    answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+
+    async def deliver() -> None:
+        active.held += 1
+        try:
+            response = await delivery
+        except CallError as error:
+            if not answer.done():
+                answer.set_exception(error)
+        else:
+            active.released += 1
+            if not answer.done():
+                answer.set_result(response)
+        finally:
+            active.held -= 1
+
+    _later(active, deliver())
+    return await answer
+
+
+async def _after_a_while(active: ActiveRule, call: Call) -> Response:
+    """The request waits as long as the rule says, or until it is removed."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(active.removed.wait(), active.rule.delay_ms / 1000)
+    return await call()
+
+
+async def _in_turn(active: ActiveRule, call: Call) -> Response:
+    """The request waits until the window is full, or the rule is removed."""
+    turn = asyncio.Event()
+    active.window.append(turn)
+    if len(active.window) >= active.rule.window:
+        _let_leave(active)
+    await turn.wait()
+    return await call()
+
+
+def _let_leave(active: ActiveRule) -> None:
+    """What waits leaves, the last one first: tasks run in the order in which they are woken."""
+    while active.window:
+        active.window.pop().set()
+
+
+async def _deliver_late(active: ActiveRule, call: Call) -> None:
+    try:
+        await active.removed.wait()
+        with suppress(CallError):
+            await call()
+            active.released += 1
+    finally:
+        active.held -= 1
+
+
+async def _deliver(call: Call) -> None:
+    with suppress(CallError):
+        await call()
+
+
+async def _never() -> Never:
+    await asyncio.Future()
+    raise AssertionError("nobody completes this future")

@@ -1,0 +1,401 @@
+"""gRPC: requests in, answers out, and the other way round.
+
+The only module of `impl/shell` that imports grpc. Handlers only enqueue events and wait for what
+`Reply` says; what leaves passes the rules of `rpc_faults`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from itertools import count
+from typing import get_args
+
+import grpc
+from google.protobuf.message import Message
+from grpc import aio
+
+from fencepost.impl.core.types import messages
+from fencepost.impl.core.types.effects import Send
+from fencepost.impl.core.types.events import RequestFailed, RequestReceived, ResponseReceived
+from fencepost.impl.core.types.messages import Request, Response
+from fencepost.impl.shell.fault_control import FaultControl, Method
+from fencepost.impl.shell.rpc import bundles
+from fencepost.impl.shell.rpc.bundles import Courier, Line, StreamLostError
+from fencepost.impl.shell.rpc.codec import CodecError, decode, encode
+from fencepost.impl.shell.rpc.rpc_faults import CallError, FaultRules, method_of
+from fencepost.impl.shell.tracer import LamportClock
+from fencepost.impl.shell.zookeeper.addresses import AddressBook
+from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
+
+logging.getLogger("grpc").addHandler(logging.NullHandler())
+
+SERVICE = "fencepost.Replication"
+FAULT_CONTROL_SERVICE = "fencepost.FaultControl"
+REQUESTS_MAX = 2000
+"""Requests that may wait for their answer at one time; more are refused unread."""
+PENDING_MAX = 100_000
+"""Requests that have arrived and that the event loop has not come to."""
+MESSAGE_BYTES_MAX = 64 * 1024 * 1024
+STOP_GRACE_S = 0.2
+LAMPORT = "fencepost-lamport"
+NODE = "fencepost-node"
+REQUEST = "fencepost-request"
+RECEIVER = "fencepost-to"
+"""Broker id that a request is for: a port may by now be another broker's."""
+
+REQUEST_TYPES: dict[str, type[Request]] = {
+    kind.__name__.removesuffix("Request"): kind for kind in get_args(Request)
+}
+BUNDLED = (messages.FetchRequest, messages.OffsetForLeaderEpochRequest)
+"""What a broker asks another one so often that it travels in bundles."""
+EXCHANGE = "Exchange"
+RESPONSE_TYPES: dict[str, type[Response]] = {
+    method: getattr(messages, f"{method}Response") for method in REQUEST_TYPES
+}
+
+_SIZES = (
+    ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
+    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+)
+_SERVER_OPTIONS = (
+    *_SIZES,
+    ("grpc.so_reuseport", 0),
+    # Above these gRPC cancels calls, which a client cannot tell from a lost answer.
+    ("grpc.server.max_pending_requests", PENDING_MAX),
+    ("grpc.server.max_pending_requests_hard_limit", PENDING_MAX),
+)
+_CHANNEL_OPTIONS = (
+    *_SIZES,
+    # gRPC would send a request again that a server may have seen.
+    ("grpc.enable_retries", 0),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.min_reconnect_backoff_ms", 50),
+    ("grpc.max_reconnect_backoff_ms", 500),
+)
+
+Metadata = tuple[tuple[str, str], ...]
+Put = Callable[[RequestReceived | ResponseReceived | RequestFailed], None]
+
+
+class CannotListenError(Exception):
+    """The address is taken or not ours; says which."""
+
+
+class RpcServer:
+    """Takes requests of peers and clients."""
+
+    def __init__(self, broker_id: BrokerId, node: str, clock: LamportClock, put: Put) -> None:
+        self._broker_id = broker_id
+        self._node = node
+        self._clock = clock
+        self._put = put
+        self._tokens = count(1)
+        self._waiting: dict[int, asyncio.Future[tuple[Response, int]]] = {}
+        self._bundled: dict[int, Callable[[bytes], None]] = {}
+        self._server = aio.server(options=_SERVER_OPTIONS)
+        handlers = {
+            method: grpc.unary_unary_rpc_method_handler(partial(self._serve, kind))
+            for method, kind in REQUEST_TYPES.items()
+        }
+        handlers[EXCHANGE] = grpc.stream_stream_rpc_method_handler(
+            self._serve_exchange, Bundle.FromString, Bundle.SerializeToString
+        )
+        generic = grpc.method_handlers_generic_handler(SERVICE, handlers)
+        self._server.add_generic_rpc_handlers((generic,))
+
+    def offer_fault_control(self, control: FaultControl) -> None:
+        """Serve FaultControl too; only before `start`."""
+        self._server.add_generic_rpc_handlers((fault_control_handler(control),))
+
+    def bind(self, host: str, port: int) -> int:
+        """Take the address, a free port if `port` is 0; returns the port.
+
+        Connections wait until `start`. Raises `CannotListenError`.
+        """
+        try:
+            bound = self._server.add_insecure_port(f"{host}:{port}")
+        except RuntimeError as error:
+            raise CannotListenError(
+                f"cannot listen on {host}:{port}: it is taken, or no address of this machine"
+            ) from error
+        return int(bound)
+
+    async def start(self) -> None:
+        """Take requests at the bound address."""
+        await self._server.start()
+
+    def reply(self, token: int, response: Response) -> None:
+        """Answer the request that came with `token`, if its sender still waits."""
+        bundled = self._bundled.pop(token, None)
+        if bundled:
+            bundled(encode(response))
+            return
+        future = self._waiting.pop(token, None)
+        if future and not future.done():
+            future.set_result((response, self._clock.tick()))
+
+    async def stop(self) -> None:
+        """Take no more requests; those that wait get no answer."""
+        await self._server.stop(STOP_GRACE_S)
+
+    async def _serve(self, kind: type[Request], data: bytes, context: aio.ServicerContext) -> bytes:
+        metadata = await self._own_metadata(context)
+        if len(self._waiting) >= REQUESTS_MAX:
+            reason = f"{REQUESTS_MAX} requests wait already"
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, reason)
+        try:
+            request = decode(kind, data)
+        except CodecError as error:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+            raise  # `abort` has raised
+        self._clock.observe(_lamport(metadata))
+        response, lamport = await self._answer_to(request)
+        context.set_trailing_metadata(((LAMPORT, str(lamport)), (NODE, self._node)))
+        return encode(response)
+
+    async def _own_metadata(self, context: aio.ServicerContext) -> dict[str, str | bytes]:
+        """The metadata of a call, which is aborted when it is for another broker."""
+        metadata = dict(context.invocation_metadata() or ())
+        receiver = metadata.get(RECEIVER)
+        if receiver not in (None, str(self._broker_id)):
+            reason = f"this is broker {self._broker_id}, not {receiver}"
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, reason)
+        return metadata
+
+    async def _serve_exchange(self, _requests: object, context: aio.ServicerContext) -> None:
+        await self._own_metadata(context)
+        await context.send_initial_metadata(())  # tells the client that it is heard
+        await bundles.serve(context, self._take)
+
+    def _take(self, parcel: Parcel, answer: Callable[[Parcel], None]) -> None:
+        parcel_id = parcel.parcel_id
+        kind = REQUEST_TYPES.get(parcel.method)
+        if kind not in BUNDLED:
+            reason = f"{parcel.method!r} does not travel in bundles"
+            answer(Parcel(parcel_id=parcel_id, error=reason))
+            return
+        try:
+            request = decode(kind, parcel.body)
+        except CodecError as error:
+            answer(Parcel(parcel_id=parcel_id, error=str(error)))
+            return
+        self._clock.observe(parcel.lamport)
+        token = next(self._tokens)
+        self._bundled[token] = lambda body: answer(
+            Parcel(parcel_id=parcel_id, body=body, lamport=self._clock.tick())
+        )
+        self._put(RequestReceived(token=token, request=request))
+
+    async def _answer_to(self, request: Request) -> tuple[Response, int]:
+        token = next(self._tokens)
+        future = asyncio.get_running_loop().create_future()
+        self._waiting[token] = future
+        try:
+            self._put(RequestReceived(token=token, request=request))
+            answer: tuple[Response, int] = await future
+            return answer
+        finally:
+            self._waiting.pop(token, None)
+
+
+class RpcClient:
+    """Sends requests to peers: each ends in exactly one event."""
+
+    def __init__(
+        self,
+        node: str,
+        clock: LamportClock,
+        addresses: AddressBook,
+        look_up: Callable[[BrokerId], Awaitable[None]],
+        put: Put,
+    ) -> None:
+        """`look_up` reads the registration of a broker into `addresses`."""
+        self.rules = FaultRules()
+        self._node = node
+        self._clock = clock
+        self._addresses = addresses
+        self._look_up = look_up
+        self._put = put
+        self._channels: dict[str, aio.Channel] = {}
+        self._lines: dict[BrokerId, Line] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def send(self, send: Send) -> None:
+        """Deliver the request, or lose it; the event follows at the latest after its timeout."""
+        is_bundled = type(send.request) in BUNDLED
+        if is_bundled and self.rules.leave_alone(send) and self._begin(send):
+            return
+        metadata = (
+            (LAMPORT, str(self._clock.tick())),
+            (NODE, self._node),
+            (REQUEST, f"{self._node}/{send.request_id}"),
+            (RECEIVER, str(send.to)),
+        )
+        task = asyncio.create_task(self._exchange(send, metadata))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def reach(self, broker_id: BrokerId, address: str) -> None:
+        """The broker listens there, whatever its registration says, and there is a connection."""
+        self._addresses.pin(broker_id, address)
+        await self._channel(address).channel_ready()
+
+    async def close(self) -> None:
+        """Drop what is on its way and close all channels."""
+        await self.rules.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for line in self._lines.values():
+            line.close()
+        await asyncio.gather(*(channel.close() for channel in self._channels.values()))
+
+    def _begin(self, send: Send) -> bool:
+        """The request leaves by a stream that is open already; false when there is none."""
+        line = self._lines.get(send.to)
+        courier = line.courier if line is not None else None
+        if courier is None:
+            return False
+        method, timeout_s = method_of(send.request), send.timeout_ms / 1000
+        body, lamport = encode(send.request), self._clock.tick()
+        courier.begin(method, body, lamport, timeout_s, partial(self._end, send))
+        return True
+
+    def _end(self, send: Send, parcel: Parcel | None) -> None:
+        try:
+            response = self._response_in(send, parcel)
+        except CallError:
+            self._fail(send)
+        else:
+            self._take(send, response)
+
+    def _response_in(self, send: Send, parcel: Parcel | None) -> Response:
+        """What the parcel answers; raises `CallError`."""
+        if parcel is None or parcel.error:
+            raise CallError(parcel.error if parcel is not None else "no answer came")
+        try:
+            response = decode(RESPONSE_TYPES[method_of(send.request)], parcel.body)
+        except CodecError as error:
+            raise CallError(str(error)) from error
+        self._clock.observe(parcel.lamport)
+        return response
+
+    def _fail(self, send: Send) -> None:
+        self._put(RequestFailed(request_id=send.request_id, to=send.to, request=send.request))
+
+    def _take(self, send: Send, response: Response) -> None:
+        self._put(
+            ResponseReceived(
+                request_id=send.request_id,
+                sender=send.to,
+                request=send.request,
+                response=response,
+            )
+        )
+
+    async def _exchange(self, send: Send, metadata: Metadata) -> None:
+        call = partial(self._call, send, metadata)
+        try:
+            async with asyncio.timeout(send.timeout_ms / 1000):
+                response = await self.rules.exchange(send, call)
+        except (TimeoutError, CallError):
+            self._fail(send)
+        else:
+            self._take(send, response)
+
+    async def _call(self, send: Send, metadata: Metadata) -> Response:
+        """One delivery with a fresh deadline; raises `CallError`."""
+        if type(send.request) in BUNDLED:
+            return await self._call_bundled(send)
+        address = await self._address(send.to)
+        method = method_of(send.request)
+        call = self._channel(address).unary_unary(f"/{SERVICE}/{method}")(
+            encode(send.request), timeout=send.timeout_ms / 1000, metadata=metadata
+        )
+        try:
+            data = await call
+            trailing = dict(await call.trailing_metadata() or ())
+            response = decode(RESPONSE_TYPES[method], data)
+        except CodecError as error:
+            raise CallError(str(error)) from error
+        except aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+                # The broker may listen elsewhere by now.
+                self._addresses.forget(send.to)
+            raise CallError(error.details()) from error
+        self._clock.observe(_lamport(trailing))
+        return response
+
+    async def _call_bundled(self, send: Send) -> Response:
+        line = self._lines.get(send.to)
+        if line is None:
+            line = self._lines[send.to] = Line(partial(self._open_courier, send.to))
+        method, timeout_s = method_of(send.request), send.timeout_ms / 1000
+        try:
+            async with asyncio.timeout(timeout_s):
+                body = encode(send.request)
+                parcel = await line.ask(method, body, self._clock.tick(), timeout_s)
+        except StreamLostError as error:
+            raise CallError(str(error)) from error
+        except TimeoutError as error:
+            raise CallError("no answer in time") from error
+        return self._response_in(send, parcel)
+
+    async def _open_courier(self, broker_id: BrokerId) -> Courier:
+        """A stream that the broker has accepted; raises `StreamLostError`."""
+        self._addresses.forget(broker_id)  # it may listen elsewhere by now
+        try:
+            address = await self._address(broker_id)
+        except CallError as error:
+            raise StreamLostError(str(error)) from error
+        stream = self._channel(address).stream_stream(
+            f"/{SERVICE}/{EXCHANGE}", Bundle.SerializeToString, Bundle.FromString
+        )(metadata=((NODE, self._node), (RECEIVER, str(broker_id))))
+        try:
+            await stream.initial_metadata()
+            if stream.done():
+                raise StreamLostError(await stream.details())
+        except aio.AioRpcError as error:
+            raise StreamLostError(error.details()) from error
+        return Courier(stream, stream.cancel)
+
+    async def _address(self, broker_id: BrokerId) -> str:
+        if self._addresses[broker_id] is None:
+            await self._look_up(broker_id)
+        address = self._addresses[broker_id]
+        if address is None:
+            raise CallError(f"broker {broker_id} is not registered")
+        return address
+
+    def _channel(self, address: str) -> aio.Channel:
+        channel = self._channels.get(address)
+        if channel is None:
+            channel = self._channels[address] = aio.insecure_channel(address, _CHANNEL_OPTIONS)
+        return channel
+
+
+def fault_control_handler(control: FaultControl) -> grpc.GenericRpcHandler:
+    """Service FaultControl."""
+    handlers = {name: _handler(method) for name, method in control.methods().items()}
+    return grpc.method_handlers_generic_handler(FAULT_CONTROL_SERVICE, handlers)
+
+
+def _handler(method: Method) -> grpc.RpcMethodHandler:
+    function, request = method
+
+    async def serve(message: Message, _context: object) -> Message:
+        return await function(message)
+
+    return grpc.unary_unary_rpc_method_handler(
+        serve,
+        request_deserializer=request.FromString,
+        response_serializer=lambda answer: answer.SerializeToString(),
+    )
+
+
+def _lamport(metadata: dict[str, str | bytes]) -> int:
+    text = metadata.get(LAMPORT, "0")
+    return int(text) if isinstance(text, str) and text.isdecimal() else 0

@@ -1,0 +1,64 @@
+"""Service Pacer: moves come by gRPC, at an address that is there before any session is."""
+
+import grpc
+from grpc import aio
+
+from fencepost.impl.shell.fault_control import FaultControl
+from fencepost.impl.shell.rpc.service import fault_control_handler
+from fencepost.impl.shell.stepped.pacer import CannotMoveError, Pacer
+from fencepost.spec.pacing import Move, Verb
+from fencepost.spec.wire.pacer_pb2 import PacedMove, Taken
+
+SERVICE = "fencepost.Pacer"
+
+
+class PacerServer:
+    """Takes moves, one at a time."""
+
+    def __init__(self, address: str, pacer: Pacer, faults: FaultControl | None) -> None:
+        """`faults` are served there too."""
+        self._pacer = pacer
+        self._listens_at = ""
+        self._server = aio.server()
+        take = grpc.unary_unary_rpc_method_handler(
+            self._take, PacedMove.FromString, Taken.SerializeToString
+        )
+        own = grpc.method_handlers_generic_handler(SERVICE, {"Take": take})
+        others = (fault_control_handler(faults),) if faults else ()
+        self._server.add_generic_rpc_handlers((own, *others))
+        self._server.add_insecure_port(address)
+
+    async def start(self, listens_at: str) -> None:
+        """Moves are taken; `listens_at` is where the broker takes requests."""
+        self._listens_at = listens_at
+        await self._server.start()
+
+    async def stop(self) -> None:
+        """No more moves."""
+        await self._server.stop(None)
+
+    async def _take(self, said: PacedMove, _context: object) -> Taken:
+        try:
+            move = _move(said)
+            actions = await self._pacer.take(move, said.deadline_ms / 1000, said.address)
+        except CannotMoveError as error:
+            return Taken(error=str(error))
+        return Taken(actions=actions, address=self._listens_at)
+
+
+def _move(said: PacedMove) -> Move:
+    if said.verb not in {*Verb}:
+        raise CannotMoveError(f"{said.verb!r} is no move")
+    return Move(
+        verb=Verb(said.verb),
+        number=said.number,
+        path=said.path,
+        children=said.children,
+        at_ms=said.at_ms,
+        idle_ms=list(said.idle_ms),
+        may=list(said.may),
+        topic=said.topic,
+        partition=said.partition,
+        to=said.to,
+        mutant=said.mutant,
+    )

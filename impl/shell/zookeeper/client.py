@@ -1,0 +1,452 @@
+"""ZooKeeper by kazoo: one client per session, answers in the order in which ZooKeeper gave them.
+
+The only module of `impl` that imports kazoo, but for `multi_read.py`, a request that kazoo lacks.
+Its connection thread only posts notifications;
+`impl/shell/zookeeper/sessions.py` turns them into events. No retry, no recipe, no operation of one
+session under another (ZK-006).
+"""
+
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import (
+    APIError,
+    BadVersionError,
+    ConnectionClosedError,
+    ConnectionLoss,
+    KazooException,
+    MarshallingError,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    OperationTimeoutError,
+    RolledBackError,
+    RuntimeInconsistency,
+    SessionExpiredError,
+    SystemZookeeperError,
+)
+from kazoo.handlers.threading import SequentialThreadingHandler
+from kazoo.protocol import serialization as wire
+from kazoo.protocol.states import Callback, KazooState, WatchedEvent
+from kazoo.security import OPEN_ACL_UNSAFE
+
+from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, WriteZnodes
+from fencepost.impl.core.types.events import ChildrenListed, ZnodesRead, ZnodesWritten
+from fencepost.impl.core.types.zookeeper import (
+    Check,
+    Children,
+    Create,
+    Delete,
+    Rejected,
+    SetData,
+    Stat,
+    Unknown,
+    WriteOp,
+    WriteResult,
+    Written,
+    ZkError,
+    Znode,
+)
+from fencepost.impl.shell.zookeeper.addresses import ZooKeeperAddress
+from fencepost.impl.shell.zookeeper.multi_read import in_multi_reads
+from fencepost.impl.shell.zookeeper.notifications import (
+    Answer,
+    Answered,
+    Connected,
+    Disconnected,
+    Expired,
+    Operation,
+    Post,
+    Result,
+    Triggered,
+)
+from fencepost.spec.vocabulary import SessionId, ZnodeVersion
+from fencepost.spec.znodes import PERSISTENT_PATHS
+
+logging.getLogger("kazoo").addHandler(logging.NullHandler())
+
+RECONNECT_DELAY_S = 0.02
+RECONNECT_DELAY_MAX_S = 0.25
+EPHEMERAL = 1
+NO_VERSION = ZnodeVersion(-1)
+
+WatchKey = tuple[str, bool]
+"""Path, and whether it is its children that are watched."""
+Client = Any
+"""A `KazooClient`; kazoo is untyped."""
+Request = tuple[Any, WatchKey | None]
+"""What is sent, and the watch that it sets."""
+
+_ERRORS: dict[type[KazooException], ZkError] = {
+    NoNodeError: ZkError.NO_NODE,
+    NodeExistsError: ZkError.NODE_EXISTS,
+    BadVersionError: ZkError.BAD_VERSION,
+    NotEmptyError: ZkError.NOT_EMPTY,
+    SessionExpiredError: ZkError.SESSION_EXPIRED,
+    RolledBackError: ZkError.ROLLED_BACK,
+    RuntimeInconsistency: ZkError.ROLLED_BACK,
+}
+_LOST = (ConnectionLoss, ConnectionClosedError)
+_CONFUSED = (SystemZookeeperError, MarshallingError, OperationTimeoutError, APIError)
+"""What a server says of itself and not of a znode: nobody knows whether it did what was asked."""
+
+
+class ZooKeeperError(Exception):
+    """ZooKeeper refused what a broker must be able to do; says what and why."""
+
+
+class ConnectionThreadHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo is untyped
+    """Runs every callback on the connection thread itself.
+
+    kazoo's own handler has one thread for watches and one for answers: a reader could see new data
+    before the watch that announces it.
+    """
+
+    name = "connection_thread_handler"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.retired = False
+        """Once true, this client never connects again: neither its session nor another."""
+
+    @property
+    def running(self) -> bool:
+        """False, which makes kazoo call back at once instead of through a queue."""
+        return False
+
+    def start(self) -> None:
+        """There are no worker threads."""
+
+    def stop(self) -> None:
+        """There are no worker threads."""
+
+    def dispatch_callback(self, callback: Callback) -> None:
+        """Run a watch callback here and now."""
+        callback.func(*callback.args)
+
+    def create_connection(self, *args: object, **kwargs: object) -> Result:
+        """Open a connection, unless the session was given up."""
+        if self.retired:
+            raise ConnectionRefusedError("the session was given up")
+        return super().create_connection(*args, **kwargs)
+
+
+class PendingAnswer:
+    """What kazoo completes; the first completion counts (kazoo may report a failure twice)."""
+
+    __slots__ = ("_client", "_deliver")
+
+    def __init__(self, client: Client, deliver: Callable[[Result, int], None]) -> None:
+        self._client = client
+        self._deliver: Callable[[Result, int], None] | None = deliver
+
+    def set(self, value: Result = None) -> None:
+        """Deliver a result; `last_zxid` is that of its own reply header."""
+        deliver, self._deliver = self._deliver, None
+        if deliver:
+            deliver(value, self._client.last_zxid)
+
+    def set_exception(self, exception: Exception) -> None:
+        """Deliver a failure."""
+        self.set(exception)
+
+
+class KazooSession:
+    """A client for exactly one session; `post` must be safe to call from any thread."""
+
+    def __init__(self, address: ZooKeeperAddress, timeout_ms: int, post: Post) -> None:
+        self._root = address.chroot
+        self._post = post
+        self._armed: dict[WatchKey, object] = {}
+        self._handler = ConnectionThreadHandler()
+        self._client = KazooClient(
+            hosts=address.hosts,
+            timeout=timeout_ms / 1000,
+            handler=self._handler,
+            randomize_hosts=False,
+            connection_retry={
+                "max_tries": -1,
+                "delay": RECONNECT_DELAY_S,
+                "max_delay": RECONNECT_DELAY_MAX_S,
+            },
+        )
+        self._client.add_listener(self._state_changed)
+        self._client.start_async()
+
+    @property
+    def password(self) -> bytes:
+        """With the session id, what another client needs to take the session over; or empty."""
+        identity = self._client.client_id
+        return identity[1] if identity else b""
+
+    def submit(self, operation: Operation) -> None:
+        """Send the requests of `operation`, pipelined; `Answered` tells how they end."""
+        self._send(operation.op_id, self._requests(operation))
+
+    def prepare(self, op_id: int) -> None:
+        """Create the chroot and the persistent paths; `Answered` tells that they are there."""
+        segments = self._root.split("/")[1:]
+        roots = ["/" + "/".join(segments[: depth + 1]) for depth in range(len(segments))]
+        paths = roots + [self._root + path for path in PERSISTENT_PATHS]
+        self._send(op_id, [(wire.Create(path, b"", OPEN_ACL_UNSAFE, 0), None) for path in paths])
+
+    def ask_for_contact(self, op_id: int) -> None:
+        """Ask something harmless: its `Answered` proves that the session lived when it was sent."""
+        self._send(op_id, [(wire.Exists(self._root or "/", None), None)])
+
+    def hang_up(self) -> None:
+        """Never connect again, and say nothing to the server: it will end the session by itself."""
+        self._handler.retired = True
+        self._break_connection()
+
+    def retire(self) -> threading.Thread:
+        """Never connect again, close the session if it is reachable; the thread ends when done."""
+        self._handler.retired = True
+        closer = threading.Thread(target=self._close, daemon=True, name="zookeeper-close")
+        closer.start()
+        return closer
+
+    def _break_connection(self) -> None:
+        """Both directions end; kazoo connects again, unless the session was given up."""
+        connected = self._client._connection._socket
+        if connected is not None:
+            with suppress(OSError):  # it has ended by itself
+                connected.shutdown(socket.SHUT_RDWR)
+
+    def _close(self) -> None:
+        self._client.stop()
+        self._client.close()
+
+    def _send(self, op_id: int, requests: list[Request]) -> None:
+        results: list[Result] = [ConnectionLoss()] * len(requests)
+        last, sent_at = len(requests) - 1, time.monotonic()
+
+        def deliver(index: int, arm: WatchKey | None, result: Result, zxid: int) -> None:
+            results[index] = result
+            if isinstance(result, _CONFUSED):
+                self._break_connection()
+            elif arm:
+                self._arm(arm, result)
+            # Of a confused server only the end of the connection is told: all that was asked on it
+            # counts as unknown, in the order in which it always does.
+            if index == last and not any(isinstance(one, _CONFUSED) for one in results):
+                self._post(Answered(self, op_id, results, zxid, sent_at))
+
+        for index, (request, arm) in enumerate(requests):
+
+            def answer(
+                result: Result, zxid: int, index: int = index, arm: WatchKey | None = arm
+            ) -> None:
+                deliver(index, arm, result, zxid)
+
+            # `_call` and not `get_async`: the callback must be there before the request leaves,
+            # else the answer may be overtaken and its zxid lost.
+            self._client._call(request, PendingAnswer(self._client, answer))
+
+    def _requests(self, operation: Operation) -> list[Request]:
+        match operation:
+            case ReadZnodes(paths=paths, watch=True):
+                return [part for path in paths for part in self._read_watched(path)]
+            case ReadZnodes(paths=(path,)):
+                return [self._read(path)]
+            case ReadZnodes(paths=paths):
+                full = [self._root + path for path in paths]
+                return [(request, None) for request in in_multi_reads(full)]
+            case ListChildren(watch=watch):
+                return [self._list(path, armed=watch) for path in operation.paths]
+            case WriteZnodes(ops=(Create() | SetData() | Delete() as op,)):
+                return [(self._write(op), None)]
+            case WriteZnodes(ops=ops):
+                return [(wire.Transaction([self._write(op) for op in ops]), None)]
+
+    def _read(self, path: str) -> Request:
+        return wire.GetData(self._root + path, None), None
+
+    def _read_watched(self, path: str) -> list[Request]:
+        # `exists` sets a watch whether or not the znode is there; `getData` only if it is.
+        return [self._watch_data(path), self._read(path)]
+
+    def _watch_data(self, path: str) -> Request:
+        return wire.Exists(self._root + path, self._data_changed), (path, False)
+
+    def _list(self, path: str, *, armed: bool) -> Request:
+        watcher = self._children_changed if armed else None
+        request = wire.GetChildren2(self._root + path, watcher)
+        return request, (path, True) if armed else None
+
+    def _write(self, op: WriteOp) -> Result:
+        path = self._root + op.path
+        match op:
+            case Create(data=data, ephemeral=ephemeral):
+                return wire.Create(path, data, OPEN_ACL_UNSAFE, EPHEMERAL if ephemeral else 0)
+            case SetData(data=data, expected_version=version):
+                return wire.SetData(path, data, version)
+            case Delete(expected_version=version):
+                return wire.Delete(path, version)
+            case Check(expected_version=version):
+                return wire.CheckVersion(path, version)
+
+    # From here on: the connection thread.
+
+    def _state_changed(self, state: str) -> None:
+        if state == KazooState.CONNECTED:
+            self._post(Connected(self, SessionId(self._client.client_id[0])))
+            self._watch_again()
+        elif state == KazooState.SUSPENDED:
+            self._post(Disconnected(self))
+        else:
+            # kazoo would open a session of its own accord and carry queued requests into it.
+            self._handler.retired = True
+            self._post(Expired(self))
+
+    def _arm(self, key: WatchKey, result: Result) -> None:
+        if not isinstance(result, Exception):
+            self._armed[key] = _fingerprint(key[1], result)
+
+    def _data_changed(self, event: WatchedEvent) -> None:
+        self._fire(event.path, children=False)
+
+    def _children_changed(self, event: WatchedEvent) -> None:
+        self._fire(event.path, children=True)
+
+    def _fire(self, full_path: str | None, *, children: bool) -> None:
+        if full_path is None:
+            return  # kazoo's own notice that the connection is gone
+        path = full_path.removeprefix(self._root)
+        if (path, children) in self._armed:
+            del self._armed[path, children]
+            self._post(Triggered(self, path, children))
+
+    def _watch_again(self) -> None:
+        # The server forgets watches with the connection; kazoo does not set them again.
+        for key, seen in list(self._armed.items()):
+            path, children = key
+            request = self._list(path, armed=True) if children else self._watch_data(path)
+
+            def compare(
+                result: Result, _zxid: int, key: WatchKey = key, seen: object = seen
+            ) -> None:
+                if isinstance(result, _CONFUSED):
+                    self._break_connection()
+                lost = isinstance(result, (*_LOST, *_CONFUSED))
+                if not lost and _fingerprint(key[1], result) != seen:
+                    self._fire(self._root + key[0], children=key[1])
+
+            self._client._call(request[0], PendingAnswer(self._client, compare))
+
+
+def _fingerprint(children: bool, result: Result) -> object:  # noqa: FBT001  # half of a watch's key
+    """What must be unchanged while a watch stands: the last change of the data or the children."""
+    if result is None or isinstance(result, Exception):
+        return None
+    return result[1].pzxid if children else (result.czxid, result.mzxid)
+
+
+def prepared(notification: Answered) -> bool:
+    """True when `KazooSession.prepare` did its work; raises `ZooKeeperError` when it may not."""
+    for result in notification.results:
+        if isinstance(result, (*_LOST, SessionExpiredError)):
+            return False
+        if isinstance(result, Exception) and not isinstance(result, NodeExistsError):
+            raise ZooKeeperError(f"ZooKeeper refused to create the base paths: {result!r}")
+    return True
+
+
+def in_contact(notification: Answered) -> bool:
+    """True when the answers came from the server rather than from kazoo."""
+    return not any(isinstance(result, _LOST) for result in notification.results)
+
+
+def answer(operation: Operation, notification: Answered) -> Answer:
+    """The event that answers `operation`; raises `ZooKeeperError` for other errors."""
+    match operation:
+        case ReadZnodes(op_id=op_id, paths=paths, watch=watch):
+            results = notification.results[1::2] if watch else _flat(notification.results)
+            return ZnodesRead(op_id=op_id, znodes=_znodes(paths, results))
+        case ListChildren(op_id=op_id, paths=paths):
+            return ChildrenListed(op_id=op_id, children=_children(paths, notification.results))
+        case WriteZnodes(op_id=op_id):
+            return ZnodesWritten(op_id=op_id, result=_write_result(operation, notification))
+
+
+def _flat(results: Sequence[Result]) -> list[Result]:
+    """The answer to a multi-read is a list."""
+    parts = (result if isinstance(result, list) else [result] for result in results)
+    return [part for group in parts for part in group]
+
+
+def _znodes(paths: Sequence[str], results: Sequence[Result]) -> tuple[Znode, ...] | None:
+    if _interrupted(results):
+        return None
+    return tuple(_znode(path, result) for path, result in zip(paths, results, strict=True))
+
+
+def _znode(path: str, result: Result) -> Znode:
+    if isinstance(result, NoNodeError):
+        return Znode(path=path)
+    data, stat = _sound(path, result)
+    return Znode(
+        path=path,
+        data=data or b"",
+        stat=Stat(
+            version=ZnodeVersion(stat.version),
+            czxid=stat.czxid,
+            mzxid=stat.mzxid,
+            ephemeral_owner=SessionId(stat.ephemeralOwner),
+        ),
+    )
+
+
+def _children(paths: Sequence[str], results: Sequence[Result]) -> tuple[Children, ...] | None:
+    if _interrupted(results):
+        return None
+    return tuple(
+        Children(path=path, names=None)
+        if isinstance(result, NoNodeError)
+        else Children(path=path, names=tuple(sorted(_sound(path, result)[0])))
+        for path, result in zip(paths, results, strict=True)
+    )
+
+
+def _interrupted(results: Sequence[Result]) -> bool:
+    return any(isinstance(result, (*_LOST, SessionExpiredError)) for result in results)
+
+
+def _sound(path: str, result: Result) -> Result:
+    if isinstance(result, Exception):
+        raise ZooKeeperError(f"ZooKeeper refused {path}: {result!r}")
+    return result
+
+
+def _write_result(operation: WriteZnodes, notification: Answered) -> WriteResult:
+    (result,) = notification.results
+    if isinstance(result, _LOST):
+        return Unknown()
+    results = result if isinstance(result, list) else [result]
+    if any(isinstance(part, Exception) for part in results):
+        return Rejected(errors=tuple(_error(operation, part) for part in results))
+    versions = tuple(map(_version, operation.ops, results))
+    return Written(zxid=notification.zxid, versions=versions)
+
+
+def _error(operation: WriteZnodes, result: Result) -> ZkError:
+    error = _ERRORS.get(type(result))
+    if error is None:
+        raise ZooKeeperError(f"ZooKeeper refused {operation.ops}: {result!r}")
+    return error
+
+
+def _version(op: WriteOp, result: Result) -> ZnodeVersion:
+    match op:
+        case Create():
+            return ZnodeVersion(0)
+        case SetData():
+            return ZnodeVersion(result.version)
+        case Delete() | Check():
+            return NO_VERSION

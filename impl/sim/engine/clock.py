@@ -1,0 +1,32 @@
+"""The clock of one broker: monotonic, but not always right."""
+
+from fencepost.impl.sim.engine.scheduler import US_PER_MS, Scheduler
+
+TRUE_RATE = 1_000
+
+
+class NodeClock:
+    """What one process takes for the time; never goes back."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._since_us = scheduler.now_us
+        self._then_us = scheduler.now_us
+        self._rate = TRUE_RATE
+
+    @property
+    def now_ms(self) -> int:
+        """Whole milliseconds; right until somebody meddles with the clock."""
+        passed_us = self._scheduler.now_us - self._since_us
+        return (self._then_us + passed_us * self._rate // TRUE_RATE) // US_PER_MS
+
+    def run_at(self, rate: int) -> None:
+        """From now on it runs at `rate` thousandths of the true one."""
+        passed_us = self._scheduler.now_us - self._since_us
+        self._then_us += passed_us * self._rate // TRUE_RATE
+        self._since_us = self._scheduler.now_us
+        self._rate = rate
+
+    def jump(self, by_ms: int) -> None:
+        """It is later at once."""
+        self._then_us += by_ms * US_PER_MS

@@ -1,0 +1,123 @@
+"""What a cluster whose faults are over still owes: the liveness properties of the specs, by name.
+
+Each is judged on one state; the bound within which it must hold is the caller's.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.spec.vocabulary import BrokerId, Liveness
+from fencepost.spec.znodes import (
+    CONTROLLER,
+    LEADER_ELECTION,
+    PARTITIONS_ADD,
+    PARTITIONS_REASSIGNED,
+    PARTITIONS_REMOVE,
+    LeaderAndIsr,
+    TopicPartition,
+    broker_path,
+)
+
+if TYPE_CHECKING:
+    from fencepost.impl.sim.world.cluster import Cluster
+
+
+_PROMISES = {
+    LEADER_ELECTION: Liveness.EVENTUALLY_LEADER,
+    PARTITIONS_ADD: Liveness.ADDITION_COMPLETES,
+    PARTITIONS_REMOVE: Liveness.REMOVAL_COMPLETES,
+    PARTITIONS_REASSIGNED: Liveness.REASSIGNMENT_COMPLETES,
+}
+
+
+def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
+    """What does not hold now, perhaps more than once; nothing of a cluster that is healed.
+
+    It is owed among those who are not absent: a broker that died may stay dead. A partition whose
+    whole ISR is absent owes nothing, since nobody else may lead it (FAIL-003).
+    """
+    present = cluster.disks.keys() - cluster.absent
+    if any(cluster.zookeeper.peek(broker_path(b)).stat is None for b in present):
+        yield Liveness.BROKER_EVENTUALLY_LEARNS_ROLE
+    if not _has_controller(cluster):
+        yield Liveness.CONTROLLER_EVENTUALLY_EXISTS
+    assigned = cluster.assignments()
+    yield from _of_deletions(cluster, assigned)
+    if not assigned:
+        yield Liveness.EVENTUALLY_LEADER
+    for key, brokers in assigned.items():
+        known = cluster.state(key)
+        if known is None:
+            yield Liveness.EVENTUALLY_LEADER
+            continue
+        if known[0].isr and known[0].isr <= cluster.absent:
+            continue
+        replicas = {b: _replica(cluster, b, key) for b in brokers if b in present}
+        yield from _of_roles(known[0], replicas)
+        yield from _of_logs([replica for replica in replicas.values() if replica])
+    yield from _of_moves(cluster)
+
+
+def _of_moves(cluster: "Cluster") -> Iterator[Liveness]:
+    """Nothing that was asked for below `/admin` is left to do."""
+    zookeeper = cluster.zookeeper
+    for kind, promise in _PROMISES.items():
+        if any(zookeeper.children(f"{kind}/{topic}") for topic in zookeeper.children(kind)):
+            yield promise
+    for document in cluster.topics().values():
+        if document.adding or document.removing:
+            yield Liveness.REASSIGNMENT_COMPLETES
+
+
+def _of_deletions(
+    cluster: "Cluster", assigned: Mapping[TopicPartition, Collection[BrokerId]]
+) -> Iterator[Liveness]:
+    """No live broker has a replica of what is not, or not any more, assigned to it."""
+    for broker_id, process in cluster.processes.items():
+        if not process.is_alive or process.is_paused:
+            continue
+        kept = process.node.broker.replicas.partitions()
+        if any(broker_id not in assigned.get(key, ()) for key in kept):
+            yield Liveness.DELETION_COMPLETES
+
+
+def _has_controller(cluster: "Cluster") -> bool:
+    """Somebody holds `/controller` and knows it."""
+    stat = cluster.zookeeper.peek(CONTROLLER).stat
+    holders = [
+        process
+        for process in cluster.processes.values()
+        if stat is not None and process.zookeeper.session_id == stat.ephemeral_owner
+    ]
+    return any(process.is_alive and process.node.controller.is_active for process in holders)
+
+
+def _replica(cluster: "Cluster", broker_id: BrokerId, key: TopicPartition) -> Replica | None:
+    process = cluster.processes.get(broker_id)
+    if process is None or not process.is_alive or process.is_paused:
+        return None
+    return process.node.broker.replicas.get(key)
+
+
+def _of_roles(state: LeaderAndIsr, replicas: dict[BrokerId, Replica | None]) -> Iterator[Liveness]:
+    """All are in the ISR, one leads whom ZooKeeper names, and all know it."""
+    if state.isr != replicas.keys():
+        yield Liveness.EVENTUALLY_ISR_FULL
+    epochs = {b: replica.leader_epoch for b, replica in replicas.items() if replica}
+    leader = replicas.get(state.leader)
+    leads = leader is not None and leader.role is Role.LEADER and not leader.is_fenced
+    if not leads or epochs.get(state.leader) != state.leader_epoch:
+        yield Liveness.EVENTUALLY_LEADER
+    if any(epochs.get(broker_id) != state.leader_epoch for broker_id in replicas):
+        yield Liveness.BROKER_EVENTUALLY_LEARNS_ROLE
+
+
+def _of_logs(replicas: list[Replica]) -> Iterator[Liveness]:
+    """All logs are the same, and all of them is known to be committed."""
+    if any(replica.needs_truncation for replica in replicas):
+        yield Liveness.EVENTUALLY_TRUNCATED
+    if any(r.is_leader and r.high_watermark != r.log_end_offset for r in replicas):
+        yield Liveness.EVENTUALLY_ACKED_OR_FAILED
+    if len({offset for r in replicas for offset in (r.log_end_offset, r.high_watermark)}) > 1:
+        yield Liveness.EVENTUALLY_CONVERGED

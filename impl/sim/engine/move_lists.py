@@ -1,0 +1,83 @@
+"""Simulated runs as moves: what a cluster goes through, for brokers as processes."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.sim.draw.multi_round_draw import Dense
+from fencepost.impl.sim.draw.story_mutations import Variation, play_variation
+from fencepost.impl.sim.engine.move_recorder import Journal
+from fencepost.impl.sim.engine.multi_round_run import IsEnough, play_rounds
+from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.script.play import play
+from fencepost.impl.sim.script.stage import unjudged
+from fencepost.spec.pacing import MoveList, Verb
+from fencepost.spec.trace import TraceEvent
+
+NEVER_MS = 86_400_000
+
+
+def moves_of(path: Path, *, is_repaired: bool) -> MoveList:
+    """The moves of the first cluster of a scenario that has a mutant, or of the first without.
+
+    Raises `ValueError` with one sentence when there is no such cluster, or when no processes can
+    make its moves.
+    """
+    played = play(path.read_text(encoding="utf-8"), path.name, unjudged, is_noted=True)
+    found = [one for one in played.noted if is_repaired != bool(one[0].mutant)]
+    if not found:
+        raise ValueError(
+            f"{path.name} has no cluster {'without' if is_repaired else 'with'} mutant"
+        )
+    return _listed(path.stem, *found[0])
+
+
+def moves_of_rounds(
+    dense: Dense, name: str, is_enough: IsEnough
+) -> tuple[MoveList, list[TraceEvent]]:
+    """The moves of a dense run up to its end, and its trace; raises `ValueError` as `moves_of`."""
+    journal = Journal(is_for_processes=True)
+    events = play_rounds(dense, name, journal, is_enough)
+    return _listed(name, dense.options, journal), events
+
+
+def moves_of_variation(
+    variation: Variation, mutant: Mutant | None, name: str
+) -> tuple[Callable[[], MoveList], list[TraceEvent]]:
+    """What makes the moves of a variation, which raises `ValueError` as `moves_of`; its trace."""
+    options, journal, events = play_variation(variation, mutant, name)
+    return partial(_listed, name, options, journal), events
+
+
+def _listed(name: str, options: Options, journal: Journal) -> MoveList:
+    if journal.obstacle:
+        raise ValueError(f"no processes make the moves of {name}: {journal.obstacle}")
+    return MoveList(
+        name=name,
+        level=int(options.level),
+        brokers=tuple(range(1, options.brokers + 1)),
+        controllers=(),
+        unclean_leader_election=options.unclean_leader_election,
+        flags=_flags(options, loses_power=any(m.verb is Verb.LOSE_POWER for m in journal.moves)),
+        mutant=options.mutant.value if options.mutant else "",
+        steps=(),
+        taken=0,
+        is_free=True,
+        settles=journal.settles,
+        moves=journal.moves,
+    )
+
+
+def _flags(options: Options, *, loses_power: bool) -> dict[str, int]:
+    """As `Cluster.start` configures its brokers; what waits for real time waits for ever."""
+    return {
+        "replica-lag-ms": options.replica_lag_time_ms,
+        "checkpoint-ms": options.checkpoint_ms,
+        "min-insync-replicas": options.min_insync_replicas,
+        "fetch-records-max": options.fetch_records_max,
+        "request-timeout-ms": NEVER_MS,
+        "flush-ms": options.flush_ms,
+        "flush-records": int(loses_power and not options.flush_ms),
+        "start-timeout-ms": NEVER_MS,
+    }

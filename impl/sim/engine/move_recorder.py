@@ -1,0 +1,289 @@
+"""All that happens to a simulated cluster, as moves for brokers as processes (`spec/pacing.py`).
+
+What the scheduler of the simulator decides, the moves repeat under a real ZooKeeper: which question
+is answered when, which message arrives where, who dies, whose session ends. Ticks of which nothing
+comes wait for the next move of their broker. What no move can repeat is told in `obstacle`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from msgspec import to_builtins
+
+from fencepost.impl.core.types.effects import ActionTaken, Effect, Reply, ReplyRecords
+from fencepost.impl.core.types.events import (
+    ChildrenListed,
+    Event,
+    LogFailed,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    SessionEstablished,
+    SessionLost,
+    SessionReconnected,
+    SessionSuspended,
+    Tick,
+    WatchFired,
+    ZnodesRead,
+    ZnodesWritten,
+)
+from fencepost.impl.core.types.messages import Response
+from fencepost.impl.core.types.scripts import Answer, Ask
+from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, Unknown
+from fencepost.impl.paced import told
+from fencepost.impl.trace_lines import Line
+from fencepost.spec.pacing import Move, Verb
+from fencepost.spec.vocabulary import Outcome, SessionId
+
+if TYPE_CHECKING:
+    from fencepost.impl.sim.world.process import Process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Origin:
+    """Whose request it is: a broker's, or a client's."""
+
+    number: int
+    """As its sender counts."""
+    process: "Process | None" = None
+    client: str = ""
+
+
+class Journal:
+    """The moves of one cluster, in order."""
+
+    def __init__(self, *, is_for_processes: bool = False) -> None:
+        """With `is_for_processes` nothing happens that no move could repeat, where chance decides.
+
+        The network loses the requests that could not be brought, and a death leaves on the disk
+        what a whole step has written.
+        """
+        self.is_for_processes = is_for_processes
+        self.settles = False
+        """After the last fault, what must come to hold has had its time."""
+        self.obstacle = ""
+        """Why processes cannot make these moves; empty when they can."""
+        self._moves: list[Move] = []
+        self._late: dict[int, list[Move]] = {}
+        """What must leave before the move of this place: its sender's death."""
+        self._births: dict[int, int] = {}
+        """Broker -> the place of its last start."""
+        self._deaths: dict[int, int] = {}
+        """The `id` of a process that has died -> the place of that."""
+        self._dead: list[Process] = []
+        """Kept, so that no other has their `id`."""
+        self._copies = 0
+        self._idle: dict[int, list[int]] = {}
+        """The `id` of a process -> the ticks since its last move."""
+        self._origins: dict[tuple[int, int], Origin | None] = {}
+        """The `id` of a process, and a token -> whose request it has there."""
+        self._requests = 0
+        self._answering = 0
+        """The client's request whose answer is being heard."""
+        self._established: dict[int, int] = {}
+        """Broker -> how many sessions it has heard of."""
+        self._sessions: dict[SessionId, tuple[int, int]] = {}
+        """Whose each is, and which of its own."""
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """In order."""
+        places = enumerate(self._moves)
+        return tuple(one for n, move in places for one in (*self._late.get(n, ()), move))
+
+    def _note(self, verb: Verb, **fields: Any) -> Move:  # noqa: ANN401 - fields of `Move`
+        move = Move(verb=verb, **fields)
+        self._moves.append(move)
+        return move
+
+    # Brokers
+
+    def started(self, broker_id: int) -> None:
+        """A process of this broker runs."""
+        self._births[broker_id] = len(self._moves)
+        self._note(Verb.START, broker=broker_id)
+
+    def died(self, process: "Process") -> None:
+        """It is gone."""
+        self._deaths[id(process)] = len(self._moves)
+        self._dead.append(process)
+        self._note(Verb.KILL, broker=process.broker_id)
+
+    def lost_power(self, broker_id: int) -> None:
+        """What it had not flushed is gone."""
+        self._note(Verb.LOSE_POWER, broker=broker_id)
+
+    def asked(self, process: "Process", ask: Ask) -> None:
+        """ZooKeeper has done what the broker asked."""
+        self._note(Verb.ASK, broker=process.broker_id, number=ask.op_id)
+
+    def session_ended(self, session_id: SessionId) -> None:
+        """ZooKeeper has ended the session; those that no broker has heard of are nobody's."""
+        owner = self._sessions.pop(session_id, None)
+        if owner is not None:
+            self._note(Verb.END_SESSION, broker=owner[0], number=owner[1])
+
+    def is_lost(self, receiver: int, origin: Origin | None) -> bool:
+        """True of a dead broker's request that would come to a later start of its receiver."""
+        sender = origin.process if origin is not None else None
+        if not self.is_for_processes or sender is None or sender.is_alive:
+            return False
+        return self._births[receiver] > self._deaths[id(sender)]
+
+    def arrived(self, process: "Process", token: int, origin: Origin | None) -> None:
+        """A request has come, and the broker will take it under this token."""
+        self._origins[id(process), token] = origin
+
+    def stepped(self, process: "Process", event: Event, effects: Sequence[Effect]) -> None:
+        """The broker has taken the event; all that it reports, also what its death cuts off."""
+        now_ms = process.clock.now_ms
+        if isinstance(event, Tick) and not effects:
+            self._idle.setdefault(id(process), []).append(now_ms)
+            return
+        move = self._taken(process, event)
+        if move is None:
+            return
+        move.idle_ms = self._idle.pop(id(process), [])
+        move.takes = [told(effect) for effect in effects if isinstance(effect, ActionTaken)]
+        for effect in effects:
+            if isinstance(effect, Reply | ReplyRecords):
+                self._replied(self._origins.pop((id(process), effect.token), None))
+
+    def _taken(self, process: "Process", event: Event) -> Move | None:
+        own = {"broker": int(process.broker_id), "at_ms": process.clock.now_ms}
+        match event:
+            case Tick():
+                return self._note(Verb.TICK, **own)
+            case ZnodesRead() | ChildrenListed() | ZnodesWritten():
+                return self._answered(event, own)
+            case WatchFired(path=path, children=children):
+                return self._note(Verb.WATCH, path=path, children=children, **own)
+            case RequestReceived():
+                return self._taken_in(self._origins.get((id(process), event.token)), event, own)
+            case ResponseReceived(request_id=number):
+                return self._note(Verb.RESPOND, number=number, **own)
+            case RequestFailed(request_id=number):
+                return self._note(Verb.FAIL, number=number, **own)
+            case LogFailed():
+                self.obstacle = self.obstacle or "a disk fails, and no move does that"
+                return None
+            case _:
+                return self._of_session(event, own)
+
+    def _answered(self, event: Answer, own: dict[str, int]) -> Move:
+        if _is_unknown(event):
+            self._note(Verb.LOSE, broker=own["broker"], number=event.op_id)
+        return self._note(Verb.ANSWER, number=event.op_id, **own)
+
+    def _of_session(self, event: Event, own: dict[str, int]) -> Move:
+        match event:
+            case SessionEstablished(session_id=session_id):
+                return self._begun(session_id, own)
+            case SessionLost():
+                self._forget(own["broker"])
+                return self._note(Verb.SESSION_LOST, **own)
+            case SessionSuspended():
+                return self._note(Verb.SUSPEND, **own)
+            case _:
+                assert isinstance(event, SessionReconnected), event
+                return self._note(Verb.RECONNECT, **own)
+
+    def _taken_in(
+        self, origin: Origin | None, event: RequestReceived, own: dict[str, int]
+    ) -> Move | None:
+        if origin is None:
+            self.obstacle = self.obstacle or "a request came from nobody"
+            return None
+        sender = origin.process
+        if sender is None:
+            method = type(event.request).__name__.removesuffix("Request")
+            body = to_builtins(event.request)
+            given = {"number": origin.number, "client": origin.client, "method": method}
+            return self._note(Verb.REQUEST, body=body, **given, **own)
+        if not sender.is_alive:
+            return self._arrived_late(sender, origin.number, own)
+        own = {**own, "broker": int(sender.broker_id), "to": own["broker"]}
+        return self._note(Verb.SEND, number=origin.number, **own)
+
+    def _arrived_late(self, sender: "Process", number: int, own: dict[str, int]) -> Move | None:
+        """The request of a dead broker: it left before, and was kept until now."""
+        died = self._deaths[id(sender)]
+        if self._births[own["broker"]] > died:
+            self.obstacle = self.obstacle or "a dead broker's request comes to a later start"
+            return None
+        self._copies += 1
+        left = Move(
+            verb=Verb.POST,
+            broker=int(sender.broker_id),
+            number=number,
+            to=own["broker"],
+            copy=self._copies,
+        )
+        self._late.setdefault(died, []).append(left)
+        return self._note(Verb.TAKE, number=self._copies, **own)
+
+    def _replied(self, origin: Origin | None) -> None:
+        """The answer has left: it will be there when it is wanted, whatever comes between."""
+        if origin is None:
+            return
+        if origin.process is None:
+            self._note(Verb.HEARD, client=origin.client, number=origin.number)
+        elif origin.process.is_alive:
+            self._note(Verb.HEARD, broker=origin.process.broker_id, number=origin.number)
+
+    def _begun(self, session_id: SessionId, own: dict[str, int]) -> Move:
+        broker_id = own["broker"]
+        number = self._established[broker_id] = self._established.get(broker_id, 0) + 1
+        self._sessions[session_id] = broker_id, number
+        return self._note(Verb.ESTABLISH, number=number, **own)
+
+    def _forget(self, broker_id: int) -> None:
+        """If ZooKeeper has the session still, the broker alone takes it for lost."""
+        if (broker_id, self._established.get(broker_id, 0)) in self._sessions.values():
+            self._note(Verb.FORGET_SESSION, broker=broker_id)
+
+    # Clients
+
+    def asks(self, client: str) -> Origin:
+        """A client sends a request."""
+        self._requests += 1
+        return Origin(number=self._requests, client=client)
+
+    def hears(self, origin: Origin, response: Response | None) -> None:
+        """It has the answer, or has waited long enough."""
+        self._answering = origin.number if response is not None else 0
+
+    def invoked(self, client: str, line: Line) -> None:
+        """A client begins an operation."""
+        body = {name: value for name, value in line.items() if name not in ("op_id", "action")}
+        self._note(
+            Verb.INVOKE, client=client, number=line["op_id"], method=line["action"], body=body
+        )
+
+    def completed(self, client: str, line: Line) -> None:
+        """Its operation has ended, by the answer to its last request or for want of one."""
+        body = {}
+        if line["outcome"] is not Outcome.OK:
+            body = {"outcome": line["outcome"].value, "error_code": str(line.get("error_code"))}
+        given = {"number": line["op_id"], "method": line["action"], "to": self._answering}
+        self._note(Verb.COMPLETED, client=client, body=body, **given)
+
+    # An administrator
+
+    def written(self, op: Create | Delete | SetData) -> None:
+        """Somebody writes a znode by hand."""
+        verbs = {Create: Verb.CREATE, Delete: Verb.DELETE, SetData: Verb.SET}
+        data = "" if isinstance(op, Delete) else op.data.decode()
+        self._note(verbs[type(op)], path=op.path, data=data)
+
+
+def _is_unknown(event: Event) -> bool:
+    """True of an answer that says that nobody knows."""
+    match event:
+        case ZnodesRead(znodes=None) | ChildrenListed(children=None):
+            return True
+        case ZnodesWritten(result=Unknown()):
+            return True
+        case _:
+            return False

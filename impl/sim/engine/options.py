@@ -1,0 +1,62 @@
+"""What one simulated run is like; `impl/sim/draw/swarm.py` draws it from a seed."""
+
+from dataclasses import dataclass
+
+from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.sim.world.network import Weather
+from fencepost.spec.vocabulary import ProtocolLevel
+
+BROKERS = (1, 2, 3)
+TOPIC = "t"
+BATCH_RECORDS_MAX = 3
+"""Of an idempotent producer; the others append one record at a time."""
+CALM = Weather()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """One run. Times in virtual milliseconds."""
+
+    seed: int
+    level: ProtocolLevel
+    mutant: Mutant | None = None
+    brokers: int = len(BROKERS)
+    replication_factor: int = len(BROKERS)
+    partitions: int = 1
+    late_topics: int = 0
+    """So many more are created while the run goes on."""
+    producers: int = 2
+    consumers: int = 1
+    duration_ms: int = 12_000
+    settle_ms: int = 20_000
+    """How long healing may take before the run counts as not converged."""
+    session_timeout_ms: int = 1_200
+    replica_lag_time_ms: int = 900
+    checkpoint_ms: int = 500
+    flush_ms: int = 0
+    """How long records may wait for the disk; 0: never when somebody hears of them."""
+    min_insync_replicas: int = 1
+    unclean_leader_election: bool = False
+    idempotent: bool = False
+    """Producers have ids and retry; else every attempt is an operation of its own."""
+    fetch_records_max: int = 200
+    """Of followers."""
+    think_ms: tuple[int, int] = (1, 60)
+    """Between two operations of one client."""
+    operations: int = 0
+    """After so many a client has done its work; 0: it goes on to the end of the run."""
+    unacknowledged: float = 0.0
+    """Share of the records that are produced with acks=1."""
+    moves: bool = False
+    """An administrator moves, adds and removes partitions while the clients work."""
+    founds: bool = False
+    """An administrator deletes and creates the topic, and resizes it, while the clients work."""
+    request_bytes_max: int = 1 << 20
+    """ZooKeeper hangs up on a multi with more paths and data (`jute.maxbuffer`)."""
+    connection_breaks: float = 0.0
+    """Per broker and second: how often its connection to ZooKeeper breaks."""
+    weather: Weather = CALM
+    schedule: Schedule
+    survivors_first: bool = False
+    """Who lives must have healed before those return that were killed until the end."""

@@ -1,0 +1,192 @@
+"""One simulated run of a plan: actions that wait for events, by the clock of the simulator.
+
+For directed use: a schedule file, or one that is made small. Random runs have schedules of times.
+"""
+
+from dataclasses import dataclass, field
+
+from fencepost.fault_injection.faults.targets import Target
+from fencepost.fault_injection.stories.plan import Action, At, Load, Plan
+from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.fault_injection.stories.triggers import Watch
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.sim.engine.liveness_state import unhealed
+from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.run import end_run, heal, run_line, start_clients
+from fencepost.impl.sim.injectors.injector import Injector
+from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.plan_cluster import ASSIGNMENT, PACES, Host, PlanCluster
+from fencepost.impl.trace_lines import Line
+from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent
+from fencepost.spec.vocabulary import BrokerId, ProtocolLevel
+
+THINK_MS = (10, 20)
+"""Between two operations of a client: about as often as clients of real processes work."""
+LOOK_MS = 1
+"""How often the follower looks at what has happened."""
+WARM_UP_MS = 500
+COOL_DOWN_MS = 1_500
+LONGEST_MS = 300_000
+"""Every action has its deadlines; this is for a plan that has very many."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Follower:
+    """Begins and ends the actions of a plan when what they wait for has come."""
+
+    plan: Plan
+    cluster: Cluster
+    injector: Injector
+    _watch: Watch = field(init=False)
+    _waiting: list[Action] = field(init=False)
+    _lasting: dict[str, Action] = field(init=False, default_factory=dict)
+    _begun_ms: dict[str, int] = field(init=False, default_factory=dict)
+    _start_ms: int = field(init=False, default=0)
+    _seen: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._watch = Watch(resolve=self._resolved)
+        self._waiting = list(self.plan.actions)
+
+    def start(self) -> None:
+        """Times count from now on, and so do events."""
+        self._start_ms = self.cluster.scheduler.now_ms
+        self._seen = len(self.cluster.recorder.events)
+        for action in self.plan.actions:
+            self.injector.announce(action.timed)
+            self._watch.add(action.when)
+            self._watch.add(action.until)
+        self._look()
+
+    def is_done(self) -> bool:
+        """True when no action waits, and none that ends by itself is under way."""
+        lasting = (
+            action.fault.active_ms is not None
+            for action in self.plan.actions
+            if action.action_id in self.injector.active
+        )
+        return not self._waiting and not any(lasting)
+
+    def _look(self) -> None:
+        self._read_events()
+        now_ms = self.cluster.scheduler.now_ms - self._start_ms
+        for action in list(self._waiting):
+            self._consider(action, now_ms)
+        for action_id, action in list(self._lasting.items()):
+            self._consider_end(action_id, action, now_ms)
+        self.cluster.scheduler.after_ms(LOOK_MS, self._look)
+
+    def _read_events(self) -> None:
+        events = self.cluster.recorder.events
+        while self._seen < len(events):
+            event = events[self._seen]
+            now_ms = self.cluster.scheduler.now_ms - self._start_ms
+            if event.kind is Kind.FAULT and event.fault_id and event.phase:
+                self._watch.note(event.fault_id, event.phase, now_ms)
+            else:
+                self._watch.observe(event, now_ms)
+            self._seen += 1
+
+    def _consider(self, action: Action, now_ms: int) -> None:
+        when = action.when
+        if self._watch.has_come(when, now_ms):
+            if self.plan.is_quiet(now_ms):
+                return
+            self._waiting.remove(action)
+            self._begun_ms[action.action_id] = now_ms
+            self.injector.inject(action.timed)
+            if action.until is not None:
+                self._lasting[action.action_id] = action
+            return
+        if self._watch.is_hopeless(when) or self._is_late(action, now_ms):
+            self._waiting.remove(action)
+            self.injector.give_up(action.timed, "what it waits for did not come")
+
+    def _is_late(self, action: Action, now_ms: int) -> bool:
+        if isinstance(action.when, At):
+            return False
+        since_ms = self._watch.since_ms(action.when)
+        return since_ms is not None and now_ms > since_ms + action.deadline_ms
+
+    def _consider_end(self, action_id: str, action: Action, now_ms: int) -> None:
+        assert action.until is not None
+        if action_id not in self.injector.active:
+            del self._lasting[action_id]
+        elif self._watch.has_come(action.until, now_ms):
+            del self._lasting[action_id]
+            self.injector.heal(action_id)
+
+    def _resolved(self, target: Target) -> int | None:
+        return target.resolve(self.cluster.view())
+
+
+def options_of(
+    plan: Plan, *, level: ProtocolLevel, mutant: Mutant | None, host: Host = Host.QUICK
+) -> Options:
+    """The run of a plan: the settings of its cluster, in weather that is only slow or quick.
+
+    Raises `ValueError` for the record of a script, which only real processes can play.
+    """
+    if plan.script:
+        raise ValueError(f"{plan.plan_id} is a record of the script {plan.script}: not simulated")
+    cluster, is_idle = plan.cluster, plan.profile is Load.NONE
+    return Options(
+        seed=plan.seed,
+        level=level,
+        mutant=mutant,
+        brokers=cluster.get("brokers", 3),
+        partitions=len(ASSIGNMENT),
+        producers=0 if is_idle else 2,
+        consumers=0 if is_idle else 2,
+        session_timeout_ms=cluster.get("session_timeout_ms", 1_500),
+        replica_lag_time_ms=cluster.get("replica_lag_ms", 1_500),
+        think_ms=THINK_MS,
+        settle_ms=plan.healthy_within_ms,
+        weather=PACES[host].weather,
+        schedule=Schedule(seed=plan.seed),
+    )
+
+
+def run_plan(plan: Plan, options: Options, run_id: str, boot_ms: int) -> list[TraceEvent]:
+    """Play the plan; the same plan and options give the same events, byte for byte.
+
+    Raises `ValueError` with one sentence when the first controller is none of the brokers.
+    """
+    cluster = PlanCluster(options, run_id, first=_first_of(plan, options), boot_ms=boot_ms)
+    harness = cluster.recorder.node("harness")
+    harness.write(run_line("RunStarted", _describe(plan, options)))
+    cluster.start_all()
+    clients = start_clients(cluster, cluster.create_topic())
+    injector = Injector(cluster, harness, clients)
+    follower = Follower(plan=plan, cluster=cluster, injector=injector)
+    scheduler = cluster.scheduler
+    scheduler.run_until(scheduler.now_ms + WARM_UP_MS)
+    follower.start()
+    scheduler.run_until(scheduler.now_ms + LONGEST_MS, follower.is_done)
+    scheduler.run_until(scheduler.now_ms + COOL_DOWN_MS)
+    converged = heal(cluster, injector, clients)
+    end_run(cluster, harness, () if converged else unhealed(cluster))
+    return cluster.recorder.events
+
+
+def _first_of(plan: Plan, options: Options) -> BrokerId | None:
+    """Who starts first and is elected; None: whoever comes first."""
+    first = plan.cluster.get("first_controller")
+    if first is None:
+        return None
+    if first > options.brokers:
+        raise ValueError(f"first_controller is {first}; choose one of 1 to {options.brokers}")
+    return BrokerId(first)
+
+
+def _describe(plan: Plan, options: Options) -> Line:
+    return {
+        "trace_version": TRACE_VERSION,
+        "backend": "sim",
+        "level": int(options.level),
+        "seed": options.seed,
+        "brokers": options.brokers,
+        "scenario": plan.plan_id,
+        "mutant": options.mutant,
+        "reproduce": f"the schedule {plan.plan_id} at level {options.level:d}",
+    }

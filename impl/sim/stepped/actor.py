@@ -1,0 +1,337 @@
+"""One broker of a stepped cluster: a node of the core whose every effect is held until released."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from fencepost.impl.core.node import Node
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import (
+    ActionTaken,
+    Effect,
+    ListChildren,
+    ReadZnodes,
+    Reply,
+    ReplyRecords,
+    ReportMalformed,
+    ReportWaiting,
+    Send,
+    WriteZnodes,
+)
+from fencepost.impl.core.types.events import (
+    Event,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    SessionEstablished,
+    SessionLost,
+    SessionReconnected,
+    Tick,
+    WatchFired,
+)
+from fencepost.impl.core.types.messages import LeaderAndIsrRequest, Request, Response
+from fencepost.impl.core.types.scripts import Answer, Ask, unknown
+from fencepost.impl.core.types.zookeeper import Create
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.paced import Pace, expand_now, paced, told, truncate_now
+from fencepost.impl.sim.engine.recorder import NodeTrace
+from fencepost.impl.sim.world.disk import SimDisk
+from fencepost.impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
+from fencepost.spec.pacing import Move, Verb
+from fencepost.spec.vocabulary import Offset, SessionId
+from fencepost.spec.znodes import CONTROLLER
+
+if TYPE_CHECKING:
+    from fencepost.impl.sim.stepped.world import World
+
+SESSION_TIMEOUT_MS = 1_000_000
+NO_SESSION = SessionId(0)
+
+
+@dataclass(slots=True, eq=False)
+class HeldAsk:
+    """A question to ZooKeeper that has not been answered."""
+
+    ask: Ask
+    answer: Answer | None = None
+    """What ZooKeeper did, or said, before the answer was delivered."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The znodes that it is about."""
+        if isinstance(self.ask, WriteZnodes):
+            return tuple(op.path for op in self.ask.ops)
+        return self.ask.paths
+
+
+@dataclass(slots=True, eq=False)
+class Question:
+    """A follower's request to its leader, asked and not delivered."""
+
+    send: Send
+    is_delivered: bool = False
+
+
+class Actor:
+    """A node while it runs, its disk, and all that is held between it and the world."""
+
+    def __init__(self, world: "World", config: Config) -> None:
+        self.world = world
+        self.config = config
+        self.number = int(config.broker_id)
+        self.now_ms = 0
+        """Each node's own clock: time passes for one only when the stepper says so."""
+        self.disk = SimDisk()
+        self.node: Node | None = None
+        self.session_id = NO_SESSION
+        self.asks: list[HeldAsk] = []
+        self.watches: list[WatchFired] = []
+        self.question: Question | None = None
+        self.is_reply_lost = False
+        self.high_watermark = 0
+        """As last seen, also of a broker that is down."""
+        self.taken: list[ActionTaken] = []
+        """Since the stepper last looked."""
+        self._move = Move(verb=Verb.START)
+        """The one that the node takes now."""
+        self._checkpoint = -1
+        self._starts = 0
+        self._tokens: dict[int, Callable[[Response], None]] = {}
+        self._last_token = 0
+
+    # Life
+
+    def awaken(self, mutants: list[Mutant]) -> None:
+        """From now on the node, which may run already, has this wrong rule.
+
+        The beginning is the protocol's: the specs' first state is the same with every switch.
+        """
+        assert len(mutants) <= 1, "the core knows one mutant at a time"
+        for mutant in mutants:
+            self._note(Verb.AWAKEN, mutant=mutant.value)
+            object.__setattr__(self.config, "mutant", mutant)
+
+    def start(self) -> None:
+        """The process runs, and has not heard of its session."""
+        self._note(Verb.START, checkpoint=self._checkpoint)
+        self._starts += 1
+        self.trace: NodeTrace = self.world.recorder.node(f"broker-{self.number}", self._starts)
+        self.trace.write(node_started(self.config.broker_id))
+        recovered = self.disk.recover()
+        for key, log in recovered.items():
+            self.trace.write(log_recovered(self.config.broker_id, key, log))
+        self.node = Node(self.config, recovered)
+        self.pace: Pace = paced(self.node, self.config)
+        self._znodes = ZnodeTrace(self.config.broker_id)
+
+    def checkpoint(self, offset: int) -> None:
+        """The disk of the broker, which is down, shows this high watermark."""
+        self._checkpoint = offset
+        self.disk.checkpoint(self.world.key, Offset(offset))
+
+    def crash(self) -> None:
+        """The process is gone, with all that was on its way to it."""
+        self._note(Verb.KILL)
+        self.node = None
+        self.session_id = NO_SESSION
+        self.asks, self.watches, self.question = [], [], None
+        self._tokens = {}
+        self.is_reply_lost = False
+
+    def join(self) -> None:
+        """The node has a new session; of the old one nothing comes any more."""
+        if self.session_id:
+            for held in list(self.asks):
+                self.lose(held)
+                self.deliver(held)
+            self.watches.clear()
+            self._note(Verb.FORGET_WATCHES)
+            self._note(Verb.EXPIRE)
+            self.step(SessionLost())
+            self.world.zookeeper.end_session(self.session_id)
+        self.session_id = self.world.zookeeper.open_session(SESSION_TIMEOUT_MS)
+        self._note(Verb.ESTABLISH)
+        self.step(SessionEstablished(session_id=self.session_id))
+
+    @property
+    def running(self) -> Node:
+        """The node, which runs."""
+        assert self.node is not None, f"broker {self.number} is down"
+        return self.node
+
+    def replica(self) -> Replica | None:
+        """The replica of the one partition."""
+        return self.running.broker.replicas.get(self.world.key)
+
+    # Steps
+
+    def _note(self, verb: Verb, **fields: Any) -> None:  # noqa: ANN401 - fields of `Move`
+        """Whoever leads a process as this node is led makes this move now."""
+        self._move = self.world.note(verb, self, **fields)
+
+    def step(self, event: Event) -> None:
+        """The core has taken the event; what it wants is held."""
+        for effect in self.running.step(event, self.now_ms):
+            self._hold(effect)
+        self._lose_bids()
+
+    def tick(self, after_ms: int = 0) -> None:
+        """So much time has passed for this node."""
+        self.now_ms += after_ms
+        may = [
+            *(["advance"] if self.pace.may_advance else []),
+            *(["shrink"] if self.pace.may_shrink else []),
+        ]
+        self._note(Verb.TICK, may=may)
+        self.step(Tick())
+
+    def nudge(self) -> None:
+        """What the core was told to do between two events leaves it."""
+        self.step(SessionReconnected(session_id=self.session_id))
+
+    def expand_now(self) -> None:
+        """The leader asks followers in, if any is ready."""
+        self._note(Verb.EXPAND, topic=self.world.key.topic)
+        expand_now(self.running, self.pace, self.world.key)
+        self.nudge()
+
+    def truncate_now(self) -> None:
+        """Below level 2: the truncation that was held is done."""
+        self._note(Verb.TRUNCATE, topic=self.world.key.topic)
+        truncate_now(self.running, self.world.key)
+        self.nudge()
+
+    def _hold(self, effect: Effect) -> None:
+        match effect:
+            case ActionTaken():
+                self.trace.write(action_taken(effect, self.config.broker_id))
+                self.taken.append(effect)
+                self._move.takes.append(told(effect))
+            case Send(request=LeaderAndIsrRequest()):
+                self.world.hold_command(self, effect)
+            case Send():
+                self.question = Question(effect)
+            case Reply(token=token, response=response):
+                self._tokens.pop(token)(response)
+            case ReplyRecords(token=token, response=response, topic_partition=key):
+                records = self.disk.read(key, effect.start, effect.end)
+                self._tokens.pop(token)(replace(response, records=records))
+            case ReadZnodes() | ListChildren() | WriteZnodes():
+                mono_ns = self.trace.now_ns()
+                for line in self._znodes.invoked(effect, self.session_id, mono_ns):
+                    self.trace.write(line, mono_ns)
+                self.asks.append(HeldAsk(effect))
+            case ReportWaiting():
+                return
+            case ReportMalformed():
+                raise AssertionError(f"{effect.path}: {effect.reason}")
+            case _:
+                self.disk.perform(effect)
+
+    def _lose_bids(self) -> None:
+        """Brokers that host replicas never win the office: the specs keep the two apart."""
+        if self.number in self.world.setting.controllers:
+            return
+        for held in [h for h in self.asks if _is_bid(h.ask)]:
+            self.lose(held)
+            self.deliver(held)
+
+    # ZooKeeper
+
+    def serve(self, held: HeldAsk) -> None:
+        """ZooKeeper has done what was asked; the answer is on its way."""
+        self._note(Verb.ASK, number=held.ask.op_id)
+        held.answer = self.world.zookeeper.answer(self.session_id, held.ask)
+
+    def lose(self, held: HeldAsk) -> None:
+        """The answer will be that nobody knows; whether it was done is another matter."""
+        self._note(Verb.LOSE, number=held.ask.op_id)
+        held.answer = unknown(held.ask)
+
+    def deliver(self, held: HeldAsk) -> None:
+        """The core has the answer; ZooKeeper is asked now unless it was before."""
+        if held.answer is None:
+            self.serve(held)
+        assert held.answer is not None
+        self._note(Verb.ANSWER, number=held.ask.op_id)
+        self.asks.remove(held)
+        for line in self._znodes.completed(held.answer):
+            self.trace.write(line)
+        self.step(held.answer)
+
+    def release(self, wanted: Callable[[HeldAsk], bool]) -> bool:
+        """The first question of the wanted kind is answered; false when there is none."""
+        held = next((h for h in self.asks if wanted(h)), None)
+        if held is not None:
+            self.deliver(held)
+        return held is not None
+
+    def release_watch(self, *paths: str) -> bool:
+        """The first watch of these that fired is told; false when none did."""
+        fired = next((w for w in self.watches if w.path in paths), None)
+        if fired is not None:
+            self.watches.remove(fired)
+            self._note(Verb.WATCH, path=fired.path, children=fired.children)
+            self.step(fired)
+        return fired is not None
+
+    # Peers
+
+    def receive(
+        self,
+        request: Request,
+        lamport: int,
+        answer: Callable[[Response], None],
+        sent: "tuple[Actor, Send] | None" = None,
+    ) -> None:
+        """The request has arrived; `answer` gets the response, now or later.
+
+        `sent` tells which peer's it is; None of a client's.
+        """
+        self.trace.observe(lamport)
+        self._last_token += 1
+        self._tokens[self._last_token] = answer
+        if sent is None:
+            self._note(
+                Verb.REQUEST,
+                method=type(request).__name__.removesuffix("Request"),
+                body=_body(request),
+                number=self._last_token,
+            )
+        else:
+            sender, send = sent
+            self._move = self.world.note(
+                Verb.SEND, sender, number=send.request_id, to=self.number, at_ms=self.now_ms
+            )
+        self.step(RequestReceived(token=self._last_token, request=request))
+
+    def respond(self, send: Send, response: Response, lamport: int) -> None:
+        """The peer's answer has arrived."""
+        self.trace.observe(lamport)
+        self._note(Verb.RESPOND, number=send.request_id)
+        self.step(
+            ResponseReceived(
+                request_id=send.request_id, sender=send.to, request=send.request, response=response
+            )
+        )
+
+    def fail(self, send: Send) -> None:
+        """No answer came in time."""
+        self._note(Verb.FAIL, number=send.request_id)
+        self.step(RequestFailed(request_id=send.request_id, to=send.to, request=send.request))
+
+
+def _body(request: Request) -> dict[str, Any]:
+    """The request as a file of moves has it."""
+    body = to_builtins(request)
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in body.items()}
+
+
+def _is_bid(ask: Ask) -> bool:
+    if not isinstance(ask, WriteZnodes):
+        return False
+    return any(isinstance(op, Create) and op.path == CONTROLLER for op in ask.ops)

@@ -1,0 +1,57 @@
+"""What the moves on a stepped cluster share: how to find what is in flight, and how to wait."""
+
+from collections.abc import Callable
+
+from fencepost.impl.sim.stepped.abstract import Abstract
+from fencepost.impl.sim.stepped.actor import Actor
+from fencepost.impl.sim.stepped.observe import fetch, message
+from fencepost.impl.sim.stepped.schedule import Step
+from fencepost.impl.sim.stepped.world import Command, FetchAnswer, World
+
+TRIES_MAX = 12
+"""Releases that one action of the specs may take on the core."""
+
+
+class ImpossibleStepError(Exception):
+    """The core cannot take the action here; says why in one sentence."""
+
+
+class Ground:
+    """One world, and where the core is known to differ from the specs by now."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.untold: list[Abstract] = []
+        """Messages of the specs that the core did not send: nobody can obey them."""
+        self.is_deferred: set[int] = set()
+        """Controllers that decide before they tell: what the specs are about to send is void."""
+        self.is_hidden: set[int] = set()
+        """Controllers that have already decided, which the specs do later."""
+
+    def actor(self, step: Step) -> Actor:
+        """Who acts."""
+        return self.world.actors[step.actor]
+
+    def answer(self, wanted: Abstract) -> FetchAnswer:
+        """The answer in flight that looks so."""
+        found = next((a for a in self.world.answers if fetch(a) == wanted), None)
+        if found is None:
+            raise ImpossibleStepError(f"no such answer is in flight: {wanted}")
+        return found
+
+    def command(self, wanted: Abstract) -> Command:
+        """The command in flight that says so."""
+        sent = (c for c in self.world.commands if c.is_sent and message(c) == wanted)
+        found = next(sent, None)
+        if found is None:
+            why = "the core did not tell it" if wanted in self.untold else "it is not in flight"
+            raise ImpossibleStepError(f"no command {wanted}: {why}")
+        return found
+
+
+def repeat(release: Callable[[], bool]) -> None:
+    """Release until nothing is left; raises `ImpossibleStepError` when there is no end."""
+    for _ in range(TRIES_MAX):
+        if not release():
+            return
+    raise ImpossibleStepError("the core asks without end")

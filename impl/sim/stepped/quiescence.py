@@ -1,0 +1,153 @@
+"""What may follow a counterexample: the acts that show what it has broken.
+
+A property of the specs is about all brokers at one instant; what a client loses shows later. So the
+leader that believes in itself takes one record more and commits it with the ISR that it knows; what
+was held happens; and then all replicas crash but one member of the published ISR, which leads,
+takes a record too, and is read from offset 0. All of this may happen to any cluster, and the right
+protocol loses nothing.
+"""
+
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.sim.stepped.actor import Actor
+from fencepost.impl.sim.stepped.ground import TRIES_MAX, ImpossibleStepError
+from fencepost.impl.sim.stepped.moves import Moves
+from fencepost.impl.sim.stepped.schedule import Step
+from fencepost.impl.sim.stepped.world import RETRY_MS, STATE, World
+from fencepost.spec.vocabulary import Action, EnvironmentAction
+from fencepost.spec.znodes import LeaderAndIsr, broker_path, parse_leader_and_isr
+
+LAST_VALUE = 98
+SURVIVORS_VALUE = 100
+ROUNDS_MAX = 10
+
+
+class Aftermath:
+    """The end of a stepped cluster's life."""
+
+    def __init__(self, world: World, moves: Moves, violates: str | None) -> None:
+        """`violates` is the property of the specs that the counterexample is about."""
+        self.world = world
+        self.moves = moves
+        self._must_match = violates == "FollowersMatchLeader"
+
+    def happen(self) -> None:
+        """One record more, then one survivor, read in full."""
+        leader = self._acting_leader()
+        if leader is not None and (self._must_match or self._is_durable()):
+            self._commit_one_more(leader)
+        if self._is_durable():
+            self.world.settle()
+        survivor = self._survivor()
+        if survivor is not None and self._is_led_by(survivor):
+            self.world.produce(survivor.number, SURVIVORS_VALUE)
+            self.moves.take(_step(Action.ADVANCE_HIGH_WATERMARK, survivor))
+            self.world.read(survivor.number)
+
+    # One record more
+
+    def _state(self) -> LeaderAndIsr | None:
+        znode = self.world.zookeeper.peek(STATE)
+        return parse_leader_and_isr(STATE, znode.data) if znode.stat else None
+
+    def _members(self) -> list[int]:
+        """The published ISR."""
+        state = self._state()
+        return [n for n in self.world.setting.brokers if state and n in state.isr]
+
+    def _is_durable(self) -> bool:
+        """Nobody could be elected who lacks something."""
+        return all(map(self._has_all, self._members()))
+
+    def _acting_leader(self) -> Actor | None:
+        """The published leader, if it runs and knows that it leads."""
+        state = self._state()
+        actor = self.world.actors.get(int(state.leader)) if state else None
+        if state is None or actor is None or actor.node is None:
+            return None
+        replica = actor.replica()
+        leads = replica is not None and replica.is_leader and not replica.is_fenced
+        return actor if leads and _epoch(replica) == state.leader_epoch else None
+
+    def _commit_one_more(self, leader: Actor) -> None:
+        self.world.produce(leader.number, LAST_VALUE)
+        replica = leader.replica()
+        assert replica is not None
+        for follower in sorted(replica.isr - {leader.config.broker_id}):
+            self._replicate(self.world.actors[int(follower)], leader)
+        self.moves.take(_step(Action.ADVANCE_HIGH_WATERMARK, leader))
+        if self._must_match:
+            self.world.produce(leader.number, LAST_VALUE + 1)
+            for other in self.world.running():
+                self._replicate(other, leader)
+                self._replicate(other, leader, rounds=1)
+
+    def _replicate(self, follower: Actor, leader: Actor, rounds: int = 0) -> None:
+        """The follower, if it follows this leader, has what the leader has, and the leader knows.
+
+        With `rounds` they talk so often, whatever the leader knows.
+        """
+        for _ in range(rounds or TRIES_MAX):
+            own, other = follower.node and follower.replica(), leader.replica()
+            if not own or not other or _epoch(own) != _epoch(other) or own.is_leader:
+                return
+            known = other.followers.get(follower.config.broker_id)
+            if not rounds and known is not None and known.log_end_offset == other.log_end_offset:
+                return
+            try:
+                self.moves.exchange(follower)
+            except ImpossibleStepError:
+                return
+
+    # One survivor
+
+    def _survivor(self) -> Actor | None:
+        """Only it is left of the replicas: a member of the ISR, best one that lacks something."""
+        members = self._members()
+        if not members:
+            return None
+        state = self._state()
+        number = min(members, key=lambda n: (self._has_all(n), state and state.leader == n, n))
+        for other in self.world.setting.brokers:
+            actor = self.world.actors[other]
+            if other == number:
+                continue
+            if actor.node is not None:
+                self.moves.take(_step(EnvironmentAction.CRASH_BROKER, actor))
+            if self.world.zookeeper.peek(broker_path(other)).stat:
+                self.world.expire(other)
+        return self.world.actors[number]
+
+    def _has_all(self, number: int) -> bool:
+        """The broker holds every record that was committed, or acknowledged to a client."""
+        disk, key = self.world.actors[number].disk, self.world.key
+        found = disk.recover().get(key)
+        records = disk.read(key, 0, found.log_end_offset) if found else ()  # type: ignore[arg-type]
+        held = [{"leader_epoch": r.leader_epoch, "value": int(r.value)} for r in records]
+        wanted = [*self.world.ledger.committed, *self.world.ledger.acknowledged]
+        return all(entry["record"] in held for entry in wanted)
+
+    def _is_led_by(self, survivor: Actor) -> bool:
+        """The survivor has become the leader, alone, and has committed what it holds."""
+        if survivor.node is None:
+            survivor.start()
+        for _ in range(ROUNDS_MAX):
+            if not self.world.zookeeper.peek(broker_path(survivor.number)).stat:
+                survivor.join()
+            self.world.settle()
+            leader = self._acting_leader()
+            if leader is survivor:
+                self.moves.take(_step(Action.ADVANCE_HIGH_WATERMARK, survivor))
+                return True
+            for number in self.world.setting.controllers:
+                self.world.free_channels(number)
+                self.world.actors[number].tick(RETRY_MS)
+            survivor.tick(RETRY_MS)
+        return False
+
+
+def _epoch(replica: Replica | None) -> int:
+    return -1 if replica is None else int(replica.leader_epoch)
+
+
+def _step(action: Action | EnvironmentAction, actor: Actor) -> Step:
+    return Step(action=action.value, actor=actor.number, changed={})

@@ -1,0 +1,286 @@
+"""Replays a schedule on the core, and compares the core's state with the spec's after each step.
+
+A run ends at its last step, at the first that the core cannot take, or at the first difference.
+"""
+
+import json
+from dataclasses import dataclass, field
+
+import msgspec
+
+from fencepost.impl.core.types.effects import ActionTaken
+from fencepost.impl.sim.stepped.abstract import Abstract, Difference, differences
+from fencepost.impl.sim.stepped.ground import ImpossibleStepError
+from fencepost.impl.sim.stepped.moves import Moves
+from fencepost.impl.sim.stepped.observe import observe
+from fencepost.impl.sim.stepped.properties import violated
+from fencepost.impl.sim.stepped.quiescence import Aftermath
+from fencepost.impl.sim.stepped.schedule import Schedule, Step, preference
+from fencepost.impl.sim.stepped.world import FLAGS, World
+from fencepost.spec.pacing import Move, MoveList
+from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent
+from fencepost.spec.vocabulary import ANY_VERSION, Action, ProtocolLevel
+
+_COMPANIONS: dict[str, frozenset[Action]] = {
+    Action.ELECT_CONTROLLER.value: frozenset(
+        {Action.DETECT_BROKER_CHANGE, Action.LEARN_CONTROLLER}
+    ),
+    Action.RESIGN_CONTROLLER.value: frozenset({Action.LEARN_CONTROLLER}),
+    Action.PUBLISH_DECISION.value: frozenset(
+        {Action.SEND_LEADER_AND_ISR, Action.ELECT_LEADER, Action.RESIGN_CONTROLLER}
+    ),
+    Action.SEND_LEADER_AND_ISR.value: frozenset({Action.SEND_LEADER_AND_ISR}),
+    Action.FENCE_LEADER.value: frozenset({Action.ADOPT_ISR}),
+    Action.REGISTER_BROKER.value: frozenset(),
+}
+"""What the core does in the same step as an action of the specs."""
+
+_UNCOMPOSED = frozenset(
+    {
+        Action.DETECT_TOPIC_CHANGE,
+        Action.READ_ASSIGNMENT,
+        Action.RECOVER_REPLICAS,
+        Action.SEND_INIT,
+        Action.OBEY_INIT,
+    }
+)
+"""Of topics that come and go, which the composed specs leave out."""
+
+_SILENT = frozenset(
+    {
+        Action.SEND_LEADER_AND_ISR,
+        Action.RESIGN_CONTROLLER,
+        Action.DETECT_BROKER_CHANGE,
+        Action.PUBLISH_DECISION,
+        Action.TRUNCATE_LOG,
+        Action.SERVE_FETCH,
+        Action.FOLLOWER_APPEND,
+        Action.ELECT_CONTROLLER,
+        Action.INIT_LEADER,
+        Action.ELECT_LEADER,
+        Action.FENCE_LEADER,
+        Action.CREATE_TOPIC,
+    }
+)
+"""Actions that the core may have reported before, or not at all when they change nothing."""
+
+_OBEYS_OLDER_CONTROLLERS = frozenset({"accept_older_controller_epoch", "commands_without_epochs"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """Where the core left the spec's path."""
+
+    step: int
+    """From 1; 0 is the beginning."""
+    action: str
+    actor: int
+    differences: tuple[Difference, ...] = ()
+    impossible: str = ""
+    """Why the core could not take the action."""
+
+    def __str__(self) -> str:
+        told = self.impossible or "; ".join(map(str, self.differences))
+        return f"step {self.step}, {self.action} of {self.actor}: {told}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What came of a schedule."""
+
+    steps: int
+    """How many were taken, with equal states after each."""
+    mismatch: Mismatch | None
+    violated: frozenset[str]
+    """The properties that the core's states violated, by the operators of the specs."""
+    events: list[TraceEvent] = field(repr=False)
+    """The trace, as the checks read it."""
+    moves: tuple[Move, ...] = field(repr=False)
+    """What leads processes the same way."""
+
+
+def replay(schedule: Schedule, *, has_aftermath: bool = False) -> Replay:
+    """The schedule as far as the core follows it; then, if wanted, what shows what it broke."""
+    return _Stepper(schedule, has_aftermath=has_aftermath).run()
+
+
+def repaired(schedule: Schedule) -> Schedule:
+    """The same steps of the protocol as it should be: no mutant, the newest level."""
+    newest = max(ProtocolLevel).value
+    setting = msgspec.structs.replace(schedule.setting, mutants=(), level=newest)
+    return msgspec.structs.replace(schedule, setting=setting)
+
+
+def moves_along(schedule: Schedule, *, is_repaired: bool) -> MoveList:
+    """The moves that lead processes along the schedule, as far as the core follows it.
+
+    With `is_repaired` the core is as it should be: without the mutant, at the newest level.
+    """
+    schedule = repaired(schedule) if is_repaired else schedule
+    setting = schedule.setting
+    done = replay(schedule, has_aftermath=True)
+    return MoveList(
+        name=schedule.name,
+        level=setting.level,
+        brokers=setting.brokers,
+        controllers=setting.controllers,
+        unclean_leader_election=setting.unclean_leader_election,
+        flags=FLAGS,
+        mutant=setting.mutants[0] if setting.mutants else "",
+        steps=tuple(f"{step.action} of {step.actor}" for step in schedule.steps),
+        taken=done.steps,
+        refused=str(done.mismatch) if done.mismatch else "",
+        violates=schedule.violates or "",
+        moves=done.moves,
+    )
+
+
+class _Stepper:
+    def __init__(self, schedule: Schedule, *, has_aftermath: bool) -> None:
+        self.schedule = schedule
+        self.has_aftermath = has_aftermath
+        self.world = World(schedule.setting, preference(schedule), f"steps-{schedule.name}")
+        self.moves = Moves(self.world)
+
+    def run(self) -> Replay:
+        self._tell("RunStarted", {"trace_version": TRACE_VERSION, **self._describe()})
+        self.world.begin()
+        states = self.schedule.states()
+        before = observe(self.world)
+        mismatch = self._compare(0, Step(action="Init", actor=0, changed={}), states[0], before)
+        broken: set[str] = set()
+        taken = 0
+        for number, step in enumerate(self.schedule.steps, start=1):
+            if mismatch is not None:
+                break
+            mismatch = self._take(number, step, states[number])
+            now = observe(self.world)
+            if mismatch is None:
+                taken = number
+            broken |= violated(before, now)
+            before = now
+        if self.has_aftermath:
+            self.world.step = len(self.schedule.steps) + 1
+            Aftermath(self.world, self.moves, self.schedule.violates).happen()
+        self._tell("RunEnded", {"steps": taken})
+        events = self.world.recorder.events
+        return Replay(
+            steps=taken,
+            mismatch=mismatch,
+            violated=frozenset(broken),
+            events=events,
+            moves=tuple(self.world.moves),
+        )
+
+    def _describe(self) -> dict[str, object]:
+        setting = self.schedule.setting
+        return {
+            "backend": "steps",
+            "level": setting.level,
+            "brokers": len(setting.brokers) + len(setting.controllers),
+            "scenario": self.schedule.name,
+            "mutant": setting.mutants[0] if setting.mutants else None,
+        }
+
+    def _tell(self, action: str, detail: dict[str, object]) -> None:
+        text = json.dumps(detail, sort_keys=True)
+        self.world.harness.write({"kind": Kind.RUN, "action": action, "detail": text})
+
+    def _take(self, number: int, step: Step, expected: Abstract) -> Mismatch | None:
+        for actor in self.world.actors.values():
+            actor.taken.clear()
+        self.world.step = number
+        try:
+            self.moves.take(step)
+        except ImpossibleStepError as error:
+            return Mismatch(
+                step=number, action=step.action, actor=step.actor, impossible=str(error)
+            )
+        reported = self._compare_actions(step)
+        if reported is not None:
+            return Mismatch(
+                step=number, action=step.action, actor=step.actor, differences=(reported,)
+            )
+        return self._compare(number, step, expected, observe(self.world))
+
+    def _compare_actions(self, step: Step) -> Difference | None:
+        """The core has reported this action, and no other that is not a part of it."""
+        taken = [
+            (actor.number, t)
+            for actor in self.world.actors.values()
+            for t in actor.taken
+            if t.action not in _UNCOMPOSED
+        ]
+        others = [(who, t) for who, t in taken if not self._belongs(step, who, t)]
+        is_reported = any(t.action == step.action and who == step.actor for who, t in taken)
+        must_report = step.action in {a.value for a in Action} - {a.value for a in _SILENT}
+        if not others and (is_reported or not must_report):
+            return None
+        core = [(who, t.action.value) for who, t in taken]
+        return Difference(field="actions", spec=[(step.actor, step.action)], core=core)
+
+    def _belongs(self, step: Step, who: int, taken: ActionTaken) -> bool:
+        companions = _COMPANIONS.get(step.action, frozenset())
+        if not self.schedule.setting.has_logs:
+            companions |= {Action.SERVE_FETCH}
+        return who == step.actor and (taken.action == step.action or taken.action in companions)
+
+    def _compare(self, number: int, step: Step, spec: Abstract, core: Abstract) -> Mismatch | None:
+        found = tuple(differences(self._expected(spec, core), core))
+        if not found:
+            return None
+        return Mismatch(step=number, action=step.action, actor=step.actor, differences=found)
+
+    def _expected(self, spec: Abstract, core: Abstract) -> Abstract:
+        """The spec's state without what `observe` says is not compared."""
+        untold = self.moves.untold
+        expected = {name: value for name, value in spec.items() if name != "budget"}
+        expected["messages"] = [m for m in spec["messages"] if m not in untold]
+        untold[:] = [m for m in untold if m in spec["messages"]]
+        expected["controllers"] = {
+            key: self._expected_controller(int(key), spec, core["controllers"][key])
+            for key in spec["controllers"]
+        }
+        if self.world.is_state_a_leaders and spec["state"] and core["state"]:
+            epoch = core["state"]["controller_epoch"]
+            expected["state"] = {**spec["state"], "controller_epoch": epoch}
+        if _OBEYS_OLDER_CONTROLLERS & set(self.schedule.setting.mutants):
+            epochs = {b: core["replicas"][b]["controller_epoch"] for b in spec["replicas"]}
+            expected["replicas"] = {
+                b: {**replica, "controller_epoch": epochs[b]}
+                for b, replica in spec["replicas"].items()
+            }
+        if "logs" in spec:
+            expected["logs"] = {
+                key: _expected_log(log, core["logs"][key]) for key, log in spec["logs"].items()
+            }
+            is_early = "inclusive_high_watermark" in self.schedule.setting.mutants
+            if is_early or all(entry in spec["acknowledged"] for entry in core["acknowledged"]):
+                expected["acknowledged"] = core["acknowledged"]
+        return expected
+
+    def _expected_controller(self, number: int, spec: Abstract, core: Abstract) -> Abstract:
+        wanted = dict(spec["controllers"][str(number)])
+        wanted["to_send"] = [
+            {
+                "state": {k: v for k, v in told["state"].items() if k != "controller_epoch"},
+                "znode_version": told["znode_version"],
+            }
+            for told in wanted["to_send"]
+        ]
+        is_deposed = spec["controller"] != number
+        if wanted["status"] == "active" and core["status"] == "standing" and is_deposed:
+            return core
+        if number in self.moves.is_deferred:
+            wanted["to_send"] = core["to_send"]
+        if wanted["decision"] and "no_znode_version_check" in self.schedule.setting.mutants:
+            wanted["decision"] = [{**wanted["decision"][0], "expected_version": ANY_VERSION}]
+        if number in self.moves.is_hidden:
+            wanted["decision"] = core["decision"]
+        return wanted
+
+
+def _expected_log(spec: Abstract, core: Abstract) -> Abstract:
+    if core["records"] or core["is_truncated"] == spec["is_truncated"]:
+        return spec
+    return {**spec, "is_truncated": core["is_truncated"]}

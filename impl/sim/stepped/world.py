@@ -1,0 +1,480 @@
+"""A cluster in which nothing happens by itself: nodes of the core, one ZooKeeper, held messages.
+
+What the specs keep apart is kept apart here: their controllers are brokers that host no replica.
+Sessions are the specs' worst case: an expired one takes the ephemeral znode away, and its process
+is not told and writes on. Clocks are per node and stand still unless a step needs time to pass.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, Send
+from fencepost.impl.core.types.events import WatchFired
+from fencepost.impl.core.types.messages import (
+    ACKS_ALL,
+    FetchRequest,
+    FetchResponse,
+    LeaderAndIsrRequest,
+    ProduceRequest,
+    ProduceResponse,
+    Response,
+)
+from fencepost.impl.core.types.zookeeper import Create, Delete, Written
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.sim.engine.recorder import Recorder, transaction_line
+from fencepost.impl.sim.engine.scheduler import Scheduler
+from fencepost.impl.sim.stepped.actor import SESSION_TIMEOUT_MS, Actor, HeldAsk
+from fencepost.impl.sim.stepped.schedule import Setting
+from fencepost.impl.sim.world.zookeeper import SimZooKeeper, Transaction
+from fencepost.impl.trace_lines import Line
+from fencepost.spec.pacing import Move, Verb
+from fencepost.spec.trace import Kind
+from fencepost.spec.vocabulary import (
+    ANY_VERSION,
+    NO_BROKER,
+    BrokerId,
+    ErrorCode,
+    Offset,
+    Outcome,
+    ProtocolLevel,
+    SessionId,
+)
+from fencepost.spec.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    PERSISTENT_PATHS,
+    LeaderAndIsr,
+    TopicDocument,
+    TopicPartition,
+    broker_path,
+    document_bytes,
+    leader_and_isr_path,
+    parse_leader_and_isr,
+    topic_path,
+)
+
+KEY = TopicPartition("t", 0)
+STATE = leader_and_isr_path(KEY)
+RETRY_MS = 100
+LAG_MS = 1_000_000
+NEVER_MS = 86_400_000
+FINAL_READER = "client-final"
+"""Who reads everything at the end, as the checks know it."""
+READS_MAX = 20
+SETTLES_MAX = 1_000
+FLAGS = {
+    "replica-lag-ms": LAG_MS,
+    "fetch-wait-ms": 0,
+    "fetch-records-max": 1,
+    "request-timeout-ms": NEVER_MS,
+    "retry-ms": RETRY_MS,
+    "checkpoint-ms": NEVER_MS,
+}
+"""The options of a process that has the configuration of these nodes."""
+
+
+@dataclass(slots=True, eq=False)
+class Command:
+    """A LeaderAndIsr request that its controller wants sent, or that is in flight."""
+
+    sender: int
+    send: Send
+    lamport: int
+    is_sent: bool = False
+    copy: int = 1
+
+    @property
+    def request(self) -> LeaderAndIsrRequest:
+        """What it says."""
+        assert isinstance(self.send.request, LeaderAndIsrRequest)
+        return self.send.request
+
+
+@dataclass(slots=True, eq=False)
+class FetchAnswer:
+    """A leader's answer to a fetch, in flight."""
+
+    leader: int
+    follower: int
+    send: Send
+    response: Response
+    leader_epoch: int
+    """The asker's, when it asked."""
+    lamport: int
+    copy: int = 1
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What the specs keep as history: rebuilt from what the core did."""
+
+    committed: list[dict[str, object]] = field(default_factory=list)
+    acknowledged: list[dict[str, object]] = field(default_factory=list)
+    breaches: list[dict[str, object]] = field(default_factory=list)
+
+    def breach(self, invariant: str, actor: int) -> None:
+        """An act that no rule allows."""
+        entry: dict[str, object] = {"actor": actor, "invariant": invariant}
+        if entry not in self.breaches:
+            self.breaches.append(entry)
+
+
+class World:
+    """Everything that the core's nodes could meet, under the stepper's hand."""
+
+    def __init__(self, setting: Setting, assignment: tuple[int, ...], run_id: str) -> None:
+        self.setting = setting
+        self.key = KEY
+        self.assignment = assignment
+        self.recorder = Recorder(run_id, Scheduler())
+        self.moves: list[Move] = []
+        """All that has happened, so that processes can be led the same way."""
+        self.step = 0
+        """The step of the schedule that is being taken."""
+        self.commands: list[Command] = []
+        self.answers: list[FetchAnswer] = []
+        self.outstanding: dict[int, dict[int, Send]] = {c: {} for c in setting.controllers}
+        self.ledger = Ledger()
+        self.client = self.recorder.node("client-1")
+        self._operations = 0
+        self._owners: dict[SessionId, int] = {}
+        self._last_state: LeaderAndIsr | None = None
+        self._decided_needlessly: set[int] = set()
+        """Controllers that decided while a member of the ISR was there."""
+        self.is_state_a_leaders = False
+        """True when the partition's state was last written by a leader."""
+        self._zookeeper_trace = self.recorder.node("zookeeper")
+        self.harness = self.recorder.node("harness")
+        self.zookeeper = SimZooKeeper(
+            now_ms=lambda: 0,
+            on_watch=self._on_watch,
+            on_session_end=lambda _: None,
+            on_transaction=self._on_transaction,
+        )
+        self.zookeeper.ensure(PERSISTENT_PATHS)
+        self.operator = self.zookeeper.open_session(SESSION_TIMEOUT_MS)
+        self._write(Create(path=CONTROLLER_EPOCH, data=b"0"))
+        self.actors = {
+            number: Actor(self, self._config(number))
+            for number in (*setting.controllers, *setting.brokers)
+        }
+
+    def _config(self, number: int) -> Config:
+        return Config(
+            broker_id=BrokerId(number),
+            level=ProtocolLevel(self.setting.level),
+            unclean_leader_election=self.setting.unclean_leader_election,
+            replica_lag_time_ms=LAG_MS,
+            fetch_wait_ms=0,
+            fetch_records_max=1,
+            request_timeout_ms=NEVER_MS,
+            retry_ms=RETRY_MS,
+            checkpoint_ms=NEVER_MS,
+        )
+
+    def note(
+        self,
+        verb: Verb,
+        actor: Actor,
+        *,
+        at_ms: int | None = None,
+        **fields: Any,  # noqa: ANN401 - fields of `Move`
+    ) -> Move:
+        """The move is the next one; `at_ms` is the actor's clock unless told otherwise."""
+        now_ms = actor.now_ms if at_ms is None else at_ms
+        move = Move(verb=verb, step=self.step, broker=actor.number, at_ms=now_ms, **fields)
+        self.moves.append(move)
+        return move
+
+    # Beginning
+
+    def begin(self) -> None:
+        """The cluster is where the first state of the specs is, and then its mutant awakes."""
+        if self.setting.start == "serving":
+            self._serve()
+        else:
+            self._stand()
+        for actor in self.actors.values():
+            actor.awaken([Mutant(name) for name in self.setting.mutants])
+
+    def _stand(self) -> None:
+        for number in self.setting.controllers:
+            self._join(number, lambda held: CONTROLLER not in held.paths or is_read(held))
+        for number in self.setting.brokers:
+            self.actors[number].start()
+
+    def _serve(self) -> None:
+        for number in self.setting.controllers:
+            self._join(number)
+        for number in self.setting.initial_isr:
+            self._join(number)
+        self.create_topic()
+        self.settle()
+        for number in sorted(set(self.setting.brokers) - set(self.setting.initial_isr)):
+            self._join(number)
+        for actor in self.running():
+            actor.truncate_now()
+
+    def _join(self, number: int, wanted: Callable[[HeldAsk], bool] = lambda _: True) -> None:
+        self.actors[number].start()
+        self.actors[number].join()
+        self.settle(wanted)
+
+    def settle(self, wanted: Callable[[HeldAsk], bool] = lambda _: True) -> None:
+        """Everything that is held has happened, but fetches, and questions of other kinds."""
+        for _ in range(SETTLES_MAX):
+            if not any(self._settle_one(actor, wanted) for actor in self.actors.values()):
+                return
+        raise AssertionError("the cluster does not come to rest")
+
+    def _settle_one(self, actor: Actor, wanted: Callable[[HeldAsk], bool]) -> bool:
+        if actor.node is None:
+            return False
+        if actor.watches:
+            actor.release_watch(actor.watches[0].path)
+            return True
+        if actor.release(wanted):
+            return True
+        mine = [command for command in self.commands if command.send.to == actor.number]
+        for command in mine[:1]:
+            self.commands.remove(command)
+            self._obey(actor, command)
+        return bool(mine)
+
+    def _obey(self, actor: Actor, command: Command) -> None:
+        """The command arrives, and its answer at once too."""
+
+        def answer(response: Response) -> None:
+            waiting = self.outstanding[command.sender]
+            if waiting.get(int(command.send.to)) is command.send:
+                del waiting[int(command.send.to)]
+            controller = self.actors[command.sender]
+            controller.respond(command.send, response, actor.trace.lamport)
+
+        actor.receive(command.request, command.lamport, answer, self.sent(command))
+
+    def sent(self, command: Command) -> tuple[Actor, Send]:
+        """Who sends it, and what."""
+        return self.actors[command.sender], command.send
+
+    # The world's own acts
+
+    def create_topic(self) -> None:
+        """An administrator has written the topic znode."""
+        document = TopicDocument(partitions={"0": list(self.assignment)})
+        self._write(Create(path=topic_path(KEY.topic), data=document_bytes(document)))
+
+    def expire(self, number: int) -> None:
+        """The ephemeral znode is gone: a broker's registration, or the controller's office."""
+        is_controller = number in self.setting.controllers
+        path = CONTROLLER if is_controller else broker_path(number)
+        self._write(Delete(path=path, expected_version=ANY_VERSION))
+
+    def _write(self, op: Create | Delete) -> None:
+        if isinstance(op, Create):
+            move = Move(verb=Verb.CREATE, step=self.step, path=op.path, data=op.data.decode())
+        else:
+            move = Move(verb=Verb.DELETE, step=self.step, path=op.path)
+        self.moves.append(move)
+        result = self.zookeeper.write(self.operator, (op,))
+        assert isinstance(result, Written), f"{op} was refused: {result}"
+
+    def produce(self, number: int, value: int) -> None:
+        """A client appends a record and waits until it is told that it is safe."""
+        actor = self.actors[number]
+        self._operations += 1
+        line: Line = {
+            "op_id": self._operations,
+            "action": "Produce",
+            "topic": KEY.topic,
+            "partition": KEY.partition,
+            "acks": ACKS_ALL,
+            "values": [str(value)],
+        }
+        inv_ns = self.client.now_ns()
+        self.client.write({"kind": Kind.INVOKE, **line}, inv_ns)
+
+        def answer(response: Response) -> None:
+            assert isinstance(response, ProduceResponse)
+            self._complete({**line, "kind": Kind.COMPLETE, "inv_ns": inv_ns}, value, response)
+
+        request = ProduceRequest(
+            topic=KEY.topic, partition=KEY.partition, values=(str(value),), timeout_ms=NEVER_MS
+        )
+        actor.receive(request, self.client.lamport, answer)
+
+    def _complete(self, line: Line, value: int, response: ProduceResponse) -> None:
+        op_id = line["op_id"]
+        assert isinstance(op_id, int)
+        self.moves.append(Move(verb=Verb.COMPLETED, step=self.step, number=op_id))
+        error = response.error_code
+        if error is not ErrorCode.NONE:
+            outcome = Outcome.INDEFINITE if error.is_indefinite else Outcome.DEFINITE_ERROR
+            self.client.write({**line, "outcome": outcome, "error_code": error})
+            return
+        record = {"leader_epoch": response.leader_epoch, "value": value}
+        self.ledger.acknowledged.append({"offset": response.base_offset, "record": record})
+        told: Line = {
+            "outcome": Outcome.OK,
+            "broker_id": response.broker_id,
+            "leader_epoch": response.leader_epoch,
+            "partition_incarnation": response.partition_incarnation or None,
+            "offset": response.base_offset,
+            "high_watermark": response.high_watermark,
+        }
+        self.client.write({**line, **told})
+
+    def read(self, number: int) -> None:
+        """A client reads what this broker shows, from offset 0."""
+        actor, reader = self.actors[number], self.recorder.node(FINAL_READER)
+        found = 0
+        for op_id in range(1, READS_MAX + 1):
+            line: Line = {
+                "op_id": op_id,
+                "action": "Fetch",
+                "topic": KEY.topic,
+                "partition": KEY.partition,
+                "offset": found,
+            }
+            inv_ns = reader.now_ns()
+            reader.write({"kind": Kind.INVOKE, **line}, inv_ns)
+            answers: list[Response] = []
+            request = FetchRequest(
+                topic=KEY.topic, partition=KEY.partition, fetch_offset=Offset(found)
+            )
+            actor.receive(request, reader.lamport, answers.append)
+            (response,) = answers
+            assert isinstance(response, FetchResponse)
+            self.moves.append(Move(verb=Verb.READ, step=self.step, number=op_id))
+            reader.write({"kind": Kind.COMPLETE, **line, "inv_ns": inv_ns, **_fetched(response)})
+            found += len(response.records)
+            if response.error_code is not ErrorCode.NONE or found >= response.high_watermark:
+                return
+
+    # Commands
+
+    def hold_command(self, actor: Actor, send: Send) -> None:
+        """A controller wants a command sent."""
+        self.outstanding[actor.number][int(send.to)] = send
+        self.commands.append(Command(actor.number, send, actor.trace.lamport))
+
+    def free_channels(self, controller: int) -> None:
+        """The controller may send again to those that have not answered: their time is over."""
+        actor = self.actors[controller]
+        waiting, self.outstanding[controller] = self.outstanding[controller], {}
+        for send in waiting.values():
+            actor.fail(send)
+        actor.now_ms += RETRY_MS
+
+    def drop_answers(self, follower: int, copies: tuple[int, ...] = (1, 2)) -> None:
+        """Answers on their way to the follower come too late to mean anything to it."""
+        self.answers = [
+            answer
+            for answer in self.answers
+            if answer.follower != follower or answer.copy not in copies
+        ]
+
+    # ZooKeeper
+
+    def owner(self, session_id: SessionId) -> int:
+        """The node of a session, 0 for nobody's."""
+        for actor in self.actors.values():
+            if actor.session_id and actor.session_id == session_id:
+                self._owners[session_id] = actor.number
+        return self._owners.get(session_id, 0)
+
+    def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
+        number = self.owner(session_id)
+        if number and self.actors[number].session_id == session_id:
+            self.actors[number].watches.append(event)
+
+    def _on_transaction(self, transaction: Transaction) -> None:
+        self._zookeeper_trace.write(transaction_line(transaction))
+        if transaction.path == STATE and transaction.data is not None:
+            self._judge(self.owner(transaction.session_id), transaction.data)
+
+    def _judge(self, author: int, data: bytes) -> None:
+        """Was the write of the partition's state its author's to make?"""
+        before, self._last_state = self._last_state, parse_leader_and_isr(STATE, data)
+        self.is_state_a_leaders = author in self.setting.brokers
+        if author in self.setting.controllers:
+            holder = self.zookeeper.peek(CONTROLLER).stat
+            in_office = holder is not None and self.owner(holder.ephemeral_owner) == author
+            if holder is not None and not in_office:
+                self.ledger.breach("StaleControllerHarmless", author)
+            if before is not None:
+                self._judge_election(author, before, self._last_state, in_office=in_office)
+        elif before is not None:
+            held = (before.leader, before.leader_epoch)
+            if held != (self._last_state.leader, self._last_state.leader_epoch):
+                self.ledger.breach("OnlyAuthorisedWrites", author)
+
+    def _judge_election(
+        self, author: int, before: LeaderAndIsr, now: LeaderAndIsr, *, in_office: bool
+    ) -> None:
+        """A leader outside the ISR is remembered, and whether it was needless.
+
+        It is if the ISR was back when that was decided, or is by now and the office is lost.
+        """
+        if now.leader == NO_BROKER or now.leader in before.isr:
+            return
+        self.ledger.breach("UncleanElection", author)
+        if author in self._decided_needlessly or (self._is_back(before) and not in_office):
+            self.ledger.breach("UncleanOnlyIfIsrDead", author)
+
+    def note_decision(self, author: int) -> None:
+        """The author decides now: was a member of the ISR there?"""
+        self._decided_needlessly.discard(author)
+        if self._last_state is not None and self._is_back(self._last_state):
+            self._decided_needlessly.add(author)
+
+    def _is_back(self, state: LeaderAndIsr) -> bool:
+        return any(self.zookeeper.peek(broker_path(member)).stat for member in state.isr)
+
+    def running(self) -> Iterator[Actor]:
+        """The brokers with a node."""
+        return (a for n, a in self.actors.items() if n in self.setting.brokers and a.node)
+
+
+def _fetched(response: FetchResponse) -> Line:
+    error = response.error_code
+    if error is not ErrorCode.NONE:
+        return {"outcome": Outcome.DEFINITE_ERROR, "error_code": error}
+    return {
+        "outcome": Outcome.OK,
+        "broker_id": response.broker_id,
+        "leader_epoch": response.leader_epoch,
+        "partition_incarnation": response.partition_incarnation or None,
+        "high_watermark": response.high_watermark,
+        "log_end_offset": response.log_end_offset,
+        "values": [record.value for record in response.records],
+        "record_epochs": [record.leader_epoch for record in response.records],
+    }
+
+
+def is_read(held: HeldAsk) -> bool:
+    """True of a read of data."""
+    return isinstance(held.ask, ReadZnodes)
+
+
+def is_membership(held: HeldAsk) -> bool:
+    """True of the look at who holds the office."""
+    return is_read(held) and CONTROLLER in held.paths
+
+
+def is_state_read(held: HeldAsk) -> bool:
+    """True of a read of the partition's state."""
+    return is_read(held) and STATE in held.paths
+
+
+def is_listing(path: str) -> Callable[[HeldAsk], bool]:
+    """True of a listing of the children of `path`."""
+    return lambda held: isinstance(held.ask, ListChildren) and path in held.paths
+
+
+def is_registration_read(held: HeldAsk) -> bool:
+    """True of a read of who is registered."""
+    return is_read(held) and any(path.startswith(BROKER_IDS) for path in held.paths)

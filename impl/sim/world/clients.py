@@ -1,0 +1,426 @@
+"""Simulated clients: each does one operation after the other and records what it saw.
+
+They route by trying: whoever answers that it does not lead makes them ask another broker, so that
+zombie leaders are asked as well.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from random import Random
+
+from msgspec import structs
+
+from fencepost.impl.core.types.messages import (
+    ACKS_ALL,
+    ACKS_LEADER,
+    FetchRequest,
+    FetchResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ProduceRequest,
+    ProduceResponse,
+    Request,
+    Response,
+)
+from fencepost.impl.core.types.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicResponse,
+    ReplicaList,
+)
+from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX
+from fencepost.impl.sim.world.cluster import CLIENT, Cluster
+from fencepost.impl.trace_lines import Line
+from fencepost.spec.trace import Kind
+from fencepost.spec.vocabulary import (
+    NO_INCARNATION,
+    NO_PRODUCER,
+    BrokerId,
+    ErrorCode,
+    Offset,
+    Outcome,
+    PartitionIncarnation,
+)
+from fencepost.spec.znodes import TopicPartition
+
+TIMEOUT_MS = 1_500
+PRODUCE_TIMEOUT_MS = 1_200
+FETCH_RECORDS = 500
+RETRIES = 8
+"""How often an idempotent producer sends a request again."""
+RETRY_PAUSE_MS = (5, 150)
+
+
+class Client:
+    """One client process: requests in turn, each with a deadline."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.cluster = cluster
+        self.name = name
+        self.random: Random = cluster.random(name)
+        self.trace = cluster.recorder.node(name)
+        self.is_stopped = False
+        self.think_ms = cluster.options.think_ms
+        """Between two operations."""
+        self._leaders: dict[TopicPartition, BrokerId] = {}
+        self._op_id = 0
+
+    def guess(self, key: TopicPartition) -> BrokerId:
+        """Who is asked next about the partition."""
+        if key not in self._leaders:
+            self._leaders[key] = self.random.choice(sorted(self.cluster.disks))
+        return self._leaders[key]
+
+    def forget(self, key: TopicPartition) -> None:
+        """The broker asked last does not lead, or did not answer."""
+        self._leaders.pop(key, None)
+
+    def later(self, callback: Callable[[], None]) -> None:
+        """Think, then go on unless stopped."""
+        delay_ms = self.random.randint(*self.think_ms)
+        self.cluster.scheduler.after_ms(delay_ms, lambda: None if self.is_stopped else callback())
+
+    @property
+    def has_done_its_work(self) -> bool:
+        """True when it was to do so many operations and no more."""
+        return 0 < self.cluster.options.operations <= self._op_id
+
+    def ask(self, to: BrokerId, request: Request, then: Callable[[Response | None], None]) -> None:
+        """Send one request; `then` runs exactly once, with None when no answer came in time."""
+        pending = [True]
+        journal = self.cluster.journal
+        origin = journal.asks(self.name) if journal else None
+
+        def finish(response: Response | None, lamport: int) -> None:
+            if pending:
+                pending.clear()
+                self.trace.observe(lamport)
+                if journal and origin:
+                    journal.hears(origin, response)
+                then(response)
+
+        self.cluster.send_request(
+            sender=CLIENT,
+            receiver=to,
+            request=request,
+            lamport=self.trace.lamport,
+            on_answer=finish,
+            origin=origin,
+        )
+        self.cluster.scheduler.after_ms(TIMEOUT_MS, lambda: finish(None, 0))
+
+    def begin(self, line: Line) -> "Operation":
+        """Record the invocation, before its request leaves."""
+        self._op_id += 1
+        line = {"op_id": self._op_id, **line}
+        inv_ns = self.trace.now_ns()
+        self.trace.write({"kind": Kind.INVOKE, **line}, inv_ns)
+        if self.cluster.journal is not None:
+            self.cluster.journal.invoked(self.name, line)
+        return Operation(self, line, inv_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation whose invocation is recorded."""
+
+    client: Client
+    line: Line
+    inv_ns: int
+
+    def end(self, outcome: Outcome, fields: Line) -> None:
+        """Record the completion."""
+        told = {name: value for name, value in fields.items() if value not in (None, -1)}
+        ending: Line = {"kind": Kind.COMPLETE, "inv_ns": self.inv_ns, "outcome": outcome}
+        self.client.trace.write({**self.line, **told, **ending})
+        journal = self.client.cluster.journal
+        if journal is not None:
+            journal.completed(self.client.name, {**self.line, **told, **ending})
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One produce on its way; every try of it is the same request."""
+
+    operation: Operation
+    request: ProduceRequest
+    left: int
+    """How often it may be sent again."""
+    is_indefinite: bool = False
+    """An earlier try may be in the log."""
+
+    @property
+    def key(self) -> TopicPartition:
+        """The partition that it is for."""
+        return TopicPartition(self.request.topic, self.request.partition)
+
+
+class Producer(Client):
+    """Appends unique values to partitions in random order.
+
+    An idempotent one tries again with the same values under the same sequence; when it gives up,
+    it goes on under the next producer epoch, so that nothing late is taken for something new.
+    """
+
+    def __init__(self, cluster: Cluster, name: str, keys: list[TopicPartition]) -> None:
+        super().__init__(cluster, name)
+        self.keys = keys
+        self.acknowledged = 0
+        """How many of its requests were."""
+        self._on_crash: Callable[[], None] | None = None
+        self._values = 0
+        self._is_idempotent = cluster.options.idempotent
+        self._producer_id = NO_PRODUCER
+        self._producer_epoch = 0
+        self._sequences: dict[TopicPartition, int] = {}
+
+    def crash(self, then: Callable[[], None]) -> None:
+        """It ends when the next answer comes, of which nobody will ever know."""
+        self._on_crash = then
+
+    def spare(self) -> None:
+        """It does not end before it is told to."""
+        self._on_crash = None
+
+    def produce(self) -> None:
+        """Append some values; go on after the answer."""
+        if self.has_done_its_work:
+            return
+        if self._is_idempotent and self._producer_id == NO_PRODUCER:
+            to = self.random.choice(sorted(self.cluster.disks))
+            self.ask(to, InitProducerIdRequest(), self._begin)
+            return
+        key = self.random.choice(self.keys)
+        request = ProduceRequest(
+            topic=key.topic,
+            partition=key.partition,
+            acks=self._acks(),
+            values=self._new_values(),
+            timeout_ms=PRODUCE_TIMEOUT_MS,
+            producer_id=self._producer_id,
+            producer_epoch=self._producer_epoch,
+            base_sequence=self._sequences.get(key, 0),
+        )
+        line: Line = {"action": "Produce", "topic": key.topic, "partition": key.partition}
+        if self._is_idempotent:
+            line["producer_id"] = self._producer_id
+        operation = self.begin({**line, "acks": request.acks, "values": list(request.values)})
+        self._send(Try(operation, request, RETRIES if self._is_idempotent else 0))
+
+    def _begin(self, response: Response | None) -> None:
+        if isinstance(response, InitProducerIdResponse):
+            self._producer_id = response.producer_id
+        self.later(self.produce)
+
+    def _new_values(self) -> tuple[str, ...]:
+        count = self.random.randint(1, BATCH_RECORDS_MAX) if self._is_idempotent else 1
+        self._values += count
+        first = self._values - count + 1
+        return tuple(f"{self.name}/{number}/1" for number in range(first, first + count))
+
+    def _acks(self) -> int:
+        share = 0.0 if self._is_idempotent else self.cluster.options.unacknowledged
+        return ACKS_LEADER if share and self.random.random() < share else ACKS_ALL
+
+    def _send(self, tried: Try) -> None:
+        self.ask(self.guess(tried.key), tried.request, lambda answer: self._went(tried, answer))
+
+    def _went(self, tried: Try, response: Response | None) -> None:
+        if self._on_crash is not None and not self.is_stopped:
+            self.is_stopped = True
+            self._on_crash()
+            return
+        outcome, fields = _told(response)
+        if outcome is not Outcome.OK:
+            self.forget(tried.key)
+            tried = replace(tried, left=tried.left - 1)
+        if outcome is Outcome.INDEFINITE:
+            tried = replace(tried, is_indefinite=True)
+        if outcome is Outcome.OK or tried.left < 0 or self.is_stopped:
+            self._end(tried, outcome, fields)
+            return
+        pause_ms = self.random.randint(*RETRY_PAUSE_MS)
+        self.cluster.scheduler.after_ms(pause_ms, lambda: self._send(tried))
+
+    def _end(self, tried: Try, outcome: Outcome, fields: Line) -> None:
+        if outcome is Outcome.OK:
+            request = tried.request
+            self.acknowledged += 1
+            self._sequences[tried.key] = request.base_sequence + len(request.values)
+        else:
+            self._producer_epoch += 1
+            self._sequences.clear()
+            # What the network has doubled may still come, though the first one was refused.
+            is_indefinite = tried.is_indefinite or self.cluster.network.may_double(tried.request)
+            outcome = Outcome.INDEFINITE if is_indefinite else outcome
+        tried.operation.end(outcome, fields)
+        self.later(self.produce)
+
+
+def _told(response: Response | None) -> tuple[Outcome, Line]:
+    """How one try ended, and what the trace says of it."""
+    if not isinstance(response, ProduceResponse):
+        return Outcome.INDEFINITE, {"error_code": ErrorCode.REQUEST_TIMED_OUT.value}
+    fields: Line = {
+        "broker_id": response.broker_id,
+        "leader_epoch": response.leader_epoch,
+        "partition_incarnation": response.partition_incarnation or None,
+    }
+    if response.error_code is ErrorCode.NONE:
+        fields |= {"offset": response.base_offset, "high_watermark": response.high_watermark}
+        return Outcome.OK, fields
+    fields["error_code"] = response.error_code.value
+    indefinite = response.error_code.is_indefinite
+    return Outcome.INDEFINITE if indefinite else Outcome.DEFINITE_ERROR, fields
+
+
+class Consumer(Client):
+    """Reads each partition from its start, and begins again now and then."""
+
+    def __init__(self, cluster: Cluster, name: str, keys: list[TopicPartition]) -> None:
+        super().__init__(cluster, name)
+        self._keys = keys
+        self._offsets: dict[TopicPartition, Offset] = {}
+        self._incarnations: dict[TopicPartition, PartitionIncarnation] = {}
+        self._created_again: set[TopicPartition] = set()
+
+    def consume(self) -> None:
+        """Fetch once; go on after the answer."""
+        if self.has_done_its_work:
+            return
+        key = self.random.choice(self._keys)
+        if self.random.random() < 0.02:
+            self._offsets[key] = Offset(0)
+        self.fetch(key, self._offsets.get(key, Offset(0)), lambda answer: self._went(key, answer))
+
+    def _went(self, key: TopicPartition, answer: FetchResponse | None) -> None:
+        if answer is not None:
+            self._offsets[key] = Offset(answer.fetch_offset + len(answer.records))
+        if key in self._created_again:
+            self._created_again.discard(key)
+            self._offsets[key] = Offset(0)
+        self.later(self.consume)
+
+    def _note_incarnation(self, key: TopicPartition, incarnation: PartitionIncarnation) -> None:
+        """A partition that was created again is read from its start."""
+        if incarnation == NO_INCARNATION:
+            return
+        if self._incarnations.setdefault(key, incarnation) != incarnation:
+            self._created_again.add(key)
+            self._incarnations[key] = incarnation
+
+    def fetch(
+        self, key: TopicPartition, offset: Offset, then: Callable[[FetchResponse | None], None]
+    ) -> None:
+        """Fetch from `offset`; `then` gets the answer, or None after an error."""
+        line: Line = {"action": "Fetch", "topic": key.topic, "partition": key.partition}
+        operation = self.begin({**line, "offset": offset})
+        request = FetchRequest(
+            topic=key.topic,
+            partition=key.partition,
+            fetch_offset=offset,
+            max_records=FETCH_RECORDS,
+        )
+        self.ask(self.guess(key), request, lambda answer: then(self._end(operation, key, answer)))
+
+    def _end(
+        self, operation: Operation, key: TopicPartition, response: Response | None
+    ) -> FetchResponse | None:
+        if not isinstance(response, FetchResponse):
+            self.forget(key)
+            error = ErrorCode.REQUEST_TIMED_OUT.value
+            operation.end(Outcome.DEFINITE_ERROR, {"error_code": error})
+            return None
+        self._note_incarnation(key, response.partition_incarnation)
+        fields: Line = {
+            "broker_id": response.broker_id,
+            "leader_epoch": response.leader_epoch,
+            "partition_incarnation": response.partition_incarnation or None,
+            "high_watermark": response.high_watermark,
+            "log_end_offset": response.log_end_offset,
+        }
+        if response.error_code is not ErrorCode.NONE:
+            self.forget(key)
+            fields["error_code"] = response.error_code.value
+            operation.end(Outcome.DEFINITE_ERROR, fields)
+            return None
+        fields["values"] = [record.value for record in response.records]
+        fields["record_epochs"] = [record.leader_epoch for record in response.records]
+        operation.end(Outcome.OK, fields)
+        return response
+
+
+class FinalReader(Consumer):
+    """Reads every partition from its start to its high watermark, once all is healed."""
+
+    def __init__(self, cluster: Cluster, keys: list[TopicPartition]) -> None:
+        super().__init__(cluster, "client-final", keys)
+        self._left = list(keys)
+
+    @property
+    def is_done(self) -> bool:
+        """True when every partition has been read."""
+        return not self._left
+
+    def read_all(self) -> None:
+        """Begin with the first partition, if there is one."""
+        if self._left:
+            self._read(Offset(0))
+
+    def _read(self, offset: Offset) -> None:
+        key = self._left[0]
+
+        def then(answer: FetchResponse | None) -> None:
+            if answer is None and key in self.cluster.assignments():
+                self.cluster.scheduler.after_ms(RETRY_PAUSE_MS[0], lambda: self._read(offset))
+                return
+            if answer is None:  # a late request has removed it
+                self._next()
+                return
+            end = Offset(answer.fetch_offset + len(answer.records))
+            if end < answer.high_watermark:
+                self._read(end)
+                return
+            self._next()
+
+        self.fetch(key, offset, then)
+
+    def _next(self) -> None:
+        self._left.pop(0)
+        if self._left:
+            self._read(Offset(0))
+
+
+class TopicCreator(Client):
+    """Creates one topic, and asks until it exists or it is stopped."""
+
+    def __init__(
+        self, cluster: Cluster, topic: str, partitions: int, name: str = "client-admin"
+    ) -> None:
+        super().__init__(cluster, name)
+        self._request = CreateTopicRequest(
+            topic=topic,
+            partition_count=partitions,
+            replication_factor=cluster.options.replication_factor,
+        )
+
+    def assign(self, replicas: Iterable[ReplicaList]) -> None:
+        """These brokers, instead of whoever is drawn, will have the partitions."""
+        self._request = structs.replace(self._request, assignment=tuple(replicas))
+
+    @property
+    def keys(self) -> list[TopicPartition]:
+        """The partitions that the topic has, or will have."""
+        topic, count = self._request.topic, self._request.partition_count
+        return [TopicPartition(topic, partition) for partition in range(count)]
+
+    def create(self) -> None:
+        """Ask any broker."""
+        if self.is_stopped:
+            return
+
+        def then(response: Response | None) -> None:
+            exists = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+            if not isinstance(response, CreateTopicResponse) or response.error_code not in exists:
+                self.cluster.scheduler.after_ms(100, self.create)
+
+        self.ask(self.random.choice(sorted(self.cluster.disks)), self._request, then)

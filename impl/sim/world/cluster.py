@@ -1,0 +1,280 @@
+"""A whole cluster in one thread: brokers, ZooKeeper, network, clients and faults under one seed."""
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from random import Random
+
+from fencepost.fault_injection.faults.targets import ClusterView
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.events import WatchFired
+from fencepost.impl.core.types.messages import Request, Response
+from fencepost.impl.sim.engine.liveness_state import unhealed
+from fencepost.impl.sim.engine.move_recorder import Journal, Origin
+from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.recorder import Recorder, transaction_line
+from fencepost.impl.sim.engine.scheduler import Scheduler
+from fencepost.impl.sim.world.disk import SimDisk
+from fencepost.impl.sim.world.network import Network, Rule
+from fencepost.impl.sim.world.process import Process
+from fencepost.impl.sim.world.zookeeper import SimZooKeeper, Transaction
+from fencepost.impl.sim.world.zookeeper_link import HurtLink
+from fencepost.impl.trace_lines import node_name
+from fencepost.spec.vocabulary import BrokerId, SessionId
+from fencepost.spec.znodes import (
+    CONTROLLER,
+    PERSISTENT_PATHS,
+    TOPICS,
+    LeaderAndIsr,
+    MalformedZnodeError,
+    TopicDocument,
+    TopicPartition,
+    assignment_of,
+    leader_and_isr_path,
+    parse_controller,
+    parse_leader_and_isr,
+    parse_topic_document,
+    topic_path,
+)
+
+ZOOKEEPER_TICK_MS = 100
+CLIENT = -2
+"""The sender of requests that are no broker's."""
+
+OnAnswer = Callable[[Response | None, int], None]
+"""Takes the response, None if the connection was refused, and its sender's Lamport clock."""
+
+
+class Cluster:
+    """Brokers that may live, stand still or be dead, and the world between them."""
+
+    def __init__(
+        self,
+        options: Options,
+        run_id: str,
+        journal: Journal | None = None,
+        *,
+        first: BrokerId | None = None,
+    ) -> None:
+        """With a journal, all that happens is written down as moves.
+
+        With a `first`, only that broker starts; the others are the caller's to start.
+        """
+        self.options = options
+        self.journal = journal
+        self.scheduler = Scheduler()
+        self.recorder = Recorder(run_id, self.scheduler)
+        self.malformed: list[str] = []
+        self.network = Network(
+            self.random("network"), options.weather, self.random("network of clients")
+        )
+        self._zookeeper_trace = self.recorder.node("zookeeper")
+        self.zookeeper = SimZooKeeper(
+            now_ms=lambda: self.scheduler.now_ms,
+            on_watch=self._on_watch,
+            on_session_end=self._on_session_end,
+            on_transaction=self._on_transaction,
+        )
+        self.zookeeper.request_bytes_max = options.request_bytes_max
+        self.zookeeper.ensure(PERSISTENT_PATHS)
+        self.disks = {BrokerId(i + 1): SimDisk() for i in range(options.brokers)}
+        self.processes: dict[BrokerId, Process] = {}
+        self.absent: frozenset[BrokerId] = frozenset()
+        """Who is dead for now, and of whom nothing is expected."""
+        self.cut_from_zookeeper: Counter[BrokerId] = Counter()
+        """By how many faults each broker is kept from ZooKeeper."""
+        self.hurt_links: dict[BrokerId, list[HurtLink]] = {b: [] for b in self.disks}
+        """The faults on each broker's way to ZooKeeper."""
+        self._starts = dict.fromkeys(self.disks, 0)
+        for broker_id in sorted(self.disks) if first is None else [first]:
+            self.start(broker_id)
+        self._tick_zookeeper()
+
+    def random(self, purpose: str) -> Random:
+        """A source of chance of its own for each purpose, so that one does not disturb another."""
+        return Random(f"{self.options.seed}/{purpose}")
+
+    # Processes
+
+    def start(self, broker_id: BrokerId) -> None:
+        """The broker runs (again) on its disk."""
+        self._starts[broker_id] += 1
+        if self.journal is not None:
+            self.journal.started(broker_id)
+        incarnation = self._starts[broker_id]
+        options = self.options
+        config = Config(
+            broker_id=broker_id,
+            port=9000 + broker_id,
+            level=options.level,
+            replica_lag_time_ms=options.replica_lag_time_ms,
+            checkpoint_ms=options.checkpoint_ms,
+            min_insync_replicas=options.min_insync_replicas,
+            unclean_leader_election=options.unclean_leader_election,
+            fetch_records_max=options.fetch_records_max,
+            mutant=options.mutant,
+        )
+        self.processes[broker_id] = Process(
+            self,
+            config,
+            self.disks[broker_id],
+            self.recorder.node(node_name(broker_id), incarnation),
+            self.random(f"broker-{broker_id}-{incarnation}"),
+        )
+        if self.journal is not None:
+            process = self.processes[broker_id]
+            process.zookeeper.on_done = partial(self.journal.asked, process)
+
+    def break_connection(self, broker_id: BrokerId) -> None:
+        """The broker's connection to ZooKeeper is gone; its session is not."""
+        self.processes[broker_id].zookeeper.break_connection()
+
+    def restart(self, dead: Process) -> bool:
+        """The broker of that process starts again, unless another fault has seen to it before."""
+        dead.die()
+        is_last = self.processes[dead.broker_id] is dead
+        if is_last:
+            self.start(dead.broker_id)
+        return is_last
+
+    # ZooKeeper
+
+    def reaches_zookeeper(self, broker_id: BrokerId) -> bool:
+        """True when a broker that connects now would be served."""
+        return self.zookeeper.is_serving and not self.cut_from_zookeeper[broker_id]
+
+    def _tick_zookeeper(self) -> None:
+        self.zookeeper.end_silent_sessions()
+        self.scheduler.after_ms(ZOOKEEPER_TICK_MS, self._tick_zookeeper)
+
+    def _owner(self, session_id: SessionId) -> Process | None:
+        owners = (p for p in self.processes.values() if p.zookeeper.session_id == session_id)
+        return next(owners, None)
+
+    def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
+        owner = self._owner(session_id)
+        if owner is not None:
+            owner.zookeeper.on_watch(event)
+
+    def _on_session_end(self, session_id: SessionId) -> None:
+        if self.journal is not None:
+            self.journal.session_ended(session_id)
+        owner = self._owner(session_id)
+        if owner is not None:
+            owner.zookeeper.on_session_end()
+
+    def _on_transaction(self, transaction: Transaction) -> None:
+        self._zookeeper_trace.write(transaction_line(transaction))
+
+    # Network
+
+    def send_request(
+        self,
+        *,
+        sender: int,
+        receiver: BrokerId,
+        request: Request,
+        lamport: int,
+        on_answer: OnAnswer,
+        origin: Origin | None = None,
+    ) -> None:
+        """Carry the request to the receiver, and its answer back, as the network pleases."""
+
+        def deliver() -> None:
+            process = self.processes.get(receiver)
+            if process is None or not process.is_alive:
+                back_us = self.network.carries(receiver, sender)
+                if back_us is not None:
+                    self.scheduler.after_us(back_us, lambda: on_answer(None, 0))
+                return
+            if self.journal is None or not self.journal.is_lost(receiver, origin):
+                process.receive(request, lamport, answer, origin)
+
+        def answer(response: Response, answer_lamport: int) -> None:
+            back_us = None if drops_response else self.network.passes(receiver, sender)
+            if back_us is None:
+                return
+            if rule is not None and rule.verb == "hold_response":
+                rule.held.append(lambda: on_answer(response, answer_lamport))
+                return
+            self.scheduler.after_us(back_us, lambda: on_answer(response, answer_lamport))
+
+        rule = self.network.rule_for(sender, receiver, request)
+        drops_response = rule is not None and rule.verb == "drop_response"
+        if rule is not None and rule.verb == "drop_request":
+            return
+        if rule is not None and self._keeps(rule, deliver, lambda: on_answer(None, 0)):
+            return
+        doubled = rule is not None and rule.verb == "duplicate"
+        if sender == CLIENT:
+            doubled = doubled or self.network.doubles(request)
+        else:
+            doubled = doubled or self.network.duplicates()
+        for _ in range(2 if doubled else 1):
+            delay_us = self.network.passes(sender, receiver)
+            if delay_us is not None:
+                self.scheduler.after_us(delay_us, deliver)
+
+    def _keeps(self, rule: Rule, deliver: Callable[[], None], refuse: Callable[[], None]) -> bool:
+        """True when the request does not leave now: it waits, or its sender is refused."""
+        match rule.verb:
+            case "hold":
+                rule.held.append(deliver)
+            case "delay":
+                self.scheduler.after_ms(rule.delay_ms, deliver)
+            case "error":
+                self.scheduler.after_us(1, refuse)
+            case "reorder":
+                rule.held.append(deliver)
+                if len(rule.held) == rule.window:
+                    for number, leave in enumerate(reversed(rule.held)):
+                        self.scheduler.after_us(number, leave)
+                    rule.held = []
+            case _:
+                return False
+        return True
+
+    # What the harness sees
+
+    def view(self) -> ClusterView:
+        """Who plays which role, as ZooKeeper shows it."""
+        assigned = self.assignments()
+        states = {key: self.state(key) for key in assigned}
+        holder = self.zookeeper.peek(CONTROLLER)
+        return ClusterView(
+            controller_id=(
+                parse_controller(CONTROLLER, holder.data).brokerid if holder.stat else None
+            ),
+            leaders={key: state[0].leader for key, state in states.items() if state},
+            assigned_replicas={key: tuple(replicas) for key, replicas in assigned.items()},
+        )
+
+    def assignments(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+        """The replicas of every partition of the topics that can be read."""
+        return {
+            TopicPartition(topic, partition): replicas
+            for topic, document in self.topics().items()
+            for partition, replicas in assignment_of(document).items()
+        }
+
+    def topics(self) -> dict[str, TopicDocument]:
+        """What the znodes of topics say, but for malformed ones, which are no topics."""
+        found = {}
+        for topic in self.zookeeper.children(TOPICS):
+            with suppress(MalformedZnodeError):
+                data = self.zookeeper.peek(topic_path(topic)).data
+                found[topic] = parse_topic_document(topic, data)
+        return found
+
+    def state(self, key: TopicPartition) -> tuple[LeaderAndIsr, int] | None:
+        """What ZooKeeper holds about a partition, and its version."""
+        path = leader_and_isr_path(key)
+        znode = self.zookeeper.peek(path)
+        if znode.stat is None:
+            return None
+        return parse_leader_and_isr(path, znode.data), znode.stat.version
+
+    def is_converged(self) -> bool:
+        """There is a controller, each partition has leader and full ISR, all hold all of it."""
+        return next(unhealed(self), None) is None

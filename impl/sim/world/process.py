@@ -1,0 +1,363 @@
+"""One simulated broker process: the core's node, performed in virtual time.
+
+A process can be paused (what happens to it waits), killed (also between two effects of one step)
+and started again on its disk.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from fencepost.impl.core.node import Node
+from fencepost.impl.core.rules.replica import RecoveredLog
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import (
+    ActionTaken,
+    DeleteLog,
+    DiskEffect,
+    Effect,
+    ListChildren,
+    ReadZnodes,
+    Reply,
+    ReplyRecords,
+    ReportMalformed,
+    ReportWaiting,
+    Send,
+    WriteZnodes,
+)
+from fencepost.impl.core.types.events import (
+    Event,
+    LogFailed,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    Tick,
+    ZooKeeperEvent,
+)
+from fencepost.impl.core.types.messages import PeerRequest, Request, Response
+from fencepost.impl.crash_points import CrashPlan
+from fencepost.impl.failed_steps import refusal, without_claims, without_failed
+from fencepost.impl.sim.engine.clock import NodeClock
+from fencepost.impl.sim.engine.move_recorder import Origin
+from fencepost.impl.sim.engine.recorder import NodeTrace
+from fencepost.impl.sim.world.disk import SimDisk
+from fencepost.impl.sim.world.zookeeper_client import ZkClient
+from fencepost.impl.trace_lines import (
+    ZnodeTrace,
+    action_taken,
+    log_failed,
+    log_recovered,
+    node_started,
+)
+from fencepost.spec.vocabulary import Action, BrokerId
+from fencepost.spec.znodes import TopicPartition
+
+if TYPE_CHECKING:
+    from fencepost.impl.sim.world.cluster import Cluster
+
+TICK_MS = 20
+CRASH_WITHIN_MS = 60
+"""A kill strikes inside the next step within this time, else between two steps."""
+
+Answer = Callable[[Response, int], None]
+"""Takes a response and the Lamport clock of its sender."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    to: BrokerId
+    request: PeerRequest
+
+
+class Process:
+    """One incarnation of one broker."""
+
+    def __init__(
+        self, cluster: "Cluster", config: Config, disk: SimDisk, trace: NodeTrace, random: Random
+    ) -> None:
+        self.cluster = cluster
+        self.config = config
+        self.broker_id = config.broker_id
+        self.trace = trace
+        self.is_alive = True
+        self.clock = NodeClock(cluster.scheduler)
+        self._pauses = 0
+        """How many faults keep it standing still."""
+        self._disk = disk
+        self._random = random
+        self._deferred: list[Callable[[], None]] = []
+        self._crashes: list[CrashPlan] = []
+        self._on_death: list[Callable[[], object]] = []
+        self.before: Callable[[Effect], None] | None = None
+        """Told of each effect before it is performed; it may pause or end the process."""
+        self.failed_logs: set[TopicPartition] = set()
+        """The logs that are not touched any more, until the next start."""
+        self._sent: dict[int, _Sent] = {}
+        self._answers: dict[int, Answer] = {}
+        self._tokens = 0
+        self._znodes = ZnodeTrace(config.broker_id)
+        self.node = Node(config, self._recover())
+        self.zookeeper = ZkClient(
+            scheduler=cluster.scheduler,
+            server=cluster.zookeeper,
+            random=random,
+            timeout_ms=cluster.options.session_timeout_ms,
+            gate=self.gate,
+            deliver=self._on_zookeeper,
+        )
+        self.zookeeper.loses_reply = self._loses_reply
+        self.zookeeper.reaches_server = lambda: cluster.reaches_zookeeper(config.broker_id)
+        self.zookeeper.hurts = cluster.hurt_links[config.broker_id]
+        self.replies_to_lose = 0
+        """So many answers of ZooKeeper to writes will not arrive."""
+        self.zookeeper.start()
+        cluster.scheduler.after_us(random.randint(0, TICK_MS * 1000), self._tick)
+
+    def _recover(self) -> dict[TopicPartition, RecoveredLog]:
+        """What the disk holds, which is the first thing that the trace tells."""
+        self.trace.write(node_started(self.broker_id))
+        found = self._disk.recover()
+        for key, log in found.items():
+            self.trace.write(log_recovered(self.broker_id, key, log))
+        return found
+
+    # Life
+
+    def gate(self, callback: Callable[[], None]) -> None:
+        """Run `callback` now, after the pause, or never if the process is dead by then."""
+        if not self.is_alive:
+            return
+        if self.is_paused:
+            self._deferred.append(callback)
+            return
+        callback()
+
+    @property
+    def is_paused(self) -> bool:
+        """True while it stands still."""
+        return self._pauses > 0
+
+    def pause(self) -> None:
+        """The process stands still."""
+        self._pauses += 1
+
+    def resume(self) -> None:
+        """When nothing else keeps it, the process goes on, with all that came meanwhile."""
+        self._pauses = max(0, self._pauses - 1)
+        if self.is_paused:
+            return
+        deferred, self._deferred = self._deferred, []
+        for callback in deferred:
+            self.gate(callback)
+
+    def kill(self) -> None:
+        """The process dies in the middle of its next step, or soon."""
+        self.crash_at("before_effect", self._random.randint(0, 6) + 1)
+        self.cluster.scheduler.after_ms(CRASH_WITHIN_MS, self.die)
+
+    def crash_at(self, point: str, nth: int, *, holds: bool = False) -> CrashPlan:
+        """The process dies, or stands still, at the `nth` passage of the point from now on."""
+        plan = CrashPlan(point, nth, holds)
+        self._crashes.append(plan)
+        return plan
+
+    def spare(self) -> None:
+        """It neither dies nor stops at any point."""
+        self._crashes.clear()
+
+    def at_death(self, deed: Callable[[], object]) -> None:
+        """`deed` is done to what is left when the process dies."""
+        self._on_death.append(deed)
+
+    def die(self) -> None:
+        """The process is gone; its disk stays."""
+        if not self.is_alive:
+            return
+        for one in self._deferred:
+            if isinstance(one, partial) and one.func == self._perform_all:
+                self._write_cut_off(one.args[0])
+        self.is_alive = False
+        if self.cluster.journal is not None:
+            self.cluster.journal.died(self)
+        self.zookeeper.close()
+        for deed in self._on_death:
+            deed()
+
+    def _loses_reply(self, _: WriteZnodes) -> bool:
+        if self.replies_to_lose:
+            self.replies_to_lose -= 1
+            return True
+        return self.cluster.network.loses_reply()
+
+    # Steps
+
+    def _tick(self) -> None:
+        if not self.is_alive:
+            return
+        if not self.is_paused:
+            self._flush_in_time()
+            self.step(Tick())
+        self.cluster.scheduler.after_ms(TICK_MS, self._tick)
+
+    def _on_zookeeper(self, event: ZooKeeperEvent) -> None:
+        for line in self._znodes.completed(event):
+            self.trace.write(line)
+        self.step(event)
+
+    def step(self, event: Event) -> None:
+        """Let the core take the event, and perform what it asks."""
+        effects = self.node.step(event, self.clock.now_ms)
+        if self.cluster.journal is not None:
+            self.cluster.journal.stepped(self, event, effects)
+        self._perform_all(effects, [])
+
+    def _perform_all(self, effects: Sequence[Effect], failed: list[TopicPartition]) -> None:
+        """One after the other, until the process stops; after a pause it goes on here.
+
+        `failed` are the logs that failed in this step.
+        """
+        for done, effect in enumerate(effects):
+            if self._crashes and self._dies("before", effect, effects[done:]):
+                return
+            if self.before is not None:
+                self.before(effect)
+            if not self.is_alive:
+                return
+            if self._pauses:
+                self._deferred.append(partial(self._perform_all, effects[done:], failed))
+                return
+            if self._disk.refused or self.failed_logs:
+                self._try_to_perform(effect, failed)
+            else:
+                self._perform(effect)
+            if self._crashes and self._dies("after", effect, effects[done + 1 :]):
+                return
+        for key in failed:
+            self.trace.write(log_failed(self.broker_id, key, "the disk refuses"))
+            incarnation = self._disk.incarnation_of(key)
+            self.step(LogFailed(topic_partition=key, partition_incarnation=incarnation))
+
+    def _try_to_perform(self, effect: Effect, failed: list[TopicPartition]) -> None:
+        """The effect, or what is left of it now that logs have failed; its own may fail too."""
+        allowed = without_failed(effect, self.failed_logs)
+        left = without_claims(allowed, failed) if allowed else None
+        if left is None:
+            return
+        if not isinstance(left, DiskEffect | ReplyRecords) or not self._disk.refuses(left):
+            self._perform(left)
+            if isinstance(left, DeleteLog):
+                self.failed_logs.discard(left.topic_partition)
+            return
+        self.failed_logs.add(left.topic_partition)
+        failed.append(left.topic_partition)
+        if isinstance(left, ReplyRecords):
+            self._perform(refusal(left))
+
+    def _dies(self, when: str, effect: Effect, rest: Sequence[Effect]) -> bool:
+        """The process does, or stands still; `rest` is what a death cuts off."""
+        for plan in [plan for plan in self._crashes if plan.strikes(when, effect)]:
+            if plan.holds:
+                self.pause()
+            else:
+                self._write_cut_off(rest)
+                self.die()
+        return not self.is_alive
+
+    def _write_cut_off(self, rest: Sequence[Effect]) -> None:
+        """Who is led by moves makes whole steps: all that one writes is on the disk by its end."""
+        if self.cluster.journal is None or not self.cluster.journal.is_for_processes:
+            return
+        for effect in rest:
+            if isinstance(effect, DiskEffect):
+                self._disk.perform(effect)
+
+    def _flush_in_time(self) -> None:
+        """The operating system writes back what is older than `flush_ms`."""
+        self._disk.flush_after(self.cluster.options.flush_ms, self.cluster.scheduler.now_ms)
+
+    def _flush_first(self) -> None:
+        """Nothing is told that a loss of power could take back."""
+        if not self.cluster.options.flush_ms:
+            self._disk.flush()
+
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case ActionTaken():
+                if effect.action is Action.ADVANCE_HIGH_WATERMARK:
+                    self._flush_first()
+                self.trace.write(action_taken(effect, self.broker_id))
+            case Send():
+                self._flush_first()
+                self._send(effect)
+            case Reply(token=token, response=response):
+                self._flush_first()
+                self._answers.pop(token)(response, self.trace.lamport)
+            case ReplyRecords(token=token, response=response, topic_partition=key):
+                self._flush_first()
+                records = self._disk.read(key, effect.start, effect.end)
+                full = replace(response, records=records) if records else response
+                self._answers.pop(token)(full, self.trace.lamport)
+            case ReadZnodes() | ListChildren() | WriteZnodes():
+                mono_ns = self.trace.now_ns()
+                for line in self._znodes.invoked(effect, self.zookeeper.session_id, mono_ns):
+                    self.trace.write(line, mono_ns)
+                self.zookeeper.perform(effect)
+            case ReportWaiting():
+                return
+            case ReportMalformed():
+                self.cluster.malformed.append(f"{effect.path}: {effect.reason}")
+            case _:
+                self._disk.perform(effect)
+
+    # Requests
+
+    def _send(self, effect: Send) -> None:
+        request_id, to, request = effect.request_id, effect.to, effect.request
+        self._sent[request_id] = _Sent(to, request)
+
+        def on_answer(response: Response | None, lamport: int) -> None:
+            self.gate(lambda: self._receive(request_id, response, lamport))
+
+        self.cluster.send_request(
+            sender=self.broker_id,
+            receiver=to,
+            request=request,
+            lamport=self.trace.lamport,
+            on_answer=on_answer,
+            origin=Origin(number=request_id, process=self),
+        )
+        self.cluster.scheduler.after_ms(effect.timeout_ms, lambda: on_answer(None, 0))
+
+    def _receive(self, request_id: int, response: Response | None, lamport: int) -> None:
+        sent = self._sent.pop(request_id, None)
+        if sent is None:
+            return
+        self.trace.observe(lamport)
+        if response is None:
+            self.step(RequestFailed(request_id=request_id, to=sent.to, request=sent.request))
+            return
+        self.step(
+            ResponseReceived(
+                request_id=request_id, sender=sent.to, request=sent.request, response=response
+            )
+        )
+
+    def receive(
+        self, request: Request, lamport: int, answer: Answer, origin: Origin | None = None
+    ) -> None:
+        """A request has reached the process."""
+        self.gate(lambda: self._on_request(request, lamport, answer, origin))
+
+    def _on_request(
+        self, request: Request, lamport: int, answer: Answer, origin: Origin | None
+    ) -> None:
+        self.trace.observe(lamport)
+        self._tokens += 1
+        if self.cluster.journal is not None:
+            self.cluster.journal.arrived(self, self._tokens, origin)
+        self._answers[self._tokens] = answer
+        self.step(RequestReceived(token=self._tokens, request=request))

@@ -1,0 +1,283 @@
+"""The `analyse` stage: from the traces of a run to its bounded aggregates and a verdict."""
+
+import platform
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import msgspec
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from fencepost.conformance.checks.registry import CHECKS
+from fencepost.conformance.verdict import CheckResult, Verdict, merge, worst
+from fencepost.reports.analysis.aggregates import (
+    AGGREGATES,
+    Analysis,
+    CheckOutcome,
+    FailoverReport,
+    FolderReport,
+    FoundViolation,
+    told_of,
+)
+from fencepost.reports.analysis.budgets import Budgets, load_budgets
+from fencepost.reports.analysis.evidence import witness_lines
+from fencepost.reports.analysis.metrics import Failover, PhaseLatency, failovers, latencies
+from fencepost.reports.analysis.tenures import Leadership
+from fencepost.reports.analysis.timelines import Timeline, timelines
+from fencepost.reports.page.words import milliseconds
+from fencepost.reports.tables.damage import damage_of, unfit_of
+from fencepost.reports.tables.errors import ReportError
+from fencepost.reports.tables.folders import PARQUET, TraceFolder, trace_folders
+from fencepost.reports.tables.ingest import FileHealth, ingest
+from fencepost.reports.tables.session import spark_session
+from fencepost.reports.tables.violations import Judged, judge
+
+FAILOVERS_LISTED = 100
+
+
+Progress = Callable[[int, int, str], None]
+"""Called with what is done, what there is to do, and what happens now."""
+STEPS = ("starting Spark", "reading the traces", "checking", "done")
+
+
+def _silent(_done: int, _total: int, _text: str) -> None:
+    """Nobody watches."""
+
+
+def analyse(
+    run: Path, *, spark_master: str | None = None, on_progress: Progress = _silent
+) -> Analysis:
+    """Ingest and judge the traces of `run`; leaves `aggregates.json` and `parquet/` there.
+
+    Raises `ReportError` when there is nothing to analyse, or Spark or the folder refuses.
+    """
+    folders = trace_folders(run)
+    budgets = load_budgets()
+    on_progress(0, len(STEPS) - 1, STEPS[0])
+    with spark_session(spark_master) as spark:
+        try:
+            analysis = _analyse(spark, run, folders, budgets, on_progress)
+        except PySparkException as error:
+            reason = (error.getMessage() or str(error)).strip().split("\n")[0]
+            raise ReportError(
+                f"Spark gave up on {run.name}: {reason[:300]}", "is the folder still complete?"
+            ) from None
+        except OSError as error:
+            raise _no_permission(run, error) from error
+    _save(run, analysis)
+    on_progress(len(STEPS) - 1, len(STEPS) - 1, STEPS[-1])
+    return analysis
+
+
+def _save(run: Path, analysis: Analysis) -> None:
+    try:
+        (run / AGGREGATES).write_bytes(analysis.to_json())
+    except OSError as error:
+        raise _no_permission(run, error) from error
+
+
+def _no_permission(run: Path, error: OSError) -> ReportError:
+    return ReportError(
+        f"{run} cannot be read or written ({error.strerror})", "copy the run to a folder of yours"
+    )
+
+
+def _analyse(
+    spark: SparkSession,
+    run: Path,
+    folders: tuple[TraceFolder, ...],
+    budgets: Budgets,
+    on_progress: Progress,
+) -> Analysis:
+    on_progress(1, len(STEPS) - 1, STEPS[1])
+    health = ingest(spark, run, folders)
+    on_progress(2, len(STEPS) - 1, STEPS[2])
+    spans = {index: span_of(index, health) for index in range(len(folders))}
+    starts = {index: first for index, (first, _) in spans.items()}
+    findings = judge(spark, run / PARQUET, spans)
+    reports = tuple(
+        folder_report(index, folder.name, health, findings.judged, spans[index])
+        for index, folder in enumerate(folders)
+    )
+    failover = failover_report(findings.leadership, reports, budgets)
+    pictures = timelines(reports, starts, findings.leadership)
+    return conclude(reports, health, findings.judged, failover, pictures)
+
+
+def span_of(folder: int, health: Sequence[FileHealth]) -> tuple[int, int]:
+    """The first and last stamp of a folder; (0, 0) when nothing in it could be read."""
+    own = [file for file in health if file.folder == folder]
+    first = min((file.first_ns for file in own if file.first_ns is not None), default=0)
+    return first, max((file.last_ns for file in own if file.last_ns is not None), default=first)
+
+
+def folder_report(
+    index: int,
+    name: str,
+    health: Sequence[FileHealth],
+    judged: Sequence[Judged],
+    span: tuple[int, int],
+) -> FolderReport:
+    """What is told of one trace folder."""
+    own = [file for file in health if file.folder == index]
+    started = next((file.started for file in own if file.started is not None), None)
+    return FolderReport.from_detail(
+        started,
+        index=index,
+        name=name,
+        run_ids=tuple(sorted({run_id for file in own for run_id in file.run_ids})),
+        events=sum(file.events for file in own),
+        duration_ns=span[1] - span[0],
+        has_end=any(file.ended for file in own),
+        lost_lines=sum(file.missing_lines for file in own),
+        foreign_lines=sum(file.foreign_lines for file in own),
+        torn_lines=sum(file.torn_lines for file in own),
+        checks=tuple(_outcome(part, span[0]) for part in judged if part.folder == index),
+        damage=damage_of(name, own),
+        unfit=unfit_of(name, own, told_of(started)),
+    )
+
+
+def _outcome(part: Judged, start_ns: int) -> CheckOutcome:
+    return CheckOutcome(
+        invariant=part.result.invariant,
+        verdict=part.result.verdict,
+        premise_count=part.result.premise_count,
+        violations=tuple(
+            FoundViolation(
+                message=violation.message,
+                topic=violation.topic,
+                partition=violation.partition,
+                witness=witness_lines(violation, start_ns),
+            )
+            for violation in part.result.violations
+        ),
+        omitted_violations=part.result.omitted_violations,
+        doubts=part.result.doubts,
+        evidence=part.evidence,
+    )
+
+
+def conclude(
+    reports: tuple[FolderReport, ...],
+    health: tuple[FileHealth, ...],
+    judged: Sequence[Judged],
+    failover: FailoverReport,
+    pictures: tuple[Timeline, ...],
+) -> Analysis:
+    """The verdict over everything; runs of mutants are expected to fail and judged apart."""
+    counted = {r.index for r in reports if r.is_judged}
+    merged = tuple(
+        merge(name, [part.result for part in judged if _is(part, name, counted)]) for name in CHECKS
+    )
+    verdicts = {
+        "checks": worst(result.verdict for result in merged) if counted else Verdict.NOT_RUN,
+        "traces": worst(report.trace_verdict for report in reports),
+        "failover": failover.verdict,
+    }
+    of_mutants = [report.mutant_verdict for report in reports if report.mutant]
+    if of_mutants:
+        verdicts["mutants"] = worst(of_mutants)
+    return Analysis(
+        verdict=worst(verdicts.values()),
+        verdicts=verdicts,
+        figures=_figures(reports, merged, failover),
+        checks=tuple(_total(result) for result in merged),
+        folders=reports,
+        failover=failover,
+        timelines=pictures,
+        health=health,
+        versions=_versions(),
+    )
+
+
+def _total(result: CheckResult) -> CheckOutcome:
+    """Counts and verdict alone: violations are told with the run in which they occurred."""
+    return CheckOutcome(
+        invariant=result.invariant,
+        verdict=result.verdict,
+        premise_count=result.premise_count,
+        omitted_violations=len(result.violations) + result.omitted_violations,
+        doubts=result.doubts,
+    )
+
+
+def _is(part: Judged, invariant: str, counted: set[int]) -> bool:
+    return part.result.invariant == invariant and part.folder in counted
+
+
+def failover_report(
+    leadership: Leadership, reports: Sequence[FolderReport], budgets: Budgets
+) -> FailoverReport:
+    """Latencies of the failovers on real processes, against the budgets."""
+    real = {report.index for report in reports if report.is_real and report.is_judged}
+    found = tuple(failover for failover in failovers(leadership) if failover.folder in real)
+    rows = latencies(found, budgets)
+    complete = sum(failover.is_complete for failover in found)
+    unfinished = [f for f in found if f.is_unfinished(budgets.limit_ms(f.fault, "total"))]
+    return FailoverReport(
+        verdict=_failover_verdict(rows, complete, len(unfinished)),
+        observed=complete + len(unfinished),
+        complete=complete,
+        unfinished=tuple(_never_completed(f) for f in unfinished[:FAILOVERS_LISTED]),
+        latencies=rows,
+        failovers=found[:FAILOVERS_LISTED],
+        left_out=max(0, len(found) - FAILOVERS_LISTED),
+    )
+
+
+def _failover_verdict(rows: Sequence[PhaseLatency], complete: int, unfinished: int) -> Verdict:
+    """A failover that did not end has no latency: that it missed its budget is not measured."""
+    found = {row.verdict for row in rows}
+    if Verdict.FAIL in found:
+        return Verdict.FAIL
+    if unfinished or Verdict.INCONCLUSIVE in found:
+        return Verdict.INCONCLUSIVE
+    return Verdict.PASS if complete else Verdict.VACUOUS
+
+
+def _never_completed(failover: Failover) -> str:
+    return (
+        f"After {failover.kind} of broker {failover.old_leader}, no write to "
+        f"{failover.topic}/{failover.partition} was acknowledged any more, though clients asked "
+        f"for {milliseconds(failover.waited_ms or 0.0)}."
+    )
+
+
+def _figures(
+    reports: Sequence[FolderReport], merged: Sequence[CheckResult], failover: FailoverReport
+) -> dict[str, float]:
+    slowest = [row.max_ms for row in failover.latencies if row.phase == "total"]
+    violations = sum(len(result.violations) + result.omitted_violations for result in merged)
+    figures: dict[str, float] = {
+        "runs": len(reports),
+        "events": sum(report.events for report in reports),
+        "checks": len(merged),
+        "premises": sum(result.premise_count for result in merged),
+        "violations": violations,
+        "failovers": failover.complete,
+    }
+    return figures | ({"failover_max_ms": max(slowest)} if slowest else {})
+
+
+def _versions() -> dict[str, str]:
+    names = ("fencepost", "pyspark", "pyarrow")
+    return {"python": platform.python_version()} | {name: _version(name) for name in names}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "source"
+
+
+def load_analysis(run: Path) -> Analysis | None:
+    """The aggregates that `analyse` left; None without them, `ReportError` when unreadable."""
+    try:
+        return msgspec.json.decode((run / AGGREGATES).read_bytes(), type=Analysis)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ReportError(f"{run / AGGREGATES} is unreadable", "analyse the run again") from error

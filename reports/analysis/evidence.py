@@ -1,0 +1,259 @@
+"""What surrounds a violation: the replicas just before it, and the steps and messages around it.
+
+Display order is `mono_ns` with ties broken by Lamport clock and sequence: good enough to draw one
+host's run, and never used to decide anything. ZooKeeper's own lines carry no `mono_ns` when they
+were read from its log after the run; they stand where their transaction was first heard of.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from fencepost.conformance.verdict import Violation
+from fencepost.reports.analysis.messages import Message, messages_between
+from fencepost.reports.analysis.replicas import DOWN_FAULTS, ReplicaState, replica_states
+from fencepost.spec.trace import Kind, Phase, TraceEvent, encode
+from fencepost.spec.vocabulary import Outcome
+
+STEPS_MAX = 44
+"""Rows of a space-time diagram: more do not fit a page that is read."""
+
+NEAR = 10
+"""Events on each side of the violation that are shown, whatever they are."""
+
+_WEIGHTS = {
+    "TruncateLog": 0, "BecomeLeader": 0, "FenceLeader": 0, "LogRecovered": 1, "ElectController": 1,
+    "ResignController": 1, "PublishDecision": 1, "BecomeFollower": 1, "ElectLeader": 2,
+    "InitLeader": 2, "AdoptIsr": 2, "DetectBrokerChange": 2, "NodeStarted": 2, "ShrinkIsr": 3,
+    "ExpandIsr": 3, "LeaderAppend": 3, "FollowerAppend": 4, "Produce": 4, "SendLeaderAndIsr": 4,
+    "AdvanceHighWatermark": 5, "Fetch": 6, "WriteLeaderAndIsr": 6,
+}  # fmt: skip
+_UNTOLD = 9
+"""Weight of what is shown only for want of anything better."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One event of a diagram."""
+
+    node: str
+    action: str
+    """As in the trace; a fault that stops the node is `down`, its end `up`."""
+    at_ns: int
+    """Since the run's first event."""
+    text: str
+    is_witness: bool
+    is_fault: bool
+    left_out: int
+    """Events between the step before and this one that are not shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WitnessLine:
+    """One event that proves a violation."""
+
+    node: str
+    at_ns: int
+    text: str
+    line: str
+    """As in the trace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One violation and its surroundings."""
+
+    message: str
+    witness: tuple[WitnessLine, ...]
+    at_ns: int
+    """Since the run's first event."""
+    replicas: tuple[ReplicaState, ...]
+    """Just before the event that completes the contradiction."""
+    before: str
+    """That event, in words."""
+    leading_before: tuple[str, ...]
+    """Nodes that believed, before the first step, that they lead."""
+    down_before: tuple[str, ...]
+    """Nodes that a fault held down before the first step."""
+    steps: tuple[Step, ...]
+    messages: tuple[Message, ...]
+    left_out_after: int
+
+
+def display_order(events: Iterable[TraceEvent]) -> list[TraceEvent]:
+    """All events in the order in which a diagram shows them; see the module's docstring."""
+    rows = list(events)
+    heard: dict[int, int] = {}
+    for event in rows:
+        if event.zxid is not None and event.mono_ns > 0:
+            heard[event.zxid] = min(event.mono_ns, heard.get(event.zxid, event.mono_ns))
+    placed = [event if event.mono_ns > 0 else _placed(event, heard) for event in rows]
+    return sorted(placed, key=_display_key)
+
+
+def _placed(event: TraceEvent, heard: dict[int, int]) -> TraceEvent:
+    if event.zxid is None or event.kind is not Kind.ZOOKEEPER:
+        return event
+    earlier = [zxid for zxid in heard if zxid <= event.zxid]
+    return msgspec.structs.replace(event, mono_ns=heard[max(earlier)] if earlier else 0)
+
+
+def _display_key(event: TraceEvent) -> tuple[int, bool, int, str, int, int]:
+    is_ours = event.kind is not Kind.ZOOKEEPER
+    return event.mono_ns, is_ours, event.lamport, event.node, event.incarnation, event.seq
+
+
+def instant_of(violation: Violation, ordered: Sequence[TraceEvent]) -> int:
+    """Index in `ordered` of the witness that completes the contradiction; the end without one."""
+    places = {_identity(event): index for index, event in enumerate(ordered)}
+    found = [places[_identity(event)] for event in violation.witness if _identity(event) in places]
+    return max(found, default=len(ordered) - 1)
+
+
+def gather(violation: Violation, ordered: Sequence[TraceEvent], start_ns: int) -> Evidence:
+    """The surroundings of `violation` among the events of its partition and the shared ones."""
+    instant = instant_of(violation, ordered)
+    witness = {_identity(event) for event in violation.witness}
+    first = min((i for i, e in enumerate(ordered) if _identity(e) in witness), default=instant)
+    chosen = _choose(ordered, first, instant, witness)
+    steps = _steps([(i, ordered[i]) for i in chosen], witness, start_ns)
+    before = replica_states(ordered[: chosen[0]] if chosen else ())
+    return Evidence(
+        message=violation.message,
+        witness=witness_lines(violation, start_ns),
+        at_ns=max(0, ordered[instant].mono_ns - start_ns) if ordered else 0,
+        replicas=replica_states(ordered[:instant]),
+        before=f"{ordered[instant].node}: {describe(ordered[instant])}" if ordered else "",
+        leading_before=tuple(f"broker-{r.broker_id}" for r in before if r.role == "leader"),
+        down_before=tuple(f"broker-{r.broker_id}" for r in before if r.process != "running"),
+        steps=steps,
+        messages=messages_between([ordered[i] for i in chosen]),
+        left_out_after=len(ordered) - 1 - chosen[-1] if chosen else 0,
+    )
+
+
+def witness_lines(violation: Violation, start_ns: int) -> tuple[WitnessLine, ...]:
+    """The events that prove `violation`, for people and for grep."""
+    return tuple(
+        WitnessLine(
+            node=event.node,
+            at_ns=max(0, event.mono_ns - start_ns),
+            text=describe(event),
+            line=encode(event).decode().rstrip("\n"),
+        )
+        for event in violation.witness
+    )
+
+
+def _choose(
+    ordered: Sequence[TraceEvent], first: int, instant: int, witness: set[tuple[str, int, int]]
+) -> list[int]:
+    """Indices of the events to show: witnesses, then what decides, then what is near."""
+
+    def weight(index: int) -> tuple[int, int]:
+        event, distance = ordered[index], abs(instant - index)
+        if _identity(event) in witness:
+            return -2, distance
+        if event.kind is Kind.FAULT:
+            return (-1 if event.phase in {Phase.ACTIVE, Phase.HEALED} else _UNTOLD), distance
+        near = -1 if distance <= NEAR and event.action in _WEIGHTS else 0
+        return max(-1, _WEIGHTS.get(event.action, _UNTOLD) + 4 * near), distance
+
+    window = range(max(0, first - NEAR), min(len(ordered), instant + NEAR + 1))
+    told = [i for i in window if weight(i)[0] < _UNTOLD]
+    return sorted(sorted(told, key=weight)[:STEPS_MAX])
+
+
+def _steps(
+    chosen: list[tuple[int, TraceEvent]], witness: set[tuple[str, int, int]], start_ns: int
+) -> tuple[Step, ...]:
+    steps = []
+    previous = chosen[0][0] - 1 if chosen else 0
+    for index, event in chosen:
+        steps.append(
+            Step(
+                node=_lane_of(event),
+                action=_step_action(event),
+                at_ns=max(0, event.mono_ns - start_ns),
+                text=describe(event),
+                is_witness=_identity(event) in witness,
+                is_fault=event.kind is Kind.FAULT,
+                left_out=index - previous - 1,
+            )
+        )
+        previous = index
+    return tuple(steps)
+
+
+def _lane_of(event: TraceEvent) -> str:
+    """Where a diagram shows `event`: a fault at its victim, whatever the harness called it."""
+    if event.kind is Kind.FAULT and event.broker_id is not None:
+        return f"broker-{event.broker_id}"
+    return event.node
+
+
+def _step_action(event: TraceEvent) -> str:
+    """`down` and `up` for a fault that stops a process, else the action."""
+    if event.fault not in DOWN_FAULTS:
+        return event.action
+    return {Phase.ACTIVE: "down", Phase.HEALED: "up"}.get(event.phase or Phase.PLANNED, "fault")
+
+
+def describe(event: TraceEvent) -> str:
+    """What happened, in a few words with the numbers that matter."""
+    if event.kind is Kind.FAULT:
+        return f"{event.fault} {event.phase}"
+    told = [f"{name} {_short(value)}" for name, value in _facts(event) if value is not None]
+    return " · ".join([_name(event), *told])
+
+
+def _name(event: TraceEvent) -> str:
+    if event.kind is Kind.INVOKE:
+        return f"{event.action} asked"
+    if event.kind is Kind.COMPLETE:
+        answer = "ok" if event.outcome is Outcome.OK else event.error_code or str(event.outcome)
+        return f"{event.action} answered {answer}"
+    return f"{event.action} to {event.peer}" if event.action in _TO_PEER else event.action
+
+
+_TO_PEER = {"SendLeaderAndIsr"}
+_DECISION = ("leader", "leader_epoch", "isr", "znode_version")
+_ROLE = ("leader", "leader_epoch", "isr", "high_watermark", "log_end_offset")
+_TOLD = {
+    "InitLeader": _DECISION,
+    "ElectLeader": _DECISION,
+    "PublishDecision": _DECISION,
+    "SendLeaderAndIsr": _DECISION,
+    "BecomeLeader": _ROLE,
+    "BecomeFollower": _ROLE,
+    "LeaderAppend": ("offset", "values", "leader_epoch"),
+    "FollowerAppend": ("offset", "values", "leader_epoch", "high_watermark"),
+    "TruncateLog": ("leader_epoch", "high_watermark", "log_end_offset"),
+    "AdvanceHighWatermark": ("high_watermark", "leader_epoch", "isr"),
+    "Produce": ("offset", "values", "leader_epoch", "acks"),
+    "Fetch": ("offset", "values", "high_watermark", "leader_epoch"),
+    "ServeFetch": ("peer", "offset"),
+    "DetectBrokerChange": ("live_brokers",),
+    "WriteLeaderAndIsr": ("expected_version", "znode_version"),
+    "ReadLeaderAndIsr": ("znode_version",),
+}
+"""What a diagram tells of an action; of any other, whichever of `_OTHERWISE` it carries."""
+
+_OTHERWISE = (*_ROLE, "controller_id", "controller_epoch", "znode_version", "offset", "data")
+
+
+def _facts(event: TraceEvent) -> list[tuple[str, object]]:
+    return [(name, getattr(event, name)) for name in _TOLD.get(event.action, _OTHERWISE)]
+
+
+def _short(value: object) -> str:
+    if isinstance(value, list):
+        shown = ", ".join(str(item) for item in value[:5])
+        return f"[{shown}{f', +{len(value) - 5}' if len(value) > 5 else ''}]"
+    words = str(value)
+    return words if len(words) <= 60 else words[:59] + "…"
+
+
+def _identity(event: TraceEvent) -> tuple[str, int, int]:
+    return event.node, event.incarnation, event.seq

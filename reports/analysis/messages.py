@@ -1,0 +1,82 @@
+"""Which steps of a diagram are the two ends of a message, told from the steps themselves."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fencepost.spec.trace import Kind, TraceEvent
+
+_OBEY = {"BecomeLeader", "BecomeFollower"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """An arrow from one step to a later one, by their places among the steps."""
+
+    sent: int
+    received: int
+    label: str
+
+
+def messages_between(steps: Sequence[TraceEvent]) -> tuple[Message, ...]:
+    """The arrows between `steps`, in the order of their arrival."""
+    found = []
+    for received, event in enumerate(steps):
+        for sent in range(received - 1, -1, -1):
+            label = _link(steps[sent], event)
+            if label and steps[sent].node != event.node:
+                found.append(Message(sent=sent, received=received, label=label))
+                break
+    return tuple(found)
+
+
+def _link(sent: TraceEvent, received: TraceEvent) -> str:
+    return next((label for label in _links(sent, received) if label), "")
+
+
+def _links(sent: TraceEvent, received: TraceEvent) -> Iterator[str]:
+    if sent.request_id is not None and sent.request_id == received.request_id:
+        yield sent.action
+    yield _command(sent, received)
+    yield _replication(sent, received)
+    yield _client(sent, received)
+    yield _write(sent, received)
+
+
+def _command(sent: TraceEvent, received: TraceEvent) -> str:
+    is_ours = (
+        sent.action == "SendLeaderAndIsr"
+        and sent.peer == received.node
+        and received.action in _OBEY
+        and sent.znode_version == received.znode_version
+    )
+    return "LeaderAndIsr" if is_ours else ""
+
+
+def _replication(sent: TraceEvent, received: TraceEvent) -> str:
+    is_ours = (
+        sent.action == "LeaderAppend"
+        and received.action == "FollowerAppend"
+        and sent.leader_epoch == received.leader_epoch
+        and bool(set(sent.values or ()) & set(received.values or ()))
+    )
+    return "fetched" if is_ours else ""
+
+
+def _client(sent: TraceEvent, received: TraceEvent) -> str:
+    if sent.kind is Kind.INVOKE and sent.action == "Produce" and received.action == "LeaderAppend":
+        return "produce" if set(sent.values or ()) & set(received.values or ()) else ""
+    if received.kind is Kind.COMPLETE and received.action in {"Produce", "Fetch"}:
+        is_answer = received.broker_id is not None and sent.node == f"broker-{received.broker_id}"
+        carries = set(sent.values or ()) & set(received.values or ())
+        return "answer" if is_answer and carries else ""
+    return ""
+
+
+def _write(sent: TraceEvent, received: TraceEvent) -> str:
+    is_ours = (
+        sent.kind is Kind.ZOOKEEPER
+        and received.action in {"PublishDecision", "AdoptIsr"}
+        and sent.zxid is not None
+        and (sent.zxid == received.zxid or sent.znode_version == received.znode_version)
+    )
+    return "stored" if is_ours else ""

@@ -1,0 +1,139 @@
+"""The state of every replica of one partition at an instant, rebuilt from the trace alone."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from fencepost.conformance.checks.ordering import broker_of
+from fencepost.spec.trace import Kind, Phase, TraceEvent
+
+LAST_RECORDS = 8
+"""Records at the end of a log that are shown."""
+
+DOWN_FAULTS = {"proc.kill": "killed", "proc.pause": "paused"}
+"""Faults that stop a broker, and the word for a broker so stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One record of a replica's log; its epoch is -1 where the trace does not tell."""
+
+    offset: int
+    value: str
+    leader_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaState:
+    """What one broker believed about the partition; -1 where it had not said anything yet."""
+
+    broker_id: int
+    role: str
+    """`leader`, `follower`, `fenced leader` or `none`."""
+    process: str
+    """`running`, `killed` or `paused`."""
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    high_watermark: int
+    log_end_offset: int
+    last_records: tuple[Record, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Replica:
+    role: str = "none"
+    process: str = "running"
+    leader: int = -1
+    leader_epoch: int = -1
+    isr: tuple[int, ...] = ()
+    high_watermark: int = -1
+    log_end_offset: int = -1
+    log: dict[int, Record] = field(default_factory=dict)
+
+
+_ROLES = {
+    "BecomeLeader": "leader",
+    "BecomeFollower": "follower",
+    "FenceLeader": "fenced leader",
+    "NodeStarted": "none",
+}
+
+
+def replica_states(events: Iterable[TraceEvent]) -> tuple[ReplicaState, ...]:
+    """The replicas by broker, after `events` of one partition and shared ones in display order."""
+    replicas: dict[int, _Replica] = {}
+    for event in events:
+        if event.kind is Kind.FAULT and event.broker_id is not None:
+            _apply_fault(replicas.setdefault(event.broker_id, _Replica()), event)
+        broker_id = broker_of(event)
+        if broker_id is not None and event.kind in {Kind.ACTION, Kind.RUN}:
+            _apply(replicas.setdefault(broker_id, _Replica()), event)
+    return tuple(_frozen(broker_id, replica) for broker_id, replica in sorted(replicas.items()))
+
+
+def _apply_fault(replica: _Replica, event: TraceEvent) -> None:
+    word = DOWN_FAULTS.get(event.fault or "")
+    if word is None:
+        return
+    if event.phase is Phase.ACTIVE:
+        replica.process = word
+    elif event.phase is Phase.HEALED:
+        replica.process = "running"
+
+
+def _apply(replica: _Replica, event: TraceEvent) -> None:
+    if event.action == "NodeStarted":
+        replica.process = "running"
+    replica.role = _ROLES.get(event.action, replica.role)
+    if event.partition is None:
+        return
+    _apply_numbers(replica, event)
+    _apply_log(replica, event)
+
+
+def _apply_numbers(replica: _Replica, event: TraceEvent) -> None:
+    """Take over what the broker says of itself; what it tells others is not its own state."""
+    if event.action in {"BecomeLeader", "BecomeFollower"} and event.leader is not None:
+        replica.leader = event.leader
+    if event.action in {"BecomeLeader", "BecomeFollower"} and event.leader_epoch is not None:
+        replica.leader_epoch = event.leader_epoch
+    if event.action in {"BecomeLeader", "BecomeFollower", "AdoptIsr"} and event.isr is not None:
+        replica.isr = tuple(event.isr)
+    if event.high_watermark is not None:
+        replica.high_watermark = event.high_watermark
+    if event.log_end_offset is not None:
+        replica.log_end_offset = event.log_end_offset
+
+
+def _apply_log(replica: _Replica, event: TraceEvent) -> None:
+    """Add what was appended; a log end offset below a record says that the record is gone."""
+    if event.action in {"LeaderAppend", "FollowerAppend"} and event.offset is not None:
+        for record in records_of(event):
+            replica.log[record.offset] = record
+    end = event.log_end_offset
+    if end is not None and any(offset >= end for offset in replica.log):
+        replica.log = {offset: kept for offset, kept in replica.log.items() if offset < end}
+
+
+def records_of(event: TraceEvent) -> tuple[Record, ...]:
+    """The records that `event` carries, with their offsets."""
+    values = event.values or []
+    epochs = event.record_epochs or [-1] * len(values)
+    return tuple(
+        Record(offset=(event.offset or 0) + index, value=value, leader_epoch=epoch)
+        for index, (value, epoch) in enumerate(zip(values, epochs, strict=False))
+    )
+
+
+def _frozen(broker_id: int, replica: _Replica) -> ReplicaState:
+    return ReplicaState(
+        broker_id=broker_id,
+        role=replica.role,
+        process=replica.process,
+        leader=replica.leader,
+        leader_epoch=replica.leader_epoch,
+        isr=replica.isr,
+        high_watermark=replica.high_watermark,
+        log_end_offset=replica.log_end_offset,
+        last_records=tuple(record for _, record in sorted(replica.log.items())[-LAST_RECORDS:]),
+    )

@@ -1,0 +1,119 @@
+"""What the stages before the analysis left in `stages.json`, as values."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fencepost.conformance.verdict import Verdict
+from fencepost.reports.tables.errors import ReportError
+
+STAGES = "stages.json"
+ANALYSE = "analyse"
+"""The stage whose verdict is always the one of the aggregates: they may be newer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """One model that TLC checked: what was expected of it and what it found."""
+
+    name: str
+    verdict: str
+    expected: str
+    agrees: bool
+    module: str = ""
+    violated: str | None = None
+    distinct: int | None = None
+    generated: int | None = None
+    seconds: float | None = None
+    why: str | None = None
+    shows: str | None = None
+    cached: bool = False
+    """Found by an earlier run for the same modules, configuration and TLC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedViolation:
+    """A seed of the simulator that broke an invariant of the implementation under test."""
+
+    seed: int
+    invariant: str
+    message: str
+    reproduce: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutantRow:
+    """A deliberately wrong rule, and whether a check caught it."""
+
+    mutant: str
+    caught: bool
+    rule: str = ""
+    requirement: str = ""
+    caught_by: str | list[str] | None = None
+    seed: int | None = None
+    seeds_tried: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One chaos scenario on real processes."""
+
+    name: str
+    verdict: Verdict
+    seed: int | None = None
+    faults: int | list[Any] | None = None
+    acknowledged: int | None = None
+    floors: str = ""
+    """The least counts acknowledged before, during and after a fault."""
+    indefinite: int | None = None
+    unsettled: int | None = None
+    """Of these, how many nobody knows the outcome of at the end."""
+    noise: str = ""
+    """What the host did meanwhile."""
+    reproduce: str = ""
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """What a stage tells beyond its verdict; each stage fills its own part."""
+
+    models: tuple[Model, ...] = ()
+    seeds: int | list[int] | None = None
+    level: int | None = None
+    violations: tuple[SimulatedViolation, ...] = ()
+    mutants: tuple[MutantRow, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One stage of the gate."""
+
+    stage: str
+    verdict: Verdict
+    seconds: float | None = None
+    summary: str = ""
+    figures: dict[str, Any] = field(default_factory=dict)
+    detail: Detail = field(default_factory=Detail)
+
+
+def load_stages(run: Path) -> tuple[Stage, ...]:
+    """The stages in the order in which they ran; none when the file is absent.
+
+    Raises `ReportError` when the file is not what it should be.
+    """
+    try:
+        text = (run / STAGES).read_bytes()
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise ReportError(f"{run / STAGES} cannot be read", "check its permissions") from error
+    try:
+        return msgspec.json.decode(text, type=tuple[Stage, ...])
+    except msgspec.MsgspecError as error:
+        raise ReportError(
+            f"{run / STAGES} is not what a gate leaves ({error})", "run the gate again"
+        ) from error

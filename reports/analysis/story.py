@@ -1,0 +1,104 @@
+"""What broke: the story of one run that violated something, from its first violation on."""
+
+from fencepost.reports.analysis.aggregates import CheckOutcome, FolderReport
+from fencepost.reports.analysis.evidence import Evidence
+from fencepost.reports.analysis.replicas import ReplicaState
+from fencepost.reports.page.charts import colour
+from fencepost.reports.page.spacetime import spacetime_picture
+from fencepost.reports.page.views import Broken, BrokenCheck, RecordMark, ReplicaRow
+from fencepost.reports.page.words import PROMISES, at, count, gravity, seconds
+
+
+def story_of(folder: FolderReport) -> Broken:
+    """The story of a run in which at least one check failed."""
+    failed = sorted(folder.failed, key=lambda check: gravity(check.invariant))
+    first = min(failed, key=_instant)
+    evidence = first.evidence
+    assert evidence is not None
+    return Broken(
+        anchor=f"run-{folder.index}",
+        title=folder.title,
+        headline=failed[0].violations[0].message,
+        facts=facts_of(folder),
+        reproduce=folder.reproduce,
+        first=evidence.message,
+        witness=evidence.witness,
+        first_invariant=str(first.invariant),
+        at=at(evidence.at_ns),
+        before=evidence.before,
+        replicas=_replica_rows(evidence),
+        diagram=spacetime_picture(evidence, f"Events around the violation in {folder.title}"),
+        steps=tuple((at(s.at_ns), s.node, s.text, s.is_witness) for s in evidence.steps),
+        checks=tuple(_broken_check(check) for check in failed),
+    )
+
+
+def _instant(check: CheckOutcome) -> int:
+    assert check.evidence is not None
+    return check.evidence.at_ns
+
+
+def _broken_check(check: CheckOutcome) -> BrokenCheck:
+    return BrokenCheck(
+        invariant=check.invariant,
+        promise=PROMISES[check.invariant],
+        violations=check.violations,
+        omitted=check.omitted_violations,
+    )
+
+
+def facts_of(folder: FolderReport) -> str:
+    """Where a run took place, in a line."""
+    where = {"sim": "in the simulator", "real": "on real processes and ZooKeeper"}
+    facts = [
+        where.get(folder.backend, ""),
+        "" if folder.level is None else f"protocol level {folder.level}",
+        "" if folder.seed is None else f"seed {folder.seed}",
+        count(folder.events, "event"),
+        seconds(folder.duration_ns / 1e9),
+    ]
+    return " · ".join(fact for fact in facts if fact)
+
+
+def _replica_rows(evidence: Evidence) -> tuple[ReplicaRow, ...]:
+    held: dict[int, set[str]] = {}
+    for replica in evidence.replicas:
+        for record in replica.last_records:
+            held.setdefault(record.offset, set()).add(record.value)
+    return tuple(
+        ReplicaRow(
+            broker_id=replica.broker_id,
+            colour=colour(replica.broker_id),
+            process=replica.process,
+            role=replica.role,
+            leader=_known(replica.leader),
+            leader_epoch=_known(replica.leader_epoch),
+            isr=" ".join(str(member) for member in replica.isr) or "—",
+            high_watermark=_known(replica.high_watermark),
+            log_end_offset=_known(replica.log_end_offset),
+            records=_marks(replica, held),
+        )
+        for replica in evidence.replicas
+    )
+
+
+def _marks(replica: ReplicaState, held: dict[int, set[str]]) -> tuple[RecordMark, ...]:
+    marks = [
+        RecordMark(
+            offset=record.offset,
+            value=record.value,
+            leader_epoch=record.leader_epoch,
+            differs=len(held[record.offset]) > 1,
+        )
+        for record in replica.last_records
+    ]
+    beyond = [offset for offset in sorted(held) if offset >= replica.log_end_offset >= 0]
+    marks += [
+        RecordMark(offset=offset, value="", leader_epoch=-1, differs=False, is_missing=True)
+        for offset in beyond
+    ]
+    return tuple(marks)
+
+
+def _known(number: int) -> str:
+    return "—" if number < 0 else str(number)

@@ -1,0 +1,38 @@
+"""The page of `summary` as one HTML file that needs no network, no script and no other file."""
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from fencepost.conformance.verdict import Verdict
+from fencepost.reports.page.views import Page
+from fencepost.reports.page.words import at, milliseconds, seconds, sign, tone
+
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""What the browser enforces: the page loads nothing and runs nothing."""
+
+
+def page_html(page: Page) -> str:
+    """The file; everything that came from a trace is escaped by the template engine."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "sign": sign,
+        "tone": tone,
+        "at": at,
+        "seconds": seconds,
+        "ms": milliseconds,
+        "verdict": Verdict,
+    }
+    # The style sheet is ours alone: nothing of a trace reaches it.
+    style = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))  # noqa: S704
+    template = environment.get_template("report.html.j2")
+    return template.render(page=page, policy=POLICY, style=style)

@@ -1,0 +1,276 @@
+"""From the aggregates of a run to the values of its page."""
+
+from fencepost.conformance.verdict import Verdict, worst
+from fencepost.reports.analysis.aggregates import Analysis, FailoverReport
+from fencepost.reports.analysis.stages import ANALYSE, Detail, Stage
+from fencepost.reports.analysis.story import facts_of, story_of
+from fencepost.reports.page.charts import budget_picture, timeline_picture
+from fencepost.reports.page.views import (
+    Broken,
+    Figure,
+    HazardRow,
+    LatencyRow,
+    MatrixRow,
+    Page,
+    StageRow,
+    TimelineView,
+)
+from fencepost.reports.page.words import (
+    PROMISES,
+    at,
+    count,
+    gravity,
+    listing,
+    milliseconds,
+    seconds,
+)
+
+OPEN_AT_MOST = 4
+"""With more runs than that, what happened in each is shown when it is asked for."""
+
+
+def summarise(
+    analysis: Analysis,
+    stages: tuple[Stage, ...],
+    matrix: tuple[MatrixRow, ...],
+    hazards: tuple[HazardRow, ...],
+) -> Page:
+    """The page of a run; depends on nothing else."""
+    detail = together(stages)
+    others = [stage.verdict for stage in stages if stage.stage != ANALYSE]
+    verdict = worst([analysis.verdict, *others])
+    broken = tuple(
+        story_of(folder) for folder in analysis.folders if folder.failed and not folder.mutant
+    )
+    return Page(
+        verdict=verdict,
+        headline=_headline(verdict, analysis, stages, broken),
+        subline=_subline(analysis, detail),
+        figures=_figures(analysis, detail),
+        broken=broken,
+        stages=tuple(_stage_rows(analysis, stages)),
+        detail=detail,
+        checks=analysis.checks,
+        promises={str(name): words for name, words in PROMISES.items()},
+        timelines=_timelines(analysis),
+        latencies=_latencies(analysis),
+        failover_note=_failover_note(analysis),
+        hazards=hazards,
+        matrix=matrix,
+        folders=analysis.folders,
+        analysis=analysis,
+        left_out=tuple(_left_out(analysis, stages)),
+    )
+
+
+def together(stages: tuple[Stage, ...]) -> Detail:
+    """What the stages tell, as if it were one."""
+    return Detail(
+        models=tuple(model for stage in stages for model in stage.detail.models),
+        seeds=next((s.detail.seeds for s in stages if s.detail.seeds is not None), None),
+        level=next((s.detail.level for s in stages if s.detail.level is not None), None),
+        violations=tuple(v for stage in stages for v in stage.detail.violations),
+        mutants=tuple(mutant for stage in stages for mutant in stage.detail.mutants),
+        scenarios=tuple(s for stage in stages for s in stage.detail.scenarios),
+    )
+
+
+def _headline(
+    verdict: Verdict, analysis: Analysis, stages: tuple[Stage, ...], broken: tuple[Broken, ...]
+) -> str:
+    """The verdict in one sentence: the gravest thing that is known."""
+    if broken:
+        gravest = min(broken, key=lambda run: gravity(run.checks[0].invariant))
+        return f"{gravest.headline.rstrip('.')}, in {gravest.title}."
+    bad = [stage for stage in stages if stage.verdict is verdict and stage.stage != ANALYSE]
+    if verdict is Verdict.PASS:
+        return "Every check held, on every run, within every budget."
+    if bad:
+        told = f": {bad[0].summary}" if bad[0].summary else ""
+        return f"The stage {bad[0].stage} ended with {verdict}{told}".rstrip(".") + "."
+    return _analysis_headline(verdict, analysis)
+
+
+def _analysis_headline(verdict: Verdict, analysis: Analysis) -> str:
+    doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
+    if analysis.verdict is Verdict.NOT_RUN:
+        return "The traces of this run were not analysed."
+    if analysis.verdicts["failover"] is verdict is Verdict.INCONCLUSIVE:
+        return next(iter(analysis.failover.unfinished), _budget_note(analysis.failover))
+    if analysis.verdicts["failover"] is verdict:
+        return _failover_note(analysis)
+    if analysis.verdicts["traces"] is verdict and doubts:
+        return doubts[0]
+    if analysis.verdicts.get("mutants") is verdict:
+        return "The stored run of a mutant violates no check any more."
+    found = [check for check in analysis.checks if check.verdict is verdict]
+    if found and verdict is Verdict.VACUOUS:
+        return f"{found[0].invariant} was never put to the test: its premise did not occur."
+    if found and found[0].doubts:
+        return found[0].doubts[0]
+    return f"The analysis ended with {verdict}."
+
+
+def _subline(analysis: Analysis, detail: Detail) -> str:
+    held = sum(check.verdict is Verdict.PASS for check in analysis.checks)
+    violated = sum(check.verdict is Verdict.FAIL for check in analysis.checks)
+    parts = [f"{held} of {count(len(analysis.checks), 'check')} held"] if analysis.checks else []
+    if violated:
+        parts.append(f"{violated} were violated" if violated > 1 else "1 was violated")
+    if detail.models:
+        agree = sum(model.agrees for model in detail.models)
+        parts.append(f"{agree} of {count(len(detail.models), 'model')} gave what was expected")
+    if detail.mutants:
+        caught = sum(mutant.caught for mutant in detail.mutants)
+        parts.append(f"{caught} of {count(len(detail.mutants), 'mutant')} were caught")
+    return listing(parts) + "." if parts else "Nothing was decided."
+
+
+def _figures(analysis: Analysis, detail: Detail) -> tuple[Figure, ...]:
+    figures = [
+        Figure(value=f"{len(analysis.folders):,}", label="runs read"),
+        Figure(value=f"{int(analysis.figures.get('events', 0)):,}", label="trace events"),
+        Figure(value=f"{int(analysis.figures.get('premises', 0)):,}", label="claims decided"),
+        Figure(value=f"{int(analysis.figures.get('violations', 0)):,}", label="violations"),
+    ]
+    slowest = analysis.figures.get("failover_max_ms")
+    if slowest is not None:
+        figures.append(Figure(value=milliseconds(slowest), label="slowest failover"))
+    if detail.models:
+        states = sum(model.distinct or 0 for model in detail.models)
+        figures.append(Figure(value=f"{states:,}", label="model states"))
+    return tuple(figures)
+
+
+def _stage_rows(analysis: Analysis, stages: tuple[Stage, ...]) -> list[StageRow]:
+    recorded = [stage.stage for stage in stages]
+    rows = [
+        StageRow(
+            name=stage.stage,
+            verdict=analysis.verdict if stage.stage == ANALYSE else stage.verdict,
+            seconds=seconds(stage.seconds),
+            told=_told(analysis) if stage.stage == ANALYSE else stage.summary or _shown(stage),
+        )
+        for stage in stages
+    ]
+    if ANALYSE not in recorded:
+        rows.append(
+            StageRow(
+                name=ANALYSE,
+                verdict=analysis.verdict,
+                seconds=seconds(None),
+                told=_told(analysis),
+            )
+        )
+    return rows
+
+
+def _told(analysis: Analysis) -> str:
+    return listing([f"{name} {verdict}" for name, verdict in sorted(analysis.verdicts.items())])
+
+
+def _shown(stage: Stage) -> str:
+    """The figures that fit a cell: numbers and short words."""
+    figures = {
+        name.replace("_", " "): f"{value:,}" if isinstance(value, int) else str(value)
+        for name, value in sorted(stage.figures.items())
+        if isinstance(value, int | float | str) and len(str(value)) <= 24
+    }
+    return listing([f"{name} {value}" for name, value in figures.items()])
+
+
+def _timelines(analysis: Analysis) -> tuple[TimelineView, ...]:
+    views = []
+    for timeline in analysis.timelines:
+        folder = analysis.folders[timeline.folder]
+        left_out = [
+            count(timeline.lanes_left_out, "partition") if timeline.lanes_left_out else "",
+            count(timeline.faults_left_out, "fault") if timeline.faults_left_out else "",
+            count(timeline.moments_left_out, "later event") if timeline.moments_left_out else "",
+        ]
+        views.append(
+            TimelineView(
+                title=folder.title,
+                facts=facts_of(folder),
+                picture=timeline_picture(timeline, f"Timeline of {folder.title}"),
+                left_out=listing([words for words in left_out if words]),
+                moments=tuple((at(m.at_ns), str(m.voice), m.text) for m in timeline.moments),
+                is_open=len(analysis.timelines) <= OPEN_AT_MOST,
+            )
+        )
+    return tuple(views)
+
+
+_PHASES = {
+    "detected": "fault → detected",
+    "decided": "→ decided",
+    "published": "→ published",
+    "told": "→ told",
+    "leading": "→ leading",
+    "first_acknowledged": "→ first acknowledged write",
+    "total": "fault → first acknowledged write",
+}
+
+
+def _latencies(analysis: Analysis) -> tuple[LatencyRow, ...]:
+    rows: list[LatencyRow] = []
+    for row in analysis.failover.latencies:
+        rows.append(
+            LatencyRow(
+                row=row,
+                phase=_PHASES[row.phase],
+                is_first=not rows or rows[-1].row.kind != row.kind,
+                picture=budget_picture(row),
+            )
+        )
+    return tuple(rows)
+
+
+def _failover_note(analysis: Analysis) -> str:
+    """What the latencies say, and what has none."""
+    failover = analysis.failover
+    return " ".join([_budget_note(failover), *failover.unfinished[:1], *_more(failover)])
+
+
+def _budget_note(failover: FailoverReport) -> str:
+    missed = [row for row in failover.latencies if not row.is_within]
+    if missed:
+        worst_row = max(missed, key=lambda row: (not row.noise, row.max_ms / row.limit_ms))
+        excuse = f", but {worst_row.noise}: that shows nothing" if worst_row.noise else ""
+        return (
+            f"After {worst_row.kind}, {_PHASES[worst_row.phase].removeprefix('→ ')} took "
+            f"{milliseconds(worst_row.max_ms)}, over its budget of "
+            f"{milliseconds(worst_row.limit_ms)}{excuse}."
+        )
+    if failover.complete:
+        return f"{count(failover.complete, 'failover')} stayed within every budget."
+    if failover.observed:
+        return "No failover was completed, so the budgets were not put to the test."
+    return "No failover was observed, so the budgets were not put to the test."
+
+
+def _more(failover: FailoverReport) -> list[str]:
+    rest = failover.observed - failover.complete - 1
+    return [f"So it was with {count(rest, 'other partition')}."] if rest > 0 else []
+
+
+def _left_out(analysis: Analysis, stages: tuple[Stage, ...]) -> list[str]:
+    """What this page does not tell, and why."""
+    notes = []
+    if not analysis.folders:
+        notes.append("The traces: they were not analysed.")
+    if not stages:
+        notes.append("No earlier stage left its results: models and mutants are not shown.")
+    hidden = [folder.title for folder in analysis.folders if folder.mutant]
+    if hidden:
+        notes.append(
+            f"{count(len(hidden), 'run')} of mutants: expected to fail, so they are judged apart "
+            f"and have no story here ({listing(hidden[:8])})."
+        )
+    shown = {timeline.folder for timeline in analysis.timelines}
+    rest = [f for f in analysis.folders if f.index not in shown and not f.mutant]
+    if rest:
+        notes.append(f"Pictures of {count(len(rest), 'run')}: the first {len(shown)} are shown.")
+    if analysis.failover.left_out:
+        notes.append(f"Details of {count(analysis.failover.left_out, 'failover')}.")
+    return notes

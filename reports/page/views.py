@@ -1,0 +1,173 @@
+"""The page as plain values: what the template shows, in its order, with its words."""
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from fencepost.conformance.verdict import Verdict
+from fencepost.reports.analysis.aggregates import (
+    Analysis,
+    CheckOutcome,
+    FolderReport,
+    FoundViolation,
+)
+from fencepost.reports.analysis.evidence import WitnessLine
+from fencepost.reports.analysis.metrics import PhaseLatency
+from fencepost.reports.analysis.stages import Detail, Model
+from fencepost.spec.vocabulary import Invariant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A number worth a glance."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageRow:
+    """One stage of the gate."""
+
+    name: str
+    verdict: Verdict
+    seconds: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordMark:
+    """A record of a replica's log, or the lack of one that another replica holds."""
+
+    offset: int
+    value: str
+    leader_epoch: int
+    differs: bool
+    """True when another replica holds something else at this offset."""
+    is_missing: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaRow:
+    """One line of the table of replicas."""
+
+    broker_id: int
+    colour: str
+    process: str
+    role: str
+    leader: str
+    leader_epoch: str
+    isr: str
+    high_watermark: str
+    log_end_offset: str
+    records: tuple[RecordMark, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenCheck:
+    """One invariant that a run violated."""
+
+    invariant: Invariant
+    promise: str
+    violations: tuple[FoundViolation, ...]
+    omitted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """One run that violated something, told from its first violation on."""
+
+    anchor: str
+    title: str
+    headline: str
+    facts: str
+    reproduce: str
+    first: str
+    first_invariant: str
+    witness: tuple[WitnessLine, ...]
+    at: str
+    before: str
+    replicas: tuple[ReplicaRow, ...]
+    diagram: Markup
+    steps: tuple[tuple[str, str, str, bool], ...]
+    """(time, node, words, proves it): the diagram as a table."""
+    checks: tuple[BrokenCheck, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineView:
+    """One run as a picture."""
+
+    title: str
+    facts: str
+    picture: Markup
+    left_out: str
+    moments: tuple[tuple[str, str, str], ...]
+    """(time, whom it is about, sentence): what happened, in order."""
+    is_open: bool
+    """True when they are shown without being asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyRow:
+    """One phase of failover after one kind of fault."""
+
+    row: PhaseLatency
+    phase: str
+    is_first: bool
+    picture: Markup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixRow:
+    """One requirement and what this run says of it."""
+
+    requirement: str
+    title: str
+    level: str
+    checks: str
+    verdict: Verdict
+    status: str
+    is_planned: bool
+    """True when nothing judges it yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HazardRow:
+    """One place where a text is wrong or silent, and the models of this run that show it."""
+
+    hazard: str
+    title: str
+    source: str
+    is_refuted: bool
+    """True when it turned out to be none."""
+    text: str
+    repair: str
+    story: tuple[str, ...]
+    models: tuple[Model, ...]
+    """Those that follow the text; empty when this run had none of them."""
+    command: str
+    """Runs them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Everything that the template shows."""
+
+    verdict: Verdict
+    headline: str
+    subline: str
+    figures: tuple[Figure, ...]
+    broken: tuple[Broken, ...]
+    stages: tuple[StageRow, ...]
+    detail: Detail
+    checks: tuple[CheckOutcome, ...]
+    promises: dict[str, str]
+    timelines: tuple[TimelineView, ...]
+    latencies: tuple[LatencyRow, ...]
+    failover_note: str
+    hazards: tuple[HazardRow, ...]
+    matrix: tuple[MatrixRow, ...]
+    folders: tuple[FolderReport, ...]
+    analysis: Analysis
+    left_out: tuple[str, ...]

@@ -1,0 +1,80 @@
+"""Verdicts, invariants and numbers as people read them."""
+
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.vocabulary import Invariant
+
+PROMISES: dict[Invariant, str] = {
+    Invariant.ACKNOWLEDGED_DURABLE: "A record acknowledged with acks=all is never lost.",
+    Invariant.COMMITTED_DURABLE: "A committed record is never lost.",
+    Invariant.LINEARIZABLE_LOG: "Clients see each partition as one log that only grows.",
+    Invariant.LEADER_COMPLETE: "A new leader holds every record committed before it.",
+    Invariant.LOG_MATCHING: "Replicas agree on every record below the high watermark.",
+    Invariant.HIGH_WATERMARK_MONOTONIC: "A leader's high watermark never goes back.",
+    Invariant.ONE_LEADER_PER_EPOCH: "A leader epoch has one leader.",
+    Invariant.ONE_COMMITTER_PER_EPOCH: "A replaced leader commits nothing more.",
+    Invariant.LEADER_IN_ISR: "The leader is in its own in-sync replica set.",
+    Invariant.LINEARIZABLE_ZNODE: "LeaderAndISR changes only by compare-and-set.",
+    Invariant.ONLY_AUTHORISED_WRITES: "Only the controller or the leader writes LeaderAndISR.",
+    Invariant.STALE_CONTROLLER_HARMLESS: "A replaced controller has no effect.",
+    Invariant.ONE_CONTROLLER_PER_EPOCH: "A controller epoch has one controller.",
+    Invariant.DELETE_ONLY_IF_UNASSIGNED: "No broker gives up a replica that it is to have.",
+    Invariant.ISR_SUBSET_ASSIGNED: "Every member of the ISR is assigned.",
+}
+"""What each invariant promises, gravest loss first: that is the order of headlines."""
+
+_SIGNS = {Verdict.PASS: "✓", Verdict.FAIL: "✕", Verdict.ERROR: "!", Verdict.VACUOUS: "∅"}
+
+
+def sign(verdict: Verdict) -> str:
+    """A mark that stands beside the word, for eyes that do not tell the colours apart."""
+    return _SIGNS.get(verdict, "?" if verdict is Verdict.INCONCLUSIVE else "—")
+
+
+def tone(verdict: Verdict) -> str:
+    """The colour class of a verdict: `good`, `bad`, `doubt` or `quiet`."""
+    if verdict is Verdict.PASS:
+        return "good"
+    if verdict in {Verdict.FAIL, Verdict.ERROR}:
+        return "bad"
+    doubtful = {Verdict.VACUOUS, Verdict.INCONCLUSIVE, Verdict.NOT_RUN, Verdict.DEVIATES}
+    return "doubt" if verdict in doubtful else "quiet"
+
+
+def gravity(invariant: Invariant) -> int:
+    """Smaller is graver."""
+    return list(PROMISES).index(invariant)
+
+
+def count(number: int, noun: str) -> str:
+    """`1 run`, `2 runs`, `12,000 events`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def run_title(folder: str) -> str:
+    """How a trace folder is called: by its name, unless it is the run's only one."""
+    return "The run" if folder == "." else folder
+
+
+def milliseconds(value: float) -> str:
+    """`0.04 ms`, `3.6 ms`, `1,517 ms`."""
+    digits = 0 if value >= 10 else 1 if value >= 1 else 2
+    return f"{value:,.{digits}f} ms"
+
+
+def seconds(value: float | None) -> str:
+    """`0.42 s`, `87 s`; a dash for an unknown time."""
+    if value is None:
+        return "—"
+    return f"{value:,.2f} s" if value < 10 else f"{value:,.1f} s"
+
+
+def at(nanoseconds: int) -> str:
+    """An instant of a run: `+1.734 s`."""
+    return f"+{nanoseconds / 1e9:,.3f} s"
+
+
+def listing(items: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(items) < 2:
+        return "".join(items)
+    return ", ".join(items[:-1]) + " and " + items[-1]

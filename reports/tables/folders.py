@@ -1,0 +1,51 @@
+"""Which folders of a run hold traces: each is one run of the system, with a run id of its own."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.reports.tables.errors import ReportError
+
+PARQUET = "parquet"
+"""Where the ingested columns of a run live; ours to delete and rewrite."""
+
+MAIN = "."
+"""The name of the run folder itself when traces lie directly in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceFolder:
+    """A folder with at least one `trace-*.ndjson`."""
+
+    name: str
+    """Its path inside the run, with slashes: `chaos/leader_killed`."""
+    files: tuple[str, ...]
+    """Names of the trace files, sorted."""
+    size: int
+    """Bytes of all of them."""
+
+
+def trace_folders(run: Path) -> tuple[TraceFolder, ...]:
+    """The trace folders of `run`, sorted by name.
+
+    Raises `ReportError` when `run` is no folder or holds no trace at all.
+    """
+    if not run.is_dir():
+        raise ReportError(f"{run} is not a folder", "name a folder that a run has left")
+    by_folder: dict[str, list[Path]] = {}
+    for path in sorted(run.rglob("trace-*.ndjson")):
+        relative = path.relative_to(run)
+        if relative.parts[0] != PARQUET and path.is_file():
+            by_folder.setdefault(relative.parent.as_posix(), []).append(path)
+    if not by_folder:
+        raise ReportError(
+            f"{run} holds no trace-*.ndjson", "name a run folder whose simulate or chaos stage ran"
+        )
+    return tuple(_folder(name, paths) for name, paths in sorted(by_folder.items()))
+
+
+def _folder(name: str, paths: list[Path]) -> TraceFolder:
+    return TraceFolder(
+        name=name,
+        files=tuple(path.name for path in paths),
+        size=sum(path.stat().st_size for path in paths),
+    )

@@ -1,0 +1,187 @@
+"""The checks of `conformance`, run where the events are: one Spark task per bucket of a run.
+
+A task reads its own Parquet files, calls the very functions that tests and simulator call, and
+returns one bounded answer per check. Checks that look across partitions get one task per run.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from fencepost.conformance.checks.ordering import partition_of_event, split_by_partition
+from fencepost.conformance.checks.registry import CHECKS, Check
+from fencepost.conformance.runs.host_interference import read_noise
+from fencepost.conformance.verdict import CheckResult, merge
+from fencepost.reports.analysis.evidence import Evidence, display_order, gather
+from fencepost.reports.analysis.tenures import (
+    Leadership,
+    shared_rows,
+    tenures_of,
+    together,
+    turns_of,
+    unserved_of,
+    writes_of,
+)
+from fencepost.reports.tables.ingest import SHARED, bucket_names, read_bucket
+from fencepost.reports.tables.schema import ArrowFunction
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Invariant
+
+Spans = Mapping[int, tuple[int, int]]
+"""The first and last `mono_ns` of each folder."""
+
+EVERY_BUCKET = "*"
+"""The bucket of a task that runs the checks across partitions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What one check found in one folder, and the surroundings of its first violation."""
+
+    folder: int
+    result: CheckResult
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What one task found, or all of them together."""
+
+    judged: tuple[Judged, ...]
+    """Of all tasks: by folder, then in registry order."""
+    leadership: Leadership
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeTask:
+    """One Spark task: the checks on one bucket, or those across a whole folder."""
+
+    folder: int
+    bucket: str
+    span_ns: tuple[int, int]
+    """First and last `mono_ns` of the folder."""
+
+
+_decoder = msgspec.json.Decoder(Findings)
+
+
+def judge(spark: SparkSession, target: Path, spans_ns: Spans) -> Findings:
+    """Every registered check on every folder below `target`, and who led what when."""
+    tasks = judge_tasks(target, spans_ns)
+    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(
+        _worker(tasks, target), "findings string"
+    )
+    return combine([_decoder.decode(row.findings) for row in frame.collect()])
+
+
+def judge_tasks(target: Path, spans_ns: Spans) -> list[JudgeTask]:
+    """One task per bucket of each folder, and one per folder for the checks across partitions."""
+    return [
+        JudgeTask(folder=folder, bucket=bucket, span_ns=span_ns)
+        for folder, span_ns in sorted(spans_ns.items())
+        for bucket in [EVERY_BUCKET, *bucket_names(target, folder)]
+    ]
+
+
+def combine(found: Sequence[Findings]) -> Findings:
+    """One answer per folder and check, of the answers of all tasks."""
+    parts = [part for findings in found for part in findings.judged]
+    folders = sorted({part.folder for part in parts})
+    return Findings(
+        judged=tuple(_together(folder, name, parts) for folder in folders for name in CHECKS),
+        leadership=together(findings.leadership for findings in found),
+    )
+
+
+def _worker(tasks: list[JudgeTask], target: Path) -> ArrowFunction:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            found = [judge_task(tasks[index], target) for index in batch.column(0).to_pylist()]
+            texts = [msgspec.json.encode(findings).decode() for findings in found]
+            yield pa.RecordBatch.from_pydict({"findings": texts})
+
+    return run
+
+
+def judge_task(task: JudgeTask, target: Path) -> Findings:
+    """What a task finds in the Parquet below `target`: bounded, whatever the size of its bucket."""
+    return (_across if task.bucket == EVERY_BUCKET else _per_partition)(task, target)
+
+
+def _per_partition(task: JudgeTask, target: Path) -> Findings:
+    shared = read_bucket(target, task.folder, SHARED)
+    bucket = read_bucket(target, task.folder, task.bucket)
+    checks = _checks(per_partition=True)
+    found: list[Judged] = []
+    for events in split_by_partition(bucket).values():
+        for check in checks:
+            result = check.run([event for event in events if event.action in check.reads])
+            evidence = _surroundings(result, [*shared, *events], task)
+            found.append(Judged(folder=task.folder, result=result, evidence=evidence))
+    return Findings(
+        judged=tuple(_together(task.folder, check.invariant, found) for check in checks),
+        leadership=Leadership(
+            tenures=tenures_of(task.folder, bucket),
+            writes=writes_of(task.folder, bucket, task.span_ns),
+            unserved=unserved_of(task.folder, bucket),
+            turns=turns_of(task.folder, bucket),
+        ),
+    )
+
+
+def _across(task: JudgeTask, target: Path) -> Findings:
+    checks = _checks(per_partition=False)
+    events = _read_all(task, target, frozenset[str]().union(*(check.reads for check in checks)))
+    judged = []
+    for check in checks:
+        result = check.run([event for event in events if event.action in check.reads])
+        around = _read_all(task, target, None) if result.violations else []
+        evidence = _surroundings(result, around, task)
+        judged.append(Judged(folder=task.folder, result=result, evidence=evidence))
+    shared = read_bucket(target, task.folder, SHARED)
+    leadership = Leadership(
+        shared=shared_rows(task.folder, shared), noise={task.folder: read_noise(shared)}
+    )
+    return Findings(judged=tuple(judged), leadership=leadership)
+
+
+def _checks(*, per_partition: bool) -> list[Check]:
+    return [check for check in CHECKS.values() if check.per_partition is per_partition]
+
+
+def _read_all(task: JudgeTask, target: Path, actions: frozenset[str] | None) -> list[TraceEvent]:
+    buckets = [SHARED, *bucket_names(target, task.folder)]
+    return [
+        event for bucket in buckets for event in read_bucket(target, task.folder, bucket, actions)
+    ]
+
+
+def _surroundings(
+    result: CheckResult, events: Sequence[TraceEvent], task: JudgeTask
+) -> Evidence | None:
+    """What is around the first violation, among its partition's events and those about none."""
+    if not result.violations:
+        return None
+    first = result.violations[0]
+    about = [
+        event
+        for event in events
+        if (partition := partition_of_event(event)) is None
+        or (partition.topic, partition.partition) == (first.topic, first.partition)
+    ]
+    return gather(first, display_order(about), task.span_ns[0])
+
+
+def _together(folder: int, invariant: Invariant, found: Iterable[Judged]) -> Judged:
+    """One answer for the parts of a folder, with the evidence of the earliest violation."""
+    parts = [part for part in found if (part.folder, part.result.invariant) == (folder, invariant)]
+    told = [part.evidence for part in parts if part.evidence is not None]
+    return Judged(
+        folder=folder,
+        result=merge(invariant, [part.result for part in parts]),
+        evidence=min(told, key=lambda evidence: evidence.at_ns, default=None),
+    )

@@ -1,0 +1,106 @@
+"""`fencepost chaos`: what is wrong with a schedule is told before anything starts."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fencepost.ci.cli import run
+from fencepost.fault_injection.faults.catalogue import KINDS
+from fencepost.fault_injection.faults.fault_kind import Backend
+
+SIMULATED = """
+schema: 1
+id: a
+actions:
+  - {id: first, kind: zk.expire, target: 1}
+"""
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert run(["chaos", *words]) == 4
+    return capsys.readouterr().err
+
+
+def test_a_schedule_that_cannot_be_read_is_bad_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "none.yaml: No such file" in refused(capsys, "--schedule", str(tmp_path / "none.yaml"))
+
+
+def test_a_fault_that_can_only_be_simulated_is_bad_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_simulated = replace(KINDS["zk.expire"], injector="", missing={Backend.REAL: "of a test"})
+    monkeypatch.setitem(KINDS, "zk.expire", only_simulated)
+    path = tmp_path / "a.yaml"
+    path.write_text(SIMULATED)
+
+    told = refused(capsys, "--schedule", str(path))
+
+    assert "first: zk.expire can only be simulated, since of a test; on real" in told
+
+
+@pytest.mark.parametrize(
+    ("head", "action", "message"),
+    [
+        ("", "target: 7", "a.yaml: actions[0] (first): target is 7: there is no broker 7; choose"),
+        ("cluster: {brokers: 2}", "target: 3", "there is no broker 3; choose among 1, 2"),
+        ("profile: none", "target: leader(orders/0)", "there is no topic 'orders'; clients of"),
+        (
+            "cluster: {first_controller: 4}",
+            "target: 1",
+            "a.yaml: first_controller is 4; choose one of 1 to 3",
+        ),
+        (
+            "",
+            "target: 1, covers: [CTL-600]",
+            "covers holds 'CTL-600', which is no requirement; did you mean CTL-0",
+        ),
+    ],
+)
+def test_a_schedule_that_names_what_is_not_there_is_bad_usage(
+    head: str, action: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(SIMULATED.replace("target: 1", action) + f"{head}\n")
+
+    assert message in refused(capsys, "--schedule", str(path))
+
+
+def test_a_run_without_a_record_cannot_be_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(capsys, "--replay", str(tmp_path))
+
+    assert "holds no schedule.executed.json; name the folder of a run" in told
+
+
+def test_several_scenarios_cannot_be_replayed_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "schedule.executed.json").write_text("{}")
+
+    assert "name the folder of one of one, two" in refused(capsys, "--replay", str(tmp_path))
+    told = refused(capsys, "--replay", str(tmp_path / "one"))
+    assert "the field schema is missing" in told
+
+
+def test_a_run_that_violates_nothing_is_not_made_small(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_folder = tmp_path / "run"
+    run_folder.mkdir()
+    (run_folder / "schedule.executed.json").write_text('{"schema": 1, "id": "a", "actions": []}')
+
+    told = refused(capsys, "--shrink", str(run_folder), "--out", str(tmp_path / "out"))
+
+    assert "violates nothing: nothing to shrink" in told
+
+
+def test_what_to_run_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = refused(capsys, "--scenario", "quiet", "--replay", str(tmp_path))
+
+    assert "exclude each other; give one" in told

@@ -1,0 +1,140 @@
+"""The commands of topics and records, as a person types them, on a real cluster."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fencepost.ci.cli import run
+from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
+from tests import local_cluster
+
+ROOT = Path(__file__).resolve().parents[3]
+DEADLINE_S = 60.0
+
+pytestmark = pytest.mark.zookeeper
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where a local cluster is up."""
+    found = tmp_path_factory.mktemp("session")
+    with local_cluster.running(found / DEFAULT_FOLDER):
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The local cluster is the one in the current folder."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+def piped(*words: str, stdin: bytes) -> "subprocess.CompletedProcess[bytes]":
+    """`fencepost` at the end of a pipe."""
+    command = [sys.executable, "-m", "fencepost.ci", *words]
+    return subprocess.run(
+        command, input=stdin, capture_output=True, timeout=DEADLINE_S, check=False
+    )
+
+
+def test_a_session(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["topics", "create", "orders", "--partitions=2", "--replication-factor=3"]) == 0
+    assert run(["produce", "orders", "--value", "hello", "--value", "a\nb"]) == 0
+    assert piped("produce", "orders", stdin="three\nfoür".encode()).returncode == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Created topic orders.",
+        "orders/0: 2 records from offset 0 on",
+    ]
+
+    assert run(["consume", "orders", "--json"]) == 0
+    read = [(record["offset"], record["value"]) for record in json.loads(capsys.readouterr().out)]
+    assert read == [(0, "hello"), (1, "a\nb"), (2, "three"), (3, "foür")]
+
+    assert run(["consume", "orders", "--follow", "--max-messages=1", "--offset=3"]) == 0
+    assert capsys.readouterr().out == "3\tfoür\n"
+
+    assert run(["describe", "--json"]) == 0
+    (first, second) = json.loads(capsys.readouterr().out)["topics"]["orders"]
+    assert (first["leader"], second["leader"]) == (1, 2)
+
+
+def test_partitions_are_added_removed_and_led(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["topics", "create", "paid", "--replica-assignment", "1:2"]) == 0
+    assert run(["topics", "create", "paid", "--if-not-exists"]) == 0
+    assert run(["partitions", "add", "paid", "--partitions=2"]) == 0
+    assert run(["partitions", "remove", "paid", "--partition=1"]) == 0
+    assert run(["elect", "paid", "--partition=0"]) == 4
+    assert run(["reassign", "execute", "paid", "--replicas=9"]) == 4
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[1:] == [
+        "Topic paid exists already.",
+        "Topic paid has 2 partitions.",
+        "Removed 1 partition of topic paid.",
+    ]
+    not_needed, nobody = shown.err.splitlines()
+    assert not_needed == "fencepost: paid/0: ELECTION_NOT_NEEDED paid/0 is led by 1 already"
+    assert "INVALID_REPLICA_ASSIGNMENT" in nobody
+
+    assert run(["topics", "delete", "paid"]) == 0
+    assert run(["topics", "delete", "paid", "--if-exists"]) == 0
+    assert run(["topics", "delete", "paid"]) == 4
+    shown = capsys.readouterr()
+    assert shown.out == "Deleted topic paid.\nThere is no topic paid.\n"
+    assert "UNKNOWN_TOPIC_OR_PARTITION topic paid does not exist" in shown.err
+
+
+def test_a_partition_moves_and_a_topic_of_the_same_name_is_another(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["topics", "create", "moved", "--replica-assignment", "1:2"]) == 0
+    assert run(["produce", "moved", "--value=first"]) == 0
+    assert run(["reassign", "execute", "moved", "--replicas=3"]) == 0
+    deadline = time.monotonic() + DEADLINE_S
+    while run(["reassign", "verify", "moved", "--replicas=3"]) != 0:
+        assert time.monotonic() < deadline
+    capsys.readouterr()
+    assert run(["consume", "moved"]) == 0
+    assert capsys.readouterr().out == "0\tfirst\n"
+
+    described = ["topics", "describe", "moved", "--json"]
+    assert run(described) == 0
+    (before,) = json.loads(capsys.readouterr().out)
+    assert (before["leader"], before["isr"], before["assigned_replicas"]) == (3, [3], [3])
+    assert run(["topics", "delete", "moved"]) == 0
+    assert run(["topics", "create", "moved", "--replica-assignment", "1:2"]) == 0
+    capsys.readouterr()
+    assert run(described) == 0
+    (after,) = json.loads(capsys.readouterr().out)
+    assert after["topic_id"] not in ("", before["topic_id"])
+    assert run(["consume", "moved"]) == 0
+    assert capsys.readouterr().out == ""
+    assert run(["topics", "delete", "moved"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["topics", "create", "a/b"], "INVALID_TOPIC 'a/b' is no topic name"),
+        (["produce", "nosuch", "--value=x"], "there is no topic nosuch"),
+        (["consume", "orders", "--offset", "99"], "has offsets 0 to 4, not 99"),
+    ],
+)
+def test_a_mistake_gets_one_sentence(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 4
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("fencepost: ")
+    assert said in line
+
+
+def test_a_line_that_is_no_text_is_named() -> None:
+    done = piped("produce", "orders", stdin=b"\xff\n")
+
+    assert done.returncode == 4
+    assert done.stderr == b"fencepost: line 1 of standard input is no UTF-8 text; records are\n"

@@ -1,0 +1,215 @@
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NoReturn
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from fencepost.ci.cli import INTERRUPTED
+from fencepost.ci.gate.gate import run_gate
+from fencepost.ci.gate.outcomes import Outcome
+from fencepost.ci.gate.stage import Stage
+from fencepost.ci.gate.tiers import Tier
+from fencepost.ci.gate.verdict_files import GateRun, StageRecord
+from fencepost.conformance.verdict import Verdict
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "ci" / "verdict.schema.json").read_text())
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> GateRun:
+    return GateRun(
+        folder=tmp_path,
+        run_id="20260102T030405Z-abcd",
+        tier=Tier.QUICK,
+        level=2,
+        seed=7,
+        zookeeper="embedded",
+    )
+
+
+def ending(name: str, verdict: Verdict, **detail: list[dict[str, object]]) -> Stage:
+    outcome = Outcome(verdict=verdict, summary=f"{name} ran", figures={"tried": 3}, detail=detail)
+    return Stage(name=name, run=lambda _: outcome)
+
+
+def raising(name: str, error: BaseException) -> Stage:
+    def fail(_: GateRun) -> NoReturn:
+        raise error
+
+    return Stage(name=name, run=fail)
+
+
+def ignore(_: StageRecord) -> None:
+    """Nobody watches."""
+
+
+def verdict_of(run: GateRun) -> dict[str, Any]:
+    verdict: dict[str, Any] = json.loads((run.folder / "verdict.json").read_text())
+    return verdict
+
+
+def stages_of(run: GateRun) -> list[dict[str, Any]]:
+    stages: list[dict[str, Any]] = json.loads((run.folder / "stages.json").read_text())
+    return stages
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "overall", "exit_code"),
+    [
+        ((Verdict.PASS, Verdict.PASS), "PASS", 0),
+        ((Verdict.PASS, Verdict.FAIL), "FAIL", 1),
+        ((Verdict.FAIL, Verdict.ERROR), "ERROR", 1),
+        ((Verdict.PASS, Verdict.VACUOUS), "VACUOUS", 2),
+        ((Verdict.INCONCLUSIVE, Verdict.PASS), "INCONCLUSIVE", 2),
+        ((Verdict.PASS, Verdict.ERROR), "ERROR", 3),
+        ((Verdict.PASS, Verdict.NOT_RUN), "NOT_RUN", 3),
+    ],
+)
+def test_the_worst_stage_decides(
+    run: GateRun, verdicts: tuple[Verdict, ...], overall: str, exit_code: int
+) -> None:
+    stages = [ending(f"stage{number}", verdict) for number, verdict in enumerate(verdicts)]
+
+    run_gate(run, stages, ignore)
+
+    verdict = verdict_of(run)
+    jsonschema.validate(verdict, SCHEMA)
+    assert (verdict["verdict"], verdict["exit_code"]) == (overall, exit_code)
+    assert [stage["verdict"] for stage in verdict["stages"]] == list(verdicts)
+    assert verdict["reproduce"] == "fencepost gate --tier quick --level 2 --seed 7"
+
+
+def test_a_crashed_stage_is_an_error_and_the_others_still_run(run: GateRun) -> None:
+    crash = raising("simulate", KeyError("boom"))
+
+    run_gate(run, [ending("spec", Verdict.PASS), crash, ending("chaos", Verdict.PASS)], ignore)
+
+    verdicts = {stage["stage"]: stage["verdict"] for stage in stages_of(run)}
+    assert verdicts == {"spec": "PASS", "simulate": "ERROR", "chaos": "PASS"}
+    assert verdict_of(run)["exit_code"] == 3
+    assert "boom" in (run.folder / "errors.txt").read_text()
+
+
+def test_stages_are_written_down_before_the_next_one_starts(run: GateRun) -> None:
+    seen: list[str] = []
+
+    def look(_: GateRun) -> Outcome:
+        seen.extend(stage["stage"] for stage in stages_of(run))
+        return Outcome(verdict=Verdict.PASS)
+
+    run_gate(run, [ending("spec", Verdict.PASS), Stage(name="analyse", run=look)], ignore)
+
+    assert seen == ["spec"]
+
+
+def test_the_stage_that_writes_the_report_is_not_in_it(run: GateRun) -> None:
+    last = Stage(name="report", run=lambda _: Outcome(verdict=Verdict.PASS), in_report=False)
+
+    run_gate(run, [ending("spec", Verdict.PASS), last], ignore)
+
+    assert [stage["stage"] for stage in stages_of(run)] == ["spec"]
+    assert [stage["stage"] for stage in verdict_of(run)["stages"]] == ["spec", "report"]
+
+
+def test_an_interruption_is_written_down_and_raised_again(
+    run: GateRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr(
+        "fencepost.ci.gate.gate.time", SimpleNamespace(monotonic=lambda: next(clock))
+    )
+    stages = [
+        ending("spec", Verdict.PASS),
+        raising("chaos", KeyboardInterrupt()),
+        ending("x", Verdict.PASS),
+    ]
+
+    with pytest.raises(KeyboardInterrupt):
+        run_gate(run, stages, ignore)
+
+    verdict = verdict_of(run)
+    assert [stage["verdict"] for stage in verdict["stages"]] == ["PASS", "NOT_RUN", "NOT_RUN"]
+    assert [stage["summary"] for stage in verdict["stages"]] == [
+        "spec ran",
+        "interrupted before its end",
+        "not begun",
+    ]
+    assert [stage["seconds"] for stage in verdict["stages"]] == [10, 20, 0]
+    assert verdict["seconds"] == 30
+    assert verdict["exit_code"] == INTERRUPTED == 130
+    jsonschema.validate(verdict, SCHEMA)
+
+
+def test_an_interruption_between_two_stages_leaves_the_next_not_begun(run: GateRun) -> None:
+    def interrupt(_: StageRecord) -> NoReturn:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_gate(run, [ending("spec", Verdict.PASS), ending("x", Verdict.PASS)], interrupt)
+
+    assert [stage["summary"] for stage in verdict_of(run)["stages"]] == ["spec ran", "not begun"]
+
+
+def test_each_stage_is_announced_once_it_ended(run: GateRun) -> None:
+    announced: list[StageRecord] = []
+
+    run_gate(run, [ending("spec", Verdict.PASS), ending("chaos", Verdict.FAIL)], announced.append)
+
+    assert [record.stage for record in announced] == ["spec", "chaos"]
+
+
+def test_junit_names_every_model_scenario_check_and_mutant(run: GateRun) -> None:
+    model: dict[str, object] = {
+        "name": "MCx",
+        "agrees": False,
+        "why": "4 states, not 5",
+        "seconds": 1.0,
+    }
+    mutant: dict[str, object] = {"mutant": "no_step_down", "caught": False, "seeds_tried": 2000}
+    scenario: dict[str, object] = {
+        "name": "kill",
+        "verdict": "PASS",
+        "message": "",
+        "reproduce": "fencepost chaos",
+    }
+    check: dict[str, object] = {
+        "name": "LogMatching",
+        "verdict": "VACUOUS",
+        "message": "premise\x00 never held",
+    }
+
+    run_gate(
+        run,
+        [
+            ending("spec", Verdict.FAIL, models=[model]),
+            ending("simulate", Verdict.FAIL, mutants=[mutant]),
+            ending("chaos", Verdict.PASS, scenarios=[scenario]),
+            ending("analyse", Verdict.VACUOUS, checks=[check]),
+            raising("report", OSError("disk full")),
+        ],
+        ignore,
+    )
+
+    suites = ET.parse(run.folder / "junit.xml").getroot()  # noqa: S314 - we wrote it
+    assert [suite.get("name") for suite in suites] == [
+        "spec",
+        "simulate",
+        "chaos",
+        "analyse",
+        "report",
+    ]
+    failures = {
+        case.get("name"): element.get("message")
+        for case in suites.iter("testcase")
+        for element in case
+        if element.tag == "failure"
+    }
+    assert failures["model MCx"] == "FAIL: 4 states, not 5"
+    assert failures["mutant no_step_down"] == "FAIL: not caught within 2,000 seeds"
+    assert failures["check LogMatching"] == "VACUOUS: premise? never held"
+    assert "scenario kill" not in failures
+    assert [suite.get("errors") for suite in suites] == ["0", "0", "0", "0", "1"]
+    assert [suite.get("failures") for suite in suites] == ["2", "2", "0", "2", "0"]

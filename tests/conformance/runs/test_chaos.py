@@ -1,0 +1,235 @@
+"""How scenarios are chosen and judged; they run for real in `tests/chaos`."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
+from fencepost.conformance.clients.workload import Session, Workload
+from fencepost.conformance.runs.chaos import run_scenario, run_scenarios
+from fencepost.conformance.runs.directed import find_executed
+from fencepost.conformance.runs.scenario import Problem, Record, ScenarioResult
+from fencepost.conformance.runs.scenario_run import ScenarioRun, read_folder
+from fencepost.conformance.scenarios import SCENARIOS
+from fencepost.conformance.verdict import CheckResult, Verdict, Violation
+from fencepost.conformance.whitebox.simulate import write_trace
+from fencepost.fault_injection.engine.progress import FaultReport
+from fencepost.fault_injection.faults.process_faults import PauseBroker
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.stories.plan import Plan
+from fencepost.fault_injection.stories.plan_record import write_executed
+from fencepost.fault_injection.stories.schedule import TimedFault
+from fencepost.fault_injection.zookeeper.address import ZooKeeperError
+from fencepost.spec.trace import Phase
+from fencepost.spec.vocabulary import Invariant
+from tests.conformance.fake_simulator import simulate
+
+REPORT = FaultReport(
+    timed=TimedFault(fault_id="f", at_ms=0, fault=PauseBroker(target=broker(1), for_ms=10)),
+    phase=Phase.HEALED,
+    broker_id=1,
+    evidence="seen",
+    injected_ns=100,
+    healed_ns=200,
+)
+
+
+def test_issue_scenarios_are_there_and_described() -> None:
+    scripts = [name for name, scenario in SCENARIOS.items() if scenario.plan is None]
+    assert scripts == [
+        "quiet",
+        "leader_pause",
+        "leader_kill",
+        "session_expiry",
+        "controller_kill",
+        "controller_pause",
+        "rpc_faults",
+        "stale_command",
+        "reassignment",
+        "topic_recreated",
+        "truncation_loss",
+        "zookeeper_failover",
+        "links_cut",
+        "links_restless",
+        "zookeeper_links",
+        "zookeeper_replies_lost",
+        "unreplicated_record",
+        "administration",
+        "version_race",
+        "random",
+    ]
+    for scenario in SCENARIOS.values():
+        assert scenario.sentence.endswith(".")
+        assert scenario.requirements
+
+
+def test_only_the_truncation_loss_is_expected_to_fail_and_only_below_leader_epoch() -> None:
+    failing = [
+        (name, level)
+        for name, scenario in SCENARIOS.items()
+        for level in (0, 1, 2)
+        if scenario.expected(level) is Verdict.FAIL
+    ]
+
+    assert failing == [("truncation_loss", 0), ("truncation_loss", 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "zookeeper", "message"),
+    [
+        ("earthquake", 2, "embedded", "unknown scenario 'earthquake'; choose one of quiet, "),
+        ("quiet", 5, "embedded", r"level 5 is none; choose one of \(0, 1, 2\)"),
+        ("quiet", 2, "nowhere", "'nowhere' is no ZooKeeper address; .* or embedded"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_anything_starts(
+    name: str, level: int, zookeeper: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        run_scenario(name, level=level, seed=1, out=tmp_path, zookeeper=zookeeper)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_zookeeper_that_does_not_answer_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fencepost.conformance.runs.chaos.ANSWER_S", 0.2)
+
+    with pytest.raises(ZooKeeperError, match=r"no ZooKeeper answers at 127\.0\.0\.1:1 "):
+        run_scenarios(settings=ClusterSettings(), seed=1, out=tmp_path, zookeeper="127.0.0.1:1/a")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folder_of_an_earlier_run_is_not_written_into(tmp_path: Path) -> None:
+    (tmp_path / "quiet").mkdir()
+
+    with pytest.raises(UsageError, match="quiet is there already; name a new folder"):
+        run_scenario("quiet", level=2, seed=1, out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("zookeeper", "suffix"),
+    [("embedded", ""), ("127.0.0.1:2181/a/b", " --zookeeper 127.0.0.1:2181/a/b")],
+)
+def test_command_that_reproduces_names_the_zookeeper_of_somebody_else(
+    zookeeper: str, suffix: str, tmp_path: Path
+) -> None:
+    run = ScenarioRun(
+        scenario=SCENARIOS["quiet"],
+        settings=ClusterSettings(level=1),
+        seed=7,
+        folder=tmp_path,
+        zookeeper=zookeeper,
+    )
+
+    assert run.reproduce == f"fencepost chaos --scenario quiet --seed 7 --level 1{suffix}"
+
+
+def test_scenario_that_is_named_twice_runs_once_in_the_order_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ScenarioRun, "play", lambda run: replace(RESULT, name=run.scenario.name))
+
+    results = run_scenarios(
+        ["random", "quiet", "random"], settings=ClusterSettings(), seed=1, out=tmp_path
+    )
+
+    assert [result.name for result in results] == ["random", "quiet"]
+
+
+def judged(*reports: FaultReport, workload: Workload | None = None) -> list[Verdict]:
+    record = Record(faults=reports)
+    record.judge_faults(workload)
+    return [problem.verdict for problem in record.problems]
+
+
+def test_effective_fault_is_no_problem() -> None:
+    assert judged(REPORT) == []
+
+
+@pytest.mark.parametrize("phase", [Phase.INEFFECTIVE, Phase.FAILED])
+def test_fault_without_effect_is_vacuous(phase: Phase) -> None:
+    assert judged(replace(REPORT, phase=phase, evidence=None)) == [Verdict.VACUOUS]
+
+
+def test_fault_that_depends_on_luck_may_be_without_effect() -> None:
+    lucky = replace(REPORT.timed, must_take_effect=False)
+
+    assert judged(replace(REPORT, timed=lucky, phase=Phase.INEFFECTIVE)) == []
+
+
+def test_fault_in_a_run_without_acknowledgements_is_vacuous(tmp_path: Path) -> None:
+    idle = Workload(Session(folder=tmp_path, run_id="r", bootstrap=list), [], seed=1)
+
+    assert judged(REPORT, workload=idle) == [Verdict.VACUOUS]
+
+
+RESULT = ScenarioResult(
+    name="quiet",
+    sentence="-",
+    requirements=(),
+    level=2,
+    seed=1,
+    run_id="r",
+    verdict=Verdict.FAIL,
+    expected=Verdict.PASS,
+)
+VIOLATED = CheckResult(
+    invariant=Invariant.LOG_MATCHING,
+    premise_count=1,
+    violations=(Violation(invariant=Invariant.LOG_MATCHING, message="Offset 1 differs."),),
+)
+
+
+def test_violation_is_told_before_anything_else() -> None:
+    problems = (Problem(verdict=Verdict.INCONCLUSIVE, sentence="late"),)
+
+    result = replace(RESULT, checks=(VIOLATED,), problems=problems)
+
+    assert result.why == "LogMatching: Offset 1 differs."
+
+
+def test_problem_that_decided_the_verdict_is_told_first() -> None:
+    problems = (
+        Problem(verdict=Verdict.INCONCLUSIVE, sentence="late"),
+        Problem(verdict=Verdict.FAIL, sentence="never in sync again"),
+    )
+
+    assert replace(RESULT, problems=problems).why == "never in sync again"
+
+
+def test_foreign_lines_of_a_folder_are_told(tmp_path: Path) -> None:
+    write_trace(tmp_path, simulate(1, level=2, mutant=None))
+    with (tmp_path / "trace-client-1.ndjson").open("a") as file:
+        file.write("what is this\n")
+
+    events, doubts = read_folder(tmp_path)
+
+    assert len(events) == 6
+    assert doubts == ["trace-client-1.ndjson has 1 line that is no event"]
+
+
+@pytest.mark.parametrize("name", ["truncation_loss", "unreplicated_record", "reassignment"])
+def test_a_scenario_with_deeds_of_its_own_is_replayed_as_a_script(
+    name: str, tmp_path: Path
+) -> None:
+    script = SCENARIOS[name]
+    executed = Plan(plan_id=name, script=name, cluster={"first_controller": 2})
+    write_executed(tmp_path, executed, (), offset_ms=0)
+
+    replayed = find_executed(tmp_path)
+
+    assert (replayed.play, replayed.has_workload) == (script.play, script.has_workload)
+    assert replayed.cluster["first_controller"] == 2
+    assert replayed.cluster["replica_lag_ms"] == script.replica_lag_ms
+    assert replayed.again == f"--replay {tmp_path}"
+
+
+def test_the_script_of_a_record_has_to_be_known(tmp_path: Path) -> None:
+    write_executed(tmp_path, Plan(plan_id="a", script="b"), (), offset_ms=0)
+
+    with pytest.raises(UsageError, match="unknown scenario 'b'; choose one of quiet"):
+        find_executed(tmp_path)

@@ -1,0 +1,138 @@
+"""Operations without an answer, and what settles them."""
+
+from dataclasses import replace
+
+import pytest
+from msgspec.structs import replace as changed
+
+from fencepost.conformance.runs.indefinite_outcomes import Settlement, settle
+from fencepost.conformance.runs.scenario import Record
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Outcome
+
+LOST = Outcome.INDEFINITE
+PATH = "/brokers/topics/t/partitions/0/state"
+
+
+def event(node: str, kind: Kind, action: str, **fields: object) -> TraceEvent:
+    return TraceEvent(
+        run_id="r",
+        node=node,
+        seq=0,
+        mono_ns=0,
+        kind=kind,
+        action=action,
+        topic="t",
+        partition=0,
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def produce(op_id: int, outcome: Outcome | None) -> list[TraceEvent]:
+    """Of the record `c/<op_id>/1`; without an outcome, it never came back."""
+    invoked = event("c", Kind.INVOKE, "Produce", op_id=op_id, values=[f"c/{op_id}/1"], acks=-1)
+    if outcome is None:
+        return [invoked]
+    return [invoked, changed(invoked, kind=Kind.COMPLETE, outcome=outcome)]
+
+
+def fetch(node: str, *values: str, end: int | None = None) -> TraceEvent:
+    count = len(values)
+    return event(
+        node,
+        Kind.COMPLETE,
+        "Fetch",
+        offset=0,
+        outcome=Outcome.OK,
+        values=list(values),
+        high_watermark=count,
+        log_end_offset=count if end is None else end,
+    )
+
+
+def append(*values: str) -> TraceEvent:
+    return event("broker-1", Kind.ACTION, "LeaderAppend", offset=0, values=list(values))
+
+
+def counts(settlement: Settlement) -> tuple[int, int, int, int]:
+    return (
+        settlement.operations,
+        settlement.took_effect,
+        settlement.had_none,
+        settlement.unsettled,
+    )
+
+
+@pytest.mark.parametrize("outcome", [LOST, None])
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        ([append("c/1/1"), fetch("client-final", "c/1/1")], (1, 1, 0, 0)),
+        ([append("c/1/1"), fetch("client-final")], (1, 0, 1, 0)),
+        ([], (1, 0, 1, 0)),
+        ([append("c/1/1")], (1, 0, 0, 1)),
+        ([append("c/1/1"), fetch("client-final", end=1)], (1, 0, 0, 1)),
+        ([append("c/1/1"), fetch("c2", "c/1/1"), fetch("client-final")], (1, 0, 0, 1)),
+    ],
+    ids=["kept", "truncated", "nowhere", "unread", "uncommitted", "seen-and-gone"],
+)
+def test_produce_without_an_answer_is_settled_by_logs(
+    outcome: Outcome | None, evidence: list[TraceEvent], expected: tuple[int, int, int, int]
+) -> None:
+    assert counts(settle([*produce(1, outcome), *evidence])) == expected
+
+
+def test_produce_with_an_answer_is_settled_already() -> None:
+    events = [*produce(1, Outcome.OK), *produce(2, Outcome.DEFINITE_ERROR)]
+
+    assert counts(settle(events)) == (2, 0, 0, 0)
+
+
+def write(**fields: object) -> list[TraceEvent]:
+    written = {"op_id": 1, "session_id": 7, "path": PATH, "data": "{}", "expected_version": 3}
+    invoked = event("broker-1", Kind.INVOKE, "WriteLeaderAndIsr", **{**written, **fields})
+    return [invoked, changed(invoked, kind=Kind.COMPLETE, outcome=LOST)]
+
+
+def stored(action: str, version: int, session_id: int = 7) -> TraceEvent:
+    return event(
+        "zookeeper",
+        Kind.ZOOKEEPER,
+        action,
+        session_id=session_id,
+        path=PATH,
+        data="{}",
+        znode_version=version,
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([*write(), stored("SetData", 4)], (1, 1, 0, 0)),
+        ([*write(), stored("SetData", 4, session_id=8)], (1, 0, 1, 0)),
+        ([*write(), stored("SetData", 5)], (1, 0, 1, 0)),
+        ([*write(expected_version=-1), stored("Create", 0)], (1, 1, 0, 0)),
+        (write(), (1, 0, 1, 0)),
+    ],
+)
+def test_write_without_an_answer_is_settled_by_the_transaction_log(
+    events: list[TraceEvent], expected: tuple[int, int, int, int]
+) -> None:
+    assert counts(settle(events)) == expected
+
+
+def test_without_the_transaction_log_a_write_stays_open() -> None:
+    assert counts(settle(write(), has_transactions=False)) == (1, 0, 0, 1)
+
+
+@pytest.mark.parametrize(("unsettled", "verdicts"), [(2, []), (3, [Verdict.INCONCLUSIVE])])
+def test_more_than_two_percent_left_open_is_inconclusive(
+    unsettled: int, verdicts: list[Verdict]
+) -> None:
+    record = Record()
+
+    record.judge_settlement(replace(Settlement(operations=100), unsettled=unsettled))
+
+    assert [problem.verdict for problem in record.problems] == verdicts

@@ -1,0 +1,209 @@
+"""Many writes of a controller: cut into multis, each settled alone, nothing after the term."""
+
+import pytest
+
+from fencepost.impl.core.controller.controller_generation import FIRST_VERSION, Office
+from fencepost.impl.core.controller.fenced_writes import (
+    BYTES_MAX,
+    IN_FLIGHT_MAX,
+    OPS_MAX,
+    Ended,
+    FencedWrite,
+    FencedWrites,
+)
+from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.types.effects import WriteZnodes
+from fencepost.impl.core.types.events import ZnodesWritten
+from fencepost.impl.core.types.scripts import Outbox, Script
+from fencepost.impl.core.types.zookeeper import (
+    Create,
+    Rejected,
+    SetData,
+    Unknown,
+    WriteResult,
+    Written,
+    ZkError,
+)
+from fencepost.spec.vocabulary import ControllerEpoch, ProtocolLevel, ZnodeVersion
+from tests.impl.core.build import ME
+
+FENCE = 2
+
+
+class Bench:
+    """A controller in office that only writes; the test plays ZooKeeper."""
+
+    def __init__(self, level: ProtocolLevel = ProtocolLevel.LEADER_EPOCH) -> None:
+        self.outbox = Outbox()
+        self.office = Office(Config(broker_id=ME, level=level))
+        self.office.begin(ControllerEpoch(1), ZnodeVersion(1))
+        self.ended: list[tuple[FencedWrite, WriteResult]] = []
+        self.batches = 0
+        self.writes = FencedWrites(Config(broker_id=ME), self.outbox, self.office, self._resign)
+
+    def _resign(self) -> None:
+        self.office.end()
+        self.writes.clear()
+
+    def submit(self, *writes: FencedWrite) -> None:
+        self.writes.submit(writes, self._done)
+
+    def _done(self, ended: Ended[FencedWrite]) -> None:
+        self.batches += 1
+        self.ended += ended
+
+    def asked(self) -> list[WriteZnodes]:
+        return [effect for effect in self.outbox.drain() if isinstance(effect, WriteZnodes)]
+
+    def answer(self, ask: WriteZnodes, result: WriteResult) -> None:
+        self.outbox.answer(ZnodesWritten(op_id=ask.op_id, result=result))
+
+    def accept(self, ask: WriteZnodes, zxid: int = 1) -> None:
+        self.answer(ask, Written(zxid=zxid, versions=tuple(map(ZnodeVersion, range(len(ask.ops))))))
+
+    def refuse(self, ask: WriteZnodes, index: int, error: ZkError = ZkError.BAD_VERSION) -> None:
+        errors = [ZkError.ROLLED_BACK] * len(ask.ops)
+        errors[index] = error
+        self.answer(ask, Rejected(errors=tuple(errors)))
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def update(number: int, data: bytes = b"") -> FencedWrite:
+    op = SetData(path=f"/{number}", data=data, expected_version=FIRST_VERSION)
+    return FencedWrite(ops=(op,))
+
+
+def creation(number: int) -> FencedWrite:
+    return FencedWrite(
+        ops=(Create(path=f"/{number}", data=b""), Create(path=f"/{number}/state", data=b""))
+    )
+
+
+def paths(ask: WriteZnodes, fence: int = FENCE) -> list[str]:
+    return [op.path for op in ask.ops[fence:]]
+
+
+def test_many_writes_are_one_multi_behind_one_fence(bench: Bench) -> None:
+    one, two = creation(1), update(2)
+    bench.submit(one, two)
+    (ask,) = bench.asked()
+    assert [op.path for op in ask.ops] == [
+        "/controller_epoch", "/controller", "/1", "/1/state", "/2",
+    ]  # fmt: skip
+
+    bench.accept(ask, zxid=9)
+
+    versions = [result.versions for _, result in bench.ended if isinstance(result, Written)]
+    assert [write for write, _ in bench.ended] == [one, two]
+    assert versions == [(2, 3), (4,)]
+    assert all(isinstance(result, Written) and result.zxid == 9 for _, result in bench.ended)
+    assert bench.batches == 1
+
+
+@pytest.mark.parametrize(
+    ("writes", "sizes"),
+    [
+        ([update(n) for n in range(OPS_MAX + 1)], [OPS_MAX, 1]),
+        ([creation(n) for n in range(OPS_MAX)], [OPS_MAX, OPS_MAX]),
+        ([update(n, bytes(BYTES_MAX // 2)) for n in range(3)], [1, 1, 1]),
+        ([update(0), update(1, bytes(2 * BYTES_MAX)), update(2)], [1, 1, 1]),
+    ],
+)
+def test_a_multi_has_a_largest_size(
+    bench: Bench, writes: list[FencedWrite], sizes: list[int]
+) -> None:
+    bench.submit(*writes)
+
+    assert [len(ask.ops) - FENCE for ask in bench.asked()] == sizes
+
+
+def test_a_refusal_of_one_is_not_a_refusal_of_the_others(bench: Bench) -> None:
+    writes = [update(number) for number in range(5)]
+    bench.submit(*writes)
+    (ask,) = bench.asked()
+
+    bench.refuse(ask, FENCE + 2)
+
+    assert bench.ended == [(writes[2], Rejected(errors=(ZkError.BAD_VERSION,)))]
+    first, second = bench.asked()
+    assert (paths(first), paths(second)) == (["/0", "/1"], ["/3", "/4"])
+    bench.accept(first)
+    bench.refuse(second, FENCE)
+    (last,) = bench.asked()
+    assert paths(last) == ["/4"]
+    bench.accept(last)
+    results = {write.ops[0].path: type(result) for write, result in bench.ended}
+    assert results == {
+        "/0": Written, "/1": Written, "/2": Rejected, "/3": Rejected, "/4": Written,
+    }  # fmt: skip
+
+
+def test_a_refused_write_has_the_errors_of_its_own_operations(bench: Bench) -> None:
+    bench.submit(creation(1), creation(2))
+    (ask,) = bench.asked()
+
+    bench.refuse(ask, FENCE + 3, ZkError.NODE_EXISTS)
+
+    ((_, result),) = bench.ended
+    assert result == Rejected(errors=(ZkError.ROLLED_BACK, ZkError.NODE_EXISTS))
+
+
+def test_what_is_written_again_goes_before_what_waits(bench: Bench) -> None:
+    bench.submit(*[update(n, bytes(BYTES_MAX // 3)) for n in range(2 * IN_FLIGHT_MAX + 2)])
+    asked = bench.asked()
+    assert len(asked) == IN_FLIGHT_MAX
+
+    bench.refuse(asked[0], FENCE)
+
+    (again,) = bench.asked()
+    assert paths(again) == ["/1"]
+
+
+def test_of_a_lost_answer_nothing_is_known_of_any(bench: Bench) -> None:
+    bench.submit(update(1), update(2))
+    (ask,) = bench.asked()
+
+    bench.answer(ask, Unknown())
+
+    assert [type(result) for _, result in bench.ended] == [Unknown, Unknown]
+    assert (bench.batches, bench.asked()) == (1, [])
+
+
+@pytest.mark.parametrize("failed", range(FENCE))
+def test_a_failed_fence_ends_the_term_and_nobody_is_told(bench: Bench, failed: int) -> None:
+    bench.submit(*[update(n, bytes(BYTES_MAX // 2)) for n in range(IN_FLIGHT_MAX + 1)])
+    first, second, *_ = bench.asked()
+
+    bench.refuse(first, failed)
+    bench.accept(second)
+
+    assert not bench.office.is_active
+    assert (bench.ended, bench.asked()) == ([], [])
+
+
+def test_without_an_epoch_an_ended_session_is_a_refusal_of_all() -> None:
+    bench = Bench(ProtocolLevel.DRAFT_V3)
+    bench.submit(update(1), update(2))
+    (ask,) = bench.asked()
+    assert paths(ask, fence=0) == ["/1", "/2"]
+
+    bench.answer(ask, Rejected(errors=(ZkError.SESSION_EXPIRED,)))
+
+    assert [type(result) for _, result in bench.ended] == [Rejected, Rejected]
+
+
+def test_a_script_that_writes_alone_has_the_results_of_its_own_operations(bench: Bench) -> None:
+    got: list[WriteResult | None] = []
+
+    def script() -> Script:
+        got.append((yield from bench.writes.write(*update(1).ops)))
+
+    bench.outbox.run(script())
+    (ask,) = bench.asked()
+    bench.accept(ask, zxid=3)
+
+    assert got == [Written(zxid=3, versions=(ZnodeVersion(2),))]

@@ -1,0 +1,109 @@
+"""A failing run is made small, stays failing, and is a scenario that can be kept."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.whitebox.shrink import shrink_seed
+from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
+from fencepost.fault_injection.faults.network_faults import IsolateBroker, PartitionBrokers
+from fencepost.fault_injection.faults.process_faults import PauseBroker
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
+from fencepost.impl.sim.engine.options import CALM
+from fencepost.impl.sim.engine.run import run
+from fencepost.impl.sim.engine.shrink import shrink
+from fencepost.impl.sim.script.play import play, scenario_text
+from fencepost.impl.sim.world.network import Weather
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action
+from tests.impl.sim.build import calm
+
+Play = Callable[[], list[TraceEvent]]
+
+
+def test_only_the_fault_that_matters_is_left() -> None:
+    """Fails: somebody's session ends."""
+    faults = (
+        (200, PauseBroker(target=broker(1), for_ms=100)),
+        (300, IsolateBroker(target=broker(2), for_ms=100)),
+        (400, ExpireSession(target=broker(3))),
+        (500, PauseBroker(target=broker(1), for_ms=100)),
+        (600, IsolateBroker(target=broker(2), for_ms=100)),
+    )
+    options = replace(
+        calm(*faults), weather=Weather(slow=0.01), brokers=4, partitions=2, duration_ms=1_000
+    )
+
+    def fails(of: Play) -> bool:
+        return any(e.action == "CloseSession" for e in of())
+
+    shrunk = shrink(options, fails)
+
+    assert [timed.fault_id for timed in shrunk.options.schedule.faults] == ["f2"]
+    assert shrunk.options.weather == CALM
+    assert (shrunk.options.brokers, shrunk.options.partitions) == (3, 1)
+    assert (shrunk.options.producers, shrunk.options.consumers) == (1, 0)
+    assert shrunk.options.operations == 1
+
+
+def test_as_many_operations_as_it_takes_are_left() -> None:
+    """Fails: five records were appended."""
+
+    def fails(of: Play) -> bool:
+        return sum(e.action == Action.LEADER_APPEND for e in of()) >= 5
+
+    shrunk = shrink(replace(calm(), duration_ms=1_000, think_ms=(1, 5)), fails).options
+
+    assert (shrunk.producers, shrunk.consumers) == (1, 0)
+    assert 5 <= shrunk.operations < 20
+    assert fails(lambda: run(shrunk, "run"))
+    assert not fails(lambda: run(replace(shrunk, operations=shrunk.operations - 1), "run"))
+
+
+def test_a_run_that_only_fails_whole_stays_as_it_is() -> None:
+    options = replace(calm(), duration_ms=500, producers=1, consumers=0, operations=1)
+    whole = run(options, "shrink")
+
+    assert shrink(options, lambda of: of() == whole).options == options
+
+
+def test_no_more_runs_are_played_than_allowed() -> None:
+    played: list[int] = []
+
+    def fails(_: Play) -> bool:
+        played.append(1)
+        return False
+
+    assert shrink(calm(), fails, runs_max=3).runs == 3
+    assert len(played) == 3
+
+
+def test_a_seed_becomes_a_scenario_that_shows_the_same() -> None:
+    subject = Subject(target=REFERENCE_TARGET, level=2, mutant="acknowledge_before_replication")
+
+    shrunk = shrink_seed(subject, 1)
+
+    assert shrunk.faults <= shrunk.faults_before
+    assert "mutant=acknowledge_before_replication" in shrunk.text
+    assert any(f"violated: {name}" in shrunk.text for name in shrunk.violated)
+    assert shrunk.text.startswith("# fencepost simulate --seed 1 --level 2 --mutant ")
+
+
+def test_a_seed_that_violates_nothing_cannot_be_shrunk() -> None:
+    with pytest.raises(UsageError, match="seed 3 violates nothing at level 2: nothing to"):
+        shrink_seed(Subject(target=REFERENCE_TARGET, level=2), 3)
+
+
+def test_a_fault_of_a_list_of_brokers_can_be_said_in_a_scenario() -> None:
+    options = replace(
+        calm((100, PartitionBrokers(side=(1, 3), for_ms=200))), duration_ms=500, producers=1
+    )
+    text = scenario_text(options)
+
+    played = play(text, "s", lambda _: ["ok"])
+
+    assert "at 100ms fault net.partition side=1,3 for_ms=200" in text
+    assert any(e.fault == "net.partition" and e.phase == "healed" for e in played.traces[-1])

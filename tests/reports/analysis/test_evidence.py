@@ -1,0 +1,67 @@
+"""The surroundings of a violation tell what each replica held just before it."""
+
+from fencepost.conformance.checks.registry import CHECKS
+from fencepost.reports.analysis.evidence import STEPS_MAX, Evidence, display_order, gather
+from fencepost.reports.analysis.replicas import replica_states
+from fencepost.spec.trace import Kind
+from fencepost.spec.vocabulary import Invariant
+from tests.reports.stories import failover_story, truncation_story
+
+
+def evidence_of(invariant: Invariant) -> Evidence:
+    events = truncation_story("r").events
+    result = CHECKS[invariant].run([e for e in events if e.action in CHECKS[invariant].reads])
+    return gather(result.violations[0], display_order(events), events[0].mono_ns)
+
+
+def test_replicas_are_told_as_they_were_before_the_violation() -> None:
+    before = evidence_of(Invariant.LEADER_COMPLETE)
+
+    assert [(r.broker_id, r.process, r.log_end_offset) for r in before.replicas] == [
+        (1, "killed", 2),
+        (2, "running", 1),
+        (3, "running", 2),
+    ]
+    assert [record.value for record in before.replicas[1].last_records] == ["client-1/0/1"]
+
+
+def test_the_witnesses_are_among_the_steps_and_marked() -> None:
+    evidence = evidence_of(Invariant.LEADER_COMPLETE)
+
+    marked = [(step.node, step.action) for step in evidence.steps if step.is_witness]
+    assert marked == [("broker-1", "AdvanceHighWatermark"), ("broker-2", "BecomeLeader")]
+    assert len(evidence.steps) <= STEPS_MAX
+
+
+def test_messages_run_from_the_sender_to_the_receiver() -> None:
+    evidence = evidence_of(Invariant.LEADER_COMPLETE)
+
+    ends = {
+        (evidence.steps[m.sent].node, evidence.steps[m.received].node, m.label)
+        for m in evidence.messages
+    }
+    assert ("broker-3", "broker-2", "LeaderAndIsr") in ends
+    assert ("client-1", "broker-1", "produce") in ends
+    assert ("broker-1", "broker-2", "fetched") in ends
+
+
+def test_zookeepers_lines_stand_where_their_transaction_was_first_heard_of() -> None:
+    events = failover_story("r").events
+
+    ordered = display_order(reversed(events))
+
+    decision = next(e for e in ordered if e.action == "PublishDecision" and e.leader == 2)
+    written = next(e for e in ordered if e.kind is Kind.ZOOKEEPER and e.zxid == decision.zxid)
+    assert written.mono_ns == min(
+        e.mono_ns for e in events if e.zxid == decision.zxid and e.mono_ns > 0
+    )
+    assert ordered.index(written) < ordered.index(decision)
+
+
+def test_a_truncated_record_is_no_longer_in_the_log() -> None:
+    events = truncation_story("r").events
+    cut = next(i for i, e in enumerate(events) if e.action == "TruncateLog" and e.broker_id == 2)
+
+    held = {s.broker_id: len(s.last_records) for s in replica_states(events[: cut + 1])}
+
+    assert held == {1: 2, 2: 1, 3: 2}

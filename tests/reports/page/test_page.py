@@ -1,0 +1,178 @@
+"""The page says what happened, needs nothing but itself, and cannot be broken by a trace."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.verdict import Verdict
+from fencepost.reports.analysis.aggregates import AGGREGATES
+from fencepost.reports.page.page import POLICY
+from fencepost.reports.page.render import render
+from fencepost.reports.tables.errors import ReportError
+from tests.reports.aggregated import analysed, save_all
+from tests.reports.stages_example import write_stages
+from tests.reports.stories import Story, failover_story, truncation_story
+
+HOSTILE = "</script><b>\"'&{{ 7 * 7 }}\u202e"
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> Path:
+    stories = {
+        "chaos/leader_killed": failover_story("a"),
+        "chaos/truncation_loss": truncation_story("b"),
+        "simulate/no_step_down": truncation_story("c", mutant="no_step_down"),
+    }
+    return rendered(tmp_path, stories, "FAIL")
+
+
+@pytest.fixture
+def passing(tmp_path: Path) -> Path:
+    return rendered(tmp_path, {"chaos/leader_killed": failover_story("a")})
+
+
+def rendered(tmp_path: Path, stories: dict[str, Story], chaos: str = "PASS") -> Path:
+    run = save_all(tmp_path / "run", stories)
+    (run / AGGREGATES).write_bytes(analysed(run, tmp_path / "parquet").to_json())
+    write_stages(run, chaos)
+    return render(run)
+
+
+def headline(html: str) -> str:
+    found = re.search(r'<h1 id="verdict">(.*?)</h1>', html)
+    assert found is not None
+    return found[1]
+
+
+def test_the_verdict_of_a_failing_run_is_its_gravest_loss(failing: Path) -> None:
+    html = failing.read_text()
+
+    assert headline(html) == (
+        "Acknowledged record client-1/1/1 at offset 1 is lost: the final read finds client-1/2/1 "
+        "there, in chaos/truncation_loss."
+    )
+    assert "<title>FAIL · Fencepost</title>" in html
+
+
+def test_the_hazards_are_told_with_their_stories(passing: Path) -> None:
+    html = passing.read_text()
+
+    assert '<tr id="hazard-H17">' in html
+    assert "violates CommittedDurable</span>" in html
+    assert "fencepost check truncation_to_high_watermark" in html
+    assert "not in this run" in html.partition('id="hazard-H31"')[2].partition("</tr>")[0]
+
+
+def test_the_story_has_witnesses_replicas_diagram_and_command(failing: Path) -> None:
+    html = failing.read_text()
+
+    assert "The first violation: LeaderComplete" in html
+    assert "fencepost chaos --scenario leader_killed --seed 7" in html
+    assert '<span class="record missing"><i>1</i>missing</span>' in html
+    assert html.count('class="picture spacetime"') == 1
+    assert "Broker 2 became leader of epoch 1 with nothing at offset 1" in html
+
+
+def test_a_mutants_run_is_expected_to_fail_and_has_no_story(failing: Path) -> None:
+    html = failing.read_text()
+
+    assert html.count('class="card story"') == 1
+    assert "mutant no_step_down: expected to fail" in html
+
+
+def test_a_passing_run_says_so_and_shows_no_broken_section(passing: Path) -> None:
+    html = passing.read_text()
+
+    assert headline(html) == "Every check held, on every run, within every budget."
+    assert 'id="broken"' not in html
+
+
+@pytest.mark.parametrize(
+    "section",
+    ["stages", "checks", "latency", "models", "hazards", "mutants", "requirements", "traces"],
+)
+def test_every_section_is_there(passing: Path, section: str) -> None:
+    assert f'<section id="{section}">' in passing.read_text()
+
+
+def test_the_page_loads_nothing_and_runs_nothing(failing: Path) -> None:
+    html = failing.read_text()
+
+    assert f'content="{POLICY}"' in html.replace("&#39;", "'")
+    assert "<script" not in html
+    assert not re.search(r"""(?:src|href)=["'](?!#|data:,)""", html)
+    assert not re.search(r"\bon\w+=|https?://|@import|url\(", html)
+
+
+def test_a_hostile_topic_is_shown_as_text(tmp_path: Path) -> None:
+    html = rendered(
+        tmp_path, {"chaos/truncation_loss": truncation_story("b", topic=HOSTILE)}
+    ).read_text()
+
+    assert "<b>" not in html.replace("<b>1<", "").replace("<li><b>", "")
+    assert "</script>" not in html
+    assert "&lt;/script&gt;&lt;b&gt;" in html
+    assert "49" not in re.findall(r"&gt;&lt;b&gt;[^<]{0,40}", html)[0]
+
+
+def test_the_same_input_gives_the_same_bytes(failing: Path) -> None:
+    first = failing.read_bytes()
+
+    assert render(failing.parent).read_bytes() == first
+
+
+def test_no_path_of_this_machine_is_on_the_page(failing: Path, tmp_path: Path) -> None:
+    assert str(tmp_path) not in failing.read_text()
+
+
+def test_every_picture_has_a_title_and_every_id_is_unique(failing: Path) -> None:
+    html = failing.read_text()
+    ids = re.findall(r'\bid="([^"]+)"', html)
+
+    assert len(ids) == len(set(ids))
+    assert html.count("<svg ") == len(re.findall(r"<svg [^>]*role=\"img\"[^>]*><title>", html))
+
+
+def test_without_stages_the_page_tells_what_is_missing(tmp_path: Path) -> None:
+    run = save_all(tmp_path / "run", {".": failover_story("a")})
+    (run / AGGREGATES).write_bytes(analysed(run, tmp_path / "parquet").to_json())
+
+    html = render(run).read_text()
+
+    assert "No earlier stage left its results" in html
+    assert 'id="models"' not in html
+
+
+def test_without_an_analysis_the_page_tells_the_stages(tmp_path: Path) -> None:
+    write_stages(tmp_path)
+
+    html = render(tmp_path).read_text()
+
+    assert headline(html) == "The traces of this run were not analysed."
+    assert str(Verdict.NOT_RUN) in html
+    assert 'id="models"' in html
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("stages.json", "[{}]", "stages.json is not what a gate leaves"),
+        ("stages.json", "no json", "stages.json is not what a gate leaves"),
+        ("aggregates.json", "{}", "aggregates.json is unreadable"),
+    ],
+)
+def test_a_foreign_file_is_one_clear_sentence(
+    tmp_path: Path, name: str, text: str, reason: str
+) -> None:
+    (tmp_path / name).write_text(text)
+
+    with pytest.raises(ReportError, match=reason) as caught:
+        render(tmp_path)
+
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_folder_is_one_clear_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="analyse the run first"):
+        render(tmp_path)

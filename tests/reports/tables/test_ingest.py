@@ -1,0 +1,108 @@
+"""Every line of a trace file is an event in its bucket, or counted as torn or foreign."""
+
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.checks.ordering import partition_of_event
+from fencepost.reports.tables.errors import ReportError
+from fencepost.reports.tables.folders import trace_folders
+from fencepost.reports.tables.ingest import (
+    SHARED,
+    FileHealth,
+    FileTask,
+    bucket_names,
+    bucket_of,
+    convert_file,
+    read_bucket,
+)
+from fencepost.spec.trace import Kind, TraceEvent, encode, encode_all
+from tests.reports.stories import Story, failover_story
+
+
+def convert(tmp_path: Path, text: bytes) -> FileHealth:
+    source = tmp_path / "trace-client-1.ndjson"
+    source.write_bytes(text)
+    return convert_file(FileTask(folder=0, source=source, buckets=4), tmp_path / "parquet")
+
+
+def stored(tmp_path: Path) -> dict[str, list[TraceEvent]]:
+    target = tmp_path / "parquet"
+    return {name: read_bucket(target, 0, name) for name in [SHARED, *bucket_names(target, 0)]}
+
+
+def test_every_event_is_stored_once_in_the_bucket_of_its_partition(tmp_path: Path) -> None:
+    events = failover_story("r").events
+
+    health = convert(tmp_path, b"".join(encode_all(events)))
+
+    buckets = stored(tmp_path)
+    assert (health.lines, health.events) == (len(events), len(events))
+    assert sum(len(rows) for rows in buckets.values()) == len(events)
+    assert all(partition_of_event(event) is None for event in buckets[SHARED])
+    assert {bucket_of(e, 4) for e in events if e.topic} <= set(buckets)
+
+
+def test_zookeeper_lines_are_stored_with_the_partition_that_their_path_names(
+    tmp_path: Path,
+) -> None:
+    convert(tmp_path, b"".join(encode_all(failover_story("r").events)))
+
+    shared = stored(tmp_path)[SHARED]
+    assert not [event for event in shared if (event.path or "").endswith("leaderAndISR")]
+
+
+def test_a_torn_line_is_counted_and_the_rest_is_read(tmp_path: Path) -> None:
+    lines = b"".join(encode_all(failover_story("r").events[:3]))
+
+    health = convert(tmp_path, lines + b'{"run_id":"r","no')
+
+    assert (health.events, health.torn_lines, health.foreign_lines) == (3, 1, 0)
+
+
+def test_foreign_lines_are_counted_and_named(tmp_path: Path) -> None:
+    first, second = list(encode_all(failover_story("r").events[:2]))
+
+    health = convert(tmp_path, b"hello\n" + first + b"{}\n" + second)
+
+    assert (health.lines, health.events) == (4, 2)
+    assert (health.foreign_lines, health.foreign_examples) == (2, [1, 3])
+
+
+def test_a_number_that_no_column_holds_makes_its_line_foreign(tmp_path: Path) -> None:
+    event = encode(Story("r").emit("client-1", Kind.INVOKE, "Fetch", offset=1))
+    oversized = event.replace(b'"offset":1', b'"offset":' + b"9" * 19)
+
+    health = convert(tmp_path, event + oversized)
+
+    assert (health.events, health.foreign_lines, health.foreign_examples) == (1, 1, [2])
+
+
+def test_a_gap_in_the_numbers_of_a_node_is_counted(tmp_path: Path) -> None:
+    events = failover_story("r").events
+    harness = [event for event in events if event.node == "harness"]
+
+    health = convert(tmp_path, b"".join(encode_all([harness[0], *harness[2:]])))
+
+    assert health.missing_lines == 1
+
+
+def test_folders_with_traces_are_found_in_order(tmp_path: Path) -> None:
+    failover_story("a").save(tmp_path / "simulate" / "z")
+    failover_story("b").save(tmp_path / "chaos" / "a")
+    (tmp_path / "parquet").mkdir()
+    (tmp_path / "parquet" / "trace-x.ndjson").touch()
+
+    assert [folder.name for folder in trace_folders(tmp_path)] == ["chaos/a", "simulate/z"]
+
+
+@pytest.mark.parametrize("make", [True, False])
+def test_a_folder_without_traces_is_one_clear_sentence(tmp_path: Path, make: bool) -> None:
+    run = tmp_path / "run"
+    if make:
+        run.mkdir()
+
+    with pytest.raises(ReportError, match=r"trace-|not a folder") as caught:
+        trace_folders(run)
+
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,58 @@
+"""The class archive is one that Java takes, also after the jar was put there anew."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fencepost.spec.tlc.cache.cache_folder import OVERRIDE
+from fencepost.spec.tlc.java.installation import Tlc, find_tlc
+from fencepost.spec.tlc.java.process import Stop
+from fencepost.spec.tlc.java.startup import class_archive, make_class_archive
+
+
+@pytest.fixture
+def tlc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tlc:
+    monkeypatch.setenv(OVERRIDE, str(tmp_path / "cache"))
+    found = find_tlc()
+    jar = shutil.copy(found.jar, tmp_path / "tla2tools.jar")
+    return Tlc(found.java, Path(jar))
+
+
+def make(tlc: Tlc) -> Path:
+    make_class_archive(tlc.java, tlc.jar, Stop())
+    archive = class_archive(tlc.java, tlc.jar)
+    assert archive is not None
+    return archive
+
+
+def starts_from(archive: Path, tlc: Tlc) -> bool:
+    """Whether Java starts TLC when it may not go on without the archive."""
+    sharing = ("-Xshare:on", f"-XX:SharedArchiveFile={archive}")
+    command = (str(tlc.java), "-XX:+UseSerialGC", *sharing, "-cp", str(tlc.jar), "tlc2.TLC", "-h")
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    return "shared archive" not in told.stdout + told.stderr
+
+
+def test_java_takes_the_archive(tlc: Tlc) -> None:
+    assert starts_from(make(tlc), tlc)
+
+
+def test_a_jar_that_was_put_there_anew_gets_an_archive_of_its_own(tlc: Tlc) -> None:
+    before = make(tlc)
+    os.utime(tlc.jar, (1, 1))
+
+    assert class_archive(tlc.java, tlc.jar) is None
+    assert not starts_from(before, tlc)
+    assert starts_from(make(tlc), tlc)
+
+
+def test_a_torn_archive_is_made_again(tlc: Tlc) -> None:
+    torn = make(tlc)
+    os.truncate(torn, torn.stat().st_size // 2)
+
+    assert class_archive(tlc.java, tlc.jar) is None
+    assert not torn.exists()
+    assert starts_from(make(tlc), tlc)
