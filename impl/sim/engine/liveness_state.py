@@ -4,9 +4,9 @@ Each is judged on one state; the bound within which it must hold is the caller's
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.sim.world.cluster import Cluster
 from fencepost.spec.vocabulary import BrokerId, Liveness
 from fencepost.spec.znodes import (
     CONTROLLER,
@@ -19,10 +19,6 @@ from fencepost.spec.znodes import (
     broker_path,
 )
 
-if TYPE_CHECKING:
-    from fencepost.impl.sim.world.cluster import Cluster
-
-
 _PROMISES = {
     LEADER_ELECTION: Liveness.EVENTUALLY_LEADER,
     PARTITIONS_ADD: Liveness.ADDITION_COMPLETES,
@@ -31,7 +27,7 @@ _PROMISES = {
 }
 
 
-def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
+def unhealed(cluster: Cluster) -> Iterator[Liveness]:
     """What does not hold now, perhaps more than once; nothing of a cluster that is healed.
 
     It is owed among those who are not absent: a broker that died may stay dead. A partition whose
@@ -59,7 +55,12 @@ def unhealed(cluster: "Cluster") -> Iterator[Liveness]:
     yield from _of_moves(cluster)
 
 
-def _of_moves(cluster: "Cluster") -> Iterator[Liveness]:
+def is_converged(cluster: Cluster) -> bool:
+    """True when every liveness property holds now."""
+    return next(unhealed(cluster), None) is None
+
+
+def _of_moves(cluster: Cluster) -> Iterator[Liveness]:
     """Nothing that was asked for below `/admin` is left to do."""
     zookeeper = cluster.zookeeper
     for kind, promise in _PROMISES.items():
@@ -71,7 +72,7 @@ def _of_moves(cluster: "Cluster") -> Iterator[Liveness]:
 
 
 def _of_deletions(
-    cluster: "Cluster", assigned: Mapping[TopicPartition, Collection[BrokerId]]
+    cluster: Cluster, assigned: Mapping[TopicPartition, Collection[BrokerId]]
 ) -> Iterator[Liveness]:
     """No live broker has a replica of what is not, or not any more, assigned to it."""
     for broker_id, process in cluster.processes.items():
@@ -82,7 +83,7 @@ def _of_deletions(
             yield Liveness.DELETION_COMPLETES
 
 
-def _has_controller(cluster: "Cluster") -> bool:
+def _has_controller(cluster: Cluster) -> bool:
     """Somebody holds `/controller` and knows it."""
     stat = cluster.zookeeper.peek(CONTROLLER).stat
     holders = [
@@ -93,7 +94,7 @@ def _has_controller(cluster: "Cluster") -> bool:
     return any(process.is_alive and process.node.controller.is_active for process in holders)
 
 
-def _replica(cluster: "Cluster", broker_id: BrokerId, key: TopicPartition) -> Replica | None:
+def _replica(cluster: Cluster, broker_id: BrokerId, key: TopicPartition) -> Replica | None:
     process = cluster.processes.get(broker_id)
     if process is None or not process.is_alive or process.is_paused:
         return None

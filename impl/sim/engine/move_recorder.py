@@ -7,7 +7,7 @@ comes wait for the next move of their broker. What no move can repeat is told in
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from msgspec import to_builtins
 
@@ -34,10 +34,31 @@ from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, Unknown
 from fencepost.impl.paced import told
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.pacing import Move, Verb
-from fencepost.spec.vocabulary import Outcome, SessionId
+from fencepost.spec.vocabulary import BrokerId, Outcome, SessionId
 
-if TYPE_CHECKING:
-    from fencepost.impl.sim.world.process import Process
+
+class LocalClock(Protocol):
+    """The clock of one process."""
+
+    @property
+    def now_ms(self) -> int:
+        """Whole milliseconds."""
+
+
+class RecordedProcess(Protocol):
+    """What the recorder has to know of a broker's process."""
+
+    @property
+    def broker_id(self) -> BrokerId:
+        """The broker of which it is one incarnation."""
+
+    @property
+    def is_alive(self) -> bool:
+        """False once the process has died."""
+
+    @property
+    def clock(self) -> LocalClock:
+        """Gives the time of each move."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,7 +67,7 @@ class Origin:
 
     number: int
     """As its sender counts."""
-    process: "Process | None" = None
+    process: RecordedProcess | None = None
     client: str = ""
 
 
@@ -71,7 +92,7 @@ class Journal:
         """Broker -> the place of its last start."""
         self._deaths: dict[int, int] = {}
         """The `id` of a process that has died -> the place of that."""
-        self._dead: list[Process] = []
+        self._dead: list[RecordedProcess] = []
         """Kept, so that no other has their `id`."""
         self._copies = 0
         self._idle: dict[int, list[int]] = {}
@@ -104,7 +125,7 @@ class Journal:
         self._births[broker_id] = len(self._moves)
         self._note(Verb.START, broker=broker_id)
 
-    def died(self, process: "Process") -> None:
+    def died(self, process: RecordedProcess) -> None:
         """It is gone."""
         self._deaths[id(process)] = len(self._moves)
         self._dead.append(process)
@@ -114,7 +135,7 @@ class Journal:
         """What it had not flushed is gone."""
         self._note(Verb.LOSE_POWER, broker=broker_id)
 
-    def asked(self, process: "Process", ask: Ask) -> None:
+    def asked(self, process: RecordedProcess, ask: Ask) -> None:
         """ZooKeeper has done what the broker asked."""
         self._note(Verb.ASK, broker=process.broker_id, number=ask.op_id)
 
@@ -131,11 +152,11 @@ class Journal:
             return False
         return self._births[receiver] > self._deaths[id(sender)]
 
-    def arrived(self, process: "Process", token: int, origin: Origin | None) -> None:
+    def arrived(self, process: RecordedProcess, token: int, origin: Origin | None) -> None:
         """A request has come, and the broker will take it under this token."""
         self._origins[id(process), token] = origin
 
-    def stepped(self, process: "Process", event: Event, effects: Sequence[Effect]) -> None:
+    def stepped(self, process: RecordedProcess, event: Event, effects: Sequence[Effect]) -> None:
         """The broker has taken the event; all that it reports, also what its death cuts off."""
         now_ms = process.clock.now_ms
         if isinstance(event, Tick) and not effects:
@@ -150,7 +171,7 @@ class Journal:
             if isinstance(effect, Reply | ReplyRecords):
                 self._replied(self._origins.pop((id(process), effect.token), None))
 
-    def _taken(self, process: "Process", event: Event) -> Move | None:
+    def _taken(self, process: RecordedProcess, event: Event) -> Move | None:
         own = {"broker": int(process.broker_id), "at_ms": process.clock.now_ms}
         match event:
             case Tick():
@@ -206,7 +227,9 @@ class Journal:
         own = {**own, "broker": int(sender.broker_id), "to": own["broker"]}
         return self._note(Verb.SEND, number=origin.number, **own)
 
-    def _arrived_late(self, sender: "Process", number: int, own: dict[str, int]) -> Move | None:
+    def _arrived_late(
+        self, sender: RecordedProcess, number: int, own: dict[str, int]
+    ) -> Move | None:
         """The request of a dead broker: it left before, and was kept until now."""
         died = self._deaths[id(sender)]
         if self._births[own["broker"]] > died:

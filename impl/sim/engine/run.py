@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from functools import partial
 
-from fencepost.impl.sim.engine.liveness_state import unhealed
+from fencepost.impl.sim.engine.liveness_state import is_converged, unhealed
 from fencepost.impl.sim.engine.options import TOPIC, Options
 from fencepost.impl.sim.engine.recorder import NodeTrace
 from fencepost.impl.sim.injectors.injector import Injector
@@ -70,13 +70,13 @@ def _settles(cluster: Cluster, clients: list[Client]) -> bool:
     for client in clients:
         client.is_stopped = True
     limit_ms = cluster.scheduler.now_ms + cluster.options.settle_ms
-    return cluster.scheduler.run_until(limit_ms, cluster.is_converged)
+    return cluster.scheduler.run_until(limit_ms, partial(is_converged, cluster))
 
 
 def create_topic(cluster: Cluster, topic: str, partitions: int) -> None:
     """The topic exists on all brokers, and each partition has its first leader, if it can."""
     TopicCreator(cluster, topic, partitions).create()
-    cluster.scheduler.run_until(START_MS, cluster.is_converged)
+    cluster.scheduler.run_until(START_MS, partial(is_converged, cluster))
 
 
 def start_clients(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:

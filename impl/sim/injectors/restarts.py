@@ -6,6 +6,7 @@ As the deeds of `deeds.py`: each returns how it is undone, which tells evidence.
 from collections.abc import Callable
 
 from fencepost.fault_injection.faults.process_faults import BounceBroker, RollBrokers, StopBroker
+from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.world.cluster import Cluster
 from fencepost.impl.sim.world.process import Process
 from fencepost.impl.trace_lines import Line
@@ -94,4 +95,4 @@ class Roll:
                 now = self._cluster.processes[process.broker_id].zookeeper.session_id
                 return stat is not None and stat.ephemeral_owner == now
             case _:
-                return self._cluster.is_converged()
+                return is_converged(self._cluster)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.script.language import Command
 from fencepost.impl.sim.script.stage import Stage, holder, key_of
 from fencepost.impl.sim.world.process import Process
@@ -92,7 +93,7 @@ def _pending(stage: Stage) -> str:
 _OF_CLUSTER: dict[str, Callable[[Stage], str]] = {
     "controller": _controller,
     "controller_epoch": _controller_epoch,
-    "converged": lambda stage: "yes" if stage.cluster.is_converged() else "no",
+    "converged": lambda stage: "yes" if is_converged(stage.cluster) else "no",
     "held": lambda stage: str(sum(len(rule.held) for rule in stage.rules)),
     "pending": _pending,
     "topics": lambda stage: ",".join(stage.cluster.zookeeper.children(TOPICS)) or NOTHING,

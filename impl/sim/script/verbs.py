@@ -9,7 +9,7 @@ from msgspec import structs
 
 from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.impl.core.types.messages import ACKS_ALL
-from fencepost.impl.sim.engine.liveness_state import unhealed
+from fencepost.impl.sim.engine.liveness_state import is_converged, unhealed
 from fencepost.impl.sim.engine.run import (
     FINAL_READ_MS,
     break_connections,
@@ -155,7 +155,7 @@ def _create_topic(stage: Stage, command: Command) -> Lines:
     if pending.outcome != ["ok"]:
         return pending.outcome
     if command.options.get("wait") != "no":
-        stage.run(UNTIL_MS, stage.cluster.is_converged)
+        stage.run(UNTIL_MS, partial(is_converged, stage.cluster))
     return []
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -38,15 +38,14 @@ from fencepost.impl.core.types.scripts import Answer, Ask, unknown
 from fencepost.impl.core.types.zookeeper import Create
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.paced import Pace, expand_now, paced, told, truncate_now
-from fencepost.impl.sim.engine.recorder import NodeTrace
+from fencepost.impl.sim.engine.recorder import NodeTrace, Recorder
+from fencepost.impl.sim.stepped.schedule import Setting
 from fencepost.impl.sim.world.disk import SimDisk
+from fencepost.impl.sim.world.zookeeper import SimZooKeeper
 from fencepost.impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.vocabulary import Offset, SessionId
-from fencepost.spec.znodes import CONTROLLER
-
-if TYPE_CHECKING:
-    from fencepost.impl.sim.stepped.world import World
+from fencepost.spec.znodes import CONTROLLER, TopicPartition
 
 SESSION_TIMEOUT_MS = 1_000_000
 NO_SESSION = SessionId(0)
@@ -76,10 +75,36 @@ class Question:
     is_delivered: bool = False
 
 
+class StepHost(Protocol):
+    """What a broker needs of the stepped cluster that it runs in."""
+
+    key: TopicPartition
+    """The one partition of the specs."""
+    recorder: Recorder
+    setting: Setting
+
+    @property
+    def zookeeper(self) -> SimZooKeeper:
+        """The server that answers what is released."""
+
+    def note(
+        self,
+        verb: Verb,
+        actor: "Actor",
+        *,
+        at_ms: int | None = None,
+        **fields: Any,  # noqa: ANN401 - fields of `Move`
+    ) -> Move:
+        """Append the move to the list that processes repeat."""
+
+    def hold_command(self, actor: "Actor", send: Send) -> None:
+        """Keep a LeaderAndIsr request until a step of the schedule sends it."""
+
+
 class Actor:
     """A node while it runs, its disk, and all that is held between it and the world."""
 
-    def __init__(self, world: "World", config: Config) -> None:
+    def __init__(self, world: StepHost, config: Config) -> None:
         self.world = world
         self.config = config
         self.number = int(config.broker_id)

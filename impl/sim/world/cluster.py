@@ -10,14 +10,13 @@ from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import Request, Response
-from fencepost.impl.sim.engine.liveness_state import unhealed
 from fencepost.impl.sim.engine.move_recorder import Journal, Origin
 from fencepost.impl.sim.engine.options import Options
 from fencepost.impl.sim.engine.recorder import Recorder, transaction_line
 from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.disk import SimDisk
 from fencepost.impl.sim.world.network import Network, Rule
-from fencepost.impl.sim.world.process import Process
+from fencepost.impl.sim.world.process import OnAnswer, Process
 from fencepost.impl.sim.world.zookeeper import SimZooKeeper, Transaction
 from fencepost.impl.sim.world.zookeeper_link import HurtLink
 from fencepost.impl.trace_lines import node_name
@@ -41,9 +40,6 @@ from fencepost.spec.znodes import (
 ZOOKEEPER_TICK_MS = 100
 CLIENT = -2
 """The sender of requests that are no broker's."""
-
-OnAnswer = Callable[[Response | None, int], None]
-"""Takes the response, None if the connection was refused, and its sender's Lamport clock."""
 
 
 class Cluster:
@@ -274,7 +270,3 @@ class Cluster:
         if znode.stat is None:
             return None
         return parse_leader_and_isr(path, znode.data), znode.stat.version
-
-    def is_converged(self) -> bool:
-        """There is a controller, each partition has leader and full ISR, all hold all of it."""
-        return next(unhealed(self), None) is None

@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import partial
 
 from fencepost.impl.core.types.topic_messages import ReplicaList
+from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import Options
 from fencepost.impl.sim.engine.run import START_MS
 from fencepost.impl.sim.world.clients import TopicCreator
@@ -83,7 +84,7 @@ class PlanCluster(Cluster):
         creator = TopicCreator(self, TOPIC, len(replicas))
         creator.assign(ReplicaList(replicas=one) for one in replicas if one)
         creator.create()
-        self.scheduler.run_until(self.scheduler.now_ms + START_MS, self.is_converged)
+        self.scheduler.run_until(self.scheduler.now_ms + START_MS, partial(is_converged, self))
         return creator.keys
 
     def _is_registered(self) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -42,10 +42,15 @@ from fencepost.impl.core.types.messages import PeerRequest, Request, Response
 from fencepost.impl.crash_points import CrashPlan
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
 from fencepost.impl.sim.engine.clock import NodeClock
-from fencepost.impl.sim.engine.move_recorder import Origin
+from fencepost.impl.sim.engine.move_recorder import Journal, Origin
+from fencepost.impl.sim.engine.options import Options
 from fencepost.impl.sim.engine.recorder import NodeTrace
+from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.disk import SimDisk
+from fencepost.impl.sim.world.network import Network
+from fencepost.impl.sim.world.zookeeper import SimZooKeeper
 from fencepost.impl.sim.world.zookeeper_client import ZkClient
+from fencepost.impl.sim.world.zookeeper_link import HurtLink
 from fencepost.impl.trace_lines import (
     ZnodeTrace,
     action_taken,
@@ -56,15 +61,53 @@ from fencepost.impl.trace_lines import (
 from fencepost.spec.vocabulary import Action, BrokerId
 from fencepost.spec.znodes import TopicPartition
 
-if TYPE_CHECKING:
-    from fencepost.impl.sim.world.cluster import Cluster
-
 TICK_MS = 20
 CRASH_WITHIN_MS = 60
 """A kill strikes inside the next step within this time, else between two steps."""
 
 Answer = Callable[[Response, int], None]
 """Takes a response and the Lamport clock of its sender."""
+
+
+OnAnswer = Callable[[Response | None, int], None]
+"""Takes the response, None if the connection was refused, and its sender's Lamport clock."""
+
+
+class ProcessHost(Protocol):
+    """What a broker process needs of the simulated cluster that it runs in."""
+
+    options: Options
+    journal: Journal | None
+    malformed: list[str]
+    """Znodes that a broker could not read, with the reason."""
+    hurt_links: dict[BrokerId, list[HurtLink]]
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """Runs the callbacks of the cluster in virtual time."""
+
+    @property
+    def zookeeper(self) -> SimZooKeeper:
+        """The server that the process connects to."""
+
+    @property
+    def network(self) -> Network:
+        """Draws which answers of ZooKeeper are lost."""
+
+    def reaches_zookeeper(self, broker_id: BrokerId) -> bool:
+        """True when a broker that connects now would be served."""
+
+    def send_request(
+        self,
+        *,
+        sender: int,
+        receiver: BrokerId,
+        request: Request,
+        lamport: int,
+        on_answer: OnAnswer,
+        origin: Origin | None = None,
+    ) -> None:
+        """Carry the request to the receiver, and its answer back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +120,7 @@ class Process:
     """One incarnation of one broker."""
 
     def __init__(
-        self, cluster: "Cluster", config: Config, disk: SimDisk, trace: NodeTrace, random: Random
+        self, cluster: ProcessHost, config: Config, disk: SimDisk, trace: NodeTrace, random: Random
     ) -> None:
         self.cluster = cluster
         self.config = config

@@ -1,12 +1,13 @@
 """Small simulated runs for the tests of the simulator."""
 
-from functools import cache
+from functools import cache, partial
 
 from fencepost.conformance.checks.registry import run_checks
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
 from fencepost.impl.sim.adapter import simulate
+from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import Options
 from fencepost.impl.sim.injectors.injector import Injector
 from fencepost.impl.sim.world.clients import TopicCreator
@@ -40,7 +41,7 @@ def topic(cluster: Cluster, partitions: int = 1) -> None:
 def settled(cluster: Cluster) -> bool:
     """Let the cluster come to rest; true when it did in time."""
     limit_ms = cluster.scheduler.now_ms + CONVERGES_MS
-    return cluster.scheduler.run_until(limit_ms, cluster.is_converged)
+    return cluster.scheduler.run_until(limit_ms, partial(is_converged, cluster))
 
 
 def inject(cluster: Cluster) -> Injector:

@@ -6,6 +6,7 @@ left of a failure is what it takes.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import Phase, settings, strategies as st
@@ -34,6 +35,7 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.topic_messages import CreateTopicRequest, DeleteTopicRequest
 from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import BROKERS
 from fencepost.impl.sim.injectors.awaited import Heal
 from fencepost.impl.sim.injectors.faults import do_to
@@ -183,7 +185,7 @@ class ClusterMachine(RuleBasedStateMachine):
             heal()
         run_for(self.cluster, TIMEOUT_MS)  # what was asked has arrived
         limit_ms = self.cluster.scheduler.now_ms + self.cluster.options.settle_ms
-        assert self.cluster.scheduler.run_until(limit_ms, self.cluster.is_converged)
+        assert self.cluster.scheduler.run_until(limit_ms, partial(is_converged, self.cluster))
         reader = FinalReader(self.cluster, sorted(self.cluster.assignments()))
         reader.read_all()
         limit_ms = self.cluster.scheduler.now_ms + READ_MS
