@@ -20,7 +20,7 @@ from fencepost.spec.znodes import TopicPartition
 
 
 @dataclass(slots=True)
-class Pace:
+class PacedPermissions:
     """What the core may do now of its own accord."""
 
     may_advance: bool = False
@@ -40,7 +40,7 @@ class Pace:
 class PacedReplicas(Replicas):
     """The high watermark moves when it is told to."""
 
-    pace: Pace
+    pace: PacedPermissions
 
     def advance(self, key: TopicPartition, *, on_fetch: bool = False) -> bool:
         """As the core's, when it is time."""
@@ -54,7 +54,7 @@ class PacedReplicas(Replicas):
 class PacedIsrWriter(IsrWriter):
     """The ISR changes when it is told to."""
 
-    pace: Pace
+    pace: PacedPermissions
 
     def tick(self, key: TopicPartition) -> None:
         """As the core's, when it is time."""
@@ -70,7 +70,7 @@ class PacedIsrWriter(IsrWriter):
 class PacedFollower(Follower):
     """Below level 2 a follower truncates when it is told to, and fetches only then."""
 
-    pace: Pace
+    pace: PacedPermissions
 
     def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
         super().__init__(config, outbox, replicas)
@@ -103,9 +103,9 @@ class PacedFollower(Follower):
             super().start_fetching(key)
 
 
-def paced(node: Node, config: Config) -> Pace:
+def paced(node: Node, config: Config) -> PacedPermissions:
     """The node's broker waits to be told from now on; returns by what it is told."""
-    pace = Pace()
+    pace = PacedPermissions()
     broker = node.broker
     known = [broker.replicas[key] for key in broker.replicas.partitions()]
     replicas = PacedReplicas(config, broker.outbox, known)
@@ -116,7 +116,7 @@ def paced(node: Node, config: Config) -> Pace:
     return pace
 
 
-def expand_now(node: Node, pace: Pace, key: TopicPartition) -> None:
+def expand_now(node: Node, pace: PacedPermissions, key: TopicPartition) -> None:
     """The leader asks followers in, if any is ready; the next step tells."""
     pace.may_expand = True
     node.broker.isr_writer.expand(key)

@@ -24,7 +24,7 @@ from fencepost.impl.sim.script.stage import Judge
 from fencepost.impl.sim.stepped.schedule import SCHEDULES, ScheduleError, read_schedule
 from fencepost.impl.sim.stepped.sources import MADE_ANEW, SOURCES, obstacle, schedule_of
 from fencepost.impl.sim.stepped.stepper import moves_along, replay as replay_schedule
-from fencepost.impl.sim.world.plan_cluster import PACES, Host
+from fencepost.impl.sim.world.plan_cluster import HOST_SPEEDS, Host
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.tlc.models import load_models, select
 from fencepost.spec.trace import TraceEvent
@@ -61,7 +61,7 @@ def play_plan(
     """
     plan, pace = plan_from_document(document), Host(host)
     options = options_of(plan, level=_level(level), mutant=_mutant(mutant), host=pace)
-    return run_plan(plan, options, f"sim-{plan.plan_id}-level-{level}", PACES[pace].boot_ms)
+    return run_plan(plan, options, f"sim-{plan.plan_id}-level-{level}", HOST_SPEEDS[pace].boot_ms)
 
 
 def mutants() -> list[dict[str, object]]:

@@ -28,7 +28,7 @@ from fencepost.impl.core.types.events import (
 )
 from fencepost.impl.core.types.scripts import Answer, Ask, unknown
 from fencepost.impl.mutants.mutants import Mutant
-from fencepost.impl.paced import Pace, expand_now, told, truncate_now
+from fencepost.impl.paced import PacedPermissions, expand_now, told, truncate_now
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.vocabulary import SessionId
 from fencepost.spec.znodes import TopicPartition
@@ -90,7 +90,7 @@ class Pacer:
     def __init__(self, broker: Broker) -> None:
         self.now_ms = 0
         """The core's clock."""
-        self.pace = Pace()
+        self.pace = PacedPermissions()
         self._broker = broker
         self._held = _Held()
         self._changed = asyncio.Event()

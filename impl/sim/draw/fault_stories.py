@@ -40,7 +40,7 @@ from fencepost.fault_injection.faults.zookeeper_faults import (
     FailZooKeeperRequests,
     LoseZooKeeperReplies,
 )
-from fencepost.impl.sim.engine.options import TOPIC, Options
+from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 
 Story = list[tuple[int, Fault]]
 """Faults, and when each comes, in milliseconds from the beginning."""
@@ -67,7 +67,7 @@ class Composer:
     def __init__(
         self,
         random: Random,
-        options: Options,
+        options: RunOptions,
         *,
         session_timeout_ms: int,
         may_move: bool,

@@ -26,7 +26,7 @@ from fencepost.fault_injection.stories.schedule import Schedule, TimedFault, gen
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.sim.draw.drawn_faults import Draw
 from fencepost.impl.sim.draw.fault_stories import About, Composer
-from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, TOPIC, Options
+from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, TOPIC, RunOptions
 from fencepost.spec.vocabulary import ProtocolLevel
 
 PATIENT_MS = 30_000
@@ -39,7 +39,7 @@ SHORT_ROUNDS = 16
 """Of a run about control: what one situation leaves undone, the next one often mends."""
 SHORT_ROUND_MS = (2_000, 4_500)
 NOT_REPEATED = frozenset({BreakDisk.kind, FillDisk.kind, LosePower.kind, StaleCheckpoint.kind})
-"""What no move does to a disk of a process, or not as it is simulated (`journal.py`)."""
+"""What no move does to a disk of a process, or not as it is simulated (`move_recorder.py`)."""
 REQUEST_KINDS = sorted(set(DRAWN_FOR_REAL) - {DuplicateRequest.kind})
 """All but what a led broker cannot tell apart: the answers to one request that came twice."""
 WORLD_KINDS = sorted(set(DRAWN_FOR_SIMULATOR) - NOT_REPEATED)
@@ -56,10 +56,10 @@ LONELY = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class FaultRound:
     """What happens between two times of calm."""
 
-    options: Options
+    options: RunOptions
     """As in all rounds, but for clients, weather and schedule."""
     administrator_ms: tuple[int, int] | None
     """Between two of its requests; None: there is none."""
@@ -67,16 +67,16 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dense:
+class MultiRoundRun:
     """One run."""
 
     number: int
-    options: Options
+    options: RunOptions
     """What its cluster is like."""
-    rounds: tuple[Round, ...]
+    rounds: tuple[FaultRound, ...]
 
 
-def dense(number: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> Dense:
+def dense(number: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> MultiRoundRun:
     """The run of that number, from 1 on; the level and the mutant change nothing else of it.
 
     Of four numbers, two have everything in one run, one is about data and one about control.
@@ -94,15 +94,15 @@ def dense(number: int, *, level: ProtocolLevel, mutant: Mutant | None = None) ->
     if about is About.CONTROL:
         count = SHORT_ROUNDS
     rounds = tuple(_round(random, options, n, about) for n in range(1, count + 1))
-    return Dense(number=number, options=options, rounds=rounds)
+    return MultiRoundRun(number=number, options=options, rounds=rounds)
 
 
-def _cluster(random: Random, number: int) -> Options:
+def _cluster(random: Random, number: int) -> RunOptions:
     brokers = random.choice((3, 4, 4, 5))
     is_idempotent = random.random() < IDEMPOTENT
     partitions = random.choice((1, 1, 2, 3))
     timeout_ms = random.choice((600, 1_200, 1_200, 2_000, 2_000, PATIENT_MS))
-    return Options(
+    return RunOptions(
         seed=number,
         level=ProtocolLevel.LEADER_EPOCH,
         brokers=brokers,
@@ -120,7 +120,7 @@ def _cluster(random: Random, number: int) -> Options:
     )
 
 
-def _about_data(random: Random, options: Options) -> Options:
+def _about_data(random: Random, options: RunOptions) -> RunOptions:
     """One partition that always grows, on brokers that know each other's death soon, or late."""
     timeout_ms = random.choice((600, 1_200))
     if Random(f"patience {options.seed}").random() < PATIENT:
@@ -139,7 +139,7 @@ def _about_data(random: Random, options: Options) -> Options:
     )
 
 
-def _about_control(random: Random, options: Options) -> Options:
+def _about_control(random: Random, options: RunOptions) -> RunOptions:
     """Sessions outlast a controller's pauses, and there is much to decide."""
     timeout_ms = random.choice((2_000, 4_000))
     return replace(
@@ -152,7 +152,7 @@ def _about_control(random: Random, options: Options) -> Options:
     )
 
 
-def _round(random: Random, options: Options, number: int, about: About) -> Round:
+def _round(random: Random, options: RunOptions, number: int, about: About) -> FaultRound:
     is_short = about is About.CONTROL
     duration_ms = random.randint(*(SHORT_ROUND_MS if is_short else ROUND_MS))
     is_lonely = random.random() < LONELY
@@ -188,7 +188,7 @@ def _round(random: Random, options: Options, number: int, about: About) -> Round
     if about is not About.ALL:
         has_administrator = is_short and has_administrator and random.random() < 0.5
     least_ms = random.choice((50, 200, 500))
-    return Round(
+    return FaultRound(
         options=replace(drawn, schedule=Schedule(seed=options.seed, faults=numbered)),
         administrator_ms=(least_ms, 4 * least_ms) if has_administrator else None,
         has_nonsense=random.random() < NONSENSE,
@@ -196,7 +196,7 @@ def _round(random: Random, options: Options, number: int, about: About) -> Round
 
 
 def _faults(
-    random: Random, options: Options, about: About, *, is_lonely: bool
+    random: Random, options: RunOptions, about: About, *, is_lonely: bool
 ) -> Iterator[TimedFault]:
     """Situations, and beside them faults as the swarm draws them."""
     brokers = range(1, options.brokers + 1)
@@ -237,7 +237,7 @@ def _faults(
 
 
 def _deaths(
-    random: Random, options: Options, about: About, *, is_patient: bool
+    random: Random, options: RunOptions, about: About, *, is_patient: bool
 ) -> Iterator[TimedFault]:
     """Brokers die for as long as the round lasts; of patient clusters only followers."""
     ids = range(1, options.brokers + 1)

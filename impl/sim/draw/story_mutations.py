@@ -16,8 +16,8 @@ from fencepost.fault_injection.faults.fault_json import as_json
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.sim.draw.fault_stories import About, Composer
 from fencepost.impl.sim.engine.liveness_state import unhealed
-from fencepost.impl.sim.engine.move_recorder import Journal
-from fencepost.impl.sim.engine.options import TOPIC, Options
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder
+from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 from fencepost.impl.sim.engine.run import create_topic, end_run
 from fencepost.impl.sim.script.language import Command, milliseconds, parse
 from fencepost.impl.sim.script.play import fault_line
@@ -44,7 +44,7 @@ LATEST_MS = 1_500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
+class BaseStory:
     """One cluster of a scenario, with the protocol as it should be."""
 
     name: str
@@ -58,7 +58,7 @@ class Scenario:
 class Variation:
     """What is played."""
 
-    scenario: Scenario
+    scenario: BaseStory
     commands: tuple[Command, ...]
     changes: tuple[str, ...]
     """What is different, in words."""
@@ -69,7 +69,7 @@ class Variation:
         return ", ".join((f"variation of {self.scenario.name}", *self.changes))
 
 
-def scenario_of(text: str, name: str) -> Scenario | None:
+def scenario_of(text: str, name: str) -> BaseStory | None:
     """The last cluster without a mutant; None where there is none, or where only steps are led.
 
     Raises `ScriptError`.
@@ -84,12 +84,12 @@ def scenario_of(text: str, name: str) -> Scenario | None:
     if not right or len(right[-1]) == 1:
         return None
     wrong = {one[0].options.get("mutant", "") for one in clusters} - {""}
-    return Scenario(
+    return BaseStory(
         name=name.removesuffix(".txt"), commands=tuple(right[-1]), mutants=frozenset(wrong)
     )
 
 
-def deal(scenarios: Sequence[Scenario], number: int, count: int) -> Iterator[Variation]:
+def deal(scenarios: Sequence[BaseStory], number: int, count: int) -> Iterator[Variation]:
     """The `count` variations of that number, from 1 on; no scenario comes again before all came.
 
     The number and the scenarios alone decide.
@@ -100,7 +100,7 @@ def deal(scenarios: Sequence[Scenario], number: int, count: int) -> Iterator[Var
         yield vary(scenarios[order[card]], Random(f"variation {place}"))
 
 
-def vary(scenario: Scenario, random: Random) -> Variation:
+def vary(scenario: BaseStory, random: Random) -> Variation:
     """The scenario with drawn changes, and another seed of the cluster.
 
     Where records are acknowledged before a disk has them, nothing else changes: a broker that comes
@@ -140,9 +140,9 @@ def _own_options(cluster: Command, random: Random) -> dict[str, str]:
 
 def play_variation(
     variation: Variation, mutant: Mutant | None, run_id: str
-) -> tuple[Options, Journal, list[TraceEvent]]:
+) -> tuple[RunOptions, MoveRecorder, list[TraceEvent]]:
     """Play it to its end, all faults over, all partitions read; its cluster, moves and trace."""
-    stage = Stage(run_id, unjudged, journal=partial(Journal, is_for_processes=True))
+    stage = Stage(run_id, unjudged, move_recorder=partial(MoveRecorder, is_for_processes=True))
     first, *rest = variation.commands
     if mutant is not None:
         first = replace(first, options={**first.options, "mutant": mutant.value})
@@ -153,8 +153,8 @@ def play_variation(
         create_topic(stage.cluster, TOPIC, 1)
     _try(stage, replace(first, verb="settle", options={}))
     end_run(stage.cluster, stage.harness, unhealed(stage.cluster))
-    ((options, journal),) = stage.noted
-    return options, journal, stage.cluster.recorder.events
+    ((options, move_recorder),) = stage.noted
+    return options, move_recorder, stage.cluster.recorder.events
 
 
 def _try(stage: Stage, command: Command) -> None:

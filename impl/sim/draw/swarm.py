@@ -17,7 +17,7 @@ from fencepost.fault_injection.stories.recipes import (
 from fencepost.fault_injection.stories.schedule import Schedule, generate
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.sim.draw.drawn_faults import Draw
-from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, BROKERS, CALM, TOPIC, Options
+from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, BROKERS, CALM, TOPIC, RunOptions
 from fencepost.impl.sim.world.network import Weather
 from fencepost.spec.vocabulary import ProtocolLevel
 
@@ -54,7 +54,7 @@ def swarm(
     level: ProtocolLevel,
     mutant: Mutant | None = None,
     duration_ms: int | None = None,
-) -> Options:
+) -> RunOptions:
     """The run that belongs to `seed`; the level and the mutant change nothing else of it.
 
     With a `duration_ms` it is as long as that, and has faults all the time.
@@ -63,7 +63,7 @@ def swarm(
     drawn_ms = random.choice((6_000, 9_000, 12_000))
     duration_ms = duration_ms or drawn_ms
     session_timeout_ms = random.choice((600, 1_200))
-    options = Options(
+    options = RunOptions(
         seed=seed,
         level=level,
         mutant=mutant,
@@ -93,7 +93,7 @@ def swarm(
     return _with_failing_disks(_with_world_faults(_founding(_moving(_sized(options)))))
 
 
-def _sized(options: Options) -> Options:
+def _sized(options: RunOptions) -> RunOptions:
     """Now and then more brokers, more partitions, or records that nobody waits for."""
     random = Random(f"{options.seed}/size")
     brokers = random.choice((4, 5)) if random.random() < CROWDED else options.brokers
@@ -113,7 +113,7 @@ def _sized(options: Options) -> Options:
     )
 
 
-def _moving(options: Options) -> Options:
+def _moving(options: RunOptions) -> RunOptions:
     """There are more brokers than replicas, so that there is somewhere to go."""
     random = Random(f"{options.seed}/moves")
     if random.random() >= MOVING or options.partitions == MANY_PARTITIONS:
@@ -126,7 +126,7 @@ def _moving(options: Options) -> Options:
     )
 
 
-def _founding(options: Options) -> Options:
+def _founding(options: RunOptions) -> RunOptions:
     """What there is comes and goes; or what is lost, is lost."""
     random = Random(f"{options.seed}/life")
     draw = random.random()
@@ -135,7 +135,7 @@ def _founding(options: Options) -> Options:
     return replace(options, unclean_leader_election=FOUNDING <= draw < FOUNDING + UNCLEAN)
 
 
-def _with_world_faults(options: Options) -> Options:
+def _with_world_faults(options: RunOptions) -> RunOptions:
     random = Random(f"{options.seed}/world")
     if random.random() >= WORLD:
         return options
@@ -145,7 +145,7 @@ def _with_world_faults(options: Options) -> Options:
     return replace(options, schedule=schedule)
 
 
-def _with_failing_disks(options: Options) -> Options:
+def _with_failing_disks(options: RunOptions) -> RunOptions:
     """Disks fail, mostly beside other faults; how often is drawn."""
     random = Random(f"{options.seed}/disks")
     if random.random() >= FAILING_DISKS:
@@ -155,7 +155,7 @@ def _with_failing_disks(options: Options) -> Options:
     return replace(options, schedule=schedule)
 
 
-def _lonely(options: Options) -> Options:
+def _lonely(options: RunOptions) -> RunOptions:
     """The same weather and clients; the followers of the one partition die for good."""
     schedule = lonely_leader(
         options.schedule.seed,
@@ -166,7 +166,7 @@ def _lonely(options: Options) -> Options:
     return replace(options, partitions=1, schedule=schedule, survivors_first=True)
 
 
-def _diverging(options: Options) -> Options:
+def _diverging(options: RunOptions) -> RunOptions:
     """In calm weather; there is always something to write, and nobody leaves the ISR early."""
     schedule = diverging_logs(
         options.schedule.seed,

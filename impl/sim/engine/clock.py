@@ -5,7 +5,7 @@ from fencepost.impl.sim.engine.scheduler import US_PER_MS, Scheduler
 TRUE_RATE = 1_000
 
 
-class NodeClock:
+class VirtualClock:
     """What one process takes for the time; never goes back."""
 
     def __init__(self, scheduler: Scheduler) -> None:

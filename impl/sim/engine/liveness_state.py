@@ -6,7 +6,7 @@ Each is judged on one state; the bound within which it must hold is the caller's
 from collections.abc import Collection, Iterator, Mapping
 
 from fencepost.impl.core.rules.replica import Replica, Role
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId, Liveness
 from fencepost.spec.znodes import (
     CONTROLLER,
@@ -27,7 +27,7 @@ _PROMISES = {
 }
 
 
-def unhealed(cluster: Cluster) -> Iterator[Liveness]:
+def unhealed(cluster: VirtualCluster) -> Iterator[Liveness]:
     """What does not hold now, perhaps more than once; nothing of a cluster that is healed.
 
     It is owed among those who are not absent: a broker that died may stay dead. A partition whose
@@ -55,12 +55,12 @@ def unhealed(cluster: Cluster) -> Iterator[Liveness]:
     yield from _of_moves(cluster)
 
 
-def is_converged(cluster: Cluster) -> bool:
+def is_converged(cluster: VirtualCluster) -> bool:
     """True when every liveness property holds now."""
     return next(unhealed(cluster), None) is None
 
 
-def _of_moves(cluster: Cluster) -> Iterator[Liveness]:
+def _of_moves(cluster: VirtualCluster) -> Iterator[Liveness]:
     """Nothing that was asked for below `/admin` is left to do."""
     zookeeper = cluster.zookeeper
     for kind, promise in _PROMISES.items():
@@ -72,7 +72,7 @@ def _of_moves(cluster: Cluster) -> Iterator[Liveness]:
 
 
 def _of_deletions(
-    cluster: Cluster, assigned: Mapping[TopicPartition, Collection[BrokerId]]
+    cluster: VirtualCluster, assigned: Mapping[TopicPartition, Collection[BrokerId]]
 ) -> Iterator[Liveness]:
     """No live broker has a replica of what is not, or not any more, assigned to it."""
     for broker_id, process in cluster.processes.items():
@@ -83,7 +83,7 @@ def _of_deletions(
             yield Liveness.DELETION_COMPLETES
 
 
-def _has_controller(cluster: Cluster) -> bool:
+def _has_controller(cluster: VirtualCluster) -> bool:
     """Somebody holds `/controller` and knows it."""
     stat = cluster.zookeeper.peek(CONTROLLER).stat
     holders = [
@@ -94,7 +94,7 @@ def _has_controller(cluster: Cluster) -> bool:
     return any(process.is_alive and process.node.controller.is_active for process in holders)
 
 
-def _replica(cluster: Cluster, broker_id: BrokerId, key: TopicPartition) -> Replica | None:
+def _replica(cluster: VirtualCluster, broker_id: BrokerId, key: TopicPartition) -> Replica | None:
     process = cluster.processes.get(broker_id)
     if process is None or not process.is_alive or process.is_paused:
         return None

@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 
 from fencepost.impl.mutants.mutants import Mutant
-from fencepost.impl.sim.draw.multi_round_draw import Dense
+from fencepost.impl.sim.draw.multi_round_draw import MultiRoundRun
 from fencepost.impl.sim.draw.story_mutations import Variation, play_variation
-from fencepost.impl.sim.engine.move_recorder import Journal
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.multi_round_run import IsEnough, play_rounds
-from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.script.play import play
 from fencepost.impl.sim.script.stage import unjudged
 from fencepost.spec.pacing import MoveList, Verb
@@ -34,42 +34,44 @@ def moves_of(path: Path, *, is_repaired: bool) -> MoveList:
 
 
 def moves_of_rounds(
-    dense: Dense, name: str, is_enough: IsEnough
+    dense: MultiRoundRun, name: str, is_enough: IsEnough
 ) -> tuple[MoveList, list[TraceEvent]]:
     """The moves of a dense run up to its end, and its trace; raises `ValueError` as `moves_of`."""
-    journal = Journal(is_for_processes=True)
-    events = play_rounds(dense, name, journal, is_enough)
-    return _listed(name, dense.options, journal), events
+    move_recorder = MoveRecorder(is_for_processes=True)
+    events = play_rounds(dense, name, move_recorder, is_enough)
+    return _listed(name, dense.options, move_recorder), events
 
 
 def moves_of_variation(
     variation: Variation, mutant: Mutant | None, name: str
 ) -> tuple[Callable[[], MoveList], list[TraceEvent]]:
     """What makes the moves of a variation, which raises `ValueError` as `moves_of`; its trace."""
-    options, journal, events = play_variation(variation, mutant, name)
-    return partial(_listed, name, options, journal), events
+    options, move_recorder, events = play_variation(variation, mutant, name)
+    return partial(_listed, name, options, move_recorder), events
 
 
-def _listed(name: str, options: Options, journal: Journal) -> MoveList:
-    if journal.obstacle:
-        raise ValueError(f"no processes make the moves of {name}: {journal.obstacle}")
+def _listed(name: str, options: RunOptions, move_recorder: MoveRecorder) -> MoveList:
+    if move_recorder.obstacle:
+        raise ValueError(f"no processes make the moves of {name}: {move_recorder.obstacle}")
     return MoveList(
         name=name,
         level=int(options.level),
         brokers=tuple(range(1, options.brokers + 1)),
         controllers=(),
         unclean_leader_election=options.unclean_leader_election,
-        flags=_flags(options, loses_power=any(m.verb is Verb.LOSE_POWER for m in journal.moves)),
+        flags=_flags(
+            options, loses_power=any(m.verb is Verb.LOSE_POWER for m in move_recorder.moves)
+        ),
         mutant=options.mutant.value if options.mutant else "",
         steps=(),
         taken=0,
         is_free=True,
-        settles=journal.settles,
-        moves=journal.moves,
+        settles=move_recorder.settles,
+        moves=move_recorder.moves,
     )
 
 
-def _flags(options: Options, *, loses_power: bool) -> dict[str, int]:
+def _flags(options: RunOptions, *, loses_power: bool) -> dict[str, int]:
     """As `Cluster.start` configures its brokers; what waits for real time waits for ever."""
     return {
         "replica-lag-ms": options.replica_lag_time_ms,

@@ -62,7 +62,7 @@ class RecordedProcess(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Origin:
+class RequestOrigin:
     """Whose request it is: a broker's, or a client's."""
 
     number: int
@@ -71,7 +71,7 @@ class Origin:
     client: str = ""
 
 
-class Journal:
+class MoveRecorder:
     """The moves of one cluster, in order."""
 
     def __init__(self, *, is_for_processes: bool = False) -> None:
@@ -97,7 +97,7 @@ class Journal:
         self._copies = 0
         self._idle: dict[int, list[int]] = {}
         """The `id` of a process -> the ticks since its last move."""
-        self._origins: dict[tuple[int, int], Origin | None] = {}
+        self._origins: dict[tuple[int, int], RequestOrigin | None] = {}
         """The `id` of a process, and a token -> whose request it has there."""
         self._requests = 0
         self._answering = 0
@@ -145,14 +145,14 @@ class Journal:
         if owner is not None:
             self._note(Verb.END_SESSION, broker=owner[0], number=owner[1])
 
-    def is_lost(self, receiver: int, origin: Origin | None) -> bool:
+    def is_lost(self, receiver: int, origin: RequestOrigin | None) -> bool:
         """True of a dead broker's request that would come to a later start of its receiver."""
         sender = origin.process if origin is not None else None
         if not self.is_for_processes or sender is None or sender.is_alive:
             return False
         return self._births[receiver] > self._deaths[id(sender)]
 
-    def arrived(self, process: RecordedProcess, token: int, origin: Origin | None) -> None:
+    def arrived(self, process: RecordedProcess, token: int, origin: RequestOrigin | None) -> None:
         """A request has come, and the broker will take it under this token."""
         self._origins[id(process), token] = origin
 
@@ -211,7 +211,7 @@ class Journal:
                 return self._note(Verb.RECONNECT, **own)
 
     def _taken_in(
-        self, origin: Origin | None, event: RequestReceived, own: dict[str, int]
+        self, origin: RequestOrigin | None, event: RequestReceived, own: dict[str, int]
     ) -> Move | None:
         if origin is None:
             self.obstacle = self.obstacle or "a request came from nobody"
@@ -246,7 +246,7 @@ class Journal:
         self._late.setdefault(died, []).append(left)
         return self._note(Verb.TAKE, number=self._copies, **own)
 
-    def _replied(self, origin: Origin | None) -> None:
+    def _replied(self, origin: RequestOrigin | None) -> None:
         """The answer has left: it will be there when it is wanted, whatever comes between."""
         if origin is None:
             return
@@ -268,12 +268,12 @@ class Journal:
 
     # Clients
 
-    def asks(self, client: str) -> Origin:
+    def asks(self, client: str) -> RequestOrigin:
         """A client sends a request."""
         self._requests += 1
-        return Origin(number=self._requests, client=client)
+        return RequestOrigin(number=self._requests, client=client)
 
-    def hears(self, origin: Origin, response: Response | None) -> None:
+    def hears(self, origin: RequestOrigin, response: Response | None) -> None:
         """It has the answer, or has waited long enough."""
         self._answering = origin.number if response is not None else 0
 

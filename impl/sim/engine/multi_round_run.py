@@ -6,16 +6,16 @@ It ends after the first round that did not heal, or after which its caller has s
 from collections.abc import Callable, Sequence, Set as AbstractSet
 
 from fencepost.fault_injection.stories.schedule import Schedule
-from fencepost.impl.sim.draw.multi_round_draw import Dense, Round
+from fencepost.impl.sim.draw.multi_round_draw import FaultRound, MultiRoundRun
 from fencepost.impl.sim.engine.liveness_state import unhealed
-from fencepost.impl.sim.engine.move_recorder import Journal
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC
 from fencepost.impl.sim.engine.run import break_connections, create_topic, end_run, run_line
 from fencepost.impl.sim.injectors.injector import Injector
 from fencepost.impl.sim.injectors.znodes import kick
 from fencepost.impl.sim.world.admin_workload import Administrator, remove_nonsense, write_nonsense
-from fencepost.impl.sim.world.clients import Client, Consumer, Producer
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import SimulatedClient, SimulatedConsumer, SimulatedProducer
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import TRACE_VERSION, TraceEvent
 from fencepost.spec.vocabulary import Liveness
@@ -36,13 +36,13 @@ IsEnough = Callable[[Sequence[TraceEvent]], bool]
 
 
 def play_rounds(
-    dense: Dense, run_id: str, journal: Journal, is_enough: IsEnough
+    dense: MultiRoundRun, run_id: str, move_recorder: MoveRecorder, is_enough: IsEnough
 ) -> list[TraceEvent]:
     """The trace of the run; the same number gives the same events, byte for byte, to its end.
 
-    With its moves in the journal, which has the end of the last round at most.
+    Its moves are in the move recorder, which has the end of the last round at most.
     """
-    cluster = Cluster(dense.options, run_id, journal)
+    cluster = VirtualCluster(dense.options, run_id, move_recorder)
     for disk in cluster.disks.values():
         disk.keeps_empty = False
     harness = cluster.recorder.node("harness")
@@ -50,7 +50,7 @@ def play_rounds(
     create_topic(cluster, TOPIC, dense.options.partitions)
     founder = Administrator(cluster, "client-founder", (0, 0))
     founder.found_again()
-    clients: list[Client] = []
+    clients: list[SimulatedClient] = []
     injector = Injector(cluster, harness, clients)
     owed: set[Liveness] = set()
     for number, one in enumerate(dense.rounds, start=1):
@@ -59,13 +59,17 @@ def play_rounds(
         owed = _heal(cluster, injector, clients)
         if owed or is_enough(cluster.recorder.events):
             break
-    journal.settles = True
+    move_recorder.settles = True
     end_run(cluster, harness, owed)
     return cluster.recorder.events
 
 
 def _begin(
-    cluster: Cluster, injector: Injector, clients: list[Client], one: Round, number: int
+    cluster: VirtualCluster,
+    injector: Injector,
+    clients: list[SimulatedClient],
+    one: FaultRound,
+    number: int,
 ) -> None:
     """The weather changes, clients begin, and faults are planned."""
     options = cluster.options = one.options
@@ -79,17 +83,19 @@ def _begin(
         administrator.begin_work()
         clients.append(administrator)
     for n in range(options.producers):
-        producer = Producer(cluster, f"client-{number}-{n + 1}", keys)
+        producer = SimulatedProducer(cluster, f"client-{number}-{n + 1}", keys)
         producer.later(producer.produce)
         clients.append(producer)
-    consumer = Consumer(cluster, f"client-{number}-{options.producers + 1}", keys)
+    consumer = SimulatedConsumer(cluster, f"client-{number}-{options.producers + 1}", keys)
     consumer.later(consumer.consume)
     clients.append(consumer)
     injector.plan(cluster.scheduler.now_ms)
     break_connections(cluster)
 
 
-def _heal(cluster: Cluster, injector: Injector, clients: list[Client]) -> set[Liveness]:
+def _heal(
+    cluster: VirtualCluster, injector: Injector, clients: list[SimulatedClient]
+) -> set[Liveness]:
     """All faults are over; what does not hold then, first without those who stay dead."""
     cluster.network.calm()
     for client in clients:
@@ -107,7 +113,7 @@ def _heal(cluster: Cluster, injector: Injector, clients: list[Client]) -> set[Li
     return _settle(cluster)
 
 
-def _of_survivors(cluster: Cluster) -> set[Liveness]:
+def _of_survivors(cluster: VirtualCluster) -> set[Liveness]:
     """What does not hold among those who live, while the others are dead.
 
     Where the whole ISR is dead nothing moves; nor is there a new controller before a session ends.
@@ -126,7 +132,7 @@ def _for_good(schedule: Schedule) -> set[str]:
     return {timed.fault_id for timed in schedule.faults if timed.end_ms is None}
 
 
-def _settle(cluster: Cluster) -> set[Liveness]:
+def _settle(cluster: VirtualCluster) -> set[Liveness]:
     """What does not hold in the end.
 
     Replicas that nobody wants may outlive their topic: those of whom their broker is not told, and
@@ -142,7 +148,7 @@ def _settle(cluster: Cluster) -> set[Liveness]:
 
 
 def _wait(
-    cluster: Cluster, most_ms: int, but: AbstractSet[Liveness] = frozenset()
+    cluster: VirtualCluster, most_ms: int, but: AbstractSet[Liveness] = frozenset()
 ) -> set[Liveness]:
     """What does not hold as soon as nothing else is owed than `but`, or after `most_ms`."""
     limit_ms = cluster.scheduler.now_ms + most_ms
@@ -151,7 +157,7 @@ def _wait(
     return owed
 
 
-def _describe(dense: Dense) -> Line:
+def _describe(dense: MultiRoundRun) -> Line:
     options = dense.options
     return {
         "trace_version": TRACE_VERSION,

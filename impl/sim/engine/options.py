@@ -15,7 +15,7 @@ CALM = Weather()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RunOptions:
     """One run. Times in virtual milliseconds."""
 
     seed: int

@@ -11,11 +11,11 @@ from fencepost.fault_injection.stories.schedule import Schedule
 from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.sim.engine.liveness_state import unhealed
-from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import end_run, heal, run_line, start_clients
 from fencepost.impl.sim.injectors.injector import Injector
-from fencepost.impl.sim.world.cluster import Cluster
-from fencepost.impl.sim.world.plan_cluster import ASSIGNMENT, PACES, Host, PlanCluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.plan_cluster import ASSIGNMENT, HOST_SPEEDS, Host, PlanCluster
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent
 from fencepost.spec.vocabulary import BrokerId, ProtocolLevel
@@ -35,7 +35,7 @@ class Follower:
     """Begins and ends the actions of a plan when what they wait for has come."""
 
     plan: Plan
-    cluster: Cluster
+    cluster: VirtualCluster
     injector: Injector
     _watch: Watch = field(init=False)
     _waiting: list[Action] = field(init=False)
@@ -122,7 +122,7 @@ class Follower:
 
 def options_of(
     plan: Plan, *, level: ProtocolLevel, mutant: Mutant | None, host: Host = Host.QUICK
-) -> Options:
+) -> RunOptions:
     """The run of a plan: the settings of its cluster, in weather that is only slow or quick.
 
     Raises `ValueError` for the record of a script, which only real processes can play.
@@ -130,7 +130,7 @@ def options_of(
     if plan.script:
         raise ValueError(f"{plan.plan_id} is a record of the script {plan.script}: not simulated")
     cluster, is_idle = plan.cluster, plan.profile is Load.NONE
-    return Options(
+    return RunOptions(
         seed=plan.seed,
         level=level,
         mutant=mutant,
@@ -142,12 +142,12 @@ def options_of(
         replica_lag_time_ms=cluster.get("replica_lag_ms", 1_500),
         think_ms=THINK_MS,
         settle_ms=plan.healthy_within_ms,
-        weather=PACES[host].weather,
+        weather=HOST_SPEEDS[host].weather,
         schedule=Schedule(seed=plan.seed),
     )
 
 
-def run_plan(plan: Plan, options: Options, run_id: str, boot_ms: int) -> list[TraceEvent]:
+def run_plan(plan: Plan, options: RunOptions, run_id: str, boot_ms: int) -> list[TraceEvent]:
     """Play the plan; the same plan and options give the same events, byte for byte.
 
     Raises `ValueError` with one sentence when the first controller is none of the brokers.
@@ -169,7 +169,7 @@ def run_plan(plan: Plan, options: Options, run_id: str, boot_ms: int) -> list[Tr
     return cluster.recorder.events
 
 
-def _first_of(plan: Plan, options: Options) -> BrokerId | None:
+def _first_of(plan: Plan, options: RunOptions) -> BrokerId | None:
     """Who starts first and is elected; None: whoever comes first."""
     first = plan.cluster.get("first_controller")
     if first is None:
@@ -179,7 +179,7 @@ def _first_of(plan: Plan, options: Options) -> BrokerId | None:
     return BrokerId(first)
 
 
-def _describe(plan: Plan, options: Options) -> Line:
+def _describe(plan: Plan, options: RunOptions) -> Line:
     return {
         "trace_version": TRACE_VERSION,
         "backend": "sim",

@@ -3,14 +3,14 @@
 from typing import Any
 
 from fencepost.impl.sim.engine.scheduler import Scheduler
-from fencepost.impl.sim.world.zookeeper import Transaction
+from fencepost.impl.sim.world.zookeeper import ZnodeChange
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import Kind, TraceEvent
 
 NS_PER_US = 1000
 
 
-class Recorder:
+class TraceRecorder:
     """All events of a run in the order in which they happened."""
 
     def __init__(self, run_id: str, scheduler: Scheduler) -> None:
@@ -32,7 +32,7 @@ class Recorder:
 class NodeTrace:
     """Numbers the lines of one node, and keeps its Lamport clock."""
 
-    def __init__(self, recorder: Recorder, run_id: str, name: str, incarnation: int) -> None:
+    def __init__(self, recorder: TraceRecorder, run_id: str, name: str, incarnation: int) -> None:
         self.name = name
         self.lamport = 0
         self._recorder = recorder
@@ -41,7 +41,7 @@ class NodeTrace:
         self._seq = 0
 
     def now_ns(self) -> int:
-        """See `Recorder.now_ns`."""
+        """See `TraceRecorder.now_ns`."""
         return self._recorder.now_ns()
 
     def write(self, line: Line, mono_ns: int | None = None) -> None:
@@ -65,7 +65,7 @@ class NodeTrace:
         self.lamport = max(self.lamport, lamport)
 
 
-def transaction_line(transaction: Transaction) -> Line:
+def transaction_line(transaction: ZnodeChange) -> Line:
     """The line of ZooKeeper's own trace for one change of one znode."""
     line: Line = {
         "kind": Kind.ZOOKEEPER,

@@ -5,11 +5,17 @@ from collections.abc import Iterable
 from functools import partial
 
 from fencepost.impl.sim.engine.liveness_state import is_converged, unhealed
-from fencepost.impl.sim.engine.options import TOPIC, Options
+from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 from fencepost.impl.sim.engine.recorder import NodeTrace
 from fencepost.impl.sim.injectors.injector import Injector
-from fencepost.impl.sim.world.clients import Client, Consumer, FinalReader, Producer, TopicCreator
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import (
+    FinalReader,
+    SimulatedClient,
+    SimulatedConsumer,
+    SimulatedProducer,
+    TopicCreator,
+)
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.reassignment_workload import Mover
 from fencepost.impl.sim.world.topic_workload import Founder
 from fencepost.impl.trace_lines import Line
@@ -22,9 +28,9 @@ START_MS = 8_000
 FINAL_READ_MS = 10_000
 
 
-def run(options: Options, run_id: str) -> list[TraceEvent]:
+def run(options: RunOptions, run_id: str) -> list[TraceEvent]:
     """Play the run; the same options give the same events, byte for byte."""
-    cluster = Cluster(options, run_id)
+    cluster = VirtualCluster(options, run_id)
     harness = cluster.recorder.node("harness")
     harness.write(run_line("RunStarted", _describe(options)))
     keys = [TopicPartition(TOPIC, partition) for partition in range(options.partitions)]
@@ -39,7 +45,7 @@ def run(options: Options, run_id: str) -> list[TraceEvent]:
     return cluster.recorder.events
 
 
-def end_run(cluster: Cluster, harness: NodeTrace, owed: Iterable[Liveness]) -> None:
+def end_run(cluster: VirtualCluster, harness: NodeTrace, owed: Iterable[Liveness]) -> None:
     """All partitions are read to their end, and the trace ends; `owed` has not come to hold."""
     names = sorted(set(owed))
     ending: Line = {"converged": not names}
@@ -52,10 +58,10 @@ def end_run(cluster: Cluster, harness: NodeTrace, owed: Iterable[Liveness]) -> N
     harness.write(run_line("RunEnded", {**ending, "final_read": read}))
 
 
-def heal(cluster: Cluster, injector: Injector, clients: list[Client]) -> bool:
+def heal(cluster: VirtualCluster, injector: Injector, clients: list[SimulatedClient]) -> bool:
     """All faults are over; where the options say so, the survivors have healed before."""
-    if cluster.journal is not None:
-        cluster.journal.settles = True
+    if cluster.move_recorder is not None:
+        cluster.move_recorder.settles = True
     if cluster.options.survivors_first:
         cluster.absent = frozenset(b for b, p in cluster.processes.items() if not p.is_alive)
         if not _settles(cluster, clients):
@@ -65,7 +71,7 @@ def heal(cluster: Cluster, injector: Injector, clients: list[Client]) -> bool:
     return _settles(cluster, clients)
 
 
-def _settles(cluster: Cluster, clients: list[Client]) -> bool:
+def _settles(cluster: VirtualCluster, clients: list[SimulatedClient]) -> bool:
     cluster.network.calm()
     for client in clients:
         client.is_stopped = True
@@ -73,23 +79,26 @@ def _settles(cluster: Cluster, clients: list[Client]) -> bool:
     return cluster.scheduler.run_until(limit_ms, partial(is_converged, cluster))
 
 
-def create_topic(cluster: Cluster, topic: str, partitions: int) -> None:
+def create_topic(cluster: VirtualCluster, topic: str, partitions: int) -> None:
     """The topic exists on all brokers, and each partition has its first leader, if it can."""
     TopicCreator(cluster, topic, partitions).create()
     cluster.scheduler.run_until(START_MS, partial(is_converged, cluster))
 
 
-def start_clients(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:
+def start_clients(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[SimulatedClient]:
     """All clients of the options work until they are stopped."""
     options = cluster.options
     founders = [Founder(cluster)] if options.founds else []
     for founder in founders:
         keys.extend(key for key in founder.keys if key not in keys)
         founder.begin_founding()
-    producers = [Producer(cluster, f"client-{n}", keys) for n in range(1, options.producers + 1)]
+    producers = [
+        SimulatedProducer(cluster, f"client-{n}", keys) for n in range(1, options.producers + 1)
+    ]
     first = options.producers + 1
     consumers = [
-        Consumer(cluster, f"client-{n}", keys) for n in range(first, first + options.consumers)
+        SimulatedConsumer(cluster, f"client-{n}", keys)
+        for n in range(first, first + options.consumers)
     ]
     for producer in producers:
         producer.later(producer.produce)
@@ -102,10 +111,10 @@ def start_clients(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:
     return [*producers, *consumers, *creators, *movers, *founders]
 
 
-def _late_creators(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]:
+def _late_creators(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[SimulatedClient]:
     """Topics will be created; producers and consumers, who have `keys`, do not wait for them."""
     options, random = cluster.options, cluster.random("late topics")
-    creators: list[Client] = []
+    creators: list[SimulatedClient] = []
     for n in range(options.late_topics):
         name = f"client-admin-{n + 1}"
         creator = TopicCreator(cluster, f"{TOPIC}{n + 1}", random.choice((1, 1, 3)), name)
@@ -116,7 +125,7 @@ def _late_creators(cluster: Cluster, keys: list[TopicPartition]) -> list[Client]
     return creators
 
 
-def break_connections(cluster: Cluster) -> None:
+def break_connections(cluster: VirtualCluster) -> None:
     """Connections to ZooKeeper will break as often as the options say, for their duration."""
     options = cluster.options
     random = cluster.random("connections")
@@ -127,7 +136,7 @@ def break_connections(cluster: Cluster) -> None:
                 cluster.scheduler.after_ms(delay_ms, partial(cluster.break_connection, broker_id))
 
 
-def _describe(options: Options) -> Line:
+def _describe(options: RunOptions) -> Line:
     mutant = f" --mutant {options.mutant}" if options.mutant else ""
     return {
         "trace_version": TRACE_VERSION,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 
 from fencepost.fault_injection.stories.schedule import TimedFault
-from fencepost.impl.sim.engine.options import CALM, Options
+from fencepost.impl.sim.engine.options import CALM, RunOptions
 from fencepost.impl.sim.engine.run import run
 from fencepost.impl.sim.world.network import Weather
 from fencepost.spec.trace import TraceEvent
@@ -24,20 +24,20 @@ Fails = Callable[[Callable[[], list[TraceEvent]]], bool]
 class Shrunk:
     """The smallest run that was found, and how many were played for it."""
 
-    options: Options
+    options: RunOptions
     runs: int
 
 
 class Shrinker:
     """Holds the smallest failing run so far."""
 
-    def __init__(self, options: Options, fails: Fails, runs_max: int) -> None:
+    def __init__(self, options: RunOptions, fails: Fails, runs_max: int) -> None:
         self.best = options
         self.runs = 0
         self._fails = fails
         self._runs_max = runs_max
 
-    def tries(self, candidate: Options) -> bool:
+    def tries(self, candidate: RunOptions) -> bool:
         """True when the candidate fails as well, and is the best from now on."""
         if self.runs >= self._runs_max or candidate == self.best:
             return False
@@ -86,7 +86,7 @@ class Shrinker:
                 low = middle
 
 
-def shrink(options: Options, fails: Fails, *, runs_max: int = RUNS_MAX) -> Shrunk:
+def shrink(options: RunOptions, fails: Fails, *, runs_max: int = RUNS_MAX) -> Shrunk:
     """The run with all that could be left out left out; `options` itself if nothing could."""
     shrinker = Shrinker(options, fails, runs_max)
     while shrinker.drop_faults() | shrinker.simplify():
@@ -96,11 +96,11 @@ def shrink(options: Options, fails: Fails, *, runs_max: int = RUNS_MAX) -> Shrun
     return Shrunk(options=shrinker.best, runs=shrinker.runs)
 
 
-def _with_faults(options: Options, faults: tuple[TimedFault, ...]) -> Options:
+def _with_faults(options: RunOptions, faults: tuple[TimedFault, ...]) -> RunOptions:
     return replace(options, schedule=replace(options.schedule, faults=faults))
 
 
-def _simpler(options: Options) -> Iterator[Options]:
+def _simpler(options: RunOptions) -> Iterator[RunOptions]:
     """Each leaves out one thing; those that leave out much come first."""
     yield replace(options, weather=CALM)
     for item in fields(Weather):
@@ -112,7 +112,7 @@ def _simpler(options: Options) -> Iterator[Options]:
         yield replace(options, producers=options.producers - 1)
 
 
-_USUAL: tuple[Callable[[Options], Options], ...] = (
+_USUAL: tuple[Callable[[RunOptions], RunOptions], ...] = (
     lambda options: replace(options, connection_breaks=0.0),
     lambda options: replace(options, unacknowledged=0.0),
     lambda options: replace(options, idempotent=False),

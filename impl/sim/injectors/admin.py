@@ -34,8 +34,8 @@ from fencepost.impl.core.types.topic_messages import (
     ReplicaList,
 )
 from fencepost.impl.sim.injectors.awaited import Wish, World
-from fencepost.impl.sim.world.clients import Client
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import SimulatedClient
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.vocabulary import BrokerId, ElectionKind, ErrorCode
 from fencepost.spec.znodes import TopicPartition, topic_path
@@ -61,7 +61,7 @@ def wish_of(fault: Fault, world: World) -> Wish | None:
             raise AssertionError(f"{fault.kind} is nothing that an administrator asks for")
 
 
-class Asker(Client):
+class Asker(SimulatedClient):
     """Asks for one change, of any broker, until it is granted or not wanted any more."""
 
     def __init__(self, world: World, request: Request) -> None:
@@ -97,7 +97,7 @@ def _grants(response: Response | None) -> bool:
 class _Change:
     """What changes have in common: they end by themselves."""
 
-    cluster: Cluster
+    cluster: VirtualCluster
     asker: Asker
 
     def heal(self) -> None:
@@ -242,11 +242,11 @@ def _elect(fault: ElectPreferred, world: World) -> Wish | None:
     return _Election(world.cluster, asker, key, replicas[0], known[0].leader)
 
 
-def _partitions(cluster: Cluster, topic: str) -> dict[TopicPartition, Replicas]:
+def _partitions(cluster: VirtualCluster, topic: str) -> dict[TopicPartition, Replicas]:
     return {key: found for key, found in cluster.assignments().items() if key.topic == topic}
 
 
-def _is_in_sync(cluster: Cluster, key: TopicPartition, wanted: Iterable[BrokerId]) -> bool:
+def _is_in_sync(cluster: VirtualCluster, key: TopicPartition, wanted: Iterable[BrokerId]) -> bool:
     """These replicas, no more and no less, are the ISR, and one of them leads."""
     known = cluster.state(key)
     return known is not None and (
@@ -254,7 +254,7 @@ def _is_in_sync(cluster: Cluster, key: TopicPartition, wanted: Iterable[BrokerId
     )
 
 
-def _led_by_all(cluster: Cluster, wanted: dict[TopicPartition, Replicas]) -> Line | None:
+def _led_by_all(cluster: VirtualCluster, wanted: dict[TopicPartition, Replicas]) -> Line | None:
     if not wanted or not all(_is_in_sync(cluster, key, each) for key, each in wanted.items()):
         return None
     return {"in_sync": len(wanted)}

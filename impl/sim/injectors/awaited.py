@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fencepost.impl.sim.engine.recorder import NodeTrace
-from fencepost.impl.sim.world.clients import Client, Producer
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import SimulatedClient, SimulatedProducer
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.trace_lines import Line
 
 Heal = Callable[[], Line]
@@ -34,9 +34,9 @@ class Wish(Protocol):
 class World:
     """What there is beside the brokers: who keeps the run's trace, and who is at work."""
 
-    cluster: Cluster
+    cluster: VirtualCluster
     harness: NodeTrace
-    clients: list[Client]
+    clients: list[SimulatedClient]
     """All of them are stopped at the end of the run, with those that a fault adds."""
     _names: int = field(init=False, default=0)
 
@@ -45,6 +45,6 @@ class World:
         self._names += 1
         return f"client-more-{self._names}"
 
-    def producers(self) -> list[Producer]:
+    def producers(self) -> list[SimulatedProducer]:
         """Those at work."""
-        return [c for c in self.clients if isinstance(c, Producer) and not c.is_stopped]
+        return [c for c in self.clients if isinstance(c, SimulatedProducer) and not c.is_stopped]

@@ -63,7 +63,7 @@ from fencepost.fault_injection.faults.zookeeper_faults import (
 )
 from fencepost.impl.core.types.effects import AppendRecords, Effect, WriteZnodes
 from fencepost.impl.core.types.scripts import Ask
-from fencepost.impl.sim.engine.move_recorder import Journal
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.scheduler import US_PER_MS
 from fencepost.impl.sim.injectors.admin import wish_of
 from fencepost.impl.sim.injectors.awaited import Heal, Wish, World
@@ -73,9 +73,9 @@ from fencepost.impl.sim.injectors.load import end_of_producer, more_producers
 from fencepost.impl.sim.injectors.restarts import Roll, restart_one
 from fencepost.impl.sim.injectors.znodes import kick, race_version
 from fencepost.impl.sim.world import slow_sync
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.disk import GROWS, USES
-from fencepost.impl.sim.world.network import Rule
+from fencepost.impl.sim.world.network import RequestRule
 from fencepost.impl.sim.world.process import Process
 from fencepost.impl.sim.world.zookeeper_link import HurtLink
 from fencepost.impl.trace_lines import Line
@@ -117,7 +117,7 @@ def do_to_all(fault: Fault, world: World) -> Heal | Wish | None:
             raise AssertionError(f"{fault.kind} hurts one broker")
 
 
-def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
+def do_to(fault: Fault, cluster: VirtualCluster, process: Process) -> Heal | None:
     """A fault on one broker, its messages or its session."""
     match fault:
         case PauseBroker() | StutterBroker() | StarveBroker():
@@ -161,7 +161,7 @@ def do_to(fault: Fault, cluster: Cluster, process: Process) -> Heal | None:
 
 
 def _stop(
-    fault: PauseBroker | StutterBroker | StarveBroker, cluster: Cluster, process: Process
+    fault: PauseBroker | StutterBroker | StarveBroker, cluster: VirtualCluster, process: Process
 ) -> Heal:
     if isinstance(fault, PauseBroker):
         return _pause(process)
@@ -178,27 +178,27 @@ def _pause(process: Process) -> Heal:
     return heal
 
 
-def _note_crash(fault: Fault, journal: Journal, process: Process) -> None:
+def _note_crash(fault: Fault, recorder: MoveRecorder, process: Process) -> None:
     """What moves can do to a disk is noted; that they cannot do the rest is noted too."""
     if isinstance(fault, LosePower):
-        process.at_death(lambda: journal.lost_power(process.broker_id))
+        process.at_death(lambda: recorder.lost_power(process.broker_id))
     elif not isinstance(fault, KillBroker | CrashAt) or (
         isinstance(fault, KillBroker) and fault.wipe != "none"
     ):
-        journal.obstacle = journal.obstacle or f"no move does what {fault.kind} does to a disk"
+        recorder.obstacle = recorder.obstacle or f"no move does what {fault.kind} does to a disk"
 
 
 def _crash(
     fault: KillBroker | LosePower | CorruptTail | StaleCheckpoint | CrashAt,
-    cluster: Cluster,
+    cluster: VirtualCluster,
     process: Process,
 ) -> Heal:
     if isinstance(fault, CrashAt) and fault.action == "hold":
         return _hold(fault, process)
     disk = cluster.disks[process.broker_id]
     told: dict[str, int] = {}
-    if cluster.journal is not None:
-        _note_crash(fault, cluster.journal, process)
+    if cluster.move_recorder is not None:
+        _note_crash(fault, cluster.move_recorder, process)
     if isinstance(fault, LosePower):
         process.at_death(lambda: told.update(lost=disk.lose_unflushed()))
     if isinstance(fault, CorruptTail):
@@ -239,14 +239,14 @@ def _hold(fault: CrashAt, process: Process) -> Heal:
 
 
 def _hurt_disk(
-    fault: FillDisk | BreakDisk | SlowDisk, cluster: Cluster, process: Process
+    fault: FillDisk | BreakDisk | SlowDisk, cluster: VirtualCluster, process: Process
 ) -> Heal | None:
     if isinstance(fault, SlowDisk):
         return _slow_disk(fault, cluster, process)
     return _fail_disk(fault, cluster, process)
 
 
-def _fail_disk(fault: FillDisk | BreakDisk, cluster: Cluster, process: Process) -> Heal:
+def _fail_disk(fault: FillDisk | BreakDisk, cluster: VirtualCluster, process: Process) -> Heal:
     """A log that the disk refuses is offline until the broker starts again."""
     broker_id, disk = process.broker_id, cluster.disks[process.broker_id]
     disk.refused = GROWS if isinstance(fault, FillDisk) else USES
@@ -263,7 +263,7 @@ def _fail_disk(fault: FillDisk | BreakDisk, cluster: Cluster, process: Process) 
     return heal
 
 
-def _slow_disk(fault: SlowDisk, cluster: Cluster, process: Process) -> Heal | None:
+def _slow_disk(fault: SlowDisk, cluster: VirtualCluster, process: Process) -> Heal | None:
     """The process stands still before each append, as one that waits for the disk."""
     if process.before is not None:
         return None
@@ -287,7 +287,9 @@ def _slow_disk(fault: SlowDisk, cluster: Cluster, process: Process) -> Heal | No
     return heal
 
 
-def _stutter(fault: StutterBroker | StarveBroker, cluster: Cluster, process: Process) -> Heal:
+def _stutter(
+    fault: StutterBroker | StarveBroker, cluster: VirtualCluster, process: Process
+) -> Heal:
     state = {"is_over": False, "stands": False, "times": 0}
 
     def stand() -> None:
@@ -314,7 +316,7 @@ def _stutter(fault: StutterBroker | StarveBroker, cluster: Cluster, process: Pro
     return heal
 
 
-def _expire(fault: ExpireSession, cluster: Cluster, process: Process) -> Heal | None:
+def _expire(fault: ExpireSession, cluster: VirtualCluster, process: Process) -> Heal | None:
     session_id = process.zookeeper.session_id
     if not session_id:
         return None
@@ -328,11 +330,11 @@ def _expire(fault: ExpireSession, cluster: Cluster, process: Process) -> Heal | 
 # Messages
 
 
-def _rule(fault: RpcFault, cluster: Cluster, process: Process) -> Heal | None:
+def _rule(fault: RpcFault, cluster: VirtualCluster, process: Process) -> Heal | None:
     receiver = fault.receiver.resolve(cluster.view())
     if receiver is None and fault.receiver != ANY_BROKER:
         return None
-    rule = Rule(
+    rule = RequestRule(
         method=fault.method,
         sender=process.broker_id,
         receiver=-1 if receiver is None else receiver,
@@ -357,7 +359,7 @@ def _rule(fault: RpcFault, cluster: Cluster, process: Process) -> Heal | None:
 # ZooKeeper
 
 
-def _hurt_session(fault: SessionFault, cluster: Cluster, process: Process) -> Heal:
+def _hurt_session(fault: SessionFault, cluster: VirtualCluster, process: Process) -> Heal:
     if isinstance(fault, FailZooKeeperRequests):
         return _fail_requests(fault, process)
     if isinstance(fault, CutZooKeeper):
@@ -381,7 +383,9 @@ def _hurt_session(fault: SessionFault, cluster: Cluster, process: Process) -> He
     return heal
 
 
-def _hurt_zookeeper_link(fault: HurtZooKeeperLink, cluster: Cluster, process: Process) -> Heal:
+def _hurt_zookeeper_link(
+    fault: HurtZooKeeperLink, cluster: VirtualCluster, process: Process
+) -> Heal:
     """Of the broker, whatever process it is: a restart does not mend the way."""
     hurts, is_stall = cluster.hurt_links[process.broker_id], fault.mode == "stall"
     hurt = HurtLink(
@@ -440,7 +444,7 @@ def _fail_requests(fault: FailZooKeeperRequests, process: Process) -> Heal:
     return heal
 
 
-def _cut_from_zookeeper(cluster: Cluster, process: Process) -> Heal:
+def _cut_from_zookeeper(cluster: VirtualCluster, process: Process) -> Heal:
     broker_id, session_id = process.broker_id, process.zookeeper.session_id
     cluster.cut_from_zookeeper[broker_id] += 1
     process.zookeeper.break_connection()
@@ -452,7 +456,7 @@ def _cut_from_zookeeper(cluster: Cluster, process: Process) -> Heal:
     return heal
 
 
-def _drop_connections(fault: DropConnection, cluster: Cluster, process: Process) -> Heal:
+def _drop_connections(fault: DropConnection, cluster: VirtualCluster, process: Process) -> Heal:
     session_id, dropped = process.zookeeper.session_id, [0]
 
     def drop() -> None:
@@ -470,7 +474,7 @@ def _drop_connections(fault: DropConnection, cluster: Cluster, process: Process)
     return heal
 
 
-def _fail_over(cluster: Cluster) -> Heal:
+def _fail_over(cluster: VirtualCluster) -> Heal:
     cluster.zookeeper.stop_serving()
     for broker_id in sorted(cluster.processes):
         cluster.break_connection(broker_id)
@@ -482,9 +486,9 @@ def _fail_over(cluster: Cluster) -> Heal:
     return heal
 
 
-def _slow_sync(fault: SlowSync, cluster: Cluster) -> Heal:
+def _slow_sync(fault: SlowSync, cluster: VirtualCluster) -> Heal:
     server = cluster.zookeeper
-    disk = server.slow_sync = server.slow_sync or slow_sync.SlowSync(cluster.scheduler)
+    disk = server.slow_sync = server.slow_sync or slow_sync.SlowSyncQueue(cluster.scheduler)
     disk.delay_us += fault.delay_ms * US_PER_MS
     before = disk.writes
 

@@ -13,8 +13,8 @@ from fencepost.fault_injection.stories.schedule import TimedFault
 from fencepost.impl.sim.engine.recorder import NodeTrace
 from fencepost.impl.sim.injectors.awaited import Heal, Wish, World
 from fencepost.impl.sim.injectors.faults import do_to, do_to_all
-from fencepost.impl.sim.world.clients import Client
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import SimulatedClient
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import Kind, Phase
 from fencepost.spec.vocabulary import BrokerId
@@ -41,7 +41,10 @@ class Injector:
     """Injects each fault at its time and heals it at its end, or at the end of the run."""
 
     def __init__(
-        self, cluster: Cluster, harness: NodeTrace, clients: list[Client] | None = None
+        self,
+        cluster: VirtualCluster,
+        harness: NodeTrace,
+        clients: list[SimulatedClient] | None = None,
     ) -> None:
         """Who is in `clients` is at work; faults may add to them."""
         self._cluster = cluster

@@ -19,7 +19,7 @@ from fencepost.fault_injection.faults.targets import ANY_BROKER
 from fencepost.fault_injection.network.link_sets import around_bridge, outside_majorities
 from fencepost.impl.sim.engine.scheduler import US_PER_MS
 from fencepost.impl.sim.injectors.awaited import Heal
-from fencepost.impl.sim.world.cluster import CLIENT, Cluster
+from fencepost.impl.sim.world.cluster import CLIENT, VirtualCluster
 from fencepost.impl.sim.world.network import Link
 from fencepost.impl.sim.world.process import Process
 from fencepost.impl.trace_lines import Line
@@ -28,7 +28,7 @@ LinkFaultOfOne = IsolateBroker | CutOneWay | ReorderLink | DelayLink | BridgeBro
 LinkFaultOfAll = PartitionBrokers | RingOfMajorities | SwizzleBrokers
 
 
-def hurt_link(fault: LinkFaultOfOne, cluster: Cluster, process: Process) -> Heal | None:
+def hurt_link(fault: LinkFaultOfOne, cluster: VirtualCluster, process: Process) -> Heal | None:
     """A fault on the ways of one broker; None when there is no such way."""
     victim = process.broker_id
     match fault:
@@ -46,7 +46,7 @@ def hurt_link(fault: LinkFaultOfOne, cluster: Cluster, process: Process) -> Heal
             return _link(cluster, _slow_or_cut(fault, _one_way(victim, other)))
 
 
-def hurt_links(fault: LinkFaultOfAll, cluster: Cluster) -> Heal:
+def hurt_links(fault: LinkFaultOfAll, cluster: VirtualCluster) -> Heal:
     """A fault on the ways of many."""
     match fault:
         case PartitionBrokers():
@@ -79,14 +79,14 @@ def _one_way(sender: int, receiver: int | None) -> Callable[[int, int], bool]:
     return lambda a, b: a == sender and b == receiver
 
 
-def _partition(fault: PartitionBrokers, cluster: Cluster) -> Heal:
+def _partition(fault: PartitionBrokers, cluster: VirtualCluster) -> Heal:
     side = frozenset(fault.side)
     return _link(
         cluster, Link(lambda a, b: CLIENT not in (a, b) and (a in side) != (b in side), None)
     )
 
 
-def _link(cluster: Cluster, link: Link) -> Heal:
+def _link(cluster: VirtualCluster, link: Link) -> Heal:
     cluster.network.links.append(link)
 
     def heal() -> Line:
@@ -96,7 +96,7 @@ def _link(cluster: Cluster, link: Link) -> Heal:
     return heal
 
 
-def _in_turns(cluster: Cluster, turns: list[tuple[Link, tuple[int, int]]]) -> Heal:
+def _in_turns(cluster: VirtualCluster, turns: list[tuple[Link, tuple[int, int]]]) -> Heal:
     """Each link is hurt from the one to the other time of its window, in milliseconds from now."""
     links = cluster.network.links
     over: list[Link] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fencepost.fault_injection.faults.load_faults import BurstLoad
 from fencepost.impl.sim.injectors.awaited import Heal, Wish, World
-from fencepost.impl.sim.world.clients import Producer
+from fencepost.impl.sim.world.clients import SimulatedProducer
 from fencepost.impl.trace_lines import Line
 
 AT_ONCE = (0, 0)
@@ -20,7 +20,8 @@ def more_producers(fault: BurstLoad, world: World) -> Heal | None:
     if not at_work:
         return None
     burst = [
-        Producer(world.cluster, world.next_name(), at_work[0].keys) for _ in range(fault.producers)
+        SimulatedProducer(world.cluster, world.next_name(), at_work[0].keys)
+        for _ in range(fault.producers)
     ]
     world.clients += burst
     for producer in burst:
@@ -46,7 +47,7 @@ class _End:
     """`client.crash`."""
 
     world: World
-    producer: Producer
+    producer: SimulatedProducer
     heir: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -65,7 +66,7 @@ class _End:
         return self.evidence()
 
     def _go_on(self) -> None:
-        heir = Producer(self.world.cluster, self.world.next_name(), self.producer.keys)
+        heir = SimulatedProducer(self.world.cluster, self.world.next_name(), self.producer.keys)
         self.heir = heir.name
         self.world.clients.append(heir)
         heir.later(heir.produce)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from fencepost.fault_injection.faults.process_faults import BounceBroker, RollBrokers, StopBroker
 from fencepost.impl.sim.engine.liveness_state import is_converged
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.process import Process
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.znodes import broker_path
@@ -16,7 +16,7 @@ LOOK_MS = 50
 """Between two looks whether the next broker may be restarted."""
 
 
-def end_in_good_order(cluster: Cluster, process: Process) -> None:
+def end_in_good_order(cluster: VirtualCluster, process: Process) -> None:
     """The process has flushed its logs and closed its session, and is gone."""
     session_id = process.zookeeper.session_id
     cluster.disks[process.broker_id].flush()
@@ -26,7 +26,7 @@ def end_in_good_order(cluster: Cluster, process: Process) -> None:
 
 
 def restart_one(
-    fault: StopBroker | BounceBroker, cluster: Cluster, process: Process
+    fault: StopBroker | BounceBroker, cluster: VirtualCluster, process: Process
 ) -> Callable[[], Line] | None:
     """It ends, and starts again when the fault heals, or at once."""
     if isinstance(fault, StopBroker):
@@ -48,7 +48,7 @@ def restart_one(
 class Roll:
     """`proc.rolling`: one broker after the other ends and starts again."""
 
-    def __init__(self, fault: RollBrokers, cluster: Cluster) -> None:
+    def __init__(self, fault: RollBrokers, cluster: VirtualCluster) -> None:
         self._fault = fault
         self._cluster = cluster
         self._left = sorted(cluster.processes)

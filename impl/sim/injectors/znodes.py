@@ -6,7 +6,7 @@ As `fault_injection/injectors/znodes.py`; who writes what brokers write tells of
 from fencepost.fault_injection.faults.zookeeper_faults import RaceVersion
 from fencepost.impl.core.types.zookeeper import Delete, SetData, Written
 from fencepost.impl.sim.injectors.awaited import Heal, World
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import ANY_VERSION, Outcome, SessionId
@@ -15,13 +15,13 @@ from fencepost.spec.znodes import CONTROLLER, TopicPartition, leader_and_isr_pat
 WRITE = "WriteLeaderAndIsr"
 
 
-def kick(cluster: Cluster) -> Heal:
+def kick(cluster: VirtualCluster) -> Heal:
     """Somebody who is no broker deletes `/controller`."""
     server = cluster.zookeeper
     session_id = server.open_session(cluster.options.session_timeout_ms)
     op = Delete(path=CONTROLLER, expected_version=ANY_VERSION)
-    if cluster.journal is not None and server.peek(CONTROLLER).stat is not None:
-        cluster.journal.written(op)
+    if cluster.move_recorder is not None and server.peek(CONTROLLER).stat is not None:
+        cluster.move_recorder.written(op)
     result = server.write(session_id, (op,))
     server.end_session(session_id)
     return lambda: {"matched": int(isinstance(result, Written))}

@@ -10,7 +10,7 @@ from fencepost.impl.core.types.effects import Effect, WriteZnodes
 from fencepost.impl.core.types.zookeeper import Create, Delete, Rejected, SetData
 from fencepost.impl.sim.script.language import Command, milliseconds
 from fencepost.impl.sim.script.stage import Stage, number, point, writes
-from fencepost.impl.sim.world.network import Rule
+from fencepost.impl.sim.world.network import RequestRule
 from fencepost.impl.sim.world.process import Process
 from fencepost.spec.vocabulary import ANY_VERSION, SessionId
 
@@ -170,8 +170,8 @@ def _write(stage: Stage, command: Command, op: Create | Delete | SetData) -> Lin
     zookeeper = stage.cluster.zookeeper
     if isinstance(op, Delete | SetData) and zookeeper.peek(op.path).stat is None:
         raise command.error(f"there is no znode {op.path}")
-    if stage.cluster.journal is not None:
-        stage.cluster.journal.written(op)
+    if stage.cluster.move_recorder is not None:
+        stage.cluster.move_recorder.written(op)
     session_id: SessionId = zookeeper.open_session(HARNESS_SESSION_MS)
     result = zookeeper.write(session_id, (op,))
     zookeeper.end_session(session_id)
@@ -205,7 +205,7 @@ def deliver(stage: Stage, command: Command) -> Lines:
     return []
 
 
-def release(rule: Rule) -> None:
+def release(rule: RequestRule) -> None:
     """What the rule holds arrives, in order."""
     held, rule.held = rule.held, []
     for deliver in held:

@@ -16,8 +16,13 @@ from fencepost.impl.core.types.topic_messages import (
     CreateTopicResponse,
     ReplicaList,
 )
-from fencepost.impl.sim.world.clients import FETCH_RECORDS, PRODUCE_TIMEOUT_MS, Client, Operation
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import (
+    FETCH_RECORDS,
+    PRODUCE_TIMEOUT_MS,
+    Operation,
+    SimulatedClient,
+)
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Offset, Outcome, ProducerId
 from fencepost.spec.znodes import TopicPartition
@@ -51,10 +56,10 @@ class Numbered:
 NOT_NUMBERED = Numbered()
 
 
-class ScriptClient(Client):
+class ScriptClient(SimulatedClient):
     """Sends what it is told to whom it is told, and remembers what is still open."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: VirtualCluster) -> None:
         super().__init__(cluster, "client-script")
         self.pending: list[Pending] = []
         """Begun with `async`, in order; `results` tells of them."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fencepost.fault_injection.faults.fault_json import as_json
-from fencepost.impl.sim.engine.move_recorder import Journal
-from fencepost.impl.sim.engine.options import TOPIC, Options
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder
+from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 from fencepost.impl.sim.script.language import SEPARATOR, Block, ScriptError, parse, rewritten
 from fencepost.impl.sim.script.settings import write_options
 from fencepost.impl.sim.script.stage import Judge, Stage
@@ -30,14 +30,14 @@ class Played:
     """The scenario with these outputs."""
     traces: tuple[Sequence[TraceEvent], ...]
     """One per `cluster`."""
-    noted: tuple[tuple[Options, Journal], ...]
+    noted: tuple[tuple[RunOptions, MoveRecorder], ...]
     """The same, when it was to be noted."""
 
 
 def play(text: str, name: str, judge: Judge, *, is_noted: bool = False) -> Played:
     """Play the scenario `name`; raises `ScriptError`, one sentence with file and line."""
     blocks = parse(text, name)
-    stage = Stage(name, judge, journal=Journal if is_noted else None)
+    stage = Stage(name, judge, move_recorder=MoveRecorder if is_noted else None)
     outputs = tuple(_play(stage, block) for block in blocks)
     return Played(
         blocks=blocks,
@@ -60,13 +60,13 @@ def _play(stage: Stage, block: Block) -> tuple[str, ...]:
     return tuple(output or [QUIET])
 
 
-def scenario_text(options: Options, *, comment: str = "", expected: Sequence[str] = ()) -> str:
+def scenario_text(options: RunOptions, *, comment: str = "", expected: Sequence[str] = ()) -> str:
     """The scenario that plays the same run as `run(options)`, event for event.
 
     `comment` says what the run shows, one line or several. `expected` is what `check` prints at the
     end: violated invariants, or `ok` when it is empty. Until the file is played with `--rewrite`
     the output of the other blocks is `ok`, so write it through `play(...).text` or the command.
-    Every field of `Options` and `Weather`, and every fault with its fields, is said by its name:
+    Every field of `RunOptions` and `Weather`, and every fault with its fields, is said by its name:
     what is added to them needs no change here.
     """
     settings = " ".join(write_options(options))

@@ -1,4 +1,4 @@
-"""The options of `cluster`: every field of `Options` and `Weather` by its name, as text and back.
+"""The options of `cluster`: each field of `RunOptions` and `Weather` by name, as text and back.
 
 A new field of either can be said in a scenario at once.
 """
@@ -9,22 +9,22 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from fencepost.fault_injection.stories.schedule import Schedule
-from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.world.network import Weather
 from fencepost.spec.vocabulary import ProtocolLevel
 
 _ELSEWHERE = ("weather", "schedule")
-"""Fields of `Options` that are said by the options of `Weather`, and by `at` lines."""
+"""Fields of `RunOptions` that are said by the options of `Weather`, and by `at` lines."""
 
-DEFAULTS = Options(seed=0, level=ProtocolLevel.LEADER_EPOCH, schedule=Schedule(seed=0))
+DEFAULTS = RunOptions(seed=0, level=ProtocolLevel.LEADER_EPOCH, schedule=Schedule(seed=0))
 """What `cluster` without options starts."""
 
-_OPTIONS = {n: t for n, t in get_type_hints(Options).items() if n not in _ELSEWHERE}
+_OPTIONS = {n: t for n, t in get_type_hints(RunOptions).items() if n not in _ELSEWHERE}
 _WEATHER = get_type_hints(Weather)
 SETTINGS = frozenset({*_OPTIONS, *_WEATHER})
 
 
-def read_options(given: Mapping[str, str]) -> Options:
+def read_options(given: Mapping[str, str]) -> RunOptions:
     """The options of a run; raises `ValueError` with one sentence."""
     parsed: dict[str, Any] = {}
     weather: dict[str, Any] = {}
@@ -33,11 +33,11 @@ def read_options(given: Mapping[str, str]) -> Options:
             parsed[name] = _read(_OPTIONS[name], name, text)
         else:
             weather[name] = _read(_WEATHER[name], name, text)
-    defaults = {item.name: getattr(DEFAULTS, item.name) for item in fields(Options)}
-    return Options(**{**defaults, **parsed, "weather": Weather(**weather)})
+    defaults = {item.name: getattr(DEFAULTS, item.name) for item in fields(RunOptions)}
+    return RunOptions(**{**defaults, **parsed, "weather": Weather(**weather)})
 
 
-def write_options(options: Options) -> Iterator[str]:
+def write_options(options: RunOptions) -> Iterator[str]:
     """`name=value` of each setting that is not the default, in the order of the fields."""
     for whole, usual in ((options, DEFAULTS), (options.weather, DEFAULTS.weather)):
         for item in fields(whole):

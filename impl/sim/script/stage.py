@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 
 from fencepost.fault_injection.faults.targets import FaultError, parse_target
 from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
-from fencepost.impl.sim.engine.move_recorder import Journal
-from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder
+from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.recorder import NodeTrace
 from fencepost.impl.sim.engine.run import run_line
 from fencepost.impl.sim.injectors.injector import Injector
 from fencepost.impl.sim.script.client import ScriptClient
 from fencepost.impl.sim.script.language import Command
-from fencepost.impl.sim.world.clients import Client
-from fencepost.impl.sim.world.cluster import Cluster
-from fencepost.impl.sim.world.network import Rule, method_of
+from fencepost.impl.sim.world.clients import SimulatedClient
+from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.network import RequestRule, method_of
 from fencepost.impl.sim.world.process import Process
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, BrokerId
@@ -27,7 +27,7 @@ Judge = Callable[[Sequence[TraceEvent]], Sequence[str]]
 """The lines that `check` prints about a trace; the checks are not this room's."""
 
 EVERYBODY = -1
-"""Any sender, any receiver of a `Rule`."""
+"""Any sender, any receiver of a `RequestRule`."""
 METHODS = ("LeaderAndIsr", "StopReplica", "Fetch", "OffsetForLeaderEpoch", "Produce", "ListOffsets")
 
 
@@ -40,23 +40,23 @@ class Stage:
     """What the commands of one scenario act upon."""
 
     def __init__(
-        self, name: str, judge: Judge, *, journal: Callable[[], Journal] | None = None
+        self, name: str, judge: Judge, *, move_recorder: Callable[[], MoveRecorder] | None = None
     ) -> None:
-        """Each cluster has a journal, if `journal` makes any."""
+        """With a `move_recorder`, each cluster has one that it makes."""
         self.name = name
-        self._journal = journal
-        self.noted: list[tuple[Options, Journal]] = []
-        """One per cluster that has a journal."""
+        self._move_recorder = move_recorder
+        self.noted: list[tuple[RunOptions, MoveRecorder]] = []
+        """One per cluster that has a move recorder."""
         self.judge = judge
         self.traces: list[Sequence[TraceEvent]] = []
         """One per cluster."""
-        self._cluster: Cluster | None = None
+        self._cluster: VirtualCluster | None = None
         self.harness: NodeTrace
         self.injector: Injector
         self.client: ScriptClient
-        self.workers: list[Client] = []
+        self.workers: list[SimulatedClient] = []
         """Clients that work by themselves until all is healed."""
-        self.rules: list[Rule] = []
+        self.rules: list[RequestRule] = []
         """Of the network, that verbs have made and not lifted."""
         self.killed: set[BrokerId] = set()
         """By a verb, and not started since: no fault brings them back."""
@@ -64,12 +64,14 @@ class Stage:
         self.faults = 0
         """How many the injector was given."""
 
-    def start(self, options: Options, level: int) -> None:
+    def start(self, options: RunOptions, level: int) -> None:
         """A new cluster, of which nobody has heard of anybody yet; the one before is gone."""
-        journal = self._journal() if self._journal is not None else None
-        if journal is not None:
-            self.noted.append((options, journal))
-        self._cluster = Cluster(options, f"{self.name}-{len(self.traces) + 1}", journal)
+        move_recorder = self._move_recorder() if self._move_recorder is not None else None
+        if move_recorder is not None:
+            self.noted.append((options, move_recorder))
+        self._cluster = VirtualCluster(
+            options, f"{self.name}-{len(self.traces) + 1}", move_recorder
+        )
         self.traces.append(self._cluster.recorder.events)
         self.harness = self.cluster.recorder.node("harness")
         detail = {"backend": "sim", "level": level, "seed": options.seed, "mutant": options.mutant}
@@ -81,7 +83,7 @@ class Stage:
         self.faults = 0
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> VirtualCluster:
         """The one that plays; raises `ValueError` before the first `cluster`."""
         if self._cluster is None:
             raise ValueError("there is no cluster yet; begin with the verb cluster")
@@ -123,7 +125,7 @@ class Stage:
             raise command.error(f"broker {process.broker_id} is dead")
         return process
 
-    def rules_for(self, command: Command) -> list[Rule]:
+    def rules_for(self, command: Command) -> list[RequestRule]:
         """The active rules that `method=`, `from=` and `to=` describe; all of them without."""
         wanted = self.rule(command, "")
         return [
@@ -134,13 +136,13 @@ class Stage:
             and wanted.receiver in (EVERYBODY, rule.receiver)
         ]
 
-    def rule(self, command: Command, verb: str) -> Rule:
+    def rule(self, command: Command, verb: str) -> RequestRule:
         """What the options say of requests; raises `ScriptError`."""
         options = command.options
         method = options.get("method", "")
         if method and method not in METHODS:
             raise command.error(f"method={method} is none; write one of {', '.join(METHODS)}")
-        return Rule(
+        return RequestRule(
             method=method,
             sender=self.broker(command, "from") if "from" in options else EVERYBODY,
             receiver=self.broker(command, "to") if "to" in options else EVERYBODY,
@@ -149,7 +151,7 @@ class Stage:
             count=number(command, "count", 0),
         )
 
-    def lift(self, rules: Sequence[Rule]) -> None:
+    def lift(self, rules: Sequence[RequestRule]) -> None:
         """These rules are no longer."""
         for rule in rules:
             self.rules.remove(rule)
@@ -206,7 +208,7 @@ def reads(ask: ReadZnodes, path: str) -> bool:
     return any(path in asked for asked in ask.paths)
 
 
-def holder(cluster: Cluster) -> Process | None:
+def holder(cluster: VirtualCluster) -> Process | None:
     """The process that holds `/controller` and knows it."""
     stat = cluster.zookeeper.peek(CONTROLLER).stat
     if stat is None:

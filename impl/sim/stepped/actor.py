@@ -37,11 +37,11 @@ from fencepost.impl.core.types.messages import LeaderAndIsrRequest, Request, Res
 from fencepost.impl.core.types.scripts import Answer, Ask, unknown
 from fencepost.impl.core.types.zookeeper import Create
 from fencepost.impl.mutants.mutants import Mutant
-from fencepost.impl.paced import Pace, expand_now, paced, told, truncate_now
-from fencepost.impl.sim.engine.recorder import NodeTrace, Recorder
-from fencepost.impl.sim.stepped.schedule import Setting
-from fencepost.impl.sim.world.disk import SimDisk
-from fencepost.impl.sim.world.zookeeper import SimZooKeeper
+from fencepost.impl.paced import PacedPermissions, expand_now, paced, told, truncate_now
+from fencepost.impl.sim.engine.recorder import NodeTrace, TraceRecorder
+from fencepost.impl.sim.stepped.schedule import SteppedSetting
+from fencepost.impl.sim.world.disk import SimulatedDisk
+from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
 from fencepost.impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.vocabulary import Offset, SessionId
@@ -68,54 +68,54 @@ class HeldAsk:
 
 
 @dataclass(slots=True, eq=False)
-class Question:
+class HeldRequest:
     """A follower's request to its leader, asked and not delivered."""
 
     send: Send
     is_delivered: bool = False
 
 
-class StepHost(Protocol):
+class SteppedBrokerHost(Protocol):
     """What a broker needs of the stepped cluster that it runs in."""
 
     key: TopicPartition
     """The one partition of the specs."""
-    recorder: Recorder
-    setting: Setting
+    recorder: TraceRecorder
+    setting: SteppedSetting
 
     @property
-    def zookeeper(self) -> SimZooKeeper:
+    def zookeeper(self) -> SimulatedZooKeeper:
         """The server that answers what is released."""
 
     def note(
         self,
         verb: Verb,
-        actor: "Actor",
+        actor: "SteppedBroker",
         *,
         at_ms: int | None = None,
         **fields: Any,  # noqa: ANN401 - fields of `Move`
     ) -> Move:
         """Append the move to the list that processes repeat."""
 
-    def hold_command(self, actor: "Actor", send: Send) -> None:
+    def hold_command(self, actor: "SteppedBroker", send: Send) -> None:
         """Keep a LeaderAndIsr request until a step of the schedule sends it."""
 
 
-class Actor:
+class SteppedBroker:
     """A node while it runs, its disk, and all that is held between it and the world."""
 
-    def __init__(self, world: StepHost, config: Config) -> None:
+    def __init__(self, world: SteppedBrokerHost, config: Config) -> None:
         self.world = world
         self.config = config
         self.number = int(config.broker_id)
         self.now_ms = 0
         """Each node's own clock: time passes for one only when the stepper says so."""
-        self.disk = SimDisk()
+        self.disk = SimulatedDisk()
         self.node: Node | None = None
         self.session_id = NO_SESSION
         self.asks: list[HeldAsk] = []
         self.watches: list[WatchFired] = []
-        self.question: Question | None = None
+        self.question: HeldRequest | None = None
         self.is_reply_lost = False
         self.high_watermark = 0
         """As last seen, also of a broker that is down."""
@@ -150,7 +150,7 @@ class Actor:
         for key, log in recovered.items():
             self.trace.write(log_recovered(self.config.broker_id, key, log))
         self.node = Node(self.config, recovered)
-        self.pace: Pace = paced(self.node, self.config)
+        self.pace: PacedPermissions = paced(self.node, self.config)
         self._znodes = ZnodeTrace(self.config.broker_id)
 
     def checkpoint(self, offset: int) -> None:
@@ -239,7 +239,7 @@ class Actor:
             case Send(request=LeaderAndIsrRequest()):
                 self.world.hold_command(self, effect)
             case Send():
-                self.question = Question(effect)
+                self.question = HeldRequest(effect)
             case Reply(token=token, response=response):
                 self._tokens.pop(token)(response)
             case ReplyRecords(token=token, response=response, topic_partition=key):
@@ -311,7 +311,7 @@ class Actor:
         request: Request,
         lamport: int,
         answer: Callable[[Response], None],
-        sent: "tuple[Actor, Send] | None" = None,
+        sent: "tuple[SteppedBroker, Send] | None" = None,
     ) -> None:
         """The request has arrived; `answer` gets the response, now or later.
 

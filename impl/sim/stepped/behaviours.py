@@ -11,7 +11,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from fencepost.impl.sim.stepped.schedule import Schedule, ScheduleError, make_schedule, read_setting
+from fencepost.impl.sim.stepped.schedule import (
+    ScheduleError,
+    SteppedSchedule,
+    make_schedule,
+    read_setting,
+)
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.config import Config
 from fencepost.spec.tlc.java.installation import find_tlc
@@ -37,7 +42,7 @@ _ONE_ANSWER = """
 """The core takes one answer per request. A second copy may set the specs' high watermark back."""
 
 
-def counterexample(model: Model) -> Schedule:
+def counterexample(model: Model) -> SteppedSchedule:
     """The shortest counterexample of a row of `models.toml`; raises `ScheduleError`."""
     config = model.tlc_config()
     with _stepped(model, config) as stepped:
@@ -48,7 +53,9 @@ def counterexample(model: Model) -> Schedule:
     return make_schedule(model.name, read_setting(config), behaviour, model.invariant)
 
 
-def random_behaviours(model: Model, *, count: int, depth: int, seed: int) -> Iterator[Schedule]:
+def random_behaviours(
+    model: Model, *, count: int, depth: int, seed: int
+) -> Iterator[SteppedSchedule]:
     """`count` random walks of at most `depth` states; raises `ScheduleError`."""
     config = replace(model.tlc_config(), invariants=(), properties=())
     options = ("-simulate", f"file=walk,num={count}", "-depth", str(depth), "-seed", str(seed))

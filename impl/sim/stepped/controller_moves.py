@@ -3,10 +3,10 @@
 from fencepost.impl.core.rules.leadership import elect_leader
 from fencepost.impl.core.types.events import ZnodesRead
 from fencepost.impl.sim.stepped.abstract import Abstract
-from fencepost.impl.sim.stepped.actor import Actor, HeldAsk
-from fencepost.impl.sim.stepped.ground import TRIES_MAX, Ground, ImpossibleStepError, repeat
+from fencepost.impl.sim.stepped.actor import HeldAsk, SteppedBroker
+from fencepost.impl.sim.stepped.ground import TRIES_MAX, ImpossibleStepError, StepContext, repeat
 from fencepost.impl.sim.stepped.observe import message, pending_write
-from fencepost.impl.sim.stepped.schedule import Step
+from fencepost.impl.sim.stepped.schedule import SpecStep
 from fencepost.impl.sim.stepped.world import (
     RETRY_MS,
     STATE,
@@ -26,10 +26,10 @@ from fencepost.spec.znodes import (
 )
 
 
-class ControllerMoves(Ground):
+class ControllerSteps(StepContext):
     """The office, decisions, and what is told."""
 
-    def elect_controller(self, step: Step) -> None:
+    def elect_controller(self, step: SpecStep) -> None:
         """The node holds the office, and knows brokers, topics and states."""
         actor = self.actor(step)
         controller = actor.running.controller
@@ -54,7 +54,7 @@ class ControllerMoves(Ground):
             repeat(lambda: actor.release(_is_survey))
             self._prepare_to_tell(step)
 
-    def resign_controller(self, step: Step) -> None:
+    def resign_controller(self, step: SpecStep) -> None:
         """The node knows that it holds the office no more."""
         actor = self.actor(step)
         for _ in range(TRIES_MAX):
@@ -66,7 +66,7 @@ class ControllerMoves(Ground):
                 break
         self._forget_term(actor)
 
-    def _forget_term(self, actor: Actor) -> None:
+    def _forget_term(self, actor: SteppedBroker) -> None:
         """What a controller of a past term asked for, or was about to say, is void."""
         office = (CONTROLLER, CONTROLLER_EPOCH)
         actor.asks = [h for h in actor.asks if h.paths[0] in office and STATE not in h.paths]
@@ -77,14 +77,14 @@ class ControllerMoves(Ground):
         self.is_deferred.discard(actor.number)
         self.is_hidden.discard(actor.number)
 
-    def detect_broker_change(self, step: Step) -> None:
+    def detect_broker_change(self, step: SpecStep) -> None:
         """The controller has read the live brokers."""
         actor = self.actor(step)
         actor.release_watch(BROKER_IDS)
         repeat(lambda: actor.release(is_listing(BROKER_IDS)) or actor.release(is_registration_read))
         self._prepare_to_tell(step)
 
-    def _prepare_to_tell(self, step: Step) -> None:
+    def _prepare_to_tell(self, step: SpecStep) -> None:
         """The specs read what they will send at once; the core tells nothing it will replace."""
         if not step.parameters["tells"]:
             return
@@ -98,7 +98,7 @@ class ControllerMoves(Ground):
         actor.serve(held)
         self.is_deferred.discard(step.actor)
 
-    def _needs_decision(self, actor: Actor, held: HeldAsk) -> bool:
+    def _needs_decision(self, actor: SteppedBroker, held: HeldAsk) -> bool:
         """Would the core decide on what it has read, or is about to read?"""
         context = actor.running.controller.context
         znode = self.world.zookeeper.peek(STATE)
@@ -118,7 +118,7 @@ class ControllerMoves(Ground):
         )
         return elected is not None
 
-    def decide(self, step: Step) -> None:
+    def decide(self, step: SpecStep) -> None:
         """The controller's decision about the partition is on its way to ZooKeeper."""
         actor = self.actor(step)
         if step.actor in self.is_hidden:
@@ -147,7 +147,7 @@ class ControllerMoves(Ground):
             raise ImpossibleStepError(f"controller {step.actor} sees nothing to decide")
         self.world.note_decision(step.actor)
 
-    def publish_decision(self, step: Step) -> None:
+    def publish_decision(self, step: SpecStep) -> None:
         """The decision is written, or refused, and its author knows."""
         actor = self.actor(step)
         held = pending_write(actor)
@@ -169,7 +169,7 @@ class ControllerMoves(Ground):
         if not any(c.sender == step.actor and not c.is_sent for c in self.world.commands):
             self.is_deferred.add(step.actor)
 
-    def send_leader_and_isr(self, step: Step) -> None:
+    def send_leader_and_isr(self, step: SpecStep) -> None:
         """What the controller was about to tell is in flight."""
         actor = self.actor(step)
         wanted = self._messages(step)
@@ -193,7 +193,7 @@ class ControllerMoves(Ground):
         self.untold += [m for m in wanted if m not in in_flight and m not in self.untold]
         self.is_deferred.discard(step.actor)
 
-    def _messages(self, step: Step) -> list[Abstract]:
+    def _messages(self, step: SpecStep) -> list[Abstract]:
         state = step.parameters["state"]
         return [
             {

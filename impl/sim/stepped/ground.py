@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from fencepost.impl.sim.stepped.abstract import Abstract
-from fencepost.impl.sim.stepped.actor import Actor
+from fencepost.impl.sim.stepped.actor import SteppedBroker
 from fencepost.impl.sim.stepped.observe import fetch, message
-from fencepost.impl.sim.stepped.schedule import Step
-from fencepost.impl.sim.stepped.world import Command, FetchAnswer, World
+from fencepost.impl.sim.stepped.schedule import SpecStep
+from fencepost.impl.sim.stepped.world import FetchAnswer, HeldCommand, SteppedCluster
 
 TRIES_MAX = 12
 """Releases that one action of the specs may take on the core."""
@@ -16,10 +16,10 @@ class ImpossibleStepError(Exception):
     """The core cannot take the action here; says why in one sentence."""
 
 
-class Ground:
+class StepContext:
     """One world, and where the core is known to differ from the specs by now."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: SteppedCluster) -> None:
         self.world = world
         self.untold: list[Abstract] = []
         """Messages of the specs that the core did not send: nobody can obey them."""
@@ -28,7 +28,7 @@ class Ground:
         self.is_hidden: set[int] = set()
         """Controllers that have already decided, which the specs do later."""
 
-    def actor(self, step: Step) -> Actor:
+    def actor(self, step: SpecStep) -> SteppedBroker:
         """Who acts."""
         return self.world.actors[step.actor]
 
@@ -39,7 +39,7 @@ class Ground:
             raise ImpossibleStepError(f"no such answer is in flight: {wanted}")
         return found
 
-    def command(self, wanted: Abstract) -> Command:
+    def command(self, wanted: Abstract) -> HeldCommand:
         """The command in flight that says so."""
         sent = (c for c in self.world.commands if c.is_sent and message(c) == wanted)
         found = next(sent, None)

@@ -6,36 +6,36 @@ Every move ends with the core having taken that action, or unable to; the steppe
 from collections.abc import Callable
 from dataclasses import replace
 
-from fencepost.impl.sim.stepped.controller_moves import ControllerMoves
+from fencepost.impl.sim.stepped.controller_moves import ControllerSteps
 from fencepost.impl.sim.stepped.ground import ImpossibleStepError, repeat
 from fencepost.impl.sim.stepped.observe import pending_write
-from fencepost.impl.sim.stepped.replica_moves import ReplicaMoves
-from fencepost.impl.sim.stepped.schedule import Step
+from fencepost.impl.sim.stepped.replica_moves import ReplicaSteps
+from fencepost.impl.sim.stepped.schedule import SpecStep
 from fencepost.impl.sim.stepped.world import is_state_read
 from fencepost.spec.vocabulary import Action, EnvironmentAction
 
-Move = Callable[["Moves", Step], None]
+Move = Callable[["StepPerformer", SpecStep], None]
 
 
-class Moves(ControllerMoves, ReplicaMoves):
+class StepPerformer(ControllerSteps, ReplicaSteps):
     """The actions on one world."""
 
-    def take(self, step: Step) -> None:
+    def take(self, step: SpecStep) -> None:
         """The action is taken; raises `ImpossibleStepError` when the core has no way to."""
         _MOVES[step.action](self, step)
 
     # The world
 
-    def create_topic(self, _: Step) -> None:
+    def create_topic(self, _: SpecStep) -> None:
         """The topic znode stands."""
         self.world.create_topic()
 
-    def crash_broker(self, step: Step) -> None:
+    def crash_broker(self, step: SpecStep) -> None:
         """The process is gone; its session is not."""
         self.actor(step).crash()
         self.world.drop_answers(step.actor)
 
-    def restart_broker(self, step: Step) -> None:
+    def restart_broker(self, step: SpecStep) -> None:
         """The process runs on its disk, with the checkpoint that the specs chose."""
         actor = self.actor(step)
         key = self.world.key
@@ -43,11 +43,11 @@ class Moves(ControllerMoves, ReplicaMoves):
             actor.checkpoint(step.parameters["checkpoint"])
         actor.start()
 
-    def expire_session(self, step: Step) -> None:
+    def expire_session(self, step: SpecStep) -> None:
         """The session's ephemeral znode is gone, and its process does not know."""
         self.world.expire(step.actor)
 
-    def lose_reply(self, step: Step) -> None:
+    def lose_reply(self, step: SpecStep) -> None:
         """ZooKeeper has applied the write; its author will be told that nobody knows."""
         actor = self.actor(step)
         if not step.parameters["is_controller"] and pending_write(actor) is None:
@@ -59,7 +59,7 @@ class Moves(ControllerMoves, ReplicaMoves):
         actor.lose(held)
         actor.is_reply_lost = True
 
-    def lose_message(self, step: Step) -> None:
+    def lose_message(self, step: SpecStep) -> None:
         """A command or an answer will never arrive."""
         if "fetches" in step.parameters:
             self.world.answers.remove(self.answer(step.parameters["fetches"]))
@@ -68,7 +68,7 @@ class Moves(ControllerMoves, ReplicaMoves):
         else:
             self.world.commands.remove(self.command(step.parameters["messages"]))
 
-    def duplicate_message(self, step: Step) -> None:
+    def duplicate_message(self, step: SpecStep) -> None:
         """There is a second copy of a command or an answer."""
         if "fetches" in step.parameters:
             first = self.answer({**step.parameters["fetches"], "copy": 1})
@@ -83,31 +83,31 @@ class Moves(ControllerMoves, ReplicaMoves):
 
 
 _MOVES: dict[str, Move] = {
-    EnvironmentAction.LOSE_MESSAGE.value: Moves.lose_message,
-    EnvironmentAction.DUPLICATE_MESSAGE.value: Moves.duplicate_message,
-    EnvironmentAction.LOSE_REPLY.value: Moves.lose_reply,
-    EnvironmentAction.CRASH_BROKER.value: Moves.crash_broker,
-    EnvironmentAction.RESTART_BROKER.value: Moves.restart_broker,
-    EnvironmentAction.EXPIRE_SESSION.value: Moves.expire_session,
-    Action.REGISTER_BROKER.value: Moves.register_broker,
-    Action.CREATE_TOPIC.value: Moves.create_topic,
-    Action.ELECT_CONTROLLER.value: Moves.elect_controller,
-    Action.RESIGN_CONTROLLER.value: Moves.resign_controller,
-    Action.DETECT_BROKER_CHANGE.value: Moves.detect_broker_change,
-    Action.INIT_LEADER.value: Moves.decide,
-    Action.ELECT_LEADER.value: Moves.decide,
-    Action.PUBLISH_DECISION.value: Moves.publish_decision,
-    Action.SEND_LEADER_AND_ISR.value: Moves.send_leader_and_isr,
-    Action.BECOME_LEADER.value: Moves.become,
-    Action.BECOME_FOLLOWER.value: Moves.become,
-    Action.SHRINK_ISR.value: Moves.shrink_isr,
-    Action.EXPAND_ISR.value: Moves.expand_isr,
-    Action.ADOPT_ISR.value: Moves.settle_isr,
-    Action.FENCE_LEADER.value: Moves.settle_isr,
-    Action.TRUNCATE_LOG.value: Moves.truncate_log,
-    Action.LEADER_APPEND.value: Moves.leader_append,
-    Action.FOLLOWER_APPEND.value: Moves.follower_append,
-    Action.SERVE_FETCH.value: Moves.serve_fetch,
-    Action.ADVANCE_HIGH_WATERMARK.value: Moves.advance_high_watermark,
-    Action.LEARN_CONTROLLER.value: Moves.learn_controller,
+    EnvironmentAction.LOSE_MESSAGE.value: StepPerformer.lose_message,
+    EnvironmentAction.DUPLICATE_MESSAGE.value: StepPerformer.duplicate_message,
+    EnvironmentAction.LOSE_REPLY.value: StepPerformer.lose_reply,
+    EnvironmentAction.CRASH_BROKER.value: StepPerformer.crash_broker,
+    EnvironmentAction.RESTART_BROKER.value: StepPerformer.restart_broker,
+    EnvironmentAction.EXPIRE_SESSION.value: StepPerformer.expire_session,
+    Action.REGISTER_BROKER.value: StepPerformer.register_broker,
+    Action.CREATE_TOPIC.value: StepPerformer.create_topic,
+    Action.ELECT_CONTROLLER.value: StepPerformer.elect_controller,
+    Action.RESIGN_CONTROLLER.value: StepPerformer.resign_controller,
+    Action.DETECT_BROKER_CHANGE.value: StepPerformer.detect_broker_change,
+    Action.INIT_LEADER.value: StepPerformer.decide,
+    Action.ELECT_LEADER.value: StepPerformer.decide,
+    Action.PUBLISH_DECISION.value: StepPerformer.publish_decision,
+    Action.SEND_LEADER_AND_ISR.value: StepPerformer.send_leader_and_isr,
+    Action.BECOME_LEADER.value: StepPerformer.become,
+    Action.BECOME_FOLLOWER.value: StepPerformer.become,
+    Action.SHRINK_ISR.value: StepPerformer.shrink_isr,
+    Action.EXPAND_ISR.value: StepPerformer.expand_isr,
+    Action.ADOPT_ISR.value: StepPerformer.settle_isr,
+    Action.FENCE_LEADER.value: StepPerformer.settle_isr,
+    Action.TRUNCATE_LOG.value: StepPerformer.truncate_log,
+    Action.LEADER_APPEND.value: StepPerformer.leader_append,
+    Action.FOLLOWER_APPEND.value: StepPerformer.follower_append,
+    Action.SERVE_FETCH.value: StepPerformer.serve_fetch,
+    Action.ADVANCE_HIGH_WATERMARK.value: StepPerformer.advance_high_watermark,
+    Action.LEARN_CONTROLLER.value: StepPerformer.learn_controller,
 }

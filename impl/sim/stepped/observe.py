@@ -28,8 +28,14 @@ from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.core.types.zookeeper import Create, SetData, Znode
 from fencepost.impl.paced import PacedFollower
 from fencepost.impl.sim.stepped.abstract import NO_BROKER, NO_VERSION, Abstract, Plain, bag
-from fencepost.impl.sim.stepped.actor import Actor, HeldAsk
-from fencepost.impl.sim.stepped.world import STATE, Command, FetchAnswer, World, is_state_read
+from fencepost.impl.sim.stepped.actor import HeldAsk, SteppedBroker
+from fencepost.impl.sim.stepped.world import (
+    STATE,
+    FetchAnswer,
+    HeldCommand,
+    SteppedCluster,
+    is_state_read,
+)
 from fencepost.spec.vocabulary import NO_EPOCH
 from fencepost.spec.znodes import (
     CONTROLLER,
@@ -50,7 +56,7 @@ _DOWN: Abstract = {
 }
 
 
-def observe(world: World) -> Abstract:
+def observe(world: SteppedCluster) -> Abstract:
     """The cluster as the specs would describe it."""
     setting = world.setting
     found: Abstract = {
@@ -70,7 +76,7 @@ def observe(world: World) -> Abstract:
     return found
 
 
-def message(command: Command) -> Abstract:
+def message(command: HeldCommand) -> Abstract:
     """A command in flight."""
     (state,) = command.request.partitions
     return {
@@ -103,7 +109,7 @@ def fetch(answer: FetchAnswer) -> Abstract:
     }
 
 
-def _znodes(world: World) -> Abstract:
+def _znodes(world: SteppedCluster) -> Abstract:
     zookeeper, setting = world.zookeeper, world.setting
     office, epoch = zookeeper.peek(CONTROLLER), zookeeper.peek(CONTROLLER_EPOCH)
     assert epoch.stat is not None
@@ -136,7 +142,7 @@ def _document(data: bytes) -> Abstract:
 # Controllers
 
 
-def _controller(world: World, actor: Actor) -> Abstract:
+def _controller(world: SteppedCluster, actor: SteppedBroker) -> Abstract:
     controller = actor.running.controller
     is_active = controller.is_active
     brokers = set(world.setting.brokers)
@@ -151,13 +157,13 @@ def _controller(world: World, actor: Actor) -> Abstract:
     }
 
 
-def _status(actor: Actor) -> str:
+def _status(actor: SteppedBroker) -> str:
     """`created` is the mutant's halfway house: the office is held, the epoch not raised."""
     raises = any(CONTROLLER not in h.paths and CONTROLLER_EPOCH in h.paths for h in actor.asks)
     return "created" if raises else "standing"
 
 
-def pending_write(actor: Actor) -> HeldAsk | None:
+def pending_write(actor: SteppedBroker) -> HeldAsk | None:
     """The write of the partition's state that the node waits for."""
     writes = (h for h in actor.asks if isinstance(h.ask, WriteZnodes) and STATE in h.paths)
     return next(writes, None)
@@ -171,7 +177,7 @@ def _decision(ask: Ask) -> Abstract:
     return {"expected_version": version, "state": _document(op.data)}
 
 
-def _to_send(world: World, actor: Actor) -> list[Plain]:
+def _to_send(world: SteppedCluster, actor: SteppedBroker) -> list[Plain]:
     """What the controller is about to tell: in commands not sent, or in a state just read."""
     unsent = [c for c in world.commands if c.sender == actor.number and not c.is_sent]
     if unsent:
@@ -192,7 +198,7 @@ def _to_send(world: World, actor: Actor) -> list[Plain]:
 # Replicas
 
 
-def _replica(actor: Actor) -> Abstract:
+def _replica(actor: SteppedBroker) -> Abstract:
     if actor.node is None:
         return {**_DOWN, "role": "down"}
     if not actor.node.broker.is_ready:
@@ -226,7 +232,7 @@ def _role(replica: Replica) -> str:
             raise AssertionError("no log of the specs fails")
 
 
-def _log(world: World, actor: Actor) -> Abstract:
+def _log(world: SteppedCluster, actor: SteppedBroker) -> Abstract:
     log = actor.disk.recover().get(world.key)
     end = log.log_end_offset if log else 0
     records = actor.disk.read(world.key, 0, end) if log else ()  # type: ignore[arg-type]
@@ -247,7 +253,7 @@ def _log(world: World, actor: Actor) -> Abstract:
     }
 
 
-def _is_truncated(world: World, actor: Actor, replica: Replica | None) -> bool:
+def _is_truncated(world: SteppedCluster, actor: SteppedBroker, replica: Replica | None) -> bool:
     if replica is None or replica.role is Role.WAITING:
         return False
     follower = actor.running.broker.follower

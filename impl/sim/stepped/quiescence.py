@@ -8,11 +8,11 @@ protocol loses nothing.
 """
 
 from fencepost.impl.core.rules.replica import Replica
-from fencepost.impl.sim.stepped.actor import Actor
+from fencepost.impl.sim.stepped.actor import SteppedBroker
 from fencepost.impl.sim.stepped.ground import TRIES_MAX, ImpossibleStepError
-from fencepost.impl.sim.stepped.moves import Moves
-from fencepost.impl.sim.stepped.schedule import Step
-from fencepost.impl.sim.stepped.world import RETRY_MS, STATE, World
+from fencepost.impl.sim.stepped.moves import StepPerformer
+from fencepost.impl.sim.stepped.schedule import SpecStep
+from fencepost.impl.sim.stepped.world import RETRY_MS, STATE, SteppedCluster
 from fencepost.spec.vocabulary import Action, EnvironmentAction
 from fencepost.spec.znodes import LeaderAndIsr, broker_path, parse_leader_and_isr
 
@@ -21,10 +21,10 @@ SURVIVORS_VALUE = 100
 ROUNDS_MAX = 10
 
 
-class Aftermath:
+class LossProbe:
     """The end of a stepped cluster's life."""
 
-    def __init__(self, world: World, moves: Moves, violates: str | None) -> None:
+    def __init__(self, world: SteppedCluster, moves: StepPerformer, violates: str | None) -> None:
         """`violates` is the property of the specs that the counterexample is about."""
         self.world = world
         self.moves = moves
@@ -58,7 +58,7 @@ class Aftermath:
         """Nobody could be elected who lacks something."""
         return all(map(self._has_all, self._members()))
 
-    def _acting_leader(self) -> Actor | None:
+    def _acting_leader(self) -> SteppedBroker | None:
         """The published leader, if it runs and knows that it leads."""
         state = self._state()
         actor = self.world.actors.get(int(state.leader)) if state else None
@@ -68,7 +68,7 @@ class Aftermath:
         leads = replica is not None and replica.is_leader and not replica.is_fenced
         return actor if leads and _epoch(replica) == state.leader_epoch else None
 
-    def _commit_one_more(self, leader: Actor) -> None:
+    def _commit_one_more(self, leader: SteppedBroker) -> None:
         self.world.produce(leader.number, LAST_VALUE)
         replica = leader.replica()
         assert replica is not None
@@ -81,7 +81,7 @@ class Aftermath:
                 self._replicate(other, leader)
                 self._replicate(other, leader, rounds=1)
 
-    def _replicate(self, follower: Actor, leader: Actor, rounds: int = 0) -> None:
+    def _replicate(self, follower: SteppedBroker, leader: SteppedBroker, rounds: int = 0) -> None:
         """The follower, if it follows this leader, has what the leader has, and the leader knows.
 
         With `rounds` they talk so often, whatever the leader knows.
@@ -100,7 +100,7 @@ class Aftermath:
 
     # One survivor
 
-    def _survivor(self) -> Actor | None:
+    def _survivor(self) -> SteppedBroker | None:
         """Only it is left of the replicas: a member of the ISR, best one that lacks something."""
         members = self._members()
         if not members:
@@ -126,7 +126,7 @@ class Aftermath:
         wanted = [*self.world.ledger.committed, *self.world.ledger.acknowledged]
         return all(entry["record"] in held for entry in wanted)
 
-    def _is_led_by(self, survivor: Actor) -> bool:
+    def _is_led_by(self, survivor: SteppedBroker) -> bool:
         """The survivor has become the leader, alone, and has committed what it holds."""
         if survivor.node is None:
             survivor.start()
@@ -149,5 +149,5 @@ def _epoch(replica: Replica | None) -> int:
     return -1 if replica is None else int(replica.leader_epoch)
 
 
-def _step(action: Action | EnvironmentAction, actor: Actor) -> Step:
-    return Step(action=action.value, actor=actor.number, changed={})
+def _step(action: Action | EnvironmentAction, actor: SteppedBroker) -> SpecStep:
+    return SpecStep(action=action.value, actor=actor.number, changed={})

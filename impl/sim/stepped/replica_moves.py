@@ -4,20 +4,20 @@ from collections.abc import Callable
 
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.messages import FetchRequest, OffsetForLeaderEpochRequest, Response
-from fencepost.impl.sim.stepped.actor import Actor, HeldAsk, Question
-from fencepost.impl.sim.stepped.ground import TRIES_MAX, Ground, ImpossibleStepError, repeat
+from fencepost.impl.sim.stepped.actor import HeldAsk, HeldRequest, SteppedBroker
+from fencepost.impl.sim.stepped.ground import TRIES_MAX, ImpossibleStepError, StepContext, repeat
 from fencepost.impl.sim.stepped.observe import message
-from fencepost.impl.sim.stepped.schedule import Step
+from fencepost.impl.sim.stepped.schedule import SpecStep
 from fencepost.impl.sim.stepped.world import LAG_MS, RETRY_MS, STATE, FetchAnswer, is_membership
 from fencepost.spec.pacing import Verb
 from fencepost.spec.vocabulary import BrokerId, Offset
 from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, broker_path
 
 
-class ReplicaMoves(Ground):
+class ReplicaSteps(StepContext):
     """Commands, the ISR and records."""
 
-    def register_broker(self, step: Step) -> None:
+    def register_broker(self, step: SpecStep) -> None:
         """The broker has a new session and is registered; a starting one has read its state."""
         actor = self.actor(step)
         actor.join()
@@ -30,7 +30,7 @@ class ReplicaMoves(Ground):
 
         repeat(lambda: actor.release(wanted))
 
-    def learn_controller(self, step: Step) -> None:
+    def learn_controller(self, step: SpecStep) -> None:
         """The broker has read who is controller."""
         actor = self.actor(step)
         repeat(
@@ -39,7 +39,7 @@ class ReplicaMoves(Ground):
             )
         )
 
-    def become(self, step: Step) -> None:
+    def become(self, step: SpecStep) -> None:
         """A command arrives; its answer is not waited for."""
         actor = self.actor(step)
         command = self.command(step.parameters["message"])
@@ -54,13 +54,13 @@ class ReplicaMoves(Ground):
         if command.request.controller_epoch < known:
             self.world.ledger.breach("StaleControllerHarmless", step.actor)
 
-    def _forget_writes(self, actor: Actor) -> None:
+    def _forget_writes(self, actor: SteppedBroker) -> None:
         """A change of the ISR that was in flight may have been lost on its way (CMD-003)."""
         actor.asks = [held for held in actor.asks if STATE not in held.paths]
 
     # The ISR
 
-    def shrink_isr(self, step: Step) -> None:
+    def shrink_isr(self, step: SpecStep) -> None:
         """Time passes until the member lags; without logs the others are made to fetch."""
         actor = self.actor(step)
         actor.now_ms += LAG_MS + 1
@@ -74,7 +74,7 @@ class ReplicaMoves(Ground):
         actor.pace.may_shrink = False
         actor.is_reply_lost = False
 
-    def expand_isr(self, step: Step) -> None:
+    def expand_isr(self, step: SpecStep) -> None:
         """The leader has asked a follower in; without logs the follower fetches first."""
         actor = self.actor(step)
         if not self.world.setting.has_logs:
@@ -82,7 +82,7 @@ class ReplicaMoves(Ground):
         actor.expand_now()
         actor.is_reply_lost = False
 
-    def _fetch_as(self, follower: int, leader: Actor) -> None:
+    def _fetch_as(self, follower: int, leader: SteppedBroker) -> None:
         """`LeaderAndIsr` has no fetches: one is made up, as the follower would send it."""
         replica = leader.replica()
         if replica is None or follower == leader.number:
@@ -96,7 +96,7 @@ class ReplicaMoves(Ground):
         )
         leader.receive(request, 0, lambda _: None)
 
-    def settle_isr(self, step: Step) -> None:
+    def settle_isr(self, step: SpecStep) -> None:
         """The write's outcome, or what is read after it is lost, until the leader knows."""
         actor = self.actor(step)
         for _ in range(TRIES_MAX):
@@ -109,11 +109,11 @@ class ReplicaMoves(Ground):
 
     # Records
 
-    def leader_append(self, step: Step) -> None:
+    def leader_append(self, step: SpecStep) -> None:
         """A client's record is in the log of a leader."""
         self.world.produce(step.actor, step.parameters["value"])
 
-    def truncate_log(self, step: Step) -> None:
+    def truncate_log(self, step: SpecStep) -> None:
         """Question and answer, until the logs agree."""
         actor = self.actor(step)
         actor.truncate_now()
@@ -126,7 +126,7 @@ class ReplicaMoves(Ground):
                 return
             self._ask(question, actor, actor.respond)
 
-    def _question(self, actor: Actor) -> Question:
+    def _question(self, actor: SteppedBroker) -> HeldRequest:
         """What the follower asks its leader now: an unanswered question is asked again."""
         if actor.question is not None and actor.question.is_delivered:
             actor.fail(actor.question.send)
@@ -136,7 +136,10 @@ class ReplicaMoves(Ground):
         return actor.question
 
     def _ask(
-        self, question: Question, actor: Actor, on_answer: Callable[[Send, Response, int], None]
+        self,
+        question: HeldRequest,
+        actor: SteppedBroker,
+        on_answer: Callable[[Send, Response, int], None],
     ) -> None:
         question.is_delivered = True
         send = question.send
@@ -150,12 +153,12 @@ class ReplicaMoves(Ground):
         for answer in answers:
             on_answer(send, answer, leader.trace.lamport)
 
-    def exchange(self, actor: Actor) -> None:
+    def exchange(self, actor: SteppedBroker) -> None:
         """The follower's next question to its leader is asked and answered."""
         actor.truncate_now()
         self._ask(self._question(actor), actor, actor.respond)
 
-    def serve_fetch(self, step: Step) -> None:
+    def serve_fetch(self, step: SpecStep) -> None:
         """The leader has answered a fetch; the answer is in flight."""
         follower = self.world.actors[step.parameters["follower"]]
         question = self._question(follower)
@@ -178,13 +181,13 @@ class ReplicaMoves(Ground):
 
         self._ask(question, follower, keep)
 
-    def follower_append(self, step: Step) -> None:
+    def follower_append(self, step: SpecStep) -> None:
         """The follower has taken an answer."""
         answer = self.answer(step.parameters["answer"])
         self.world.answers.remove(answer)
         self.actor(step).respond(answer.send, answer.response, answer.lamport)
 
-    def advance_high_watermark(self, step: Step) -> None:
+    def advance_high_watermark(self, step: SpecStep) -> None:
         """The leader has moved its high watermark."""
         actor = self.actor(step)
         actor.pace.may_advance = True

@@ -1,7 +1,7 @@
 """A behaviour of the specs as a list of steps that can be saved, and replayed without TLC.
 
-A step is an action, who takes it, what it is about, and what is different in the spec after it.
-The file is JSON with the fields of `Schedule`; states are as `abstract.py` has them, and a step
+A step is an action, its actor, what it is about, and what is different in the spec after it. The
+file is JSON with the fields of `SteppedSchedule`; states are as `abstract.py` has them, and a step
 keeps those variables that it changed.
 """
 
@@ -33,7 +33,7 @@ class ScheduleError(ValueError):
     """A file that is no schedule, or a behaviour that has no steps; one sentence."""
 
 
-class Setting(msgspec.Struct, frozen=True, kw_only=True):
+class SteppedSetting(msgspec.Struct, frozen=True, kw_only=True):
     """What the cluster is like before the first step."""
 
     brokers: tuple[int, ...]
@@ -48,7 +48,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """True of `Replication`; `LeaderAndIsr` knows nothing of records and fetches."""
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class SpecStep(msgspec.Struct, frozen=True, kw_only=True):
     """One action of the spec."""
 
     action: str
@@ -59,18 +59,18 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """The variables that are different after the step."""
 
 
-class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+class SteppedSchedule(msgspec.Struct, frozen=True, kw_only=True):
     """Where it begins, its steps, and what is violated at its end."""
 
     format: int = FORMAT
     name: str
     """Of the model of `models.toml`, or of the behaviour."""
-    setting: Setting
+    setting: SteppedSetting
     violates: str | None = None
     """The property that the last state violates, when this is a counterexample."""
     first: Abstract
     """The initial state."""
-    steps: tuple[Step, ...]
+    steps: tuple[SpecStep, ...]
 
     def states(self) -> list[Abstract]:
         """The spec's state before the first step and after each."""
@@ -80,10 +80,10 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         return states
 
 
-def read_setting(config: Config) -> Setting:
+def read_setting(config: Config) -> SteppedSetting:
     """What a model's configuration says about the cluster."""
     values = {name: text.removeprefix("= ") for name, text in config.constants.items()}
-    return Setting(
+    return SteppedSetting(
         brokers=_numbers(values["Brokers"]),
         controllers=_numbers(values["Controllers"]),
         initial_isr=_numbers(values["InitialIsr"]),
@@ -106,11 +106,11 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def make_schedule(
-    name: str, setting: Setting, behaviour: Behaviour, violates: str | None = None
-) -> Schedule:
+    name: str, setting: SteppedSetting, behaviour: Behaviour, violates: str | None = None
+) -> SteppedSchedule:
     """The schedule of a behaviour; raises `ScheduleError` for a change that no action makes."""
     states = [canonical(values) for values in behaviour]
-    steps: list[Step] = []
+    steps: list[SpecStep] = []
     for number, (before, after) in enumerate(pairwise(states), start=1):
         if before == after:
             continue
@@ -119,13 +119,13 @@ def make_schedule(
         except UnknownStepError as error:
             raise ScheduleError(f"{name}, step {number}: {error}") from error
         changed = {key: value for key, value in after.items() if before[key] != value}
-        steps.append(Step(action=action, actor=actor, parameters=parameters, changed=changed))
-    return Schedule(
+        steps.append(SpecStep(action=action, actor=actor, parameters=parameters, changed=changed))
+    return SteppedSchedule(
         name=name, setting=setting, violates=violates, first=states[0], steps=tuple(steps)
     )
 
 
-def preference(schedule: Schedule) -> tuple[int, ...]:
+def preference(schedule: SteppedSchedule) -> tuple[int, ...]:
     """The order of replicas in which the core elects whom the spec elects.
 
     The spec picks any live member of the ISR, the core the first one of the assignment.
@@ -137,7 +137,7 @@ def preference(schedule: Schedule) -> tuple[int, ...]:
     return tuple(dict.fromkeys([*wanted, *known, *schedule.setting.brokers]))
 
 
-def write_schedule(path: Path, schedule: Schedule) -> None:
+def write_schedule(path: Path, schedule: SteppedSchedule) -> None:
     """The file holds the schedule, one step per line."""
     head = msgspec.to_builtins(schedule)
     steps = head.pop("steps")
@@ -146,10 +146,10 @@ def write_schedule(path: Path, schedule: Schedule) -> None:
     path.write_text(text + ',"steps":[\n' + ",\n".join(lines) + "\n]}\n")
 
 
-def read_schedule(path: Path) -> Schedule:
+def read_schedule(path: Path) -> SteppedSchedule:
     """The schedule of a file; raises `ScheduleError`."""
     try:
-        schedule = msgspec.json.decode(path.read_bytes(), type=Schedule)
+        schedule = msgspec.json.decode(path.read_bytes(), type=SteppedSchedule)
     except OSError as error:
         raise ScheduleError(f"{path}: {error.strerror}") from error
     except msgspec.MsgspecError as error:
@@ -161,7 +161,7 @@ def read_schedule(path: Path) -> Schedule:
     return schedule
 
 
-def _foreign(schedule: Schedule) -> Iterator[str]:
+def _foreign(schedule: SteppedSchedule) -> Iterator[str]:
     """What names nothing that the specs know: one sentence each."""
     setting = schedule.setting
     if setting.level not in {*ProtocolLevel}:
@@ -179,6 +179,6 @@ def _foreign(schedule: Schedule) -> Iterator[str]:
         yield from (f"step {number} changes {name}, which is no variable" for name in unknown)
 
 
-def actions_of(schedules: Iterable[Schedule]) -> frozenset[str]:
+def actions_of(schedules: Iterable[SteppedSchedule]) -> frozenset[str]:
     """The actions that the steps take."""
     return frozenset(step.action for schedule in schedules for step in schedule.steps)

@@ -18,8 +18,8 @@ from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.sim.stepped.behaviours import counterexample
 from fencepost.impl.sim.stepped.schedule import (
     SCHEDULES,
-    Schedule,
     ScheduleError,
+    SteppedSchedule,
     read_schedule,
     read_setting,
     write_schedule,
@@ -31,7 +31,7 @@ WAY_BUDGET_S = 900
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class ScheduleSource:
     """A row of `models.toml`, and how it differs."""
 
     row: str
@@ -46,52 +46,58 @@ class Source:
 _HALFWAY = "halfway_is_reached"
 _LARGE: Mapping[str, ConstantValue] = {"MaxCrashes": 0, "InitialIsr": (1, 2, 3)}
 
-SOURCES: Mapping[str, Source] = MappingProxyType(
+SOURCES: Mapping[str, ScheduleSource] = MappingProxyType(
     {
-        "no_znode_version_check": Source(row="no_znode_version_check"),
-        "no_step_down": Source(row="no_step_down"),
-        "acknowledge_before_replication": Source(row="acknowledge_before_replication"),
-        "accept_older_controller_epoch": Source(row="accept_older_controller_epoch"),
-        "high_watermark_from_leader_alone": Source(
+        "no_znode_version_check": ScheduleSource(row="no_znode_version_check"),
+        "no_step_down": ScheduleSource(row="no_step_down"),
+        "acknowledge_before_replication": ScheduleSource(row="acknowledge_before_replication"),
+        "accept_older_controller_epoch": ScheduleSource(row="accept_older_controller_epoch"),
+        "high_watermark_from_leader_alone": ScheduleSource(
             row="high_watermark_from_leader_alone_two_leaders"
         ),
-        "leader_epoch_not_raised": Source(row="leader_epoch_not_raised"),
-        "no_controller_epoch_check": Source(row="no_controller_epoch_check"),
-        "two_step_controller_election": Source(row="two_step_controller_election"),
-        "controller_epoch_not_raised": Source(row="controller_epoch_not_raised"),
-        "accept_older_leader_epoch": Source(row="accept_older_leader_epoch"),
-        "restart_ignores_znode": Source(
+        "leader_epoch_not_raised": ScheduleSource(row="leader_epoch_not_raised"),
+        "no_controller_epoch_check": ScheduleSource(row="no_controller_epoch_check"),
+        "two_step_controller_election": ScheduleSource(row="two_step_controller_election"),
+        "controller_epoch_not_raised": ScheduleSource(row="controller_epoch_not_raised"),
+        "accept_older_leader_epoch": ScheduleSource(row="accept_older_leader_epoch"),
+        "restart_ignores_znode": ScheduleSource(
             row="restart_ignores_znode",
             constants={"MaxElections": 0, "MaxDuplicates": 1},
             is_slow=True,
         ),
-        "refresh_without_version": Source(row="refresh_without_version"),
-        "leader_may_leave_isr": Source(row="leader_may_leave_isr"),
-        "shrink_on_election_empties_isr": Source(row="empty_isr_without_candidates"),
-        "expand_laggards": Source(row="expand_laggards"),
-        "expand_below_epoch_start": Source(row="expand_below_epoch_start", is_slow=True),
-        "commit_with_old_isr": Source(row="commit_with_old_isr"),
-        "unbounded_high_watermark": Source(row="unbounded_high_watermark"),
-        "recompute_high_watermark": Source(
+        "refresh_without_version": ScheduleSource(row="refresh_without_version"),
+        "leader_may_leave_isr": ScheduleSource(row="leader_may_leave_isr"),
+        "shrink_on_election_empties_isr": ScheduleSource(row="empty_isr_without_candidates"),
+        "expand_laggards": ScheduleSource(row="expand_laggards"),
+        "expand_below_epoch_start": ScheduleSource(row="expand_below_epoch_start", is_slow=True),
+        "commit_with_old_isr": ScheduleSource(row="commit_with_old_isr"),
+        "unbounded_high_watermark": ScheduleSource(row="unbounded_high_watermark"),
+        "recompute_high_watermark": ScheduleSource(
             row="recompute_high_watermark",
             constants=_LARGE,
             config="MCReplication3.cfg",
             is_slow=True,
         ),
-        "remember_end_offsets": Source(row="remember_end_offsets", way=_HALFWAY, is_slow=True),
-        "fetch_without_epoch": Source(row="fetch_without_epoch", way=_HALFWAY, is_slow=True),
-        "truncate_on_new_leader_only": Source(
+        "remember_end_offsets": ScheduleSource(
+            row="remember_end_offsets", way=_HALFWAY, is_slow=True
+        ),
+        "fetch_without_epoch": ScheduleSource(
+            row="fetch_without_epoch", way=_HALFWAY, is_slow=True
+        ),
+        "truncate_on_new_leader_only": ScheduleSource(
             row="truncate_on_new_leader_only", way=_HALFWAY, is_slow=True
         ),
-        "no_controller_znode_check": Source(row="no_controller_znode_check"),
-        "expand_overwrites_shrink": Source(row="expand_overwrites_shrink"),
-        "inclusive_high_watermark": Source(row="inclusive_high_watermark"),
-        "send_unwritten_decisions": Source(row="send_unwritten_decisions"),
-        "commands_without_epochs": Source(row="commands_without_epochs"),
-        "init_is_unconditional": Source(row="init_replaces_state"),
-        "truncate_once": Source(row="parted_truncate_once", way="parted_is_reached", is_slow=True),
-        "unclean_on_old_live_list": Source(row="unclean_on_old_live_list"),
-        "truncation_to_high_watermark": Source(row="truncation_to_high_watermark"),
+        "no_controller_znode_check": ScheduleSource(row="no_controller_znode_check"),
+        "expand_overwrites_shrink": ScheduleSource(row="expand_overwrites_shrink"),
+        "inclusive_high_watermark": ScheduleSource(row="inclusive_high_watermark"),
+        "send_unwritten_decisions": ScheduleSource(row="send_unwritten_decisions"),
+        "commands_without_epochs": ScheduleSource(row="commands_without_epochs"),
+        "init_is_unconditional": ScheduleSource(row="init_replaces_state"),
+        "truncate_once": ScheduleSource(
+            row="parted_truncate_once", way="parted_is_reached", is_slow=True
+        ),
+        "unclean_on_old_live_list": ScheduleSource(row="unclean_on_old_live_list"),
+        "truncation_to_high_watermark": ScheduleSource(row="truncation_to_high_watermark"),
     }
 )
 """Schedule -> source."""
@@ -116,7 +122,7 @@ def obstacle(model: Model) -> str:
     return f"the core has no mutant {unknown[0]}" if unknown else ""
 
 
-def schedule_of(name: str) -> Schedule:
+def schedule_of(name: str) -> SteppedSchedule:
     """A kept schedule by its own name or its row's, a file's, or any other row's, made by TLC.
 
     Raises `ScheduleError`, `ModelError`, or `ValueError` for a row that has no steps for the core.
@@ -133,7 +139,7 @@ def schedule_of(name: str) -> Schedule:
     return counterexample(model)
 
 
-def make(name: str) -> Schedule:
+def make(name: str) -> SteppedSchedule:
     """The schedule anew, by TLC; raises `ScheduleError` or `ModelError`."""
     source = SOURCES[name]
     (row,) = select(load_models(), [source.row])

@@ -11,12 +11,12 @@ import msgspec
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.sim.stepped.abstract import Abstract, Difference, differences
 from fencepost.impl.sim.stepped.ground import ImpossibleStepError
-from fencepost.impl.sim.stepped.moves import Moves
+from fencepost.impl.sim.stepped.moves import StepPerformer
 from fencepost.impl.sim.stepped.observe import observe
 from fencepost.impl.sim.stepped.properties import violated
-from fencepost.impl.sim.stepped.quiescence import Aftermath
-from fencepost.impl.sim.stepped.schedule import Schedule, Step, preference
-from fencepost.impl.sim.stepped.world import FLAGS, World
+from fencepost.impl.sim.stepped.quiescence import LossProbe
+from fencepost.impl.sim.stepped.schedule import SpecStep, SteppedSchedule, preference
+from fencepost.impl.sim.stepped.world import FLAGS, SteppedCluster
 from fencepost.spec.pacing import Move, MoveList
 from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent
 from fencepost.spec.vocabulary import ANY_VERSION, Action, ProtocolLevel
@@ -85,7 +85,7 @@ class Mismatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
+class SteppedReplay:
     """What came of a schedule."""
 
     steps: int
@@ -99,19 +99,19 @@ class Replay:
     """What leads processes the same way."""
 
 
-def replay(schedule: Schedule, *, has_aftermath: bool = False) -> Replay:
+def replay(schedule: SteppedSchedule, *, has_aftermath: bool = False) -> SteppedReplay:
     """The schedule as far as the core follows it; then, if wanted, what shows what it broke."""
     return _Stepper(schedule, has_aftermath=has_aftermath).run()
 
 
-def repaired(schedule: Schedule) -> Schedule:
+def repaired(schedule: SteppedSchedule) -> SteppedSchedule:
     """The same steps of the protocol as it should be: no mutant, the newest level."""
     newest = max(ProtocolLevel).value
     setting = msgspec.structs.replace(schedule.setting, mutants=(), level=newest)
     return msgspec.structs.replace(schedule, setting=setting)
 
 
-def moves_along(schedule: Schedule, *, is_repaired: bool) -> MoveList:
+def moves_along(schedule: SteppedSchedule, *, is_repaired: bool) -> MoveList:
     """The moves that lead processes along the schedule, as far as the core follows it.
 
     With `is_repaired` the core is as it should be: without the mutant, at the newest level.
@@ -136,18 +136,20 @@ def moves_along(schedule: Schedule, *, is_repaired: bool) -> MoveList:
 
 
 class _Stepper:
-    def __init__(self, schedule: Schedule, *, has_aftermath: bool) -> None:
+    def __init__(self, schedule: SteppedSchedule, *, has_aftermath: bool) -> None:
         self.schedule = schedule
         self.has_aftermath = has_aftermath
-        self.world = World(schedule.setting, preference(schedule), f"steps-{schedule.name}")
-        self.moves = Moves(self.world)
+        self.world = SteppedCluster(
+            schedule.setting, preference(schedule), f"steps-{schedule.name}"
+        )
+        self.moves = StepPerformer(self.world)
 
-    def run(self) -> Replay:
+    def run(self) -> SteppedReplay:
         self._tell("RunStarted", {"trace_version": TRACE_VERSION, **self._describe()})
         self.world.begin()
         states = self.schedule.states()
         before = observe(self.world)
-        mismatch = self._compare(0, Step(action="Init", actor=0, changed={}), states[0], before)
+        mismatch = self._compare(0, SpecStep(action="Init", actor=0, changed={}), states[0], before)
         broken: set[str] = set()
         taken = 0
         for number, step in enumerate(self.schedule.steps, start=1):
@@ -161,10 +163,10 @@ class _Stepper:
             before = now
         if self.has_aftermath:
             self.world.step = len(self.schedule.steps) + 1
-            Aftermath(self.world, self.moves, self.schedule.violates).happen()
+            LossProbe(self.world, self.moves, self.schedule.violates).happen()
         self._tell("RunEnded", {"steps": taken})
         events = self.world.recorder.events
-        return Replay(
+        return SteppedReplay(
             steps=taken,
             mismatch=mismatch,
             violated=frozenset(broken),
@@ -186,7 +188,7 @@ class _Stepper:
         text = json.dumps(detail, sort_keys=True)
         self.world.harness.write({"kind": Kind.RUN, "action": action, "detail": text})
 
-    def _take(self, number: int, step: Step, expected: Abstract) -> Mismatch | None:
+    def _take(self, number: int, step: SpecStep, expected: Abstract) -> Mismatch | None:
         for actor in self.world.actors.values():
             actor.taken.clear()
         self.world.step = number
@@ -203,7 +205,7 @@ class _Stepper:
             )
         return self._compare(number, step, expected, observe(self.world))
 
-    def _compare_actions(self, step: Step) -> Difference | None:
+    def _compare_actions(self, step: SpecStep) -> Difference | None:
         """The core has reported this action, and no other that is not a part of it."""
         taken = [
             (actor.number, t)
@@ -219,13 +221,15 @@ class _Stepper:
         core = [(who, t.action.value) for who, t in taken]
         return Difference(field="actions", spec=[(step.actor, step.action)], core=core)
 
-    def _belongs(self, step: Step, who: int, taken: ActionTaken) -> bool:
+    def _belongs(self, step: SpecStep, who: int, taken: ActionTaken) -> bool:
         companions = _COMPANIONS.get(step.action, frozenset())
         if not self.schedule.setting.has_logs:
             companions |= {Action.SERVE_FETCH}
         return who == step.actor and (taken.action == step.action or taken.action in companions)
 
-    def _compare(self, number: int, step: Step, spec: Abstract, core: Abstract) -> Mismatch | None:
+    def _compare(
+        self, number: int, step: SpecStep, spec: Abstract, core: Abstract
+    ) -> Mismatch | None:
         found = tuple(differences(self._expected(spec, core), core))
         if not found:
             return None

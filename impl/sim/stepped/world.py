@@ -23,11 +23,11 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.zookeeper import Create, Delete, Written
 from fencepost.impl.mutants.mutants import Mutant
-from fencepost.impl.sim.engine.recorder import Recorder, transaction_line
+from fencepost.impl.sim.engine.recorder import TraceRecorder, transaction_line
 from fencepost.impl.sim.engine.scheduler import Scheduler
-from fencepost.impl.sim.stepped.actor import SESSION_TIMEOUT_MS, Actor, HeldAsk
-from fencepost.impl.sim.stepped.schedule import Setting
-from fencepost.impl.sim.world.zookeeper import SimZooKeeper, Transaction
+from fencepost.impl.sim.stepped.actor import SESSION_TIMEOUT_MS, HeldAsk, SteppedBroker
+from fencepost.impl.sim.stepped.schedule import SteppedSetting
+from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper, ZnodeChange
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.trace import Kind
@@ -77,7 +77,7 @@ FLAGS = {
 
 
 @dataclass(slots=True, eq=False)
-class Command:
+class HeldCommand:
     """A LeaderAndIsr request that its controller wants sent, or that is in flight."""
 
     sender: int
@@ -108,7 +108,7 @@ class FetchAnswer:
 
 
 @dataclass(slots=True)
-class Ledger:
+class SpecHistory:
     """What the specs keep as history: rebuilt from what the core did."""
 
     committed: list[dict[str, object]] = field(default_factory=list)
@@ -122,22 +122,22 @@ class Ledger:
             self.breaches.append(entry)
 
 
-class World:
+class SteppedCluster:
     """Everything that the core's nodes could meet, under the stepper's hand."""
 
-    def __init__(self, setting: Setting, assignment: tuple[int, ...], run_id: str) -> None:
+    def __init__(self, setting: SteppedSetting, assignment: tuple[int, ...], run_id: str) -> None:
         self.setting = setting
         self.key = KEY
         self.assignment = assignment
-        self.recorder = Recorder(run_id, Scheduler())
+        self.recorder = TraceRecorder(run_id, Scheduler())
         self.moves: list[Move] = []
         """All that has happened, so that processes can be led the same way."""
         self.step = 0
         """The step of the schedule that is being taken."""
-        self.commands: list[Command] = []
+        self.commands: list[HeldCommand] = []
         self.answers: list[FetchAnswer] = []
         self.outstanding: dict[int, dict[int, Send]] = {c: {} for c in setting.controllers}
-        self.ledger = Ledger()
+        self.ledger = SpecHistory()
         self.client = self.recorder.node("client-1")
         self._operations = 0
         self._owners: dict[SessionId, int] = {}
@@ -148,7 +148,7 @@ class World:
         """True when the partition's state was last written by a leader."""
         self._zookeeper_trace = self.recorder.node("zookeeper")
         self.harness = self.recorder.node("harness")
-        self.zookeeper = SimZooKeeper(
+        self.zookeeper = SimulatedZooKeeper(
             now_ms=lambda: 0,
             on_watch=self._on_watch,
             on_session_end=lambda _: None,
@@ -158,7 +158,7 @@ class World:
         self.operator = self.zookeeper.open_session(SESSION_TIMEOUT_MS)
         self._write(Create(path=CONTROLLER_EPOCH, data=b"0"))
         self.actors = {
-            number: Actor(self, self._config(number))
+            number: SteppedBroker(self, self._config(number))
             for number in (*setting.controllers, *setting.brokers)
         }
 
@@ -178,7 +178,7 @@ class World:
     def note(
         self,
         verb: Verb,
-        actor: Actor,
+        actor: SteppedBroker,
         *,
         at_ms: int | None = None,
         **fields: Any,  # noqa: ANN401 - fields of `Move`
@@ -230,7 +230,7 @@ class World:
                 return
         raise AssertionError("the cluster does not come to rest")
 
-    def _settle_one(self, actor: Actor, wanted: Callable[[HeldAsk], bool]) -> bool:
+    def _settle_one(self, actor: SteppedBroker, wanted: Callable[[HeldAsk], bool]) -> bool:
         if actor.node is None:
             return False
         if actor.watches:
@@ -244,7 +244,7 @@ class World:
             self._obey(actor, command)
         return bool(mine)
 
-    def _obey(self, actor: Actor, command: Command) -> None:
+    def _obey(self, actor: SteppedBroker, command: HeldCommand) -> None:
         """The command arrives, and its answer at once too."""
 
         def answer(response: Response) -> None:
@@ -256,7 +256,7 @@ class World:
 
         actor.receive(command.request, command.lamport, answer, self.sent(command))
 
-    def sent(self, command: Command) -> tuple[Actor, Send]:
+    def sent(self, command: HeldCommand) -> tuple[SteppedBroker, Send]:
         """Who sends it, and what."""
         return self.actors[command.sender], command.send
 
@@ -356,10 +356,10 @@ class World:
 
     # Commands
 
-    def hold_command(self, actor: Actor, send: Send) -> None:
+    def hold_command(self, actor: SteppedBroker, send: Send) -> None:
         """A controller wants a command sent."""
         self.outstanding[actor.number][int(send.to)] = send
-        self.commands.append(Command(actor.number, send, actor.trace.lamport))
+        self.commands.append(HeldCommand(actor.number, send, actor.trace.lamport))
 
     def free_channels(self, controller: int) -> None:
         """The controller may send again to those that have not answered: their time is over."""
@@ -391,7 +391,7 @@ class World:
         if number and self.actors[number].session_id == session_id:
             self.actors[number].watches.append(event)
 
-    def _on_transaction(self, transaction: Transaction) -> None:
+    def _on_transaction(self, transaction: ZnodeChange) -> None:
         self._zookeeper_trace.write(transaction_line(transaction))
         if transaction.path == STATE and transaction.data is not None:
             self._judge(self.owner(transaction.session_id), transaction.data)
@@ -434,7 +434,7 @@ class World:
     def _is_back(self, state: LeaderAndIsr) -> bool:
         return any(self.zookeeper.peek(broker_path(member)).stat for member in state.isr)
 
-    def running(self) -> Iterator[Actor]:
+    def running(self) -> Iterator[SteppedBroker]:
         """The brokers with a node."""
         return (a for n, a in self.actors.items() if n in self.setting.brokers and a.node)
 

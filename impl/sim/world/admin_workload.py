@@ -22,8 +22,8 @@ from fencepost.impl.core.types.topic_messages import (
 )
 from fencepost.impl.core.types.zookeeper import Create, Delete
 from fencepost.impl.sim.engine.options import TOPIC
-from fencepost.impl.sim.world.clients import Client
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import SimulatedClient
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import ANY_VERSION, BrokerId, ElectionKind
 from fencepost.spec.znodes import TopicPartition, topic_path
 
@@ -37,13 +37,13 @@ BAD_TOPIC = topic_path("bad")
 SESSION_MS = 10_000
 
 
-class Administrator(Client):
+class Administrator(SimulatedClient):
     """Asks any broker for one change after the other; once stopped, for a topic if there is none.
 
     A late request may delete the topic at any time: the run ends with one all the same.
     """
 
-    def __init__(self, cluster: Cluster, name: str, between_ms: tuple[int, int]) -> None:
+    def __init__(self, cluster: VirtualCluster, name: str, between_ms: tuple[int, int]) -> None:
         super().__init__(cluster, name)
         self._between_ms = between_ms
 
@@ -127,21 +127,21 @@ class Administrator(Client):
         return AlterPartitionReassignmentsRequest(reassignments=(one,))
 
 
-def write_nonsense(cluster: Cluster) -> None:
+def write_nonsense(cluster: VirtualCluster) -> None:
     """Somebody writes by hand what is no topic beside the topics, if it is not there."""
     if cluster.zookeeper.peek(BAD_TOPIC).stat is None:
         _write(cluster, Create(path=BAD_TOPIC, data=b"{"))
 
 
-def remove_nonsense(cluster: Cluster) -> None:
+def remove_nonsense(cluster: VirtualCluster) -> None:
     """It is gone again."""
     if cluster.zookeeper.peek(BAD_TOPIC).stat is not None:
         _write(cluster, Delete(path=BAD_TOPIC, expected_version=ANY_VERSION))
 
 
-def _write(cluster: Cluster, op: Create | Delete) -> None:
-    if cluster.journal is not None:
-        cluster.journal.written(op)
+def _write(cluster: VirtualCluster, op: Create | Delete) -> None:
+    if cluster.move_recorder is not None:
+        cluster.move_recorder.written(op)
     session_id = cluster.zookeeper.open_session(SESSION_MS)
     cluster.zookeeper.write(session_id, (op,))
     cluster.zookeeper.end_session(session_id)

@@ -28,7 +28,7 @@ from fencepost.impl.core.types.topic_messages import (
     ReplicaList,
 )
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX
-from fencepost.impl.sim.world.cluster import CLIENT, Cluster
+from fencepost.impl.sim.world.cluster import CLIENT, VirtualCluster
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import (
@@ -50,10 +50,10 @@ RETRIES = 8
 RETRY_PAUSE_MS = (5, 150)
 
 
-class Client:
+class SimulatedClient:
     """One client process: requests in turn, each with a deadline."""
 
-    def __init__(self, cluster: Cluster, name: str) -> None:
+    def __init__(self, cluster: VirtualCluster, name: str) -> None:
         self.cluster = cluster
         self.name = name
         self.random: Random = cluster.random(name)
@@ -87,15 +87,15 @@ class Client:
     def ask(self, to: BrokerId, request: Request, then: Callable[[Response | None], None]) -> None:
         """Send one request; `then` runs exactly once, with None when no answer came in time."""
         pending = [True]
-        journal = self.cluster.journal
-        origin = journal.asks(self.name) if journal else None
+        move_recorder = self.cluster.move_recorder
+        origin = move_recorder.asks(self.name) if move_recorder else None
 
         def finish(response: Response | None, lamport: int) -> None:
             if pending:
                 pending.clear()
                 self.trace.observe(lamport)
-                if journal and origin:
-                    journal.hears(origin, response)
+                if move_recorder and origin:
+                    move_recorder.hears(origin, response)
                 then(response)
 
         self.cluster.send_request(
@@ -114,8 +114,8 @@ class Client:
         line = {"op_id": self._op_id, **line}
         inv_ns = self.trace.now_ns()
         self.trace.write({"kind": Kind.INVOKE, **line}, inv_ns)
-        if self.cluster.journal is not None:
-            self.cluster.journal.invoked(self.name, line)
+        if self.cluster.move_recorder is not None:
+            self.cluster.move_recorder.invoked(self.name, line)
         return Operation(self, line, inv_ns)
 
 
@@ -123,7 +123,7 @@ class Client:
 class Operation:
     """An operation whose invocation is recorded."""
 
-    client: Client
+    client: SimulatedClient
     line: Line
     inv_ns: int
 
@@ -132,9 +132,9 @@ class Operation:
         told = {name: value for name, value in fields.items() if value not in (None, -1)}
         ending: Line = {"kind": Kind.COMPLETE, "inv_ns": self.inv_ns, "outcome": outcome}
         self.client.trace.write({**self.line, **told, **ending})
-        journal = self.client.cluster.journal
-        if journal is not None:
-            journal.completed(self.client.name, {**self.line, **told, **ending})
+        move_recorder = self.client.cluster.move_recorder
+        if move_recorder is not None:
+            move_recorder.completed(self.client.name, {**self.line, **told, **ending})
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +154,14 @@ class Try:
         return TopicPartition(self.request.topic, self.request.partition)
 
 
-class Producer(Client):
+class SimulatedProducer(SimulatedClient):
     """Appends unique values to partitions in random order.
 
     An idempotent one tries again with the same values under the same sequence; when it gives up,
     it goes on under the next producer epoch, so that nothing late is taken for something new.
     """
 
-    def __init__(self, cluster: Cluster, name: str, keys: list[TopicPartition]) -> None:
+    def __init__(self, cluster: VirtualCluster, name: str, keys: list[TopicPartition]) -> None:
         super().__init__(cluster, name)
         self.keys = keys
         self.acknowledged = 0
@@ -273,10 +273,10 @@ def _told(response: Response | None) -> tuple[Outcome, Line]:
     return Outcome.INDEFINITE if indefinite else Outcome.DEFINITE_ERROR, fields
 
 
-class Consumer(Client):
+class SimulatedConsumer(SimulatedClient):
     """Reads each partition from its start, and begins again now and then."""
 
-    def __init__(self, cluster: Cluster, name: str, keys: list[TopicPartition]) -> None:
+    def __init__(self, cluster: VirtualCluster, name: str, keys: list[TopicPartition]) -> None:
         super().__init__(cluster, name)
         self._keys = keys
         self._offsets: dict[TopicPartition, Offset] = {}
@@ -349,10 +349,10 @@ class Consumer(Client):
         return response
 
 
-class FinalReader(Consumer):
+class FinalReader(SimulatedConsumer):
     """Reads every partition from its start to its high watermark, once all is healed."""
 
-    def __init__(self, cluster: Cluster, keys: list[TopicPartition]) -> None:
+    def __init__(self, cluster: VirtualCluster, keys: list[TopicPartition]) -> None:
         super().__init__(cluster, "client-final", keys)
         self._left = list(keys)
 
@@ -390,11 +390,11 @@ class FinalReader(Consumer):
             self._read(Offset(0))
 
 
-class TopicCreator(Client):
+class TopicCreator(SimulatedClient):
     """Creates one topic, and asks until it exists or it is stopped."""
 
     def __init__(
-        self, cluster: Cluster, topic: str, partitions: int, name: str = "client-admin"
+        self, cluster: VirtualCluster, topic: str, partitions: int, name: str = "client-admin"
     ) -> None:
         super().__init__(cluster, name)
         self._request = CreateTopicRequest(

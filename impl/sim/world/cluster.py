@@ -10,14 +10,14 @@ from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import Request, Response
-from fencepost.impl.sim.engine.move_recorder import Journal, Origin
-from fencepost.impl.sim.engine.options import Options
-from fencepost.impl.sim.engine.recorder import Recorder, transaction_line
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
+from fencepost.impl.sim.engine.options import RunOptions
+from fencepost.impl.sim.engine.recorder import TraceRecorder, transaction_line
 from fencepost.impl.sim.engine.scheduler import Scheduler
-from fencepost.impl.sim.world.disk import SimDisk
-from fencepost.impl.sim.world.network import Network, Rule
+from fencepost.impl.sim.world.disk import SimulatedDisk
+from fencepost.impl.sim.world.network import RequestRule, SimulatedNetwork
 from fencepost.impl.sim.world.process import OnAnswer, Process
-from fencepost.impl.sim.world.zookeeper import SimZooKeeper, Transaction
+from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper, ZnodeChange
 from fencepost.impl.sim.world.zookeeper_link import HurtLink
 from fencepost.impl.trace_lines import node_name
 from fencepost.spec.vocabulary import BrokerId, SessionId
@@ -42,31 +42,31 @@ CLIENT = -2
 """The sender of requests that are no broker's."""
 
 
-class Cluster:
+class VirtualCluster:
     """Brokers that may live, stand still or be dead, and the world between them."""
 
     def __init__(
         self,
-        options: Options,
+        options: RunOptions,
         run_id: str,
-        journal: Journal | None = None,
+        move_recorder: MoveRecorder | None = None,
         *,
         first: BrokerId | None = None,
     ) -> None:
-        """With a journal, all that happens is written down as moves.
+        """With a move recorder, all that happens is written down as moves.
 
         With a `first`, only that broker starts; the others are the caller's to start.
         """
         self.options = options
-        self.journal = journal
+        self.move_recorder = move_recorder
         self.scheduler = Scheduler()
-        self.recorder = Recorder(run_id, self.scheduler)
+        self.recorder = TraceRecorder(run_id, self.scheduler)
         self.malformed: list[str] = []
-        self.network = Network(
+        self.network = SimulatedNetwork(
             self.random("network"), options.weather, self.random("network of clients")
         )
         self._zookeeper_trace = self.recorder.node("zookeeper")
-        self.zookeeper = SimZooKeeper(
+        self.zookeeper = SimulatedZooKeeper(
             now_ms=lambda: self.scheduler.now_ms,
             on_watch=self._on_watch,
             on_session_end=self._on_session_end,
@@ -74,7 +74,7 @@ class Cluster:
         )
         self.zookeeper.request_bytes_max = options.request_bytes_max
         self.zookeeper.ensure(PERSISTENT_PATHS)
-        self.disks = {BrokerId(i + 1): SimDisk() for i in range(options.brokers)}
+        self.disks = {BrokerId(i + 1): SimulatedDisk() for i in range(options.brokers)}
         self.processes: dict[BrokerId, Process] = {}
         self.absent: frozenset[BrokerId] = frozenset()
         """Who is dead for now, and of whom nothing is expected."""
@@ -96,8 +96,8 @@ class Cluster:
     def start(self, broker_id: BrokerId) -> None:
         """The broker runs (again) on its disk."""
         self._starts[broker_id] += 1
-        if self.journal is not None:
-            self.journal.started(broker_id)
+        if self.move_recorder is not None:
+            self.move_recorder.started(broker_id)
         incarnation = self._starts[broker_id]
         options = self.options
         config = Config(
@@ -118,9 +118,9 @@ class Cluster:
             self.recorder.node(node_name(broker_id), incarnation),
             self.random(f"broker-{broker_id}-{incarnation}"),
         )
-        if self.journal is not None:
+        if self.move_recorder is not None:
             process = self.processes[broker_id]
-            process.zookeeper.on_done = partial(self.journal.asked, process)
+            process.zookeeper.on_done = partial(self.move_recorder.asked, process)
 
     def break_connection(self, broker_id: BrokerId) -> None:
         """The broker's connection to ZooKeeper is gone; its session is not."""
@@ -154,13 +154,13 @@ class Cluster:
             owner.zookeeper.on_watch(event)
 
     def _on_session_end(self, session_id: SessionId) -> None:
-        if self.journal is not None:
-            self.journal.session_ended(session_id)
+        if self.move_recorder is not None:
+            self.move_recorder.session_ended(session_id)
         owner = self._owner(session_id)
         if owner is not None:
             owner.zookeeper.on_session_end()
 
-    def _on_transaction(self, transaction: Transaction) -> None:
+    def _on_transaction(self, transaction: ZnodeChange) -> None:
         self._zookeeper_trace.write(transaction_line(transaction))
 
     # Network
@@ -173,7 +173,7 @@ class Cluster:
         request: Request,
         lamport: int,
         on_answer: OnAnswer,
-        origin: Origin | None = None,
+        origin: RequestOrigin | None = None,
     ) -> None:
         """Carry the request to the receiver, and its answer back, as the network pleases."""
 
@@ -184,7 +184,7 @@ class Cluster:
                 if back_us is not None:
                     self.scheduler.after_us(back_us, lambda: on_answer(None, 0))
                 return
-            if self.journal is None or not self.journal.is_lost(receiver, origin):
+            if self.move_recorder is None or not self.move_recorder.is_lost(receiver, origin):
                 process.receive(request, lamport, answer, origin)
 
         def answer(response: Response, answer_lamport: int) -> None:
@@ -212,7 +212,9 @@ class Cluster:
             if delay_us is not None:
                 self.scheduler.after_us(delay_us, deliver)
 
-    def _keeps(self, rule: Rule, deliver: Callable[[], None], refuse: Callable[[], None]) -> bool:
+    def _keeps(
+        self, rule: RequestRule, deliver: Callable[[], None], refuse: Callable[[], None]
+    ) -> bool:
         """True when the request does not leave now: it waits, or its sender is refused."""
         match rule.verb:
             case "hold":

@@ -32,7 +32,7 @@ USES = (*GROWS, TruncateRecords, ReplyRecords)
 """What a broken disk refuses."""
 
 
-class SimDisk:
+class SimulatedDisk:
     """The data directory of one broker."""
 
     def __init__(self) -> None:

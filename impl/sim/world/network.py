@@ -34,7 +34,7 @@ class Weather:
 
 
 @dataclass(slots=True, eq=False)
-class Rule:
+class RequestRule:
     """One active fault on requests of one sender; two that say the same are still two."""
 
     method: str
@@ -81,7 +81,7 @@ class Link:
     matched: int = 0
 
 
-class Network:
+class SimulatedNetwork:
     """Draws what happens to each message."""
 
     def __init__(self, random: Random, weather: Weather, clients: Random) -> None:
@@ -90,10 +90,10 @@ class Network:
         self.weather = weather
         self._doubles = weather.duplication > 0
         self._clients = clients
-        self.rules: list[Rule] = []
+        self.rules: list[RequestRule] = []
         self.links: list[Link] = []
 
-    def rule_for(self, sender: int, receiver: int, request: Request) -> Rule | None:
+    def rule_for(self, sender: int, receiver: int, request: Request) -> RequestRule | None:
         """The first rule that applies, or None."""
         for rule in self.rules:
             if rule.matches(sender, receiver, request):

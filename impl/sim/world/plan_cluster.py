@@ -10,10 +10,10 @@ from functools import partial
 
 from fencepost.impl.core.types.topic_messages import ReplicaList
 from fencepost.impl.sim.engine.liveness_state import is_converged
-from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import START_MS
 from fencepost.impl.sim.world.clients import TopicCreator
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.network import Weather
 from fencepost.impl.sim.world.process import Process
 from fencepost.spec.vocabulary import BrokerId
@@ -32,7 +32,7 @@ class Host(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class HostSpeed:
     """What the host makes of a run; times in virtual time."""
 
     weather: Weather
@@ -40,18 +40,18 @@ class Pace:
     """From the start of a process to its first step."""
 
 
-PACES = {
-    Host.QUICK: Pace(weather=Weather(delay_us=(200, 3_000)), boot_ms=300),
-    Host.BUSY: Pace(weather=Weather(delay_us=(3_000, 30_000)), boot_ms=1_500),
+HOST_SPEEDS = {
+    Host.QUICK: HostSpeed(weather=Weather(delay_us=(200, 3_000)), boot_ms=300),
+    Host.BUSY: HostSpeed(weather=Weather(delay_us=(3_000, 30_000)), boot_ms=1_500),
 }
 """An idle machine, and one that several runs share."""
 
 
-class PlanCluster(Cluster):
+class PlanCluster(VirtualCluster):
     """A cluster whose processes take their time to come up when they start again."""
 
     def __init__(
-        self, options: Options, run_id: str, *, first: BrokerId | None, boot_ms: int
+        self, options: RunOptions, run_id: str, *, first: BrokerId | None, boot_ms: int
     ) -> None:
         """With a `first`, only that broker starts."""
         super().__init__(options, run_id, first=first)

@@ -41,15 +41,15 @@ from fencepost.impl.core.types.events import (
 from fencepost.impl.core.types.messages import PeerRequest, Request, Response
 from fencepost.impl.crash_points import CrashPlan
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
-from fencepost.impl.sim.engine.clock import NodeClock
-from fencepost.impl.sim.engine.move_recorder import Journal, Origin
-from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.clock import VirtualClock
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
+from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.recorder import NodeTrace
 from fencepost.impl.sim.engine.scheduler import Scheduler
-from fencepost.impl.sim.world.disk import SimDisk
-from fencepost.impl.sim.world.network import Network
-from fencepost.impl.sim.world.zookeeper import SimZooKeeper
-from fencepost.impl.sim.world.zookeeper_client import ZkClient
+from fencepost.impl.sim.world.disk import SimulatedDisk
+from fencepost.impl.sim.world.network import SimulatedNetwork
+from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
+from fencepost.impl.sim.world.zookeeper_client import SimulatedZooKeeperClient
 from fencepost.impl.sim.world.zookeeper_link import HurtLink
 from fencepost.impl.trace_lines import (
     ZnodeTrace,
@@ -76,8 +76,8 @@ OnAnswer = Callable[[Response | None, int], None]
 class ProcessHost(Protocol):
     """What a broker process needs of the simulated cluster that it runs in."""
 
-    options: Options
-    journal: Journal | None
+    options: RunOptions
+    move_recorder: MoveRecorder | None
     malformed: list[str]
     """Znodes that a broker could not read, with the reason."""
     hurt_links: dict[BrokerId, list[HurtLink]]
@@ -87,11 +87,11 @@ class ProcessHost(Protocol):
         """Runs the callbacks of the cluster in virtual time."""
 
     @property
-    def zookeeper(self) -> SimZooKeeper:
+    def zookeeper(self) -> SimulatedZooKeeper:
         """The server that the process connects to."""
 
     @property
-    def network(self) -> Network:
+    def network(self) -> SimulatedNetwork:
         """Draws which answers of ZooKeeper are lost."""
 
     def reaches_zookeeper(self, broker_id: BrokerId) -> bool:
@@ -105,7 +105,7 @@ class ProcessHost(Protocol):
         request: Request,
         lamport: int,
         on_answer: OnAnswer,
-        origin: Origin | None = None,
+        origin: RequestOrigin | None = None,
     ) -> None:
         """Carry the request to the receiver, and its answer back."""
 
@@ -120,14 +120,19 @@ class Process:
     """One incarnation of one broker."""
 
     def __init__(
-        self, cluster: ProcessHost, config: Config, disk: SimDisk, trace: NodeTrace, random: Random
+        self,
+        cluster: ProcessHost,
+        config: Config,
+        disk: SimulatedDisk,
+        trace: NodeTrace,
+        random: Random,
     ) -> None:
         self.cluster = cluster
         self.config = config
         self.broker_id = config.broker_id
         self.trace = trace
         self.is_alive = True
-        self.clock = NodeClock(cluster.scheduler)
+        self.clock = VirtualClock(cluster.scheduler)
         self._pauses = 0
         """How many faults keep it standing still."""
         self._disk = disk
@@ -144,7 +149,7 @@ class Process:
         self._tokens = 0
         self._znodes = ZnodeTrace(config.broker_id)
         self.node = Node(config, self._recover())
-        self.zookeeper = ZkClient(
+        self.zookeeper = SimulatedZooKeeperClient(
             scheduler=cluster.scheduler,
             server=cluster.zookeeper,
             random=random,
@@ -224,8 +229,8 @@ class Process:
             if isinstance(one, partial) and one.func == self._perform_all:
                 self._write_cut_off(one.args[0])
         self.is_alive = False
-        if self.cluster.journal is not None:
-            self.cluster.journal.died(self)
+        if self.cluster.move_recorder is not None:
+            self.cluster.move_recorder.died(self)
         self.zookeeper.close()
         for deed in self._on_death:
             deed()
@@ -254,8 +259,8 @@ class Process:
     def step(self, event: Event) -> None:
         """Let the core take the event, and perform what it asks."""
         effects = self.node.step(event, self.clock.now_ms)
-        if self.cluster.journal is not None:
-            self.cluster.journal.stepped(self, event, effects)
+        if self.cluster.move_recorder is not None:
+            self.cluster.move_recorder.stepped(self, event, effects)
         self._perform_all(effects, [])
 
     def _perform_all(self, effects: Sequence[Effect], failed: list[TopicPartition]) -> None:
@@ -312,7 +317,7 @@ class Process:
 
     def _write_cut_off(self, rest: Sequence[Effect]) -> None:
         """Who is led by moves makes whole steps: all that one writes is on the disk by its end."""
-        if self.cluster.journal is None or not self.cluster.journal.is_for_processes:
+        if self.cluster.move_recorder is None or not self.cluster.move_recorder.is_for_processes:
             return
         for effect in rest:
             if isinstance(effect, DiskEffect):
@@ -371,7 +376,7 @@ class Process:
             request=request,
             lamport=self.trace.lamport,
             on_answer=on_answer,
-            origin=Origin(number=request_id, process=self),
+            origin=RequestOrigin(number=request_id, process=self),
         )
         self.cluster.scheduler.after_ms(effect.timeout_ms, lambda: on_answer(None, 0))
 
@@ -390,17 +395,17 @@ class Process:
         )
 
     def receive(
-        self, request: Request, lamport: int, answer: Answer, origin: Origin | None = None
+        self, request: Request, lamport: int, answer: Answer, origin: RequestOrigin | None = None
     ) -> None:
         """A request has reached the process."""
         self.gate(lambda: self._on_request(request, lamport, answer, origin))
 
     def _on_request(
-        self, request: Request, lamport: int, answer: Answer, origin: Origin | None
+        self, request: Request, lamport: int, answer: Answer, origin: RequestOrigin | None
     ) -> None:
         self.trace.observe(lamport)
         self._tokens += 1
-        if self.cluster.journal is not None:
-            self.cluster.journal.arrived(self, self._tokens, origin)
+        if self.cluster.move_recorder is not None:
+            self.cluster.move_recorder.arrived(self, self._tokens, origin)
         self._answers[self._tokens] = answer
         self.step(RequestReceived(token=self._tokens, request=request))

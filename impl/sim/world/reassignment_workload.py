@@ -13,8 +13,8 @@ from fencepost.impl.core.types.messages import (
     RemovePartitionsRequest,
     Request,
 )
-from fencepost.impl.sim.world.clients import Client
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import SimulatedClient
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId, ElectionKind
 from fencepost.spec.znodes import TopicPartition
 
@@ -22,10 +22,10 @@ BETWEEN_MS = (100, 1_500)
 ADDED_MAX = 2
 
 
-class Mover(Client):
+class Mover(SimulatedClient):
     """Asks any broker for one change after the other; what becomes of it is the controller's."""
 
-    def __init__(self, cluster: Cluster, keys: list[TopicPartition]) -> None:
+    def __init__(self, cluster: VirtualCluster, keys: list[TopicPartition]) -> None:
         super().__init__(cluster, "client-mover")
         self._keys = keys
         self._has_removed = False

@@ -12,7 +12,7 @@ from fencepost.impl.sim.engine.scheduler import Scheduler
 Perform = Callable[[], None]
 
 
-class SlowSync:
+class SlowSyncQueue:
     """Requests that have reached the server, in their order."""
 
     def __init__(self, scheduler: Scheduler) -> None:

@@ -12,8 +12,8 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.topic_messages import CreateTopicRequest, DeleteTopicRequest
 from fencepost.impl.sim.engine.options import TOPIC
-from fencepost.impl.sim.world.clients import Client
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import SimulatedClient
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import ElectionKind
 from fencepost.spec.znodes import TopicPartition
 
@@ -21,13 +21,13 @@ BETWEEN_MS = (100, 1_500)
 ADDED_MAX = 2
 
 
-class Founder(Client):
+class Founder(SimulatedClient):
     """Asks any broker for one change after the other; once stopped, for a topic if there is none.
 
     A late request may delete the topic at any time: the run ends with one all the same.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: VirtualCluster) -> None:
         super().__init__(cluster, "client-founder")
 
     @property

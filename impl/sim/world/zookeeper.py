@@ -25,7 +25,7 @@ from fencepost.impl.core.types.zookeeper import (
     ZkError,
     Znode,
 )
-from fencepost.impl.sim.world.slow_sync import SlowSync
+from fencepost.impl.sim.world.slow_sync import SlowSyncQueue
 from fencepost.spec.vocabulary import ANY_VERSION, SessionId, ZnodeVersion
 
 FIRST_SESSION = 0x1000
@@ -35,7 +35,7 @@ REQUEST_BYTES_MAX = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transaction:
+class ZnodeChange:
     """One change that the server logged; those of one multi share a zxid."""
 
     action: str
@@ -61,7 +61,7 @@ class _Session:
     child_watches: set[str] = field(default_factory=set)
 
 
-class SimZooKeeper:
+class SimulatedZooKeeper:
     """A standalone server: every write is one transaction, every read sees all writes before it."""
 
     def __init__(
@@ -70,7 +70,7 @@ class SimZooKeeper:
         now_ms: Callable[[], int],
         on_watch: Callable[[SessionId, WatchFired], None],
         on_session_end: Callable[[SessionId], None],
-        on_transaction: Callable[[Transaction], None] = lambda _: None,
+        on_transaction: Callable[[ZnodeChange], None] = lambda _: None,
     ) -> None:
         self._now_ms = now_ms
         self._on_watch = on_watch
@@ -86,7 +86,7 @@ class SimZooKeeper:
         """It hangs up on a client whose multi has more paths and data."""
         self.is_serving = True
         """False while the servers elect a leader: nobody is answered, and no session ends."""
-        self.slow_sync: SlowSync | None = None
+        self.slow_sync: SlowSyncQueue | None = None
         """What requests have to go through since its disk was slow for the first time."""
 
     # Sessions
@@ -312,7 +312,7 @@ class SimZooKeeper:
         znode_version: ZnodeVersion | None = None,
     ) -> None:
         self._on_transaction(
-            Transaction(
+            ZnodeChange(
                 action=action,
                 zxid=self._zxid,
                 session_id=session_id,

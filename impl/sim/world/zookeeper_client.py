@@ -25,7 +25,7 @@ from fencepost.impl.core.types.scripts import Answer, Ask, unknown
 from fencepost.impl.core.types.zookeeper import Children, Create, SetData, Znode
 from fencepost.impl.sim.engine.scheduler import US_PER_MS, Scheduler
 from fencepost.impl.sim.world.late_watches import LateWatches
-from fencepost.impl.sim.world.zookeeper import SimZooKeeper
+from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
 from fencepost.impl.sim.world.zookeeper_link import HurtLink
 from fencepost.spec.vocabulary import SessionId
 
@@ -49,14 +49,14 @@ class _Link:
     session_id: SessionId
 
 
-class ZkClient:
+class SimulatedZooKeeperClient:
     """One client of one process; `gate` runs callbacks only while that process runs."""
 
     def __init__(
         self,
         *,
         scheduler: Scheduler,
-        server: SimZooKeeper,
+        server: SimulatedZooKeeper,
         random: Random,
         timeout_ms: int,
         gate: Callable[[Callable[[], None]], None],

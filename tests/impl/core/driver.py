@@ -52,8 +52,8 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.scripts import Ask, unknown
 from fencepost.impl.core.types.zookeeper import Create, SetData, WriteOp, WriteResult, Written
-from fencepost.impl.sim.world.disk import SimDisk
-from fencepost.impl.sim.world.zookeeper import SimZooKeeper
+from fencepost.impl.sim.world.disk import SimulatedDisk
+from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
 from fencepost.spec.vocabulary import Action, BrokerId, SessionId, ZnodeVersion
 from fencepost.spec.znodes import (
     CONTROLLER,
@@ -102,7 +102,7 @@ class Driver:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.now_ms = 0
-        self.disk = SimDisk()
+        self.disk = SimulatedDisk()
         self.effects: list[Effect] = []
         self.sent: list[Send] = []
         self.replies: dict[int, Response] = {}
@@ -113,7 +113,7 @@ class Driver:
         self._plans: list[Plan] = []
         self._tokens = 0
         self._registrations: dict[int, SessionId] = {}
-        self.zookeeper = SimZooKeeper(
+        self.zookeeper = SimulatedZooKeeper(
             now_ms=lambda: self.now_ms,
             on_watch=self._on_watch,
             on_session_end=lambda _: None,

@@ -8,10 +8,10 @@ from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
 from fencepost.impl.sim.adapter import simulate
 from fencepost.impl.sim.engine.liveness_state import is_converged
-from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.injectors.injector import Injector
 from fencepost.impl.sim.world.clients import TopicCreator
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.trace import Kind, Phase, TraceEvent, encode_all
 from fencepost.spec.vocabulary import Invariant, ProtocolLevel
 from fencepost.spec.znodes import TopicPartition
@@ -20,43 +20,43 @@ T0 = TopicPartition("t", 0)
 CONVERGES_MS = 8_000
 
 
-def calm(*faults: tuple[int, Fault], seed: int = 7) -> Options:
+def calm(*faults: tuple[int, Fault], seed: int = 7) -> RunOptions:
     """A run without weather; `faults` are (at_ms, fault)."""
     timed = tuple(
         TimedFault(fault_id=f"f{number}", at_ms=at_ms, fault=fault)
         for number, (at_ms, fault) in enumerate(faults)
     )
-    return Options(
+    return RunOptions(
         seed=seed,
         level=ProtocolLevel.LEADER_EPOCH,
         schedule=Schedule(seed=seed, faults=timed),
     )
 
 
-def topic(cluster: Cluster, partitions: int = 1) -> None:
+def topic(cluster: VirtualCluster, partitions: int = 1) -> None:
     """The topic `t` is being created."""
     TopicCreator(cluster, "t", partitions).create()
 
 
-def settled(cluster: Cluster) -> bool:
+def settled(cluster: VirtualCluster) -> bool:
     """Let the cluster come to rest; true when it did in time."""
     limit_ms = cluster.scheduler.now_ms + CONVERGES_MS
     return cluster.scheduler.run_until(limit_ms, partial(is_converged, cluster))
 
 
-def inject(cluster: Cluster) -> Injector:
+def inject(cluster: VirtualCluster) -> Injector:
     """The faults of the cluster's options are planned from now on."""
     injector = Injector(cluster, cluster.recorder.node("harness"))
     injector.plan(cluster.scheduler.now_ms)
     return injector
 
 
-def run_for(cluster: Cluster, milliseconds: int) -> None:
+def run_for(cluster: VirtualCluster, milliseconds: int) -> None:
     """Virtual time has passed."""
     cluster.scheduler.run_until(cluster.scheduler.now_ms + milliseconds)
 
 
-def phases(cluster: Cluster, fault_id: str = "f0") -> list[Phase]:
+def phases(cluster: VirtualCluster, fault_id: str = "f0") -> list[Phase]:
     """The phases of a fault as the trace tells them."""
     lines = (e for e in cluster.recorder.events if e.kind is Kind.FAULT and e.fault_id == fault_id)
     return [event.phase for event in lines if event.phase is not None]

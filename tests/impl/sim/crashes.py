@@ -10,8 +10,8 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicResponse,
 )
 from fencepost.impl.core.types.zookeeper import Rejected, WriteOp, Written
-from fencepost.impl.sim.world.clients import Client
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import SimulatedClient
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId, ErrorCode, SessionId
 from fencepost.spec.znodes import TOPICS, parse_controller
 
@@ -27,7 +27,7 @@ class CrashAfterWrite:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: VirtualCluster,
         broker_id: BrokerId,
         number: int,
         is_counted: Callable[[tuple[WriteOp, ...]], bool] = lambda _: True,
@@ -51,10 +51,10 @@ class CrashAfterWrite:
         return result
 
 
-class Administrator(Client):
+class Administrator(SimulatedClient):
     """Creates and deletes topics, and asks until it is done."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: VirtualCluster) -> None:
         super().__init__(cluster, "client-admin")
         self.is_done = False
 
@@ -85,7 +85,7 @@ class Administrator(Client):
         self.ask(self.random.choice(sorted(living)), request, then)
 
 
-def controller_of(cluster: Cluster) -> BrokerId | None:
+def controller_of(cluster: VirtualCluster) -> BrokerId | None:
     """Who holds the office, alive and knowing it."""
     for broker_id, process in cluster.processes.items():
         if process.is_alive and process.node.controller.is_active:
@@ -95,14 +95,14 @@ def controller_of(cluster: Cluster) -> BrokerId | None:
     return None
 
 
-def restart_the_dead(cluster: Cluster) -> None:
+def restart_the_dead(cluster: VirtualCluster) -> None:
     """Every broker that has died runs again on its disk."""
     for broker_id, process in list(cluster.processes.items()):
         if not process.is_alive:
             cluster.start(broker_id)
 
 
-def leftovers(cluster: Cluster) -> list[str]:
+def leftovers(cluster: VirtualCluster) -> list[str]:
     """Znodes below the topics, and logs on the disks: what a deletion must not leave."""
     znodes = [f"{TOPICS}/{name}" for name in cluster.zookeeper.children(TOPICS)]
     logs = [f"broker {b}: {key}" for b, disk in cluster.disks.items() for key in disk.recover()]

@@ -5,8 +5,8 @@ import pytest
 from fencepost.conformance.checks.unclean_elections import UNCLEAN_ONLY_IF_ISR_DEAD, judge_elections
 from fencepost.conformance.whitebox.stepped import is_visible, shows
 from fencepost.impl.sim.adapter import moves
-from fencepost.impl.sim.stepped.schedule import SCHEDULES, Schedule, read_schedule
-from fencepost.impl.sim.stepped.stepper import Replay, repaired, replay
+from fencepost.impl.sim.stepped.schedule import SCHEDULES, SteppedSchedule, read_schedule
+from fencepost.impl.sim.stepped.stepper import SteppedReplay, repaired, replay
 from fencepost.spec.pacing import Verb
 from tests.impl.sim.build import violated
 
@@ -14,13 +14,13 @@ NAMES = sorted(path.stem for path in SCHEDULES.glob("*.json"))
 SCHEDULED = {name: read_schedule(SCHEDULES / f"{name}.json") for name in NAMES}
 
 
-def found(done: Replay) -> list[str]:
+def found(done: SteppedReplay) -> list[str]:
     _, needless = judge_elections(done.events)
     own = [UNCLEAN_ONLY_IF_ISR_DEAD] if needless else []
     return sorted([*own, *(invariant.value for invariant in violated(done.events))])
 
 
-def judged(name: str) -> Schedule:
+def judged(name: str) -> SteppedSchedule:
     schedule = SCHEDULED[name]
     assert schedule.violates is not None
     return schedule

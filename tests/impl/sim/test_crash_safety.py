@@ -16,8 +16,8 @@ from fencepost.impl.core.types.messages import (
     Request,
 )
 from fencepost.impl.core.types.topic_messages import ReplicaList
-from fencepost.impl.sim.world.clients import Client
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import SimulatedClient
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import CONTROLLER, TopicPartition, parse_controller
 from tests.impl.sim.build import T0, calm, run_for, settled, topic, violated
@@ -52,23 +52,23 @@ CHANGES: dict[str, tuple[tuple[Request, ...], Request, dict[TopicPartition, set[
 """What is done before, the change, and the partitions afterwards."""
 
 
-def started() -> Cluster:
+def started() -> VirtualCluster:
     """Four brokers; t/0 is on two of them, led, and all is at rest."""
-    cluster = Cluster(replace(calm(), brokers=4, replication_factor=2), "run")
+    cluster = VirtualCluster(replace(calm(), brokers=4, replication_factor=2), "run")
     topic(cluster)
     assert settled(cluster)
     return cluster
 
 
-def controller(cluster: Cluster) -> BrokerId:
+def controller(cluster: VirtualCluster) -> BrokerId:
     return BrokerId(parse_controller(CONTROLLER, cluster.zookeeper.peek(CONTROLLER).data).brokerid)
 
 
-def ask(cluster: Cluster, request: Request) -> None:
+def ask(cluster: VirtualCluster, request: Request) -> None:
     """A broker that is not the controller has written the request down."""
     other = next(b for b in sorted(cluster.disks) if b != controller(cluster))
     answered: list[object] = []
-    Client(cluster, "client-admin").ask(other, request, answered.append)
+    SimulatedClient(cluster, "client-admin").ask(other, request, answered.append)
     limit_ms = cluster.scheduler.now_ms + 1_000
     assert cluster.scheduler.run_until(limit_ms, lambda: bool(answered))
     assert answered[0] is not None

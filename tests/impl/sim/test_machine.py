@@ -39,8 +39,14 @@ from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import BROKERS
 from fencepost.impl.sim.injectors.awaited import Heal
 from fencepost.impl.sim.injectors.faults import do_to
-from fencepost.impl.sim.world.clients import TIMEOUT_MS, Client, Consumer, FinalReader, Producer
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import (
+    TIMEOUT_MS,
+    FinalReader,
+    SimulatedClient,
+    SimulatedConsumer,
+    SimulatedProducer,
+)
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId, ElectionKind, Invariant
 from tests.impl.sim.build import T0, calm, run_for, settled, topic, violated
 
@@ -52,7 +58,7 @@ STEPS = 25
 EXAMPLES = 100
 
 
-class OnDemand(Client):
+class OnDemand(SimulatedClient):
     """Does one operation when it is told to, and no other."""
 
     is_idle = True
@@ -62,11 +68,11 @@ class OnDemand(Client):
         self.is_idle = True
 
 
-class Writer(OnDemand, Producer):
+class Writer(OnDemand, SimulatedProducer):
     """Produces on demand."""
 
 
-class Reader(OnDemand, Consumer):
+class Reader(OnDemand, SimulatedConsumer):
     """Consumes on demand."""
 
 
@@ -79,12 +85,12 @@ class ClusterMachine(RuleBasedStateMachine):
 
     @initialize()
     def start(self) -> None:
-        self.cluster = Cluster(replace(calm(), mutant=self.mutant), "machine")
+        self.cluster = VirtualCluster(replace(calm(), mutant=self.mutant), "machine")
         topic(self.cluster)
         assert settled(self.cluster)
         self.writer = Writer(self.cluster, "client-1", [T0])
         self.reader = Reader(self.cluster, "client-2", [T0])
-        self.admin = Client(self.cluster, "client-3")
+        self.admin = SimulatedClient(self.cluster, "client-3")
         self.active: list[Heal] = []
         self.created = 0
 

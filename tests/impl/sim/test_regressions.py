@@ -2,7 +2,7 @@
 
 from fencepost.fault_injection.faults.request_faults import DropRequest
 from fencepost.fault_injection.faults.targets import broker, leader
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId
 from tests.impl.core.build import order
 from tests.impl.sim.build import calm, inject, phases, run_for, settled, topic
@@ -12,7 +12,7 @@ from tests.impl.sim.world.test_zookeeper_client import Line
 def test_two_equal_rules_are_removed_each_by_its_own_end() -> None:
     longer = DropRequest(method="LeaderAndIsr", sender=broker(2), count=0, for_ms=2_000)
     shorter = DropRequest(method="LeaderAndIsr", sender=broker(2), count=0, for_ms=200)
-    cluster = Cluster(calm((0, longer), (100, shorter)), "run")
+    cluster = VirtualCluster(calm((0, longer), (100, shorter)), "run")
     topic(cluster)
     assert settled(cluster)
     inject(cluster)
@@ -30,7 +30,7 @@ def test_a_receiver_that_nobody_is_does_not_mean_everybody() -> None:
     fault = DropRequest(
         method="Fetch", sender=broker(2), receiver=leader("nobody"), count=0, for_ms=2_000
     )
-    cluster = Cluster(calm((0, fault)), "run")
+    cluster = VirtualCluster(calm((0, fault)), "run")
     topic(cluster)
     assert settled(cluster)
     inject(cluster)

@@ -20,7 +20,7 @@ from fencepost.impl.sim.adapter import mutants, simulate
 from fencepost.impl.sim.draw.swarm import swarm
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.run import run
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import BrokerId, Invariant, ProtocolLevel
 from tests.impl.sim.build import calm, quiet_run, settled, topic, trace_bytes, violated
@@ -46,7 +46,7 @@ for case in sys.argv[1:]:
 
 
 def test_a_calm_cluster_converges_and_a_hurt_one_has_not() -> None:
-    cluster = Cluster(calm(), "run")
+    cluster = VirtualCluster(calm(), "run")
     assert not is_converged(cluster)
     topic(cluster)
     assert settled(cluster)

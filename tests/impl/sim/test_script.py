@@ -10,7 +10,7 @@ from msgspec import structs
 from fencepost.conformance.checks.registry import judge
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.sim.draw.swarm import swarm
-from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import run
 from fencepost.impl.sim.script.language import ScriptError, milliseconds, parse
 from fencepost.impl.sim.script.play import play, scenario_text
@@ -259,5 +259,5 @@ def test_every_option_is_written_and_read_again() -> None:
         options = swarm(seed, level=ProtocolLevel.DRAFT_V3)
         given = dict(word.split("=") for word in write_options(options))
 
-        again: Options = read_options(given)
+        again: RunOptions = read_options(given)
         assert replace(again, schedule=options.schedule) == options

@@ -58,10 +58,10 @@ from fencepost.fault_injection.faults.zookeeper_faults import (
     SlowSync,
 )
 from fencepost.impl.core.types.topic_messages import DeleteTopicRequest
-from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import run
-from fencepost.impl.sim.world.clients import Client, Producer
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.clients import SimulatedClient, SimulatedProducer
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.trace import Phase, TraceEvent
 from fencepost.spec.vocabulary import Action, BrokerId, Invariant
 from tests.impl.sim.build import T0, calm, inject, phases, run_for, settled, topic, violated
@@ -70,18 +70,18 @@ HEALED = [Phase.PLANNED, Phase.INJECTING, Phase.ACTIVE, Phase.HEALING, Phase.HEA
 TWO = BrokerId(2)
 
 
-def cluster_with(*faults: tuple[int, Fault], options: Options | None = None) -> Cluster:
+def cluster_with(*faults: tuple[int, Fault], options: RunOptions | None = None) -> VirtualCluster:
     """A cluster in which somebody produces, and the faults are planned."""
     given = options or calm(*faults)
-    cluster = Cluster(given, "run")
+    cluster = VirtualCluster(given, "run")
     topic(cluster)
     assert settled(cluster)
-    Producer(cluster, "client-1", [T0]).produce()
+    SimulatedProducer(cluster, "client-1", [T0]).produce()
     inject(cluster)
     return cluster
 
 
-def evidence(cluster: Cluster, fault_id: str = "f0") -> dict[str, int]:
+def evidence(cluster: VirtualCluster, fault_id: str = "f0") -> dict[str, int]:
     events = cluster.recorder.events
     (healed,) = [e for e in events if e.phase is Phase.HEALED and e.fault_id == fault_id]
     found = json.loads(healed.detail or "{}")
@@ -89,7 +89,7 @@ def evidence(cluster: Cluster, fault_id: str = "f0") -> dict[str, int]:
     return found
 
 
-def is_at_rest(cluster: Cluster) -> bool:
+def is_at_rest(cluster: VirtualCluster) -> bool:
     """The producer writes on, so that the cluster need not be converged: everybody is in sync."""
     state = cluster.state(T0)
     return state is not None and state[0].isr == {1, 2, 3} and state[0].leader > 0
@@ -469,7 +469,7 @@ def test_a_log_that_is_deleted_has_not_failed_any_more() -> None:
     run_for(cluster, 2_000)
     (process,) = [p for p in cluster.processes.values() if p.failed_logs]
     assert process.failed_logs == {T0}
-    admin = Client(cluster, "client-admin-2")
+    admin = SimulatedClient(cluster, "client-admin-2")
     admin.ask(process.broker_id, DeleteTopicRequest(topic="t"), lambda _: None)
     run_for(cluster, 2_000)
 

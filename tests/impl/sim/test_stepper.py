@@ -13,8 +13,8 @@ from fencepost.impl.sim import adapter
 from fencepost.impl.sim.stepped.behaviours import random_behaviours
 from fencepost.impl.sim.stepped.schedule import (
     SCHEDULES,
-    Schedule,
     ScheduleError,
+    SteppedSchedule,
     actions_of,
     preference,
     read_schedule,
@@ -62,11 +62,11 @@ NOT_STEPPED = {
 FAULTLESS = {Action.CREATE_TOPIC, Action.INIT_LEADER, Action.EXPAND_ISR}
 
 
-def committed(name: str) -> Schedule:
+def committed(name: str) -> SteppedSchedule:
     return read_schedule(SCHEDULES / f"{name}.json")
 
 
-def without_mutant(schedule: Schedule) -> Schedule:
+def without_mutant(schedule: SteppedSchedule) -> SteppedSchedule:
     """The same steps on the core as it should be."""
     setting = msgspec.structs.replace(schedule.setting, mutants=(), level=2)
     return msgspec.structs.replace(schedule, setting=setting)
@@ -199,7 +199,7 @@ def test_the_core_follows_the_specs_from_an_empty_start() -> None:
 # A difference is seen
 
 
-def changed(schedule: Schedule, at: int, **variables: object) -> Schedule:
+def changed(schedule: SteppedSchedule, at: int, **variables: object) -> SteppedSchedule:
     """The schedule with other values in the state after step `at`."""
     step = schedule.steps[at]
     other = msgspec.structs.replace(step, changed={**step.changed, **variables})

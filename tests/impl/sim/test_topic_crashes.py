@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from fencepost.impl.sim.engine.liveness_state import is_converged
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId
 from tests.impl.sim.build import calm
 from tests.impl.sim.crashes import (
@@ -21,29 +21,29 @@ PARTITIONS = 4
 LIMIT_MS = 15_000
 
 
-def ready(seed: int) -> tuple[Cluster, Administrator, BrokerId]:
+def ready(seed: int) -> tuple[VirtualCluster, Administrator, BrokerId]:
     """Three brokers, one of them controller, and somebody who administers."""
-    cluster = Cluster(calm(seed=seed), "crashes")
+    cluster = VirtualCluster(calm(seed=seed), "crashes")
     cluster.scheduler.run_until(LIMIT_MS, lambda: controller_of(cluster) is not None)
     controller = controller_of(cluster)
     assert controller is not None
     return cluster, Administrator(cluster), controller
 
 
-def goes_on(cluster: Cluster) -> bool:
+def goes_on(cluster: VirtualCluster) -> bool:
     """Whoever died comes back, and the cluster comes to rest with all partitions led."""
     limit_ms = cluster.scheduler.now_ms + LIMIT_MS
     return cluster.scheduler.run_until(limit_ms, partial(is_converged, cluster))
 
 
-def created(seed: int) -> tuple[Cluster, Administrator]:
+def created(seed: int) -> tuple[VirtualCluster, Administrator]:
     cluster, administrator, _ = ready(seed)
     administrator.create("t", PARTITIONS)
     assert goes_on(cluster)
     return cluster, administrator
 
 
-def wait_for(cluster: Cluster, crash: CrashAfterWrite, administrator: Administrator) -> None:
+def wait_for(cluster: VirtualCluster, crash: CrashAfterWrite, administrator: Administrator) -> None:
     """The crash has happened, or there was nothing left to write."""
     limit_ms = cluster.scheduler.now_ms + 2_000
     cluster.scheduler.run_until(limit_ms, lambda: crash.has_happened)
@@ -55,7 +55,7 @@ def wait_for(cluster: Cluster, crash: CrashAfterWrite, administrator: Administra
     assert cluster.scheduler.run_until(limit_ms, lambda: administrator.is_done)
 
 
-def is_gone(cluster: Cluster) -> bool:
+def is_gone(cluster: VirtualCluster) -> bool:
     limit_ms = cluster.scheduler.now_ms + LIMIT_MS
     return cluster.scheduler.run_until(limit_ms, lambda: not leftovers(cluster))
 

@@ -141,6 +141,6 @@ def real_zookeeper(address: str) -> ZooKeeperFacade:
 
 def simulated_zookeeper() -> ZooKeeperFacade:
     """The server of the simulator, in virtual time."""
-    from tests.impl.zookeeper_contract.simulated import SimulatedZooKeeper
+    from tests.impl.zookeeper_contract.simulated import SimulatorFacade
 
-    return SimulatedZooKeeper()
+    return SimulatorFacade()

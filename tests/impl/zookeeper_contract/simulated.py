@@ -6,8 +6,8 @@ from random import Random
 from fencepost.impl.core.types.events import WatchFired, ZooKeeperEvent
 from fencepost.impl.shell.zookeeper.notifications import Operation
 from fencepost.impl.sim.engine.scheduler import Scheduler
-from fencepost.impl.sim.world.zookeeper import SimZooKeeper
-from fencepost.impl.sim.world.zookeeper_client import ZkClient
+from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
+from fencepost.impl.sim.world.zookeeper_client import SimulatedZooKeeperClient
 from fencepost.spec.vocabulary import SessionId
 from fencepost.spec.znodes import PERSISTENT_PATHS
 from tests.impl.zookeeper_contract.facade import DEADLINE_S, SESSION_TIMEOUT_MS, Session
@@ -16,7 +16,7 @@ from tests.impl.zookeeper_contract.facade import DEADLINE_S, SESSION_TIMEOUT_MS,
 class SimClient:
     """A simulated connection; waiting lets virtual time pass."""
 
-    def __init__(self, client: ZkClient, scheduler: Scheduler) -> None:
+    def __init__(self, client: SimulatedZooKeeperClient, scheduler: Scheduler) -> None:
         self._client = client
         self._scheduler = scheduler
 
@@ -31,13 +31,13 @@ class SimClient:
         self._client.close()
 
 
-class SimulatedZooKeeper:
+class SimulatorFacade:
     """One server and its clients."""
 
     def __init__(self) -> None:
         self._scheduler = Scheduler()
-        self._clients: list[ZkClient] = []
-        self._server = SimZooKeeper(
+        self._clients: list[SimulatedZooKeeperClient] = []
+        self._server = SimulatedZooKeeper(
             now_ms=lambda: self._scheduler.now_ms,
             on_watch=self._on_watch,
             on_session_end=self._on_session_end,
@@ -55,7 +55,7 @@ class SimulatedZooKeeper:
             client.close()
 
     def _open_client(self, deliver: Callable[[ZooKeeperEvent], None]) -> SimClient:
-        client = ZkClient(
+        client = SimulatedZooKeeperClient(
             scheduler=self._scheduler,
             server=self._server,
             random=Random(len(self._clients)),

@@ -2,7 +2,7 @@
 
 import json
 
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.replay.incarnations import first_incarnation
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import partitions_of_run, project
@@ -20,7 +20,7 @@ LIMIT_MS = 15_000
 
 
 def with_two_incarnations() -> list[Line]:
-    cluster = Cluster(calm(), "incarnations")
+    cluster = VirtualCluster(calm(), "incarnations")
     harness = cluster.recorder.node("harness")
     administrator = Administrator(cluster)
     started = json.dumps({"trace_version": TRACE_VERSION, "level": LEVEL})

@@ -5,7 +5,7 @@ import json
 from fencepost.fault_injection.faults.admin_faults import KickController
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.impl.sim.adapter import play_plan
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import Line, as_lines, recorded_run
@@ -16,7 +16,7 @@ LEVEL = 2
 
 
 def run_with(fault: Fault) -> list[Line]:
-    cluster = Cluster(calm((100, fault)), "run")
+    cluster = VirtualCluster(calm((100, fault)), "run")
     started = json.dumps({"trace_version": TRACE_VERSION, "level": LEVEL})
     harness = cluster.recorder.node("start")
     harness.write({"kind": Kind.RUN, "action": "RunStarted", "detail": started})

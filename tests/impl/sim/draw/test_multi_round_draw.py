@@ -7,7 +7,7 @@ from fencepost.conformance.whitebox.mutants_on_processes import is_violated
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.sim.draw.multi_round_draw import NOT_REPEATED, PATIENT_MS, dense
-from fencepost.impl.sim.engine.move_recorder import Journal
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.multi_round_run import play_rounds
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import ProtocolLevel
@@ -81,22 +81,22 @@ def test_nothing_begins_when_a_round_is_over() -> None:
 
 
 def test_the_protocol_stands_a_dense_run_and_processes_could_repeat_it() -> None:
-    journal = Journal(is_for_processes=True)
-    events = play_rounds(dense(SHORT, level=LEVEL), "dense", journal, never)
+    move_recorder = MoveRecorder(is_for_processes=True)
+    events = play_rounds(dense(SHORT, level=LEVEL), "dense", move_recorder, never)
 
     assert not is_violated(events)
     assert not run_end(events).bad
-    assert journal.settles
-    assert not journal.obstacle
-    assert journal.moves
+    assert move_recorder.settles
+    assert not move_recorder.obstacle
+    assert move_recorder.moves
 
 
 def test_a_run_ends_with_the_round_that_is_enough() -> None:
     """The same number has the same beginning, however much of it is wanted."""
-    journal = Journal(is_for_processes=True)
-    events = play_rounds(dense(SHORT, level=LEVEL), "dense", journal, lambda _: True)
-    again = Journal(is_for_processes=True)
+    move_recorder = MoveRecorder(is_for_processes=True)
+    events = play_rounds(dense(SHORT, level=LEVEL), "dense", move_recorder, lambda _: True)
+    again = MoveRecorder(is_for_processes=True)
     play_rounds(dense(SHORT, level=LEVEL), "dense", again, lambda _: True)
 
     assert events[-1].action == "RunEnded"
-    assert journal.moves == again.moves
+    assert move_recorder.moves == again.moves

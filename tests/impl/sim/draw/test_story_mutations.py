@@ -11,14 +11,14 @@ from fencepost.conformance.whitebox.mutants_on_processes import is_violated
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.sim.adapter import VARIATIONS, variations
 from fencepost.impl.sim.draw.story_mutations import (
-    Scenario,
+    BaseStory,
     Variation,
     deal,
     play_variation,
     scenario_of,
     vary,
 )
-from fencepost.impl.sim.engine.options import Options
+from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.spec.trace import TraceEvent, encode
 
 TEXT = """\
@@ -42,7 +42,7 @@ WORDS = ("without ", " twice", " before ", "times x", "clients beside", "proc.",
 """What each kind of change says of itself."""
 
 
-def corpus() -> list[Scenario]:
+def corpus() -> list[BaseStory]:
     found = [scenario_of(text, name) for name, text in sorted(scenarios().items())]
     return [one for one in found if one is not None]
 
@@ -154,7 +154,7 @@ def test_the_same_variation_is_the_same_run_and_its_moves_can_be_made() -> None:
 
 
 def played(variation: Variation) -> list[TraceEvent]:
-    options, journal, events = play_variation(variation, Mutant.NO_STEP_DOWN, "again")
-    assert isinstance(options, Options)
-    assert journal.moves
+    options, move_recorder, events = play_variation(variation, Mutant.NO_STEP_DOWN, "again")
+    assert isinstance(options, RunOptions)
+    assert move_recorder.moves
     return events

@@ -7,25 +7,25 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.rules.replica import Role
 from fencepost.impl.sim.engine.liveness_state import unhealed
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId, Liveness
 from fencepost.spec.znodes import CONTROLLER, parse_controller
 from tests.impl.sim.build import T0, calm, run_for, settled, topic
 
 
-def healed() -> Cluster:
+def healed() -> VirtualCluster:
     """A cluster of three with one partition, at rest."""
-    cluster = Cluster(calm(), "run")
+    cluster = VirtualCluster(calm(), "run")
     topic(cluster)
     assert settled(cluster)
     return cluster
 
 
-def controller_of(cluster: Cluster) -> BrokerId:
+def controller_of(cluster: VirtualCluster) -> BrokerId:
     return BrokerId(parse_controller(CONTROLLER, cluster.zookeeper.peek(CONTROLLER).data).brokerid)
 
 
-def leader_of(cluster: Cluster) -> BrokerId:
+def leader_of(cluster: VirtualCluster) -> BrokerId:
     known = cluster.state(T0)
     assert known is not None
     return known[0].leader
@@ -36,7 +36,7 @@ def test_a_cluster_at_rest_owes_nothing() -> None:
 
 
 def test_a_cluster_that_begins_owes_everything_that_comes_first() -> None:
-    owed = set(unhealed(Cluster(calm(), "run")))
+    owed = set(unhealed(VirtualCluster(calm(), "run")))
 
     assert owed == {
         Liveness.BROKER_EVENTUALLY_LEARNS_ROLE,

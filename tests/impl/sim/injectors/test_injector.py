@@ -16,7 +16,7 @@ from fencepost.fault_injection.faults.targets import CONTROLLER, broker, leader
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.impl.core.types.messages import FetchRequest
 from fencepost.impl.sim.engine.liveness_state import is_converged
-from fencepost.impl.sim.world.cluster import Cluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.trace import Phase
 from fencepost.spec.vocabulary import BrokerId, LeaderEpoch, Offset
 from tests.impl.sim.build import calm, inject, phases, run_for, settled, topic
@@ -25,8 +25,8 @@ HEALED = [Phase.PLANNED, Phase.INJECTING, Phase.ACTIVE, Phase.HEALING, Phase.HEA
 TWO = BrokerId(2)
 
 
-def cluster_with(*faults: tuple[int, Fault]) -> Cluster:
-    cluster = Cluster(calm(*faults), "run")
+def cluster_with(*faults: tuple[int, Fault]) -> VirtualCluster:
+    cluster = VirtualCluster(calm(*faults), "run")
     topic(cluster)
     assert settled(cluster)
     return cluster

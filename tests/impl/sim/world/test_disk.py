@@ -3,16 +3,16 @@
 import pytest
 
 from fencepost.impl.core.rules.replica import RecoveredLog
-from fencepost.impl.sim.world.disk import SimDisk
+from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.spec.vocabulary import LeaderEpoch, Offset, PartitionIncarnation
 from tests.impl.core.build import T0, T1, records
 
 INCARNATION = PartitionIncarnation(7)
 
 
-def disk() -> SimDisk:
+def disk() -> SimulatedDisk:
     """t/0 with records of the epochs 0, 0, 3."""
-    filled = SimDisk()
+    filled = SimulatedDisk()
     filled.start_log(T0, INCARNATION)
     filled.append(T0, Offset(0), records(0, 0))
     filled.append(T0, Offset(2), records(3))

@@ -10,7 +10,13 @@ from fencepost.impl.core.types.messages import (
     MetadataRequest,
     Request,
 )
-from fencepost.impl.sim.world.network import Network, Rule, Weather, method_of, topics_of
+from fencepost.impl.sim.world.network import (
+    RequestRule,
+    SimulatedNetwork,
+    Weather,
+    method_of,
+    topics_of,
+)
 from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, Offset
 from tests.impl.core.build import command, order
 
@@ -22,8 +28,8 @@ EMPTY = LeaderAndIsrRequest(
 
 def rule(
     *, method: str = "", sender: int = 1, receiver: int = -1, topic: str = "", count: int = 0
-) -> Rule:
-    return Rule(
+) -> RequestRule:
+    return RequestRule(
         method=method,
         sender=sender,
         receiver=receiver,
@@ -46,7 +52,7 @@ def rule(
         (rule(topic="u"), False),
     ],
 )
-def test_a_rule_takes_what_it_names(found: Rule, expected: bool) -> None:
+def test_a_rule_takes_what_it_names(found: RequestRule, expected: bool) -> None:
     assert found.matches(1, 2, FETCH) is expected
     assert found.matched == int(expected)
 
@@ -59,7 +65,7 @@ def test_a_rule_with_a_count_is_used_up() -> None:
 
 
 def test_the_first_rule_that_applies_takes_the_request() -> None:
-    network = Network(Random(1), Weather(), Random(2))
+    network = SimulatedNetwork(Random(1), Weather(), Random(2))
     other, first, second = rule(sender=9), rule(count=1), rule()
     network.rules = [other, first, second]
 
@@ -84,7 +90,7 @@ def test_requests_are_known_by_method_and_topic(
 
 
 def test_calm_weather_loses_and_doubles_nothing() -> None:
-    network = Network(Random(1), Weather(loss=1.0, duplication=1.0, slow=1.0), Random(2))
+    network = SimulatedNetwork(Random(1), Weather(loss=1.0, duplication=1.0, slow=1.0), Random(2))
     assert network.loses()
     assert network.duplicates()
     assert network.delay_us() >= Weather().delay_us[1]

@@ -18,8 +18,8 @@ from fencepost.impl.core.types.events import (
 )
 from fencepost.impl.core.types.zookeeper import Create, SetData, Unknown, Written
 from fencepost.impl.sim.engine.scheduler import Scheduler
-from fencepost.impl.sim.world.zookeeper import SimZooKeeper
-from fencepost.impl.sim.world.zookeeper_client import ZkClient
+from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
+from fencepost.impl.sim.world.zookeeper_client import SimulatedZooKeeperClient
 from fencepost.impl.sim.world.zookeeper_link import HurtLink
 from fencepost.spec.vocabulary import ANY_VERSION
 from fencepost.spec.znodes import BROKER_IDS, PERSISTENT_PATHS
@@ -35,13 +35,13 @@ class Line:
     def __init__(self, seed: int = 1) -> None:
         self.heard: list[ZooKeeperEvent] = []
         self.scheduler = Scheduler()
-        self.server = SimZooKeeper(
+        self.server = SimulatedZooKeeper(
             now_ms=lambda: self.scheduler.now_ms,
             on_watch=lambda _, event: self.client.on_watch(event),
             on_session_end=lambda _: self.client.on_session_end(),
         )
         self.server.ensure(PERSISTENT_PATHS)
-        self.client = ZkClient(
+        self.client = SimulatedZooKeeperClient(
             scheduler=self.scheduler,
             server=self.server,
             random=Random(seed),
@@ -118,12 +118,12 @@ def test_a_late_watch_comes_late_but_before_what_made_it_fire_is_read(reads_befo
     assert line.heard.count(watch) == 1
 
 
-def hear_of_all(client: ZkClient) -> None:
+def hear_of_all(client: SimulatedZooKeeperClient) -> None:
     client.late.hear_of()
 
 
 def test_a_late_watch_is_told_when_the_fault_is_over_or_the_connection_another() -> None:
-    for end in (hear_of_all, ZkClient.break_connection):
+    for end in (hear_of_all, SimulatedZooKeeperClient.break_connection):
         line = Line()
         line.client.perform(ListChildren(op_id=1, paths=(BROKER_IDS,), watch=True))
         line.run(20)
