@@ -12,9 +12,9 @@ from fencepost.conformance.adapters.adapter import REFERENCE_COMMAND, ClusterSet
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
 from fencepost.conformance.runs.directed import executed_folder, scenario_of
-from fencepost.conformance.runs.plan_shrink import PlanShrinker, ShrunkPlan
 from fencepost.conformance.runs.run_begin import begun_in
-from fencepost.conformance.whitebox.plan_tries import (
+from fencepost.conformance.runs.story_shrink import ShrunkPlan, shrink_actions
+from fencepost.conformance.whitebox.story_tries import (
     RealTries,
     SimulatedTries,
     settings_of_run,
@@ -107,7 +107,7 @@ def shrink_plan(
         tries.wanted = simulated.wanted
         found = ShrunkPlan(plan=replace(plan, actions=()), runs=1)
         if simulated.needs_faults:
-            found = PlanShrinker(plan, simulated.violates, SIMULATED_RUNS_MAX).shrink()
+            found = shrink_actions(plan, simulated.violates, runs_max=SIMULATED_RUNS_MAX)
         for small in (found.plan, *found.larger):
             if tries.until_violated(small, AGAIN_MAX):
                 return _shrunk(plan, small, found.runs, tries, Backend.SIM)
@@ -129,7 +129,7 @@ def _shrink_on_processes(plan: Plan, violated: frozenset[str], tries: RealTries)
             "and cannot be made smaller"
         )
     fails = partial(tries.is_violated_within, needed)
-    found = PlanShrinker(plan, fails, REAL_RUNS_MAX).shrink()
+    found = shrink_actions(plan, fails, runs_max=REAL_RUNS_MAX)
     return _shrunk(plan, found.plan, found.runs, tries, Backend.REAL)
 
 

@@ -10,7 +10,7 @@ from fencepost.conformance.adapters.adapter import ClusterSettings
 from fencepost.conformance.runs.directed import find_schedule, scenario_of
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.verdict import Verdict
-from fencepost.conformance.whitebox.plan_tries import violations_of
+from fencepost.conformance.whitebox.story_tries import violations_of
 from fencepost.fault_injection.stories.plan_file import plan_from_text, read_plan
 
 pytestmark = pytest.mark.chaos

@@ -25,7 +25,7 @@ Play = Callable[[], list[TraceEvent]]
 
 
 def test_only_the_fault_that_matters_is_left() -> None:
-    """Fails: somebody's session ends."""
+    """A run fails when a session ends."""
     faults = (
         (200, PauseBroker(target=broker(1), for_ms=100)),
         (300, IsolateBroker(target=broker(2), for_ms=100)),
@@ -50,7 +50,7 @@ def test_only_the_fault_that_matters_is_left() -> None:
 
 
 def test_as_many_operations_as_it_takes_are_left() -> None:
-    """Fails: five records were appended."""
+    """A run fails when five records were appended."""
 
     def fails(of: Play) -> bool:
         return sum(e.action == Action.LEADER_APPEND for e in of()) >= 5

@@ -11,9 +11,9 @@ import pytest
 
 from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
 from fencepost.conformance.clients.recorder import LamportClock, Recorder
-from fencepost.conformance.runs.plan_shrink import PlanShrinker
 from fencepost.conformance.runs.run_shrink import ShrunkRun, shrink_plan, shrink_run
-from fencepost.conformance.whitebox.plan_tries import RealTries, SimulatedTries, violations_of
+from fencepost.conformance.runs.story_shrink import shrink_actions
+from fencepost.conformance.whitebox.story_tries import RealTries, SimulatedTries, violations_of
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
@@ -29,8 +29,7 @@ def pause(name: str, when: Trigger, for_ms: int = 800, until: Trigger | None = N
 
 
 def shrunk(plan: Plan, fails: Callable[[Plan], bool], runs_max: int = 100) -> Plan:
-    shrinker = PlanShrinker(plan, fails, runs_max)
-    found = shrinker.shrink()
+    found = shrink_actions(plan, fails, runs_max=runs_max)
     assert found.runs <= runs_max
     return found.plan
 
@@ -50,7 +49,7 @@ def test_what_is_not_needed_is_left_out_and_the_rest_is_shorter_and_sooner() -> 
     assert left.when == At(at_ms=0)
 
 
-def test_who_waits_for_what_is_left_out_goes_with_it() -> None:
+def test_an_action_that_waits_for_one_that_is_left_out_goes_with_it() -> None:
     ends = AfterAction(action_id="b")
     plan = Plan(
         plan_id="p",
@@ -72,16 +71,10 @@ def test_who_waits_for_what_is_left_out_goes_with_it() -> None:
     assert all("b" in one or not {"a", "c"} & set(one) for one in seen)
 
 
-def test_a_bound_on_runs_is_kept() -> None:
-    plan = Plan(plan_id="p", actions=tuple(pause(n, At(at_ms=0)) for n in "abcdefgh"))
-
-    assert len(shrunk(plan, lambda one: "h" in names(one), runs_max=2).actions) == 2
-
-
 def test_what_was_larger_is_told_the_last_first() -> None:
     plan = Plan(plan_id="p", actions=(pause("a", At(at_ms=0)), pause("b", At(at_ms=500))))
 
-    found = PlanShrinker(plan, lambda one: "b" in names(one), 100).shrink()
+    found = shrink_actions(plan, lambda one: "b" in names(one), runs_max=100)
 
     stages = [one.actions[0] for one in (found.plan, *found.larger)]
     assert [one.fault.active_ms for one in stages] == [50, 50, 800]
@@ -110,9 +103,9 @@ def in_simulator(monkeypatch: pytest.MonkeyPatch, violates: Violates) -> None:
         return [action["id"] for action in document["actions"]]
 
     target = SimpleNamespace(play_plan=play_plan)
-    monkeypatch.setattr("fencepost.conformance.whitebox.plan_tries.load", lambda _: target)
+    monkeypatch.setattr("fencepost.conformance.whitebox.story_tries.load", lambda _: target)
     monkeypatch.setattr(
-        "fencepost.conformance.whitebox.plan_tries.failures",
+        "fencepost.conformance.whitebox.story_tries.failures",
         lambda play: LOST if violates(play()) else frozenset(),
     )
 
@@ -130,8 +123,8 @@ def on_processes(monkeypatch: pytest.MonkeyPatch, violates: Violates) -> list[li
     def violations_of(_: Path) -> frozenset[str]:
         return LOST if violates(played[-1]) else frozenset()
 
-    monkeypatch.setattr("fencepost.conformance.whitebox.plan_tries.RealTries.play", play)
-    monkeypatch.setattr("fencepost.conformance.whitebox.plan_tries.violations_of", violations_of)
+    monkeypatch.setattr("fencepost.conformance.whitebox.story_tries.RealTries.play", play)
+    monkeypatch.setattr("fencepost.conformance.whitebox.story_tries.violations_of", violations_of)
     return played
 
 
@@ -180,7 +173,7 @@ def test_what_only_a_longer_fault_shows_on_processes_keeps_its_length(
         tries.evidence, tries.found = tmp_path, LOST
         return action.fault.active_ms == 900
 
-    monkeypatch.setattr("fencepost.conformance.whitebox.plan_tries.RealTries.violates", is_long)
+    monkeypatch.setattr("fencepost.conformance.whitebox.story_tries.RealTries.violates", is_long)
 
     found = shrink(tmp_path)
 
@@ -221,7 +214,7 @@ def test_what_is_violated_without_any_fault_is_left_aside(
     in_simulator(monkeypatch, lambda _: False)
     played = on_processes(monkeypatch, lambda _: True)
     monkeypatch.setattr(
-        "fencepost.conformance.whitebox.plan_tries.violations_of",
+        "fencepost.conformance.whitebox.story_tries.violations_of",
         lambda _: frozenset({"Always", *(LOST if "first" in played[-1] else ())}),
     )
 
@@ -244,10 +237,10 @@ def test_a_simulated_candidate_has_to_fail_at_every_pace_at_which_the_plan_does(
         return LOST if is_lost else frozenset()
 
     monkeypatch.setattr(
-        "fencepost.conformance.whitebox.plan_tries.load",
+        "fencepost.conformance.whitebox.story_tries.load",
         lambda _: SimpleNamespace(play_plan=play_plan),
     )
-    monkeypatch.setattr("fencepost.conformance.whitebox.plan_tries.failures", lambda play: play())
+    monkeypatch.setattr("fencepost.conformance.whitebox.story_tries.failures", lambda play: play())
     tries = SimulatedTries(level=2, mutant="")
 
     assert tries.begin(plan, LOST)

@@ -1,13 +1,13 @@
 """Makes a plan that violates something as small as it gets: fewer actions, shorter, together.
 
-Delta debugging (Zeller and Hildebrandt 2002): what is left out stays out when the rest still
-fails in the same way. How a plan is played, and what counts as failing, is the caller's.
+How a plan is played, and what counts as failing, is the caller's.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
 
+from fencepost.fault_injection.stories.ddmin import Minimizer
 from fencepost.fault_injection.stories.plan import Action, At, Plan, referred
 
 SHORTEST_MS = 50
@@ -25,53 +25,19 @@ class ShrunkPlan:
     """What it was made of, the last first: it lasts longer, and then it also begins later."""
 
 
-class PlanShrinker:
-    """Holds the smallest failing plan so far."""
-
-    def __init__(self, plan: Plan, fails: Callable[[Plan], bool], runs_max: int) -> None:
-        self.best = plan
-        self.runs = 0
-        self._tried = [plan]
-        self._fails = fails
-        self._runs_max = runs_max
-
-    def shrink(self) -> ShrunkPlan:
-        """Leave out, then shorten, then bring together; as long as there are runs left."""
-        stages = []
-        for step in (self._drop_actions, self._shorten, self._bring_together):
-            step()
-            stages.append(self.best)
-        *larger, smallest = (plan for plan, _ in groupby(stages))
-        return ShrunkPlan(plan=smallest, runs=self.runs, larger=tuple(reversed(larger)))
-
-    def _drop_actions(self) -> None:
-        size = len(self.best.actions)
-        while size:
-            at = 0
-            while at < len(self.best.actions):
-                if not self._tries(_without(self.best, self.best.actions[at : at + size])):
-                    at += size
-            size //= 2
-
-    def _shorten(self) -> None:
-        self._take(_shorter)
-
-    def _bring_together(self) -> None:
-        self._take(_together)
-
-    def _take(self, simpler: Callable[[Plan], Iterator[Plan]]) -> None:
-        while any(self._tries(candidate) for candidate in simpler(self.best)):
-            pass
-
-    def _tries(self, candidate: Plan) -> bool:
-        if self.runs >= self._runs_max or not candidate.actions or candidate in self._tried:
-            return False
-        self._tried.append(candidate)
-        self.runs += 1
-        if not self._fails(candidate):
-            return False
-        self.best = candidate
-        return True
+def shrink_actions(plan: Plan, fails: Callable[[Plan], bool], *, runs_max: int) -> ShrunkPlan:
+    """Leave out, then shorten, then bring together; as long as there are runs left."""
+    nothing = replace(plan, actions=())
+    search = Minimizer(best=plan, fails=fails, tries_max=runs_max, passing=(nothing,))
+    stages = []
+    search.drop_parts(lambda one: one.actions, _without)
+    stages.append(search.best)
+    search.simplify(_shorter)
+    stages.append(search.best)
+    search.simplify(_together)
+    stages.append(search.best)
+    *larger, smallest = (plan for plan, _ in groupby(stages))
+    return ShrunkPlan(plan=smallest, runs=search.tries, larger=tuple(reversed(larger)))
 
 
 def _without(plan: Plan, dropped: tuple[Action, ...]) -> Plan:
