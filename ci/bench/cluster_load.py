@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from fencepost.conformance.adapters.cluster import Cluster
+from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.spec import znodes
 from fencepost.spec.vocabulary import NO_BROKER, NO_CONTROLLER_EPOCH, BrokerId, LeaderEpoch
@@ -52,14 +52,14 @@ def assignment_of(number: int, partitions: int, broker_ids: Sequence[int]) -> As
     ]
 
 
-def administrator(cluster: Cluster) -> Any:  # noqa: ANN401  this room knows `impl` by name alone
+def administrator(cluster: ClusterUnderTest) -> Any:  # noqa: ANN401  this room knows `impl` by name alone
     """The reference's blocking client, which waits long enough for many topics."""
     client = import_module("fencepost.impl.client")
     options = client.ClientOptions(api_timeout_ms=PATIENCE_MS, request_timeout_ms=PATIENCE_MS)
     return client.Admin(cluster.addresses(), options=options)
 
 
-def create_topics(cluster: Cluster, topics: Mapping[str, Assignment]) -> None:
+def create_topics(cluster: ClusterUnderTest, topics: Mapping[str, Assignment]) -> None:
     """The topics exist, asked for in one request; leaders follow."""
     new_topic = import_module("fencepost.impl.client").NewTopic
     wanted = [new_topic(topic=name, assignment=listed) for name, listed in topics.items()]
@@ -67,7 +67,7 @@ def create_topics(cluster: Cluster, topics: Mapping[str, Assignment]) -> None:
         require_all("created", admin.create_topics(wanted))
 
 
-def delete_topics(cluster: Cluster, topics: Sequence[str]) -> None:
+def delete_topics(cluster: ClusterUnderTest, topics: Sequence[str]) -> None:
     """The topics are gone, asked for in one request; their replicas follow."""
     with administrator(cluster) as admin:
         require_all("deleted", admin.delete_topics(topics))
@@ -155,14 +155,14 @@ def plant_partitions(address: str, count: int) -> None:
                 client.create_all(planted)
 
 
-def resident_megabytes(cluster: Cluster, broker_id: int) -> float:
+def resident_megabytes(cluster: ClusterUnderTest, broker_id: int) -> float:
     """The memory of the broker's process that is not swapped out."""
     status = Path(f"/proc/{cluster.process(broker_id).pid}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
     return int(line.split()[1]) / 1024
 
 
-def cpu_seconds(cluster: Cluster) -> float:
+def cpu_seconds(cluster: ClusterUnderTest) -> float:
     """The processor time that all brokers which run have used."""
     seconds = 0.0
     for broker_id in {*cluster.settings.broker_ids} - {*cluster.ended()}:

@@ -27,7 +27,7 @@ from fencepost.ci.bench.cluster_load import (
 )
 from fencepost.ci.screens.console import say, show_table
 from fencepost.conformance.adapters.adapter import ClusterSettings, Folders
-from fencepost.conformance.adapters.cluster import Cluster, running_cluster
+from fencepost.conformance.adapters.cluster import ClusterUnderTest, running_cluster
 from fencepost.conformance.adapters.zookeepers import zookeeper_for
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.scratch import scratch_folder
@@ -69,7 +69,9 @@ def nothing(_address: str) -> None:
 
 
 @contextmanager
-def bench_cluster(brokers: int, before: Callable[[str], None] = nothing) -> Iterator[Cluster]:
+def bench_cluster(
+    brokers: int, before: Callable[[str], None] = nothing
+) -> Iterator[ClusterUnderTest]:
     """A cluster of its own, gone afterwards; `before` gets ZooKeeper's address before it starts."""
     with scratch_folder("bench") as folder:
         settings = ClusterSettings(
@@ -169,7 +171,7 @@ def last_role(steps: list[Step], since_ns: int) -> float:
     return (max(step.mono_ns for step in steps if step.action in ROLES) - since_ns) / NS_PER_S
 
 
-def kill(cluster: Cluster, broker_id: int) -> int:
+def kill(cluster: ClusterUnderTest, broker_id: int) -> int:
     """The process is killed and its session over; the monotonic time of the latter, in ns.
 
     It is a look too early rather than too late.

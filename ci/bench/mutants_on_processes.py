@@ -106,19 +106,19 @@ def ways() -> dict[str, dict[str, str]]:
 
 
 def lead(mutant: str, folder: Path) -> "Directed":
-    """The mutant along its schedule; raises `UsageError`, or `ZooKeeperError` without a server."""
+    """The mutant along its schedule; raises `ChoiceError`, or `ZooKeeperError` without a server."""
     from fencepost.conformance.whitebox import mutants_on_processes as mutants
 
     ((how, what),) = ways()[mutant].items()
     if how == "scenarios":
         return mutants.play(mutant, what, out=folder)
     schedule = str(ROOT / what) if "/" in what else what
-    return mutants.lead(mutant, schedule, out=folder)
+    return mutants.run_directed(mutant, schedule, out=folder)
 
 
 def lead_all(results: Results, names: Sequence[str], scratch: Path, in_time: InTime) -> None:
     """Every mutant without a kill along its schedule is tried again."""
-    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.adapters.adapter import ChoiceError
     from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 
     for mutant in names:
@@ -131,7 +131,7 @@ def lead_all(results: Results, names: Sequence[str], scratch: Path, in_time: InT
             folder = scratch / f"{mutant}-{attempt}"
             try:
                 led = lead(mutant, folder)
-            except (UsageError, ZooKeeperError) as error:
+            except (ChoiceError, ZooKeeperError) as error:
                 note(f"{mutant}: {error}")
                 break
             row = {**asdict(led), "schedule": next(iter(how.values()))}
@@ -179,16 +179,16 @@ def draw_all(
 def draw(kind: str, mutant: str, number: int, folder: Path) -> "Drawn":
     """The random run of that kind and number."""
     from fencepost.conformance.whitebox.mutants_on_processes import (
-        lead_drawn,
-        lead_varied,
         play_drawn,
+        run_drawn,
+        run_varied,
     )
 
     if kind == FREE:
         return play_drawn(mutant, number, out=folder)
     if kind == DENSE:
-        return lead_drawn(mutant, number, out=folder)
-    return lead_varied(mutant, number, scenarios(), skips_own=kind == OTHERS, out=folder)
+        return run_drawn(mutant, number, out=folder)
+    return run_varied(mutant, number, scenarios(), skips_own=kind == OTHERS, out=folder)
 
 
 @cache

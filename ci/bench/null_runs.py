@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     alarms = [sentence for one in found for sentence in one.alarms]
     undecided = [sentence for one in found for sentence in one.undecided]
     requests = sum(one.result.acknowledged for one in found)
-    noisy = sum(1 for one in found if one.result.noise)
+    noisy = sum(1 for one in found if one.result.interference)
     show_table(
         "runs without a fault",
         ("runs", "clusters", "acknowledged", "false alarms", "undecided", "noisy", "seconds"),

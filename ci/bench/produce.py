@@ -15,7 +15,7 @@ from typing import Any
 from fencepost.ci.bench.cluster_load import Traces, assignment_of, cpu_seconds, create_topics
 from fencepost.ci.bench.control_plane import DEADLINE_S, ROLES, bench_cluster
 from fencepost.ci.screens.console import say, show_table
-from fencepost.conformance.adapters.cluster import Cluster
+from fencepost.conformance.adapters.cluster import ClusterUnderTest
 
 TOPIC = "bench"
 PARTITIONS = 6
@@ -83,7 +83,7 @@ async def paced_load(
     return sorted(latencies_ms)
 
 
-async def measure(cluster: Cluster, batch: int) -> Measured:
+async def measure(cluster: ClusterUnderTest, batch: int) -> Measured:
     """Full load is found, then half of it is offered."""
     values = [RECORD] * batch
     async with import_module("fencepost.impl.client").AsyncProducer(

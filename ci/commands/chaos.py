@@ -115,7 +115,7 @@ def chaos(
     if resume:
         beside = [scenario, *given[1:], out, mutant, network, seed is not None, level is not None]
         return resume_soak(resume, soak, is_alone=not any(beside), as_json=as_json)
-    with as_usage(adapter.UsageError):
+    with as_usage(adapter.ChoiceError):
         scenarios = chosen(scenario, schedule, replay, network or PROXY)
         before = origin_of(scenarios) if schedule or replay else {}
         settings = settings_for(before, level, mutant, network)
@@ -124,7 +124,7 @@ def chaos(
         plan = soak_plan(soak, settings, scenario, seed=seed or 0, zookeeper=zookeeper)
         return begin_soak(plan, out, as_json=as_json)
     folder = make_run_folder(new_run_id(), out)
-    with progress("chaos") as advance, as_usage(adapter.UsageError):
+    with progress("chaos") as advance, as_usage(adapter.ChoiceError):
         results = play_all(
             scenarios,
             settings=settings,
@@ -146,14 +146,14 @@ def make_small(run: Path, out: Path | None, network: str | None, *, as_json: boo
     from fencepost.conformance.runs.run_shrink import shrink_run
     from fencepost.fault_injection.stories.plan_file import as_document, to_yaml
 
-    with as_usage(adapter.UsageError):
+    with as_usage(adapter.ChoiceError):
         executed = find_executed(run)
         network = network or origin_of([executed]).get("network", PROXY)
         require_network(network, [executed], EMBEDDED)
     enter_network(network)
     folder = make_run_folder(new_run_id(), out)
     note(f"chaos: making {run} small; on real processes that takes as long as a dozen runs")
-    with as_usage(adapter.UsageError):
+    with as_usage(adapter.ChoiceError):
         found = shrink_run(run, out=folder, network=network)
     path = folder / "schedule.yaml"
     text = to_yaml(found.plan, f"Violates {', '.join(found.violated)}; made small from {run}.")
@@ -206,7 +206,7 @@ def settings_for(
 ) -> "ClusterSettings":
     """What the brokers have in common: as in the run of `before`, unless told otherwise.
 
-    Raises `fencepost.conformance.adapters.adapter.UsageError`.
+    Raises `fencepost.conformance.adapters.adapter.ChoiceError`.
     """
     from fencepost.conformance.runs.chaos import settings_of
 
@@ -222,7 +222,7 @@ def make_ready(network: str, zookeeper: str, scenarios: Sequence["Scenario"]) ->
     from fencepost.conformance.adapters import adapter
     from fencepost.conformance.adapters.networks import require_network
 
-    with as_usage(adapter.UsageError):
+    with as_usage(adapter.ChoiceError):
         require_network(network, scenarios, zookeeper)
     enter_network(network)
     check_zookeeper(zookeeper)

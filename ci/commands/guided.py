@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.ci.gate.failures import HarnessError, as_usage
 
 if TYPE_CHECKING:
-    from fencepost.conformance.whitebox.stepped import Guided
+    from fencepost.conformance.whitebox.stepped import SteppedPair
 
 COLUMNS = ("model", "verdict", "steps", "with the hazard", "repaired: steps", "found", "seconds")
 
@@ -19,7 +19,7 @@ def make_moves(path: Path, out: Path | None, *, as_json: bool) -> int:
     from fencepost.ci.gate.runs import make_run_folder, new_run_id
     from fencepost.ci.screens.console import say, show_json
     from fencepost.conformance.verdict import exit_code
-    from fencepost.conformance.whitebox.stepped import follow_file, ride_verdict
+    from fencepost.conformance.whitebox.stepped import follow_file, run_verdict
     from fencepost.fault_injection.zookeeper.address import ZooKeeperError
     from fencepost.spec.pacing import MoveError, read_moves
 
@@ -30,7 +30,7 @@ def make_moves(path: Path, out: Path | None, *, as_json: bool) -> int:
         listed, ride = follow_file(path, out=folder)
     except ZooKeeperError as error:
         raise HarnessError(str(error)) from error
-    verdict = ride_verdict(ride)
+    verdict = run_verdict(ride)
     if as_json:
         show_json({"verdict": verdict, "run": str(folder), "name": listed.name, **asdict(ride)})
         return exit_code([verdict])
@@ -46,7 +46,7 @@ def follow_counterexamples(names: Sequence[str], out: Path | None, *, as_json: b
     """Lead processes along each counterexample twice, and say what the checks found."""
     from fencepost.ci.gate.runs import make_run_folder, new_run_id
     from fencepost.ci.screens.console import progress, say, show_json, show_table
-    from fencepost.conformance.adapters.adapter import UsageError as WrongName
+    from fencepost.conformance.adapters.adapter import ChoiceError as WrongName
     from fencepost.conformance.verdict import exit_code, worst
     from fencepost.conformance.whitebox.stepped import follow, select
     from fencepost.fault_injection.zookeeper.address import ZooKeeperError
@@ -77,7 +77,7 @@ def follow_counterexamples(names: Sequence[str], out: Path | None, *, as_json: b
     return exit_code(verdicts)
 
 
-def guided_row(result: "Guided") -> dict[str, Any]:
+def guided_row(result: "SteppedPair") -> dict[str, Any]:
     """One counterexample as `--json` shows it."""
     from dataclasses import asdict
 
@@ -93,7 +93,7 @@ def guided_row(result: "Guided") -> dict[str, Any]:
     }
 
 
-def _cells(result: "Guided") -> list[object]:
+def _cells(result: "SteppedPair") -> list[object]:
     hazard, repaired = result.hazard, result.repaired
     found, left = (", ".join(ride.found) or "nothing" for ride in (hazard, repaired))
     return [

@@ -118,7 +118,7 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: Wish) -> int:
     from fencepost.ci.gate.outcomes import of_seeds
     from fencepost.ci.gate.runs import make_run_folder, new_run_id
     from fencepost.ci.screens.console import progress
-    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.adapters.adapter import ChoiceError
     from fencepost.conformance.verdict import exit_code
     from fencepost.conformance.whitebox.simulate import SimulationOptions, run_seeds
 
@@ -128,7 +128,7 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: Wish) -> int:
         from fencepost.reports.tables.seeds import on_spark
 
         options = replace(options, spread=on_spark(wish.spark))
-    with progress("simulate") as advance, as_usage(UsageError):
+    with progress("simulate") as advance, as_usage(ChoiceError):
         result = run_seeds(
             seeds,
             level=level,
@@ -244,12 +244,12 @@ def refuse_beside(reason: str, given: Mapping[str, object]) -> None:
 def play_scenario(path: Path, *, rewrite: bool, as_json: bool) -> int:
     """Say whether a scenario prints what its file says; with `rewrite` the file says it now."""
     from fencepost.ci.screens.console import say, show_json
-    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.adapters.adapter import ChoiceError
     from fencepost.conformance.verdict import Verdict, exit_code
     from fencepost.conformance.whitebox.stories import play_file
     from fencepost.reports.page.words import count
 
-    with as_usage(UsageError):
+    with as_usage(ChoiceError):
         played = play_file(path)
     if rewrite and not played.holds:
         path.write_text(played.after, encoding="utf-8")

@@ -63,14 +63,14 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
     It says itself what it plays: with other options beside it, it is no `is_alone` and refused.
     """
     from fencepost.ci.commands.network_choice import enter_network
-    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.adapters.adapter import ChoiceError
     from fencepost.conformance.adapters.networks import require_network
     from fencepost.conformance.runs.soak import resume
     from fencepost.conformance.scenarios import find
 
     if not is_alone:
         raise Misuse("--resume goes on with what was begun; give only --soak beside it")
-    with as_usage(UsageError):
+    with as_usage(ChoiceError):
         soak = resume(folder, None if duration is None else seconds_of(duration))
         plan = soak.plan
         require_network(plan.network, [find(name) for name in plan.scenarios], plan.zookeeper)
@@ -82,10 +82,10 @@ def _run(soak: "Soak", *, as_json: bool) -> int:
     from fencepost.ci.cli import INTERRUPTED
     from fencepost.ci.screens.console import say_fitted, show_json
     from fencepost.ci.screens.soak_screen import soak_screen
-    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.adapters.adapter import ChoiceError
     from fencepost.conformance.verdict import exit_code
 
-    with as_usage(UsageError), soak_screen(soak.plan) as watcher:
+    with as_usage(ChoiceError), soak_screen(soak.plan) as watcher:
         totals = soak.run(watcher)
     if as_json:
         show_json(_document(soak, totals))
@@ -121,13 +121,13 @@ def summary_lines(soak: "Soak", totals: "Totals") -> list[str]:
 def tell_soak(folder: Path) -> int | None:
     """Say what a soak has found so far; its exit code, None when `folder` holds no soak."""
     from fencepost.ci.screens.console import say_fitted
-    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.adapters.adapter import ChoiceError
     from fencepost.conformance.runs.soak import PLAN, read_soak
     from fencepost.conformance.verdict import exit_code
 
     if not (folder / PLAN).is_file():
         return None
-    with as_usage(UsageError):
+    with as_usage(ChoiceError):
         soak = read_soak(folder)
     for line in summary_lines(soak, soak.totals):
         say_fitted(line)

@@ -278,8 +278,8 @@ def of_scenarios(results: Sequence["ScenarioResult"]) -> Outcome:
     passed = sum(1 for row in rows if row["verdict"] == Verdict.PASS)
     acknowledged = sum(result.acknowledged for result in results)
     faults = sum(len(result.faults) for result in results)
-    indefinite = sum(result.settlement.indefinite for result in results)
-    unsettled = sum(result.settlement.unsettled for result in results)
+    indefinite = sum(result.indefinite_outcomes.indefinite for result in results)
+    unsettled = sum(result.indefinite_outcomes.unsettled for result in results)
     return Outcome(
         verdict=worst(result.verdict for result in results),
         summary=(
@@ -292,10 +292,10 @@ def of_scenarios(results: Sequence["ScenarioResult"]) -> Outcome:
             "scenarios_passed": passed,
             "faults": faults,
             "acknowledged": acknowledged,
-            "operations": sum(result.settlement.operations for result in results),
+            "operations": sum(result.indefinite_outcomes.operations for result in results),
             "indefinite": indefinite,
             "unsettled": unsettled,
-            "noisy_scenarios": sum(1 for result in results if result.noise),
+            "noisy_scenarios": sum(1 for result in results if result.interference),
             "trace_events": sum(result.events for result in results),
         },
         detail={"scenarios": rows},
@@ -321,9 +321,9 @@ def _scenario_row(result: "ScenarioResult") -> dict[str, Any]:
         "faults": len(result.faults),
         "acknowledged": result.acknowledged,
         "floors": " / ".join(str(min(counts)) for counts in _counts(result)),
-        "indefinite": result.settlement.indefinite,
-        "unsettled": result.settlement.unsettled,
-        "noise": "; ".join(result.noise),
+        "indefinite": result.indefinite_outcomes.indefinite,
+        "unsettled": result.indefinite_outcomes.unsettled,
+        "noise": "; ".join(result.interference),
         "seconds": round(result.seconds, 1),
         "reproduce": result.reproduce,
         "message": result.why,

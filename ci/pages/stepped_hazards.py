@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from fencepost.conformance.whitebox.stepped_hazards import led_hazards
+from fencepost.conformance.whitebox.stepped_hazards import stepped_hazards
 
 PAGE = Path(__file__).resolve().parents[2] / "spec" / "hazards_on_processes.md"
 HEAD = """\
@@ -30,7 +30,7 @@ all` makes it true.
 
 def page() -> str:
     """The whole page."""
-    rows = led_hazards()
+    rows = stepped_hazards()
     counts = Counter(row.way for row in rows)
     told = ", ".join(f"{count} {way}" for way, count in counts.most_common())
     table = [f"| {row.id} | {row.title} | {row.way} | {row.told} |" for row in rows]

@@ -14,7 +14,7 @@ from rich.text import Text
 from fencepost.ci.screens.console import note, printable
 
 if TYPE_CHECKING:
-    from fencepost.conformance.runs.soak import Round, SoakPlan, Totals
+    from fencepost.conformance.runs.soak import SoakPlan, SoakRound, Totals
 
 LAST_ROUNDS = 8
 """Rounds that the screen shows."""
@@ -27,7 +27,7 @@ class Screen:
 
     plan: "SoakPlan"
     totals: "Totals | None" = None
-    last: list["Round"] = field(default_factory=list)
+    last: list["SoakRound"] = field(default_factory=list)
     current: str = "starting"
     started: float = field(default_factory=time.monotonic)
     round_started: float = field(default_factory=time.monotonic)
@@ -42,7 +42,7 @@ class Screen:
         self.current = f"round {number}: {scenario}, seed {seed}"
         self.round_started = time.monotonic()
 
-    def end(self, round_: "Round", totals: "Totals") -> None:
+    def end(self, round_: "SoakRound", totals: "Totals") -> None:
         """A round has ended."""
         self.totals = totals
         self.last = [*self.last, round_][-LAST_ROUNDS:]
@@ -77,7 +77,7 @@ class Lines:
     def begin(self, number: int, scenario: str, seed: int, totals: "Totals") -> None:
         """Nothing is said before a round has ended."""
 
-    def end(self, round_: "Round", totals: "Totals") -> None:
+    def end(self, round_: "SoakRound", totals: "Totals") -> None:
         """A round has ended."""
         note(f"soak: round {round_.number} after {totals.seconds:.0f} s: {round_line(round_)}")
 
@@ -105,7 +105,7 @@ def totals_lines(totals: "Totals") -> list[tuple[str, str]]:
     ]
 
 
-def round_line(round_: "Round") -> str:
+def round_line(round_: "SoakRound") -> str:
     """One round."""
     told = (
         f"{round_.scenario} seed {round_.seed}: {round_.verdict} in {round_.seconds:.0f} s, "

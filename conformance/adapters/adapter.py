@@ -22,7 +22,7 @@ REFERENCE_COMMAND = f"{shlex.quote(sys.executable)} -m fencepost.impl node"
 LEVELS = tuple(level.value for level in ProtocolLevel)
 
 
-class UsageError(ValueError):
+class ChoiceError(ValueError):
     """A name, level, address or setting that cannot be used; says what to give instead."""
 
 
@@ -46,15 +46,15 @@ class ClusterSettings:
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
-            raise UsageError(f"level {self.level} is none; choose one of {LEVELS}")
+            raise ChoiceError(f"level {self.level} is none; choose one of {LEVELS}")
         if self.brokers < 1:
-            raise UsageError(f"a cluster of {self.brokers} brokers is none; give 1 or more")
+            raise ChoiceError(f"a cluster of {self.brokers} brokers is none; give 1 or more")
         if self.first_controller > self.brokers:
-            raise UsageError(
+            raise ChoiceError(
                 f"first_controller is {self.first_controller}; choose one of 1 to {self.brokers}"
             )
         if not shlex.split(self.command):
-            raise UsageError("the command of the implementation is empty; name a program")
+            raise ChoiceError("the command of the implementation is empty; name a program")
 
     @property
     def waits(self) -> bool:

@@ -14,10 +14,10 @@ from time import monotonic
 
 from fencepost.conformance.adapters.adapter import ClusterSettings, Folders, broker_command
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse
-from fencepost.conformance.clients.administrator import Administrator
-from fencepost.conformance.clients.client import Client, ClusterUnreachableError, Connections
+from fencepost.conformance.clients.administrator import AdminClient
+from fencepost.conformance.clients.client import ClusterUnreachableError, Connections, RoutedClient
 from fencepost.conformance.clients.foreign_writes import rewrite_state
-from fencepost.conformance.clients.recorder import Recorder
+from fencepost.conformance.clients.recorder import TraceRecorder
 from fencepost.conformance.clients.workload import Workload
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.targets import ClusterView
@@ -42,7 +42,7 @@ class ClusterError(Exception):
     """The cluster is not as it should be; says what was waited for and what brokers said last."""
 
 
-class Cluster:
+class ClusterUnderTest:
     """Brokers as processes of a supervisor, and a ZooKeeper; what `FaultTarget` asks for."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Cluster:
         """Of our own, to be hurt; None when its ZooKeeper is another."""
         self.ends_sessions: Callable[[int], None] | None = None
         """By which ZooKeeper ends a session by itself; None where it takes no such command."""
-        self.recorder: Recorder | None = None
+        self.recorder: TraceRecorder | None = None
         """Where the harness tells of what it writes over."""
         self._wiring = wiring
         self._supervisor = supervisor
@@ -102,9 +102,9 @@ class Cluster:
         return self._znodes
 
     @property
-    def administrator(self) -> Administrator:
+    def administrator(self) -> AdminClient:
         """Asks its brokers for changes, as a fault does."""
-        return Administrator(self.addresses)
+        return AdminClient(self.addresses)
 
     @property
     def wiring(self) -> Wiring:
@@ -376,11 +376,11 @@ class Cluster:
                 raise ClusterError(f"{what} {key} was refused: {error}")
 
     @contextmanager
-    def _client(self, otherwise: str) -> Iterator[Client]:
+    def _client(self, otherwise: str) -> Iterator[RoutedClient]:
         """A client that is not traced; `ClusterError` when no broker answers it."""
         connections = Connections()
         try:
-            yield Client(self.addresses, connections=connections, node="harness")
+            yield RoutedClient(self.addresses, connections=connections, node="harness")
         except ClusterUnreachableError as unreachable:
             raise ClusterError(f"{otherwise}: {unreachable}") from unreachable
         finally:
@@ -462,12 +462,12 @@ def running_cluster(
     supervisor: Supervisor,
     zookeeper: ZooKeeperInUse,
     wiring: Wiring | None = None,
-) -> Iterator[Cluster]:
+) -> Iterator[ClusterUnderTest]:
     """A started cluster, stopped at the end; raises `ClusterError` or `ZooKeeperError`.
 
     Ctrl-C, also while it starts, kills the brokers: who interrupts wants no orderly farewells.
     """
-    cluster = Cluster(
+    cluster = ClusterUnderTest(
         settings,
         folder=folder,
         run_id=run_id,

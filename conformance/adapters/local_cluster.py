@@ -11,7 +11,7 @@ from shlex import quote
 import msgspec
 
 from fencepost.conformance.adapters.adapter import ClusterSettings, Folders
-from fencepost.conformance.adapters.cluster import STOP_GRACE_S, Cluster, ClusterError
+from fencepost.conformance.adapters.cluster import STOP_GRACE_S, ClusterError, ClusterUnderTest
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.address import ZooKeeperError
@@ -188,8 +188,8 @@ def _start(
     return found
 
 
-def _cluster(folder: Path, state: LocalCluster, supervisor: Supervisor) -> Cluster:
-    return Cluster(
+def _cluster(folder: Path, state: LocalCluster, supervisor: Supervisor) -> ClusterUnderTest:
+    return ClusterUnderTest(
         state.settings,
         folder=folder,
         run_id=state.run_id,
@@ -208,7 +208,7 @@ def _adopted(folder: Path) -> Supervisor:
         ) from error
 
 
-def _status(cluster: Cluster, supervisor: Supervisor) -> ClusterStatus:
+def _status(cluster: ClusterUnderTest, supervisor: Supervisor) -> ClusterStatus:
     controller = cluster.controller()
     brokers = []
     for broker_id in cluster.settings.broker_ids:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.adapters.zookeepers import EMBEDDED, ENSEMBLE
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.fault_injection.faults.catalogue import needs_proxy, needs_relay
@@ -22,19 +22,19 @@ NETWORKS = (PROXY, NAMESPACES)
 
 
 def require_network(network: str, scenarios: Sequence[Scenario], zookeeper: str) -> None:
-    """Raise `UsageError` unless every scenario can be played there, with that ZooKeeper."""
+    """Raise `ChoiceError` unless every scenario can be played there, with that ZooKeeper."""
     if network not in NETWORKS:
-        raise UsageError(f"network {network!r} is none; choose one of {', '.join(NETWORKS)}")
+        raise ChoiceError(f"network {network!r} is none; choose one of {', '.join(NETWORKS)}")
     if network == PROXY:
         return
     if zookeeper not in (EMBEDDED, ENSEMBLE):
-        raise UsageError(
+        raise ChoiceError(
             f"--network {NAMESPACES} reaches only servers that are in it: choose --zookeeper "
             f"{EMBEDDED} or {ENSEMBLE}"
         )
     for scenario in scenarios:
         if why := why_proxy(scenario):
-            raise UsageError(f"{scenario.name} takes the proxy: {why}")
+            raise ChoiceError(f"{scenario.name} takes the proxy: {why}")
 
 
 def why_proxy(scenario: Scenario) -> str:
@@ -45,11 +45,11 @@ def why_proxy(scenario: Scenario) -> str:
 
 
 def require_possible(network: str, faults: Iterable[Fault]) -> None:
-    """Raise `UsageError` for a fault that this network cannot have."""
+    """Raise `ChoiceError` for a fault that this network cannot have."""
     for fault in faults if network == NAMESPACES else ():
         late = needs_relay([fault.kind])
         if why := needs_proxy(fault) or (why_no_relay() if late else ""):
-            raise UsageError(f"{fault.kind} takes the proxy: {why}")
+            raise ChoiceError(f"{fault.kind} takes the proxy: {why}")
 
 
 def switch_for(network: str, supervisor: Supervisor) -> SwitchControl | None:

@@ -43,7 +43,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class RequirementSource:
     """Where the rule comes from."""
 
     text: str
@@ -62,7 +62,7 @@ class Requirement:
     kind: RequirementKind
     title: str
     statement: str
-    source: tuple[Source, ...]
+    source: tuple[RequirementSource, ...]
     level: int
     status: Status
     reading: bool = False
@@ -134,7 +134,9 @@ def _requirement(entry: Mapping[str, object]) -> Requirement:
         kind=RequirementKind(str(entry["kind"])),
         title=str(entry["title"]),
         statement=str(entry["statement"]),
-        source=tuple(Source(**item) for item in cast(list[dict[str, str]], entry["source"])),
+        source=tuple(
+            RequirementSource(**item) for item in cast(list[dict[str, str]], entry["source"])
+        ),
         level=cast(int, entry["level"]),
         status=Status(str(entry["status"])),
         reading=bool(entry.get("reading", False)),

@@ -15,8 +15,8 @@ from fencepost.conformance.checks.generations import Generations, generations
 from fencepost.conformance.checks.incarnations import is_over, split_history
 from fencepost.conformance.checks.log_history import (
     FinalRead,
-    Record,
-    Standing,
+    LogRecord,
+    LogStanding,
     final_read,
     invoked_ns,
     known,
@@ -31,7 +31,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge the events of one partition; the premise counts acknowledged records."""
     evidence = Evidence(invariant=Invariant.ACKNOWLEDGED_DURABLE)
     for incarnation, life in split_history(read_history(events)):
-        acknowledged = [r for r in life.records if r.standing is Standing.ACKNOWLEDGED]
+        acknowledged = [r for r in life.records if r.standing is LogStanding.ACKNOWLEDGED]
         logs = generations(events, incarnation)
         if not is_over(incarnation, events):
             lasting = [r for r in acknowledged if logs.of(r.event.leader_epoch) == logs.last]
@@ -40,7 +40,9 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     return evidence.result()
 
 
-def _check_lasting(lasting: Sequence[Record], final: FinalRead | None, evidence: Evidence) -> None:
+def _check_lasting(
+    lasting: Sequence[LogRecord], final: FinalRead | None, evidence: Evidence
+) -> None:
     evidence.premise_count += len(lasting)
     for record in lasting:
         if final is not None:
@@ -50,7 +52,7 @@ def _check_lasting(lasting: Sequence[Record], final: FinalRead | None, evidence:
         evidence.doubt(f"There is no complete final read of {event.topic}/{event.partition}.")
 
 
-def _check_final(record: Record, final: FinalRead, evidence: Evidence) -> None:
+def _check_final(record: LogRecord, final: FinalRead, evidence: Evidence) -> None:
     found = final.values[record.offset] if record.offset < len(final.values) else None
     if found == record.value or record.ret >= invoked_ns(final.last):
         return
@@ -66,7 +68,7 @@ def _check_final(record: Record, final: FinalRead, evidence: Evidence) -> None:
 
 
 def _check_later_reads(
-    acknowledged: Sequence[Record],
+    acknowledged: Sequence[LogRecord],
     answers: Sequence[TraceEvent],
     logs: Generations,
     evidence: Evidence,

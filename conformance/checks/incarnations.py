@@ -11,7 +11,7 @@ of unknown effect may be in the log of each, and any other line says nothing of 
 from collections.abc import Iterable, Iterator, Sequence
 
 from fencepost.conformance.checks.generations import is_flagged
-from fencepost.conformance.checks.log_history import LogHistory, Record, Standing
+from fencepost.conformance.checks.log_history import LogHistory, LogRecord, LogStanding
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED
 from fencepost.conformance.checks.ordering import by_zxid
 from fencepost.spec.trace import Kind, TraceEvent
@@ -86,12 +86,12 @@ def split_history(history: LogHistory) -> Iterator[tuple[int, LogHistory]]:
         yield incarnation, LogHistory(records=records, answers=answers)
 
 
-def _as_seen_from(incarnation: int, record: Record) -> Record:
+def _as_seen_from(incarnation: int, record: LogRecord) -> LogRecord:
     """A record that another incarnation took is not here, unless its request was sent again."""
     event = record.event
-    if record.standing is Standing.REFUSED or incarnation_of(event) == incarnation:
+    if record.standing is LogStanding.REFUSED or incarnation_of(event) == incarnation:
         return record
     is_answered = event.kind is Kind.COMPLETE and event.outcome is Outcome.OK
     is_elsewhere = is_answered and incarnation_of(event) != UNNAMED and event.producer_id is None
-    standing = Standing.ELSEWHERE if is_elsewhere else Standing.POSSIBLE
+    standing = LogStanding.ELSEWHERE if is_elsewhere else LogStanding.POSSIBLE
     return record._replace(standing=standing, offset=-1, ret=UNBOUNDED)

@@ -18,15 +18,15 @@ from collections.abc import Sequence
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.generations import Generations, generations
 from fencepost.conformance.checks.incarnations import split_by_incarnation
-from fencepost.conformance.checks.replica_log import Entry, ReplicaLog, replay
+from fencepost.conformance.checks.replica_log import ReplicaEntry, ReplicaLog, replay
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
 
-_Commits = dict[tuple[int, int, Entry], TraceEvent]
+_Commits = dict[tuple[int, int, ReplicaEntry], TraceEvent]
 """Generation, offset and entry -> the first event, by leader epoch, that committed it."""
 
-_Leaders = list[tuple[TraceEvent, list[Entry | None]]]
+_Leaders = list[tuple[TraceEvent, list[ReplicaEntry | None]]]
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
@@ -71,8 +71,8 @@ def _epoch(event: TraceEvent) -> int:
 
 def _check_leader(
     leader: TraceEvent,
-    entries: list[Entry | None],
-    commits: Sequence[tuple[tuple[int, int, Entry], TraceEvent]],
+    entries: list[ReplicaEntry | None],
+    commits: Sequence[tuple[tuple[int, int, ReplicaEntry], TraceEvent]],
     evidence: Evidence,
 ) -> None:
     """One premise, and at most one violation, at the lowest offset, per new leader."""

@@ -34,8 +34,8 @@ from fencepost.conformance.checks.generations import Generations, generations
 from fencepost.conformance.checks.incarnations import split_history
 from fencepost.conformance.checks.log_history import (
     LogHistory,
-    Record,
-    Standing,
+    LogRecord,
+    LogStanding,
     invoked_ns,
     is_out_of_range,
     known,
@@ -76,9 +76,9 @@ def _of_generation(history: LogHistory, logs: Generations, generation: int) -> L
     answers = tuple(a for a in history.answers if logs.of(a.leader_epoch) == generation)
     records = tuple(
         record
-        if record.standing is not Standing.ACKNOWLEDGED
+        if record.standing is not LogStanding.ACKNOWLEDGED
         or logs.of(record.event.leader_epoch) == generation
-        else record._replace(standing=Standing.POSSIBLE, offset=-1, ret=UNBOUNDED)
+        else record._replace(standing=LogStanding.POSSIBLE, offset=-1, ret=UNBOUNDED)
         for record in history.records
     )
     return LogHistory(records=records, answers=answers)
@@ -113,10 +113,12 @@ def _check_shape(answer: TraceEvent, evidence: Evidence) -> None:
         evidence.violated(f"Offset {end} was refused as out of range inside the log.", answer)
 
 
-def _place_acknowledged(records: Sequence[Record], contents: _Contents, evidence: Evidence) -> None:
+def _place_acknowledged(
+    records: Sequence[LogRecord], contents: _Contents, evidence: Evidence
+) -> None:
     """C2 and C3 among acknowledgements."""
     for record in records:
-        if record.standing is not Standing.ACKNOWLEDGED:
+        if record.standing is not LogStanding.ACKNOWLEDGED:
             continue
         other = contents.value_at.setdefault(record.offset, (record.value, record.event))
         if other[1] is not record.event:
@@ -140,7 +142,7 @@ def _place_value(
 
 def _place_seen(history: LogHistory, contents: _Contents, evidence: Evidence) -> None:
     """C1, C3 and C4 for every fetched record; one violation per fetch."""
-    sources: dict[str, Record] = {}
+    sources: dict[str, LogRecord] = {}
     for record in history.records:
         if sources.setdefault(record.value, record) is not record:
             evidence.doubt(f"Payload {record.value} was sent twice: attempts cannot be told apart.")
@@ -150,7 +152,7 @@ def _place_seen(history: LogHistory, contents: _Contents, evidence: Evidence) ->
 
 
 def _place_fetched(
-    answer: TraceEvent, sources: dict[str, Record], contents: _Contents, evidence: Evidence
+    answer: TraceEvent, sources: dict[str, LogRecord], contents: _Contents, evidence: Evidence
 ) -> None:
     for offset, value in enumerate(answer.values or (), start=known(answer.offset, 0)):
         other = contents.value_at.setdefault(offset, (value, answer))
@@ -162,11 +164,11 @@ def _place_fetched(
         if source is None:
             evidence.violated(f"Record {value} at offset {offset} was written by nobody.", answer)
             return
-        if source.standing is Standing.REFUSED:
+        if source.standing is LogStanding.REFUSED:
             message = f"Record {value} at offset {offset} was read though its produce was refused."
             evidence.violated(message, source.event, answer)
             return
-        if source.standing is Standing.ELSEWHERE:
+        if source.standing is LogStanding.ELSEWHERE:
             message = f"Record {value} at offset {offset} was written to another incarnation."
             evidence.violated(message, source.event, answer)
             return
@@ -187,11 +189,11 @@ class _Claims:
         self.events.append(event)
 
 
-def _claim_records(records: Sequence[Record], contents: _Contents, claims: _Claims) -> None:
+def _claim_records(records: Sequence[LogRecord], contents: _Contents, claims: _Claims) -> None:
     """The step of each record whose offset is known: the log was as long as that offset."""
     for record in records:
         offset = record.offset
-        if record.standing is Standing.POSSIBLE and record.value in contents.offset_of:
+        if record.standing is LogStanding.POSSIBLE and record.value in contents.offset_of:
             offset = contents.offset_of[record.value][0]
         if offset >= 0:
             claims.add((record.inv, record.ret, offset + 1, offset), record.event)
@@ -248,7 +250,7 @@ def _check_order(claims: _Claims, evidence: Evidence) -> None:
 
 
 def _check_density(
-    records: Sequence[Record],
+    records: Sequence[LogRecord],
     contents: _Contents,
     claims: _Claims,
     evidence: Evidence,
@@ -260,7 +262,7 @@ def _check_density(
     spares = sorted(
         record.inv
         for record in records
-        if record.standing is Standing.POSSIBLE and record.value not in contents.offset_of
+        if record.standing is LogStanding.POSSIBLE and record.value not in contents.offset_of
     )
     proofs = _first_proofs(claims)
     for rank, hole in enumerate(_holes(contents, length)):

@@ -16,7 +16,7 @@ FINAL_READER = "client-final"
 CLIENT_READS = frozenset({"Fetch", "ListOffsets"})
 
 
-class Standing(Enum):
+class LogStanding(Enum):
     """What the answer to a produce says about its records."""
 
     ACKNOWLEDGED = "acknowledged"
@@ -29,13 +29,13 @@ class Standing(Enum):
     """In the log of another incarnation of the partition: never in this one."""
 
 
-class Record(NamedTuple):
+class LogRecord(NamedTuple):
     """One record that a client tried to write."""
 
     value: str
     offset: int
     """Where it was acknowledged; -1 otherwise."""
-    standing: Standing
+    standing: LogStanding
     inv: int
     ret: int
     """`UNBOUNDED` unless acknowledged."""
@@ -46,7 +46,7 @@ class Record(NamedTuple):
 class LogHistory:
     """All client operations on one partition."""
 
-    records: tuple[Record, ...]
+    records: tuple[LogRecord, ...]
     answers: tuple[TraceEvent, ...]
     """Completed operations that say something of the log: every `ok`, and out of range."""
 
@@ -55,7 +55,7 @@ def read_history(events: Iterable[TraceEvent]) -> LogHistory:
     """The client operations among `events` of one partition."""
     completed: set[tuple[str, int, int | None]] = set()
     invocations: list[TraceEvent] = []
-    records: list[Record] = []
+    records: list[LogRecord] = []
     answers: list[TraceEvent] = []
     for event in events:
         if event.kind is Kind.INVOKE and event.action == "Produce":
@@ -86,11 +86,11 @@ def is_out_of_range(event: TraceEvent) -> bool:
     return event.action == "Fetch" and event.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def _records(event: TraceEvent) -> Iterator[Record]:
+def _records(event: TraceEvent) -> Iterator[LogRecord]:
     standing = _standing(event)
-    acknowledged = standing is Standing.ACKNOWLEDGED
+    acknowledged = standing is LogStanding.ACKNOWLEDGED
     for position, value in enumerate(event.values or ()):
-        yield Record(
+        yield LogRecord(
             value=value,
             offset=known(event.offset, -1) + position if acknowledged else -1,
             standing=standing,
@@ -100,13 +100,13 @@ def _records(event: TraceEvent) -> Iterator[Record]:
         )
 
 
-def _standing(event: TraceEvent) -> Standing:
+def _standing(event: TraceEvent) -> LogStanding:
     if event.kind is Kind.COMPLETE and event.outcome is Outcome.DEFINITE_ERROR:
-        return Standing.REFUSED
+        return LogStanding.REFUSED
     answered = event.kind is Kind.COMPLETE and event.outcome is Outcome.OK
     if answered and event.acks == -1 and known(event.offset, -1) >= 0:
-        return Standing.ACKNOWLEDGED
-    return Standing.POSSIBLE
+        return LogStanding.ACKNOWLEDGED
+    return LogStanding.POSSIBLE
 
 
 def invoked_ns(event: TraceEvent) -> int:

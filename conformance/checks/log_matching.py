@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.generations import generations
 from fencepost.conformance.checks.incarnations import split_by_incarnation
-from fencepost.conformance.checks.replica_log import Entry, ReplicaLog, replay
+from fencepost.conformance.checks.replica_log import ReplicaEntry, ReplicaLog, replay
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
 
-_Committed = dict[int, tuple[Entry, TraceEvent]]
+_Committed = dict[int, tuple[ReplicaEntry, TraceEvent]]
 
 _HELD_AS_TOLD = frozenset(
     {

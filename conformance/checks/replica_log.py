@@ -29,7 +29,7 @@ REPLICA_ACTIONS = frozenset(
 _APPENDS = frozenset({Action.LEADER_APPEND, Action.FOLLOWER_APPEND})
 
 
-class Entry(NamedTuple):
+class ReplicaEntry(NamedTuple):
     """One record of a log; two replicas agree on an offset when their entries are equal."""
 
     value: str
@@ -44,7 +44,7 @@ class ReplicaLog:
     """A replica as of one event; the same object is brought up to date by the next event."""
 
     broker_id: int
-    entries: list[Entry | None] = field(default_factory=list)
+    entries: list[ReplicaEntry | None] = field(default_factory=list)
     high_watermark: int = 0
     shortest: int = 0
     """The least length that the log had since the caller last reset this."""
@@ -66,7 +66,7 @@ class ReplicaLog:
         base = len(self.entries) if event.offset is None else event.offset
         self._truncate(base)
         self.entries.extend([None] * (base - len(self.entries)))
-        self.entries.extend(map(Entry, values, epochs))
+        self.entries.extend(map(ReplicaEntry, values, epochs))
 
     def _truncate(self, log_end_offset: int) -> None:
         del self.entries[log_end_offset:]

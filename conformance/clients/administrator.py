@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from fencepost.conformance.clients.client import Client, ClusterUnreachableError, Connections
+from fencepost.conformance.clients.client import ClusterUnreachableError, Connections, RoutedClient
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.spec.vocabulary import ElectionKind
 from fencepost.spec.znodes import TopicPartition
 
 
-class Administrator:
+class AdminClient:
     """As `fault_injection.injectors.injection.Administrator`; its requests are not traced."""
 
     def __init__(self, addresses: Callable[[], Sequence[str]]) -> None:
@@ -47,10 +47,10 @@ class Administrator:
         _require(f"the election of {partition}", errors.get(partition, "no answer"))
 
     @contextmanager
-    def _client(self) -> Iterator[Client]:
+    def _client(self) -> Iterator[RoutedClient]:
         connections = Connections()
         try:
-            yield Client(self._addresses, connections=connections, node="harness")
+            yield RoutedClient(self._addresses, connections=connections, node="harness")
         except ClusterUnreachableError as unreachable:
             raise InjectionError(str(unreachable)) from unreachable
         finally:

@@ -14,7 +14,7 @@ from typing import Any
 
 import grpc
 
-from fencepost.conformance.clients.recorder import LamportClock, Recorder
+from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode, Outcome
 from fencepost.spec.wire import replication_pb2 as wire
@@ -74,7 +74,7 @@ class PartitionView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metadata:
+class RoutingView:
     """The published state as one broker read it; possibly stale."""
 
     broker_id: int = -1
@@ -138,7 +138,7 @@ class Connections:
             self._channels.clear()
 
 
-class Client:
+class RoutedClient:
     """One client: operations one after the other, routed by the published state.
 
     `bootstrap` gives addresses of brokers at any time; without a `recorder` nothing is traced.
@@ -149,18 +149,18 @@ class Client:
         bootstrap: Callable[[], Sequence[str]],
         *,
         connections: Connections,
-        recorder: Recorder | None = None,
+        recorder: TraceRecorder | None = None,
         node: str = "client",
     ) -> None:
         self._bootstrap = bootstrap
         self._connections = connections
         self._recorder = recorder
         self._node = recorder.node if recorder else node
-        self._clock = recorder.clock if recorder else LamportClock()
+        self._clock = recorder.clock if recorder else HarnessClock()
         self._op_ids = count(1)
-        self.metadata = Metadata()
+        self.metadata = RoutingView()
 
-    def refresh(self) -> Metadata:
+    def refresh(self) -> RoutingView:
         """The routing view of the first broker that answers; raises `ClusterUnreachableError`."""
         addresses = sorted({*self.metadata.addresses.values(), *self._bootstrap()})
         for address in addresses:
@@ -277,7 +277,7 @@ class Client:
         address = metadata.addresses.get(metadata.broker_id, "")
         reply = self._call(address, method, request, ADMIN_DEADLINE_S)
         if reply.failure is not None:
-            self.metadata = Metadata()  # perhaps another broker answers next time
+            self.metadata = RoutingView()  # perhaps another broker answers next time
             raise ClusterUnreachableError(f"broker {metadata.broker_id} gave no answer")
         return reply.response
 
@@ -433,8 +433,8 @@ def _results(response: Any) -> dict[TopicPartition, str | None]:  # noqa: ANN401
     }
 
 
-def _metadata(response: wire.MetadataResponse) -> Metadata:
-    return Metadata(
+def _metadata(response: wire.MetadataResponse) -> RoutingView:
+    return RoutingView(
         broker_id=response.broker_id,
         controller_id=response.controller_id,
         controller_epoch=response.controller_epoch,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from fencepost.conformance.clients.recorder import Recorder
+from fencepost.conformance.clients.recorder import TraceRecorder
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.zookeeper.client import (
     BadVersionError,
@@ -23,7 +23,7 @@ WRITES_MAX = 10
 
 
 def rewrite_state(
-    znodes: ZooKeeperClient, recorder: Recorder | None, partition: TopicPartition
+    znodes: ZooKeeperClient, recorder: TraceRecorder | None, partition: TopicPartition
 ) -> int | None:
     """The new version; None without a state. What others write meanwhile is written anew.
 
@@ -45,7 +45,7 @@ def rewrite_state(
 
 @contextmanager
 def _traced(
-    recorder: Recorder | None, partition: TopicPartition, found: Znode, session_id: int
+    recorder: TraceRecorder | None, partition: TopicPartition, found: Znode, session_id: int
 ) -> Iterator[list[Znode]]:
     """The write of `found` is in the trace as brokers' are; without a recorder it is nowhere.
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 from fencepost.spec.trace import Kind, TraceEvent, encode
 
 
-class LamportClock:
+class HarnessClock:
     """The logical clock that all nodes of the harness share; brokers have their own."""
 
     def __init__(self) -> None:
@@ -32,10 +32,10 @@ class LamportClock:
             self._now = max(self._now, other)
 
 
-class Recorder:
+class TraceRecorder:
     """The file `trace-<node>.ndjson` of a run folder."""
 
-    def __init__(self, folder: Path, *, run_id: str, node: str, clock: LamportClock) -> None:
+    def __init__(self, folder: Path, *, run_id: str, node: str, clock: HarnessClock) -> None:
         """Raises `OSError` when the file cannot be created."""
         folder.mkdir(parents=True, exist_ok=True)
         self.node = node
@@ -86,14 +86,14 @@ class ClientCrashedError(Exception):
     """The client has ended between a request and its answer; says which."""
 
 
-class MortalRecorder(Recorder):
+class MortalRecorder(TraceRecorder):
     """That of a client which may be told to end before it hears of the answer to a request."""
 
     is_dying = False
     """From now on the next answer is the end of the client, and is not in its trace."""
 
     def write(self, kind: Kind, action: str, **fields: Any) -> TraceEvent:  # noqa: ANN401
-        """As `Recorder.write`; raises `ClientCrashedError`."""
+        """As `TraceRecorder.write`; raises `ClientCrashedError`."""
         if self.is_dying and kind is Kind.COMPLETE:
             raise ClientCrashedError(self.node)
         return super().write(kind, action, **fields)

@@ -13,12 +13,12 @@ from pathlib import Path
 from random import Random
 from time import monotonic, monotonic_ns
 
-from fencepost.conformance.clients.client import Answer, Client, Connections
+from fencepost.conformance.clients.client import Answer, Connections, RoutedClient
 from fencepost.conformance.clients.recorder import (
     ClientCrashedError,
-    LamportClock,
+    HarnessClock,
     MortalRecorder,
-    Recorder,
+    TraceRecorder,
 )
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import TopicPartition
@@ -45,24 +45,24 @@ class Session:
     folder: Path
     run_id: str
     bootstrap: Callable[[], Sequence[str]]
-    clock: LamportClock = field(default_factory=LamportClock)
+    clock: HarnessClock = field(default_factory=HarnessClock)
     connections: Connections = field(default_factory=Connections)
-    recorders: list[Recorder] = field(default_factory=list)
+    recorders: list[TraceRecorder] = field(default_factory=list)
 
-    def client(self, node: str) -> Client:
+    def client(self, node: str) -> RoutedClient:
         """A client that writes `trace-<node>.ndjson`."""
         return self.client_of(
-            Recorder(self.folder, run_id=self.run_id, node=node, clock=self.clock)
+            TraceRecorder(self.folder, run_id=self.run_id, node=node, clock=self.clock)
         )
 
     def mortal_recorder(self, node: str) -> MortalRecorder:
         """Of a client that may end in the middle of a request."""
         return MortalRecorder(self.folder, run_id=self.run_id, node=node, clock=self.clock)
 
-    def client_of(self, recorder: Recorder) -> Client:
+    def client_of(self, recorder: TraceRecorder) -> RoutedClient:
         """A client that writes there."""
         self.recorders.append(recorder)
-        return Client(self.bootstrap, connections=self.connections, recorder=recorder)
+        return RoutedClient(self.bootstrap, connections=self.connections, recorder=recorder)
 
     def close(self) -> None:
         """Connections and trace files are closed."""
@@ -101,7 +101,7 @@ class Floor:
 
 
 @dataclass(slots=True, kw_only=True)
-class Burst:
+class ProducerBurst:
     """Producers that work without a pause beside the others, until it ends."""
 
     threads: ThreadPoolExecutor
@@ -148,7 +148,7 @@ class Workload:
         """Producers that nobody has told to end."""
         self._crashed: dict[str, str] = {}
         """What has become of those who were told to end."""
-        self._bursts: list[Burst] = []
+        self._bursts: list[ProducerBurst] = []
 
     def start(self) -> None:
         """All clients are at work."""
@@ -158,9 +158,9 @@ class Workload:
             name = f"client-{self._first_client + number}"
             self._running.append(self._threads.submit(work, name))
 
-    def burst(self, producers: int) -> Burst:
+    def burst(self, producers: int) -> ProducerBurst:
         """So many more producers are at work, each without a pause."""
-        burst = Burst(threads=ThreadPoolExecutor(producers, "burst"))
+        burst = ProducerBurst(threads=ThreadPoolExecutor(producers, "burst"))
         self._bursts.append(burst)
         burst.running += [
             burst.threads.submit(self._produce, self._next_name(), burst) for _ in range(producers)
@@ -222,7 +222,7 @@ class Workload:
             self._hired += 1
             return f"client-{self._hired}"
 
-    def _produce(self, node: str, burst: Burst | None = None) -> None:
+    def _produce(self, node: str, burst: ProducerBurst | None = None) -> None:
         """One producer after the other, if one has to end in the middle."""
         while not self._stop.is_set():
             recorder = self._session.mortal_recorder(node)
@@ -237,7 +237,7 @@ class Workload:
             else:
                 return
 
-    def _produce_all(self, client: Client, node: str, burst: Burst | None) -> None:
+    def _produce_all(self, client: RoutedClient, node: str, burst: ProducerBurst | None) -> None:
         chance = Random(f"{self._seed}/{node}")
         over, pace_s = (self._stop, PACE_S) if burst is None else (burst.over, 0.0)
         sequence = 0
@@ -251,7 +251,7 @@ class Workload:
 
     def _produce_one(
         self,
-        client: Client,
+        client: RoutedClient,
         node: str,
         sequence: int,
         partition: TopicPartition,
@@ -283,7 +283,7 @@ class Workload:
             self._stop.wait(PACE_S)
 
     def _consume_one(
-        self, client: Client, partition: TopicPartition, position: int, curiosity: float
+        self, client: RoutedClient, partition: TopicPartition, position: int, curiosity: float
     ) -> int:
         if curiosity < CURIOSITY / 2:
             client.list_offsets(partition)
@@ -306,7 +306,7 @@ def _inside(answer: Answer, position: int) -> int:
 
 
 def read_everything(
-    client: Client, partitions: Sequence[TopicPartition], *, deadline_s: float
+    client: RoutedClient, partitions: Sequence[TopicPartition], *, deadline_s: float
 ) -> dict[TopicPartition, tuple[str, ...]]:
     """Each partition from 0 to its end, when everything in it is committed.
 
@@ -316,7 +316,9 @@ def read_everything(
     return {partition: _read_to_end(client, partition, deadline) for partition in partitions}
 
 
-def _read_to_end(client: Client, partition: TopicPartition, deadline: float) -> tuple[str, ...]:
+def _read_to_end(
+    client: RoutedClient, partition: TopicPartition, deadline: float
+) -> tuple[str, ...]:
     values: list[str] = []
     wait = threading.Event()
     while True:

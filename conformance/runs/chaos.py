@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
 from fencepost.conformance.adapters.networks import PROXY, require_network
 from fencepost.conformance.adapters.zookeepers import EMBEDDED, OWN
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
@@ -33,7 +33,7 @@ def run_scenarios(
 
     A name that is given twice is run once.
 
-    Raises `UsageError` before anything starts when a name or the address is wrong, and
+    Raises `ChoiceError` before anything starts when a name or the address is wrong, and
     `ZooKeeperError` when nobody answers at the address.
     """
     scenarios = [find(name) for name in dict.fromkeys(names)] if names else list(SCENARIOS.values())
@@ -81,7 +81,7 @@ def play_all(
 
 
 def settings_of(level: int, mutant: str = "", network: str = PROXY) -> ClusterSettings:
-    """A cluster of the reference; raises `UsageError` for a level or a mutant that there is not."""
+    """A cluster of the reference; raises `ChoiceError` for a level or mutant that is none."""
     Subject(target=REFERENCE_TARGET, level=level, mutant=mutant or None).require_known()
     return ClusterSettings(level=level, mutant=mutant, network=network)
 
@@ -109,6 +109,6 @@ def _require_zookeeper(zookeeper: str) -> None:
     try:
         servers = ZooKeeperAddress.parse(zookeeper).servers
     except ZooKeeperError as error:
-        raise UsageError(f"{error}, or {' or '.join(OWN)}") from error
+        raise ChoiceError(f"{error}, or {' or '.join(OWN)}") from error
     with ZooKeeperClient(servers, deadline_s=ANSWER_S):
         pass

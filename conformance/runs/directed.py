@@ -5,9 +5,9 @@ from functools import partial
 from pathlib import Path
 from shlex import quote
 
-from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
 from fencepost.conformance.catalogue.requirements import load_catalogue
-from fencepost.conformance.runs.scenario import ASSIGNMENT, TOPIC, Scenario, Stage
+from fencepost.conformance.runs.scenario import ASSIGNMENT, TOPIC, Scenario, ScenarioStage
 from fencepost.fault_injection.faults.catalogue import (
     needs_links,
     needs_proxy,
@@ -34,7 +34,7 @@ def shipped() -> tuple[Scenario, ...]:
 def scenario_of(plan: Plan, again: str = "") -> Scenario:
     """The plan as a scenario; `again` is the option that runs it, if it is not its name.
 
-    Of a scripted one it is the script. Raises `UsageError` when there is no such scenario.
+    Of a scripted one it is the script. Raises `ChoiceError` when there is no such scenario.
     """
     if plan.script:
         return _scripted(plan, again)
@@ -61,51 +61,51 @@ def _scripted(plan: Plan, again: str) -> Scenario:
 
 
 def find_schedule(path: Path) -> Scenario:
-    """The scenario of a file, of which real processes can do all; raises `UsageError`."""
+    """The scenario of a file, of which real processes can do all; raises `ChoiceError`."""
     try:
         plan = read_plan(path)
     except FaultError as error:
-        raise UsageError(str(error)) from error
+        raise ChoiceError(str(error)) from error
     _require_playable(plan, path)
     return scenario_of(plan, f"--schedule {quote(str(path))}")
 
 
 def find_executed(run: Path) -> Scenario:
-    """What a run executed, as a scenario; raises `UsageError`."""
+    """What a run executed, as a scenario; raises `ChoiceError`."""
     folder = executed_folder(run)
     try:
         plan = read_executed(folder)
     except PlanError as error:
-        raise UsageError(str(error)) from error
+        raise ChoiceError(str(error)) from error
     _require_playable(plan, folder / EXECUTED)
     return scenario_of(plan, f"--replay {quote(str(folder))}")
 
 
 def executed_folder(run: Path) -> Path:
-    """The folder of the one scenario of a run; raises `UsageError` when it is not one."""
+    """The folder of the one scenario of a run; raises `ChoiceError` when it is not one."""
     if (run / EXECUTED).is_file():
         return run
     found = sorted(path.parent for path in run.glob(f"*/{EXECUTED}"))
     if len(found) == 1:
         return found[0]
     if not found:
-        raise UsageError(f"{run} holds no {EXECUTED}; name the folder of a run of fencepost chaos")
+        raise ChoiceError(f"{run} holds no {EXECUTED}; name the folder of a run of fencepost chaos")
     names = ", ".join(path.name for path in found)
-    raise UsageError(f"{run} holds several scenarios; name the folder of one of {names}")
+    raise ChoiceError(f"{run} holds several scenarios; name the folder of one of {names}")
 
 
 def _require_playable(plan: Plan, path: Path) -> None:
-    """Raise `UsageError` when real processes cannot do it, or it names what is not there."""
+    """Raise `ChoiceError` when real processes cannot do it, or it names what is not there."""
     try:
         _require_real(plan)
         require_there(plan, _world_of(plan))
         require_requirements(plan)
-    except (FaultError, UsageError) as error:
-        raise UsageError(f"{path}: {error}") from error
+    except (FaultError, ChoiceError) as error:
+        raise ChoiceError(f"{path}: {error}") from error
 
 
 def _world_of(plan: Plan) -> World:
-    """The cluster that plays it, and what its clients work with; raises `UsageError`."""
+    """The cluster that plays it, and what its clients work with; raises `ChoiceError`."""
     own = {name: value for name, value in plan.cluster.items() if name != "zookeeper"}
     brokers = ClusterSettings(**own).broker_ids
     topics = {TOPIC: len(ASSIGNMENT)} if plan.profile is Load.STEADY else {}
@@ -135,5 +135,5 @@ def _needs_proxy(plan: Plan) -> str:
     return next((f"{fault.kind}: {why}" for fault in faults if (why := needs_proxy(fault))), "")
 
 
-def _play(plan: Plan, stage: Stage) -> None:
+def _play(plan: Plan, stage: ScenarioStage) -> None:
     stage.engine.run(plan)

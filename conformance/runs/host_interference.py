@@ -1,8 +1,8 @@
 """What the host did to a run, told apart from what the cluster did.
 
-A thread of the harness that does nothing but wake up sees when nobody could run. A broker that
-lost its session while no fault was on it is noise too. Beside noise, what did not come in time
-decides nothing; what must never happen is never excused by it.
+A heartbeat thread of the harness measures when the host ran no process. A broker that lost its
+session while no fault was on it is interference too. What did not come in time beside interference
+decides nothing; a violated invariant is never excused by it.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from fencepost.conformance.clients.recorder import Recorder
+from fencepost.conformance.clients.recorder import TraceRecorder
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Action
 
@@ -23,7 +23,7 @@ SESSION_LOST = "SessionLost"
 BEAT_S = 0.05
 STALL_NS = 300_000_000
 """A beat that is later than this was not late by itself; brokers beat to ZooKeeper every 500 ms."""
-NOISY_SHARE = 0.1
+INTERFERENCE_SHARE = 0.1
 """A wait of which the host took this much, or more, says nothing about the cluster."""
 AFTERMATH_NS = 1_000_000_000
 """How long, beyond a session's timeout, a healed fault may still end a session."""
@@ -55,7 +55,7 @@ class LostSession:
 
 
 @dataclass(slots=True, kw_only=True)
-class Noise:
+class HostInterference:
     """All that was seen in one run."""
 
     stalls: list[Stall] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Noise:
             max(0, min(stall.until_ns, until_ns) - max(stall.since_ns, since_ns))
             for stall in self.stalls
         )
-        if taken < NOISY_SHARE * (until_ns - since_ns):
+        if taken < INTERFERENCE_SHARE * (until_ns - since_ns):
             return ""
         return (
             f"the host stood still for {taken / _SECOND_NS:.1f} of these "
@@ -204,9 +204,9 @@ def fault_windows(events: Iterable[TraceEvent]) -> Sequence[FaultWindow]:
     return tuple(windows.values())
 
 
-def read_noise(events: Iterable[TraceEvent]) -> Noise:
-    """What `write_stall` and `write_lost` told of one run; other lines tell nothing of noise."""
-    noise = Noise()
+def read_interference(events: Iterable[TraceEvent]) -> HostInterference:
+    """The interference that `write_stall` and `write_lost` traced in one run."""
+    interference = HostInterference()
     for event in sorted(events, key=lambda event: event.mono_ns):
         if event.kind is not Kind.RUN or event.action not in (HOST_STALLED, SESSION_LOST):
             continue
@@ -216,14 +216,14 @@ def read_noise(events: Iterable[TraceEvent]) -> Noise:
             stall = Stall(
                 since_ns=told["since_ns"], until_ns=until_ns, pressure_ms=told["pressure_ms"]
             )
-            noise.stalls.append(stall)
+            interference.stalls.append(stall)
         elif event.broker_id is not None:
             lost = LostSession(broker_id=event.broker_id, at_ns=told["registered_ns"])
-            noise.lost.append(lost)
-    return noise
+            interference.lost.append(lost)
+    return interference
 
 
-def write_stall(harness: Recorder, stall: Stall) -> None:
+def write_stall(harness: TraceRecorder, stall: Stall) -> None:
     """The trace tells of it: `HostStalled`."""
     told = {
         "since_ns": stall.since_ns,
@@ -233,7 +233,7 @@ def write_stall(harness: Recorder, stall: Stall) -> None:
     harness.write(Kind.RUN, HOST_STALLED, detail=json.dumps(told))
 
 
-def write_lost(harness: Recorder, lost: LostSession) -> None:
+def write_lost(harness: TraceRecorder, lost: LostSession) -> None:
     """The trace tells of it: `SessionLost`."""
     harness.write(
         Kind.RUN,

@@ -1,9 +1,9 @@
-"""Operations whose outcome their client never learnt, settled by what was written down elsewhere.
+"""Operations without an answer, classified by logs, the final read and ZooKeeper transactions.
 
 A produce without an answer took effect if the final read has its record, and had none if no
 replica's log ever had it. A conditional write without an answer is in ZooKeeper's transaction log,
 or it never happened. What was observed stays observed: a record that a reader saw and the final
-read lacks is for the checks to judge, and stays unsettled here.
+read lacks is for the checks to judge, and stays open here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ _APPENDS = frozenset({Action.LEADER_APPEND, Action.FOLLOWER_APPEND})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settlement:
+class IndefiniteOutcomes:
     """How many operations there were, and what became of those without an answer."""
 
     operations: int = 0
@@ -53,9 +53,9 @@ class Settlement:
             f"and {self.had_none} did not"
         )
 
-    def joined(self, other: "Settlement") -> "Settlement":
+    def joined(self, other: "IndefiniteOutcomes") -> "IndefiniteOutcomes":
         """Both together."""
-        return Settlement(
+        return IndefiniteOutcomes(
             operations=self.operations + other.operations,
             took_effect=self.took_effect + other.took_effect,
             had_none=self.had_none + other.had_none,
@@ -63,18 +63,20 @@ class Settlement:
         )
 
 
-def settle(events: Sequence[TraceEvent], *, has_transactions: bool = True) -> Settlement:
+def classify_outcomes(
+    events: Sequence[TraceEvent], *, has_transactions: bool = True
+) -> IndefiniteOutcomes:
     """What became of every produce and conditional write of a run.
 
     Without the transaction log of ZooKeeper, writes that had no answer stay open.
     """
-    settlement = _settle_writes(events, has_transactions=has_transactions)
+    outcomes = _classify_writes(events, has_transactions=has_transactions)
     for part in split_by_partition(events).values():
-        settlement = settlement.joined(_settle_produces(part))
-    return settlement
+        outcomes = outcomes.joined(_classify_produces(part))
+    return outcomes
 
 
-def _settle_produces(events: Sequence[TraceEvent]) -> Settlement:
+def _classify_produces(events: Sequence[TraceEvent]) -> IndefiniteOutcomes:
     """Of one partition."""
     operations = list(_operations(events, "Produce"))
     answers = [e for e in events if e.kind is Kind.COMPLETE and e.action == "Fetch"]
@@ -94,10 +96,12 @@ def _settle_produces(events: Sequence[TraceEvent]) -> Settlement:
             none += 1
         else:
             left += 1
-    return Settlement(operations=len(operations), took_effect=took, had_none=none, unsettled=left)
+    return IndefiniteOutcomes(
+        operations=len(operations), took_effect=took, had_none=none, unsettled=left
+    )
 
 
-def _settle_writes(events: Sequence[TraceEvent], *, has_transactions: bool) -> Settlement:
+def _classify_writes(events: Sequence[TraceEvent], *, has_transactions: bool) -> IndefiniteOutcomes:
     """Of LeaderAndISR znodes: a transaction is known by its session, znode and content."""
     operations = list(_operations(events, _WRITE))
     done = {
@@ -107,11 +111,13 @@ def _settle_writes(events: Sequence[TraceEvent], *, has_transactions: bool) -> S
     }
     open_ = [event for event in operations if event.outcome is Outcome.INDEFINITE]
     if not has_transactions:
-        return Settlement(operations=len(operations), unsettled=len(open_))
+        return IndefiniteOutcomes(operations=len(operations), unsettled=len(open_))
     took = sum(
         1 for e in open_ if (e.session_id, e.path, e.data, (e.expected_version or 0) + 1) in done
     )
-    return Settlement(operations=len(operations), took_effect=took, had_none=len(open_) - took)
+    return IndefiniteOutcomes(
+        operations=len(operations), took_effect=took, had_none=len(open_) - took
+    )
 
 
 def _operations(events: Sequence[TraceEvent], action: str) -> Iterator[TraceEvent]:

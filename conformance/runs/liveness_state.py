@@ -43,7 +43,7 @@ OFFICE = (Action.ELECT_CONTROLLER, Action.RESIGN_CONTROLLER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class LivenessState:
     """What ZooKeeper holds at one moment."""
 
     registered: frozenset[int]
@@ -73,7 +73,7 @@ class _Broker:
     replicas: dict[TopicPartition, _Replica] = field(default_factory=dict)
 
 
-def read_standing(znodes: ZooKeeperClient) -> Standing:
+def read_liveness_state(znodes: ZooKeeperClient) -> LivenessState:
     """What ZooKeeper holds now; a malformed topic is none. Raises `ZooKeeperError`."""
     assigned: dict[TopicPartition, tuple[int, ...]] = {}
     asked: set[Liveness] = set()
@@ -89,7 +89,7 @@ def read_standing(znodes: ZooKeeperClient) -> Standing:
         if any(_children(znodes, f"{kind}/{topic}") for topic in _children(znodes, kind)):
             asked.add(promise)
     states = {key: state for key in assigned if (state := _state(znodes, key)) is not None}
-    return Standing(
+    return LivenessState(
         registered=frozenset(map(int, _children(znodes, BROKER_IDS))),
         controller=_controller(znodes),
         assigned=assigned,
@@ -99,7 +99,7 @@ def read_standing(znodes: ZooKeeperClient) -> Standing:
 
 
 def owed(
-    standing: Standing, events: Sequence[TraceEvent], running: Collection[int]
+    standing: LivenessState, events: Sequence[TraceEvent], running: Collection[int]
 ) -> tuple[Liveness, ...]:
     """What does not hold of those who run, by name; of a partition whose whole ISR is dead nothing.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from fencepost.conformance.adapters.adapter import ClusterSettings
 from fencepost.conformance.adapters.cluster import ClusterError
 from fencepost.conformance.clients.workload import Workload
-from fencepost.conformance.runs.scenario import ASSIGNMENT, Scenario, ScenarioResult, Stage
+from fencepost.conformance.runs.scenario import ASSIGNMENT, Scenario, ScenarioResult, ScenarioStage
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.verdict import Verdict
 
@@ -57,13 +57,13 @@ def play_null_runs(runs: int, *, level: int, seed: int, out: Path, mutant: str =
     )
 
 
-def _play(stage: Stage, *, runs: int, played: list[int]) -> None:
+def _play(stage: ScenarioStage, *, runs: int, played: list[int]) -> None:
     for number in range(runs):
         _run_once(stage, number)
         played.append(number)
 
 
-def _run_once(stage: Stage, number: int) -> None:
+def _run_once(stage: ScenarioStage, number: int) -> None:
     """Clients work on a topic of their own, and afterwards all of its replicas are in sync."""
     partitions = stage.create_topic(f"null-{number}", ASSIGNMENT)
     workload = Workload(

@@ -11,9 +11,9 @@ from time import monotonic
 from fencepost.conformance.adapters.cluster import ClusterError
 from fencepost.conformance.checks.log_history import FINAL_READER
 from fencepost.conformance.clients.workload import NotConvergedError, read_everything
-from fencepost.conformance.runs.liveness_state import owed, read_standing
+from fencepost.conformance.runs.liveness_state import owed, read_liveness_state
 from fencepost.conformance.runs.run_end import Ending
-from fencepost.conformance.runs.scenario import Record, Stage
+from fencepost.conformance.runs.scenario import RunRecord, ScenarioStage
 from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 
 WORK_S = 20.0
@@ -22,11 +22,11 @@ FINAL_READ_S = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aftermath:
+class QuiescenceWait:
     """Waits for what must come, and tells the record what has not."""
 
-    stage: Stage
-    record: Record
+    stage: ScenarioStage
+    record: RunRecord
     healthy_within_s: float
     served: int
     """Requests that must be acknowledged afterwards."""
@@ -72,4 +72,4 @@ class Aftermath:
         down = cluster.ended()
         running = [b for b in cluster.settings.broker_ids if b not in down]
         events = [event for b in running for event in self.stage.trace_of(b)]
-        return owed(read_standing(cluster.znodes), events, running)
+        return owed(read_liveness_state(cluster.znodes), events, running)

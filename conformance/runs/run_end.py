@@ -38,7 +38,7 @@ class BadEnding:
     """One sentence for people."""
 
 
-class RunDetail(msgspec.Struct, frozen=True):
+class RunEndDetail(msgspec.Struct, frozen=True):
     """The `detail` of `RunEnded`; a simulator that does not tell is not blamed."""
 
     converged: bool = True
@@ -68,7 +68,7 @@ def run_end(events: Sequence[TraceEvent]) -> RunEnd:
     """What `RunEnded` tells; nothing without it, for a trace that was cut short says so itself."""
     ended = [event for event in events if event.kind is Kind.RUN and event.action == "RunEnded"]
     try:
-        told = [msgspec.json.decode(event.detail or "{}", type=RunDetail) for event in ended]
+        told = [msgspec.json.decode(event.detail or "{}", type=RunEndDetail) for event in ended]
     except msgspec.MsgspecError as error:
         return RunEnd(doubts=(f"The detail of RunEnded cannot be read: {error}.",))
     fails = {

@@ -8,7 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import REFERENCE_COMMAND, ClusterSettings, UsageError
+from fencepost.conformance.adapters.adapter import (
+    REFERENCE_COMMAND,
+    ChoiceError,
+    ClusterSettings,
+)
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
 from fencepost.conformance.runs.directed import executed_folder, scenario_of
@@ -55,28 +59,28 @@ def shrink_run(run: Path, *, out: Path, network: str | None = None) -> ShrunkRun
     """Shrink what a run executed; real runs go below `out`, with the run's network or another.
 
     In network namespaces, this process must be in a network of its own already. Raises
-    `UsageError` when the run violates nothing, does not do so again, or has clients or orders that
+    `ChoiceError` when the run violates nothing, does not do so again, or has clients or orders that
     no schedule has.
     """
     folder = executed_folder(run)
     try:
         plan = read_executed(folder)
     except PlanError as error:
-        raise UsageError(str(error)) from error
+        raise ChoiceError(str(error)) from error
     violated = violations_of(folder)
     if not violated:
-        raise UsageError(f"{folder} violates nothing: nothing to shrink")
+        raise ChoiceError(f"{folder} violates nothing: nothing to shrink")
     try:
         read_run(folder)
     except ReplayError as error:
-        raise UsageError(f"{error}; from a damaged trace nothing is made small") from error
+        raise ChoiceError(f"{error}; from a damaged trace nothing is made small") from error
     if plan.script:
-        raise UsageError(
+        raise ChoiceError(
             f"{folder} is a run of {plan.script}, whose own clients and orders come between its "
             "faults: it cannot be made smaller; --replay plays it again"
         )
     if plan.profile is Load.NONE:
-        raise UsageError(
+        raise ChoiceError(
             f"{folder} had clients of its own, which are in no schedule: without them it violates "
             "nothing; it cannot be made smaller"
         )
@@ -124,7 +128,7 @@ def _shrink_on_processes(plan: Plan, violated: frozenset[str], tries: RealTries)
         tries.wanted = violated - tries.found
     needed = tries.until_violated(plan, AGAIN_MAX)
     if not needed:
-        raise UsageError(
+        raise ChoiceError(
             f"{plan.plan_id} did not violate it again in {AGAIN_MAX} runs: it depends on chance, "
             "and cannot be made smaller"
         )

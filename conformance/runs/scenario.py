@@ -7,12 +7,12 @@ from time import monotonic, monotonic_ns
 from typing import Any
 
 from fencepost.conformance.adapters.adapter import ClusterSettings
-from fencepost.conformance.adapters.cluster import Cluster, ClusterError
+from fencepost.conformance.adapters.cluster import ClusterError, ClusterUnderTest
 from fencepost.conformance.adapters.zookeepers import ENSEMBLE
-from fencepost.conformance.clients.client import Client
+from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.workload import Floor, Session, Workload
-from fencepost.conformance.runs.host_interference import Noise
-from fencepost.conformance.runs.indefinite_outcomes import Settlement
+from fencepost.conformance.runs.host_interference import HostInterference
+from fencepost.conformance.runs.indefinite_outcomes import IndefiniteOutcomes
 from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.verdict import CheckResult, Verdict
 from fencepost.fault_injection.engine.engine import FaultEngine
@@ -39,10 +39,10 @@ def assignment_among(broker_ids: Collection[int]) -> list[tuple[int, ...]]:
 
 
 @dataclass(slots=True, kw_only=True)
-class Stage:
+class ScenarioStage:
     """A running cluster with everything that a scenario may use."""
 
-    cluster: Cluster
+    cluster: ClusterUnderTest
     engine: FaultEngine
     session: Session
     workload: Workload | None = None
@@ -64,7 +64,7 @@ class Stage:
         created = self.cluster.create_topic(topic, assignment, may_end=True)
         self.partitions.extend(created)
         connections = self.session.connections
-        asking = Client(self.session.bootstrap, connections=connections, node="harness")
+        asking = RoutedClient(self.session.bootstrap, connections=connections, node="harness")
         self.cluster.await_state(
             lambda: all(asking.list_offsets(partition).is_ok for partition in created),
             SERVED_S,
@@ -101,7 +101,7 @@ class Scenario:
     sentence: str
     requirements: tuple[str, ...]
     """Ids of the catalogue."""
-    play: Callable[[Stage], None]
+    play: Callable[[ScenarioStage], None]
     fails_at: frozenset[int] = frozenset()
     """The levels that are known to violate a check here."""
     has_workload: bool = True
@@ -170,9 +170,9 @@ class Problem:
     ending: Ending | None = None
     """What does not hold at the end of the run therefore."""
 
-    def beside(self, noise: Noise) -> "Problem":
-        """What it is worth when the host may be to blame: nobody can tell. A broken rule stays."""
-        excuse = noise.beside(*self.waited_ns) if self.waited_ns else ""
+    def beside(self, interference: HostInterference) -> "Problem":
+        """The problem beside interference: undecided instead of failed; a broken rule stays."""
+        excuse = interference.beside(*self.waited_ns) if self.waited_ns else ""
         if not excuse or self.verdict is not Verdict.FAIL:
             return self
         return replace(
@@ -196,9 +196,9 @@ class ScenarioResult:
     faults: tuple[FaultReport, ...] = ()
     floors: tuple[Floor, ...] = ()
     problems: tuple[Problem, ...] = ()
-    settlement: Settlement = field(default_factory=Settlement)
+    indefinite_outcomes: IndefiniteOutcomes = field(default_factory=IndefiniteOutcomes)
     """What became of the operations without an answer."""
-    noise: tuple[str, ...] = ()
+    interference: tuple[str, ...] = ()
     """What the host did meanwhile, one sentence each."""
     events: int = 0
     acknowledged: int = 0
@@ -226,11 +226,11 @@ class ScenarioResult:
 
 
 @dataclass(slots=True, kw_only=True)
-class Record:
+class RunRecord:
     """What is gathered while a scenario runs."""
 
     problems: list[Problem] = field(default_factory=list)
-    noise: Noise = field(default_factory=Noise)
+    interference: HostInterference = field(default_factory=HostInterference)
     faults: tuple[FaultReport, ...] = ()
     floors: tuple[Floor, ...] = ()
     executed: Schedule | None = None
@@ -263,7 +263,7 @@ class Record:
 
     def excuse(self) -> None:
         """What may be the fault of the host decides nothing."""
-        self.problems = [problem.beside(self.noise) for problem in self.problems]
+        self.problems = [problem.beside(self.interference) for problem in self.problems]
 
     def judge_faults(
         self, workload: Workload | None, during: int = 0, *, during_min: int = 0
@@ -286,10 +286,10 @@ class Record:
             if not floor.is_met:
                 self.add(Verdict.VACUOUS, floor.sentence)
 
-    def judge_settlement(self, settlement: Settlement) -> None:
-        """Too many operations of which nobody knows how they ended prove little."""
-        if not settlement.is_enough:
-            self.add(Verdict.INCONCLUSIVE, settlement.sentence)
+    def judge_outcomes(self, outcomes: IndefiniteOutcomes) -> None:
+        """Too many operations with an unknown outcome prove little."""
+        if not outcomes.is_enough:
+            self.add(Verdict.INCONCLUSIVE, outcomes.sentence)
 
 
 def _while_faults(faults: Sequence[FaultReport], workload: Workload) -> int:

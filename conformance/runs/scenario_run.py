@@ -16,8 +16,13 @@ from pathlib import Path
 from shlex import quote
 from time import monotonic
 
-from fencepost.conformance.adapters.adapter import ClusterSettings, Folders, UsageError, unusual
-from fencepost.conformance.adapters.cluster import Cluster, ClusterError, running_cluster
+from fencepost.conformance.adapters.adapter import (
+    ChoiceError,
+    ClusterSettings,
+    Folders,
+    unusual,
+)
+from fencepost.conformance.adapters.cluster import ClusterError, ClusterUnderTest, running_cluster
 from fencepost.conformance.adapters.networks import PROXY, switch_for, wiring_for
 from fencepost.conformance.adapters.zookeepers import (
     CONTAINERS,
@@ -28,7 +33,7 @@ from fencepost.conformance.adapters.zookeepers import (
 )
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.registry import CHECKS, run_checks
-from fencepost.conformance.clients.recorder import LamportClock, Recorder
+from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.host_interference import (
     Heartbeat,
@@ -37,14 +42,14 @@ from fencepost.conformance.runs.host_interference import (
     write_lost,
     write_stall,
 )
-from fencepost.conformance.runs.indefinite_outcomes import settle
-from fencepost.conformance.runs.quiescence import WORK_S, Aftermath
+from fencepost.conformance.runs.indefinite_outcomes import classify_outcomes
+from fencepost.conformance.runs.quiescence import WORK_S, QuiescenceWait
 from fencepost.conformance.runs.scenario import (
     TOPIC,
-    Record,
+    RunRecord,
     Scenario,
     ScenarioResult,
-    Stage,
+    ScenarioStage,
     assignment_among,
 )
 from fencepost.conformance.verdict import CheckResult, Verdict, worst
@@ -92,7 +97,7 @@ class ScenarioRun:
     told: Mapping[str, object] = field(default_factory=dict)
     """What the trace says of the run besides what it says of every run."""
     run_id: str = field(init=False)
-    record: Record = field(init=False, default_factory=Record)
+    record: RunRecord = field(init=False, default_factory=RunRecord)
     _started: float = field(init=False, default_factory=monotonic)
 
     _first_controller: int = field(init=False, default=1)
@@ -126,7 +131,7 @@ class ScenarioRun:
     def play(self) -> ScenarioResult:
         """Run the scenario and judge it; its traces are in the folder.
 
-        Raises `UsageError` when the folder is there already.
+        Raises `ChoiceError` when the folder is there already.
         """
         try:
             with self.on_stage() as stage:
@@ -136,17 +141,17 @@ class ScenarioRun:
         return self.judge()
 
     @contextmanager
-    def on_stage(self) -> Iterator[Stage]:
+    def on_stage(self) -> Iterator[ScenarioStage]:
         """The cluster runs and clients are at work; afterwards all is healed, read and stopped.
 
         An exception of the body ends it at once: what is active is healed, and nothing is waited
-        for. Raises `UsageError` when the folder is there already, and `ClusterError`,
+        for. Raises `ChoiceError` when the folder is there already, and `ClusterError`,
         `ZooKeeperError` or `ProcessError` when the cluster does not come up.
         """
         try:
             self.folder.mkdir(parents=True)
         except FileExistsError as error:
-            raise UsageError(f"{self.folder} is there already; name a new folder") from error
+            raise ChoiceError(f"{self.folder} is there already; name a new folder") from error
         folders = Folders(root=self.folder)
         with Supervisor(folders.processes, self.run_id) as supervisor:
             switch = switch_for(self.settings.network, supervisor)
@@ -182,10 +187,10 @@ class ScenarioRun:
                     self._write_transactions(transactions)
 
     @contextmanager
-    def _traced(self) -> Iterator[Recorder]:
+    def _traced(self) -> Iterator[TraceRecorder]:
         """The harness's own trace, which begins and ends the run."""
-        clock = LamportClock()
-        with Recorder(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
+        clock = HarnessClock()
+        with TraceRecorder(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
             harness.write(Kind.RUN, "RunStarted", detail=json.dumps(self._description()))
             try:
                 with Heartbeat(partial(self._note_stall, harness)):
@@ -193,17 +198,17 @@ class ScenarioRun:
             finally:
                 harness.write(Kind.RUN, "RunEnded", detail=json.dumps(self._ending()))
 
-    def _note_stall(self, harness: Recorder, stall: Stall) -> None:
-        self.record.noise.stalls.append(stall)
+    def _note_stall(self, harness: TraceRecorder, stall: Stall) -> None:
+        self.record.interference.stalls.append(stall)
         write_stall(harness, stall)
 
-    def _note_lost_sessions(self, harness: Recorder) -> None:
-        """All that is noise is known now; what it may have caused decides nothing."""
+    def _note_lost_sessions(self, harness: TraceRecorder) -> None:
+        """Record sessions lost to the host; what they may have caused decides nothing."""
         of_brokers = read_folder(self.folder, "broker-*")[0]
         of_harness = read_folder(self.folder, "harness")[0]
         timeout_ms = self.settings.session_timeout_ms
         lost = lost_sessions(of_brokers, of_harness, session_timeout_ms=timeout_ms)
-        self.record.noise.lost.extend(lost)
+        self.record.interference.lost.extend(lost)
         for one in lost:
             write_lost(harness, one)
         self.record.excuse()
@@ -231,7 +236,9 @@ class ScenarioRun:
         }
 
     @contextmanager
-    def _clients_of(self, cluster: Cluster, harness: Recorder) -> Iterator[Stage]:
+    def _clients_of(
+        self, cluster: ClusterUnderTest, harness: TraceRecorder
+    ) -> Iterator[ScenarioStage]:
         """Clients are at work; afterwards every partition has been read to its end."""
         cluster.recorder = harness
         session = Session(
@@ -247,7 +254,7 @@ class ScenarioRun:
             record=lambda change: self._note_phase(stage, harness, change),
             traces=TraceTail(self.folder),
         )
-        stage = Stage(
+        stage = ScenarioStage(
             cluster=cluster, engine=engine, session=session, partitions=[], seed=self.seed
         )
         try:
@@ -257,8 +264,8 @@ class ScenarioRun:
         finally:
             session.close()
 
-    def _aftermath(self, stage: Stage) -> Aftermath:
-        return Aftermath(
+    def _aftermath(self, stage: ScenarioStage) -> QuiescenceWait:
+        return QuiescenceWait(
             stage=stage,
             record=self.record,
             healthy_within_s=self.scenario.healthy_within_s,
@@ -266,7 +273,7 @@ class ScenarioRun:
         )
 
     @contextmanager
-    def _at_work(self, stage: Stage) -> Iterator[None]:
+    def _at_work(self, stage: ScenarioStage) -> Iterator[None]:
         """The workload runs; afterwards everything is healed and the clients work again."""
         if self.scenario.has_workload:
             assignment = assignment_among(self.settings.broker_ids)
@@ -285,13 +292,15 @@ class ScenarioRun:
         finally:
             self._end_faults(stage)
 
-    def _note_phase(self, stage: Stage, harness: Recorder, change: PhaseChange) -> None:
+    def _note_phase(
+        self, stage: ScenarioStage, harness: TraceRecorder, change: PhaseChange
+    ) -> None:
         """It is in the trace, and what a role resolved to in the expanded schedule."""
         _write_phase(harness, change)
         if change.phase is Phase.INJECTING:
             write_expanded(self.folder, self._source(stage), stage.engine.running())
 
-    def _source(self, stage: Stage) -> Plan:
+    def _source(self, stage: ScenarioStage) -> Plan:
         """The schedule file, or what the script of the scenario has asked for so far."""
         if self.scenario.plan is not None:
             return self.scenario.plan
@@ -306,7 +315,7 @@ class ScenarioRun:
             origin={"kind": "script", "scenario": self.scenario.name},
         )
 
-    def _write_schedules(self, stage: Stage) -> None:
+    def _write_schedules(self, stage: ScenarioStage) -> None:
         """As it was meant, as it was resolved, and as it was executed."""
         source, faults = self._source(stage), stage.engine.running()
         origin = {
@@ -327,18 +336,18 @@ class ScenarioRun:
         executed = replace(source, origin=origin, cluster=cluster)
         write_executed(self.folder, executed, faults, offset_ms=stage.engine.offset_ms)
 
-    def _warm_up(self, stage: Stage) -> None:
+    def _warm_up(self, stage: ScenarioStage) -> None:
         floor = self.scenario.floors.before
         if stage.workload and not stage.workload.await_acknowledged(floor, WORK_S):
             raise ClusterError(f"no {floor} requests were acknowledged in {WORK_S:g} s")
 
-    def _perform(self, stage: Stage) -> None:
+    def _perform(self, stage: ScenarioStage) -> None:
         try:
             self.scenario.play(stage)
         except (ClusterError, InjectionError) as error:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
 
-    def _end_faults(self, stage: Stage) -> None:
+    def _end_faults(self, stage: ScenarioStage) -> None:
         self.record.faults = tuple(stage.engine.reports())
         self.record.executed = stage.engine.executed(self.seed)
         if stage.workload is not None:
@@ -359,8 +368,8 @@ class ScenarioRun:
         for doubt in (*doubts, *trace_health(events).doubts):
             self.record.add(Verdict.INCONCLUSIVE, doubt)
         self._judge_mutants(events)
-        settlement = settle(events, has_transactions=self.zookeeper in OWN)
-        self.record.judge_settlement(settlement)
+        outcomes = classify_outcomes(events, has_transactions=self.zookeeper in OWN)
+        self.record.judge_outcomes(outcomes)
         checks = run_checks(events)
         unseen = self._unobservable(checks)
         weights = [_weight(check) for check in checks if check not in unseen]
@@ -387,8 +396,8 @@ class ScenarioRun:
             faults=self.record.faults,
             floors=self.record.floors,
             problems=tuple(self.record.problems),
-            settlement=settlement,
-            noise=self.record.noise.sentences,
+            indefinite_outcomes=outcomes,
+            interference=self.record.interference.sentences,
             events=len(events),
             acknowledged=sum(map(_is_acknowledgement, events)),
             seconds=monotonic() - self._started,
@@ -451,7 +460,7 @@ def _is_acknowledgement(event: TraceEvent) -> bool:
     )
 
 
-def _addresses(cluster: Cluster) -> list[str]:
+def _addresses(cluster: ClusterUnderTest) -> list[str]:
     """A client that cannot look up brokers has no leader; that is no defect of the client."""
     try:
         return cluster.addresses()
@@ -466,7 +475,7 @@ def _weight(check: CheckResult) -> Verdict:
     return check.verdict
 
 
-def _write_phase(harness: Recorder, change: PhaseChange) -> None:
+def _write_phase(harness: TraceRecorder, change: PhaseChange) -> None:
     harness.write(
         Kind.FAULT,
         change.fault,

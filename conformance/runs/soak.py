@@ -17,7 +17,7 @@ from typing import Protocol
 
 import msgspec
 
-from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
 from fencepost.conformance.adapters.networks import PROXY
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
@@ -46,7 +46,7 @@ class SoakPlan(msgspec.Struct, frozen=True, kw_only=True):
     network: str = PROXY
 
 
-class Round(msgspec.Struct, frozen=True, kw_only=True):
+class SoakRound(msgspec.Struct, frozen=True, kw_only=True):
     """What is left of one round: a line of `soak.ndjson`."""
 
     number: int
@@ -83,7 +83,7 @@ class Totals:
     memory_mb: int = 0
     """The most that the harness held at the end of a round."""
     verdicts: Counter[Verdict] = field(default_factory=Counter)
-    findings: list[Round] = field(default_factory=list)
+    findings: list[SoakRound] = field(default_factory=list)
     """Rounds that did not pass, the first `BUNDLES_MAX`."""
     is_interrupted: bool = False
 
@@ -92,7 +92,7 @@ class Totals:
         """The worst of all rounds; `NOT_RUN` before the first has ended."""
         return worst(self.verdicts)
 
-    def add(self, round_: Round) -> None:
+    def add(self, round_: SoakRound) -> None:
         """One more round has ended."""
         self.rounds += 1
         self.seconds += round_.seconds
@@ -113,7 +113,7 @@ class Watcher(Protocol):
     def begin(self, number: int, scenario: str, seed: int, totals: Totals) -> None:
         """A round begins."""
 
-    def end(self, round_: Round, totals: Totals) -> None:
+    def end(self, round_: SoakRound, totals: Totals) -> None:
         """A round has ended."""
 
 
@@ -130,7 +130,7 @@ class Soak:
         """Rounds until the time is over, the last one to its end; Ctrl-C ends all of it early.
 
         The time of all sittings counts. A soak whose time is over already runs nothing. Raises
-        `UsageError` when another process is at work on it.
+        `ChoiceError` when another process is at work on it.
         """
         started, before = self.now(), self.totals.seconds
         with _alone(self.folder):
@@ -169,13 +169,13 @@ class Soak:
         self.totals.add(round_)
         watcher.end(round_, self.totals)
 
-    def _kept(self, number: int, result: ScenarioResult, folder: Path) -> Round:
+    def _kept(self, number: int, result: ScenarioResult, folder: Path) -> SoakRound:
         """The line of a round; its folder is gone unless somebody will want to look into it."""
         is_finding = result.verdict is not Verdict.PASS
         keeps = is_finding and len(self.totals.findings) < BUNDLES_MAX
         if not keeps:
             shutil.rmtree(folder, ignore_errors=True)
-        return Round(
+        return SoakRound(
             number=number,
             scenario=result.name,
             seed=result.seed,
@@ -185,9 +185,9 @@ class Soak:
             faults=len(result.faults),
             acknowledged=result.acknowledged,
             events=result.events,
-            operations=result.settlement.operations,
-            unsettled=result.settlement.unsettled,
-            noise=result.noise,
+            operations=result.indefinite_outcomes.operations,
+            unsettled=result.indefinite_outcomes.unsettled,
+            noise=result.interference,
             memory_mb=memory_mb(),
             bundle=folder.name if keeps else "",
             reproduce=result.reproduce,
@@ -203,7 +203,7 @@ def begin(plan: SoakPlan, folder: Path) -> Soak:
 def resume(folder: Path, duration_s: float | None = None) -> Soak:
     """The soak of `folder` after its last whole round, for another duration if one is given.
 
-    Raises `UsageError` when there is none, or when its files are damaged.
+    Raises `ChoiceError` when there is none, or when its files are damaged.
     """
     soak = read_soak(folder)
     if duration_s is not None:
@@ -217,23 +217,23 @@ def read_soak(folder: Path) -> Soak:
     try:
         plan = msgspec.json.decode((folder / PLAN).read_bytes(), type=SoakPlan)
     except OSError as error:
-        raise UsageError(f"{folder} holds no soak: {PLAN} cannot be read") from error
+        raise ChoiceError(f"{folder} holds no soak: {PLAN} cannot be read") from error
     except msgspec.MsgspecError as error:
-        raise UsageError(f"{folder / PLAN} is damaged: {error}") from error
+        raise ChoiceError(f"{folder / PLAN} is damaged: {error}") from error
     soak = Soak(plan=plan, folder=folder)
     for round_ in _rounds(folder / ROUNDS):
         soak.totals.add(round_)
     return soak
 
 
-def _rounds(path: Path) -> list[Round]:
+def _rounds(path: Path) -> list[SoakRound]:
     """The whole lines; a last one without an end is being written, or was cut off."""
     text = path.read_bytes() if path.exists() else b""
     whole, _, _ = text.rpartition(b"\n")
     try:
-        return [msgspec.json.decode(line, type=Round) for line in whole.splitlines()]
+        return [msgspec.json.decode(line, type=SoakRound) for line in whole.splitlines()]
     except msgspec.MsgspecError as error:
-        raise UsageError(f"{path} is damaged: {error}") from error
+        raise ChoiceError(f"{path} is damaged: {error}") from error
 
 
 def _cut_torn_line(path: Path) -> None:
@@ -251,7 +251,9 @@ def _alone(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise UsageError(f"{folder} is at work in another process; wait for its end") from error
+            raise ChoiceError(
+                f"{folder} is at work in another process; wait for its end"
+            ) from error
         yield
 
 

@@ -1,6 +1,6 @@
 """The chaos scenarios, in the order in which they are run."""
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.runs.directed import shipped
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.scenarios import (
@@ -36,7 +36,7 @@ SCENARIOS: dict[str, Scenario] = {
 
 
 def find(name: str) -> Scenario:
-    """The scenario of that name; raises `UsageError`."""
+    """The scenario of that name; raises `ChoiceError`."""
     if name not in SCENARIOS:
-        raise UsageError(f"unknown scenario {name!r}; choose one of {', '.join(SCENARIOS)}")
+        raise ChoiceError(f"unknown scenario {name!r}; choose one of {', '.join(SCENARIOS)}")
     return SCENARIOS[name]

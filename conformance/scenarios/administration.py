@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fencepost.conformance.runs.scenario import TOPIC, Scenario, Stage
+from fencepost.conformance.runs.scenario import TOPIC, Scenario, ScenarioStage
 from fencepost.fault_injection.faults.admin_faults import (
     AddPartitions,
     ElectPreferred,
@@ -26,18 +26,18 @@ CHANGES = (
 """The first leaves the leader in its place, who is not the preferred one any more."""
 
 
-def _change(stage: Stage) -> None:
+def _change(stage: ScenarioStage) -> None:
     _one_by_one(stage, CHANGES)
 
 
-def _one_by_one(stage: Stage, faults: Sequence[Fault]) -> None:
+def _one_by_one(stage: ScenarioStage, faults: Sequence[Fault]) -> None:
     for number, fault in enumerate(faults, start=1):
         running = stage.engine.inject(f"fault-{number}", fault)
         stage.engine.await_active(running)
         stage.engine.heal(running)
 
 
-def _race(stage: Stage) -> None:
+def _race(stage: ScenarioStage) -> None:
     """After each race the leader must write: the ISR shrinks while a follower stands still."""
     _one_by_one(stage, (ExpireSession(target=leader(TOPIC), mode="local_only"),))
     pause_ms = 2 * stage.cluster.session_timeout_ms

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from fencepost.conformance.adapters.cluster import ClusterError
-from fencepost.conformance.runs.scenario import TOPIC, Scenario, Stage
+from fencepost.conformance.runs.scenario import TOPIC, Scenario, ScenarioStage
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
 from fencepost.fault_injection.faults.targets import CONTROLLER, leader
@@ -19,28 +19,28 @@ RANDOM_MS = 12_000
 """Length of the drawn schedule, its quiet tail included."""
 
 
-def _longer_than_session(stage: Stage) -> int:
+def _longer_than_session(stage: ScenarioStage) -> int:
     return 2 * stage.cluster.session_timeout_ms
 
 
-def _one(fault_of: Callable[[Stage], Fault]) -> Callable[[Stage], None]:
+def _one(fault_of: Callable[[ScenarioStage], Fault]) -> Callable[[ScenarioStage], None]:
     """Inject one fault and wait until it is healed."""
 
-    def play(stage: Stage) -> None:
+    def play(stage: ScenarioStage) -> None:
         timed = TimedFault(fault_id="fault-1", at_ms=0, fault=fault_of(stage))
         stage.engine.run(Schedule(seed=stage.seed, faults=(timed,)))
 
     return play
 
 
-def _nothing(stage: Stage) -> None:
+def _nothing(stage: ScenarioStage) -> None:
     assert stage.workload is not None
     enough = stage.workload.await_acknowledged(QUIET_REQUESTS, QUIET_S)
     if not enough:
         raise ClusterError(f"{QUIET_REQUESTS} requests were not acknowledged in {QUIET_S:g} s")
 
 
-def _drawn(stage: Stage) -> None:
+def _drawn(stage: ScenarioStage) -> None:
     schedule = generate(
         stage.seed,
         brokers=stage.cluster.settings.broker_ids,

@@ -1,6 +1,6 @@
 """ZooKeeper itself is hurt: its leader dies or stands still, and a server restarts."""
 
-from fencepost.conformance.runs.scenario import Scenario, Stage
+from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
 from fencepost.fault_injection.faults.ensemble_faults import HurtServer
 from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper
 from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
@@ -10,7 +10,7 @@ STANDS_STILL_MS = 2_500
 """Longer than the others wait before they elect another leader."""
 
 
-def _play(stage: Stage) -> None:
+def _play(stage: ScenarioStage) -> None:
     faults = (
         FailOverZooKeeper(for_ms=AWAY_MS),
         HurtServer(member="leader", deed="pause", for_ms=STANDS_STILL_MS),

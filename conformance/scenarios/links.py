@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from fencepost.conformance.runs.scenario import TOPIC, Scenario, Stage
+from fencepost.conformance.runs.scenario import TOPIC, Scenario, ScenarioStage
 from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.network_faults import (
@@ -34,10 +34,12 @@ WRITES_AFTER_MS = 100
 """From the fault on its connection to what makes the controller write."""
 
 
-def _one_by_one(faults_of: Callable[[Stage], Iterable[Fault]]) -> Callable[[Stage], None]:
+def _one_by_one(
+    faults_of: Callable[[ScenarioStage], Iterable[Fault]],
+) -> Callable[[ScenarioStage], None]:
     """Each fault is healed before the next one begins."""
 
-    def play(stage: Stage) -> None:
+    def play(stage: ScenarioStage) -> None:
         for number, fault in enumerate(faults_of(stage), start=1):
             timed = TimedFault(fault_id=f"fault-{number}", at_ms=0, fault=fault)
             stage.engine.run(Schedule(seed=stage.seed, faults=(timed,)))
@@ -45,7 +47,7 @@ def _one_by_one(faults_of: Callable[[Stage], Iterable[Fault]]) -> Callable[[Stag
     return play
 
 
-def _between_brokers(stage: Stage) -> Iterable[Fault]:
+def _between_brokers(stage: ScenarioStage) -> Iterable[Fault]:
     long_ms = stage.cluster.session_timeout_ms + SHORT_MS
     first = stage.cluster.settings.broker_ids[0]
     return (
@@ -57,7 +59,7 @@ def _between_brokers(stage: Stage) -> Iterable[Fault]:
     )
 
 
-def _restless(stage: Stage) -> Iterable[Fault]:
+def _restless(stage: ScenarioStage) -> Iterable[Fault]:
     ids = stage.cluster.settings.broker_ids
     return (
         SwizzleBrokers(cut=ids[:2], back=ids[:2], gap_ms=SHORT_MS // 2),
@@ -68,7 +70,7 @@ def _restless(stage: Stage) -> Iterable[Fault]:
     )
 
 
-def _to_zookeeper(stage: Stage) -> Iterable[Fault]:
+def _to_zookeeper(stage: ScenarioStage) -> Iterable[Fault]:
     long_ms = stage.cluster.session_timeout_ms + SHORT_MS
     return (
         CutZooKeeper(target=leader(TOPIC), for_ms=long_ms),
@@ -81,7 +83,7 @@ def _to_zookeeper(stage: Stage) -> Iterable[Fault]:
     )
 
 
-def _lost_replies(stage: Stage) -> None:
+def _lost_replies(stage: ScenarioStage) -> None:
     """The controller decides, since a session ends; it never hears that its decision was done."""
     controller = stage.cluster.controller()
     other = stage.others(controller)[0]

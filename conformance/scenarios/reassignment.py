@@ -7,7 +7,7 @@ the preferred replicas lead again.
 from collections.abc import Mapping
 
 from fencepost.conformance.adapters.cluster import ClusterError
-from fencepost.conformance.runs.scenario import Scenario, Stage
+from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.targets import CONTROLLER
 from fencepost.spec.znodes import TopicPartition
@@ -19,14 +19,14 @@ TARGETS = ((3, 2), (1, 3), (2, 1))
 Replicas = Mapping[TopicPartition, tuple[int, ...]]
 
 
-def _play(stage: Stage) -> None:
+def _play(stage: ScenarioStage) -> None:
     before = {key: stage.cluster.assignment(key.topic)[key.partition] for key in stage.partitions}
     _move(stage, dict(zip(stage.partitions, TARGETS, strict=True)), controller_dies=True)
     _move(stage, before, controller_dies=False)
     _lead_as_preferred(stage)
 
 
-def _move(stage: Stage, targets: Replicas, *, controller_dies: bool) -> None:
+def _move(stage: ScenarioStage, targets: Replicas, *, controller_dies: bool) -> None:
     """Every partition is where it was to go."""
     cluster = stage.cluster
     cluster.await_state(
@@ -48,7 +48,7 @@ def _move(stage: Stage, targets: Replicas, *, controller_dies: bool) -> None:
     )
 
 
-def _is_granted(stage: Stage, targets: Replicas) -> bool:
+def _is_granted(stage: ScenarioStage, targets: Replicas) -> bool:
     """A controller refuses a broker of which it has not yet heard that it is back."""
     try:
         stage.cluster.reassign(targets)
@@ -57,7 +57,7 @@ def _is_granted(stage: Stage, targets: Replicas) -> bool:
     return True
 
 
-def _lead_as_preferred(stage: Stage) -> None:
+def _lead_as_preferred(stage: ScenarioStage) -> None:
     cluster = stage.cluster
     cluster.await_state(
         lambda: cluster.is_healthy(stage.partitions), STEP_S, "full ISRs after the moves"

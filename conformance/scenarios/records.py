@@ -1,8 +1,8 @@
 """What directed scenarios do with single records."""
 
 from fencepost.conformance.adapters.cluster import ClusterError
-from fencepost.conformance.clients.client import Answer, Client
-from fencepost.conformance.runs.scenario import Stage
+from fencepost.conformance.clients.client import Answer, RoutedClient
+from fencepost.conformance.runs.scenario import ScenarioStage
 from fencepost.spec.znodes import TopicPartition
 
 
@@ -13,7 +13,11 @@ def require_ok(answer: Answer, what: str) -> None:
 
 
 def produce_until_ok(
-    stage: Stage, client: Client, partition: TopicPartition, name: str, deadline_s: float
+    stage: ScenarioStage,
+    client: RoutedClient,
+    partition: TopicPartition,
+    name: str,
+    deadline_s: float,
 ) -> Answer:
     """The first produce of `<name>/<attempt>` that succeeds: a new leader may not know it yet."""
     answers: list[Answer] = []

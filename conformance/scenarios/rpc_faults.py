@@ -1,6 +1,6 @@
 """Requests between brokers are lost, late, repeated, or lose their answer, during a failover."""
 
-from fencepost.conformance.runs.scenario import Scenario, Stage
+from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.request_faults import (
     DropRequest,
@@ -17,7 +17,7 @@ FETCHES_MS = 1_500
 EXPIRY_AT_MS = 400
 
 
-def _play(stage: Stage) -> None:
+def _play(stage: ScenarioStage) -> None:
     """The expiry of a broker that is not the controller makes the controller send commands.
 
     Rules of one sender apply in the order in which they came: of the commands to `late`, the first

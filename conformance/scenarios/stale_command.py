@@ -5,7 +5,7 @@ merely ended, it could be registered anew before its successor looks, and nothin
 """
 
 from fencepost.conformance.adapters.cluster import ClusterError
-from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, Stage
+from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, ScenarioStage
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.request_faults import HoldRequest
 from fencepost.fault_injection.faults.targets import broker
@@ -16,7 +16,7 @@ from fencepost.spec.vocabulary import Action
 STEP_S = 15.0
 
 
-def _play(stage: Stage) -> None:
+def _play(stage: ScenarioStage) -> None:
     """Hold a command, depose its controller, wait until the successor is obeyed, let it go."""
     controller = stage.cluster.controller()
     assert controller is not None
@@ -34,7 +34,7 @@ def _play(stage: Stage) -> None:
     stage.engine.heal(held)
 
 
-def _depose(stage: Stage, controller: int, late: int) -> None:
+def _depose(stage: ScenarioStage, controller: int, late: int) -> None:
     """The session of the controller has ended, and `late` has obeyed what followed from it."""
     led = [p for p in stage.partitions if stage.cluster.leader_of(p) == controller]
     before = stage.cluster.state_of(led[0]) if led else None

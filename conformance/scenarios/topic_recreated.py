@@ -4,7 +4,13 @@ The broker comes back with a log of the topic that is no more. It has to drop it
 one when replicas are moved to it; a topic of the same name is another topic.
 """
 
-from fencepost.conformance.runs.scenario import ASSIGNMENT, TOPIC, WHOLE_RUN_MS, Scenario, Stage
+from fencepost.conformance.runs.scenario import (
+    ASSIGNMENT,
+    TOPIC,
+    WHOLE_RUN_MS,
+    Scenario,
+    ScenarioStage,
+)
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.targets import broker
 
@@ -13,7 +19,7 @@ RECORDS = 20
 """Acknowledged after each step, so that each topic has some."""
 
 
-def _play(stage: Stage) -> None:
+def _play(stage: ScenarioStage) -> None:
     cluster = stage.cluster
     victim = stage.others(cluster.controller())[-1]
     kill = KillBroker(target=broker(victim), restart_after_ms=WHOLE_RUN_MS)
@@ -33,12 +39,12 @@ def _play(stage: Stage) -> None:
     )
 
 
-def _is_everywhere(stage: Stage) -> bool:
+def _is_everywhere(stage: ScenarioStage) -> bool:
     found = stage.cluster.assignment(TOPIC)
     return [found.get(number) for number in range(len(ASSIGNMENT))] == list(ASSIGNMENT)
 
 
-def _work(stage: Stage) -> None:
+def _work(stage: ScenarioStage) -> None:
     """The clients, who know nothing of all this, get records into the new topic."""
     assert stage.workload is not None
     stage.workload.await_acknowledged(stage.workload.acknowledged + RECORDS, STEP_S)

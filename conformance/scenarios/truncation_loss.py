@@ -11,8 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from fencepost.conformance.adapters.cluster import ClusterError
-from fencepost.conformance.clients.client import Answer, Client
-from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, Stage
+from fencepost.conformance.clients.client import Answer, RoutedClient
+from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, ScenarioStage
 from fencepost.conformance.scenarios.records import produce_until_ok, require_ok
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import DropRequest, DropResponse
@@ -25,7 +25,7 @@ TOPIC = "ledger"
 STEP_S = 15.0
 
 
-def _play(stage: Stage) -> None:
+def _play(stage: ScenarioStage) -> None:
     follower = stage.cluster.controller()
     assert follower is not None
     leader, third = stage.others(follower)
@@ -40,7 +40,10 @@ def _play(stage: Stage) -> None:
 
 
 def _commit_behind_the_back(
-    stage: Stage, client: Client, thread: ThreadPoolExecutor, partition: TopicPartition
+    stage: ScenarioStage,
+    client: RoutedClient,
+    thread: ThreadPoolExecutor,
+    partition: TopicPartition,
 ) -> None:
     """The second record is acknowledged; the follower has it and does not know that it counts."""
     leader, follower, third = stage.cluster.assignment(TOPIC)[0]
@@ -76,7 +79,9 @@ def _commit_behind_the_back(
     require_ok(pending.result(), "the second record")
 
 
-def _change_epoch(stage: Stage, partition: TopicPartition, follower: int, third: int) -> None:
+def _change_epoch(
+    stage: ScenarioStage, partition: TopicPartition, follower: int, third: int
+) -> None:
     """The third replica dies, and the follower obeys the new epoch of the same leader."""
     before = stage.cluster.state_of(partition)
     assert before is not None
@@ -93,7 +98,7 @@ def _change_epoch(stage: Stage, partition: TopicPartition, follower: int, third:
     )
 
 
-def _elect(stage: Stage, partition: TopicPartition, leader: int, follower: int) -> None:
+def _elect(stage: ScenarioStage, partition: TopicPartition, leader: int, follower: int) -> None:
     """The leader dies, and the follower leads in its place."""
     if follower not in stage.cluster.isr_of(partition):
         raise ClusterError(f"broker {follower} left the ISR before it could be elected")

@@ -4,7 +4,7 @@ The same steps catch a leader that acknowledges too early, every time: the gate'
 """
 
 from fencepost.conformance.adapters.cluster import ClusterError
-from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, Stage
+from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, ScenarioStage
 from fencepost.conformance.scenarios.records import produce_until_ok, require_ok
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import DropRequest
@@ -17,7 +17,7 @@ PATIENCE_MS = 400
 """How long the client waits for a record that cannot be replicated."""
 
 
-def _play(stage: Stage) -> None:
+def _play(stage: ScenarioStage) -> None:
     """No follower fetches any more; the leader gets a record, and dies."""
     controller = stage.cluster.controller()
     if controller is None:
@@ -32,7 +32,7 @@ def _play(stage: Stage) -> None:
     produce_until_ok(stage, client, partition, "client-1/3", STEP_S)
 
 
-def _stop_replication(stage: Stage, leader: int) -> None:
+def _stop_replication(stage: ScenarioStage, leader: int) -> None:
     """The fetches of all followers are lost from now on."""
     lost = []
     for follower in stage.others(leader):
@@ -48,7 +48,7 @@ def _stop_replication(stage: Stage, leader: int) -> None:
         stage.engine.await_active(running)
 
 
-def _elect_another(stage: Stage, partition: TopicPartition, leader: int) -> None:
+def _elect_another(stage: ScenarioStage, partition: TopicPartition, leader: int) -> None:
     kill = KillBroker(target=broker(leader), restart_after_ms=None)
     stage.engine.inject("kill-leader", kill)
     stage.cluster.await_state(

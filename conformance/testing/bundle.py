@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.runs.run_begin import HARNESS_TRACE, begun_in
 from fencepost.conformance.testing.network import PROXY
 from fencepost.fault_injection.stories.plan import Action, Plan
@@ -12,7 +12,7 @@ from fencepost.fault_injection.stories.plan_record import EXECUTED, read_execute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class RecordedTest:
     """A run that is to be run again."""
 
     folder: Path
@@ -31,19 +31,19 @@ class Recorded:
     """By id: when each was injected, and at which brokers."""
 
 
-def read_bundle(folder: Path) -> Recorded:
-    """What was run in `folder`; raises `UsageError` with one sentence."""
+def read_bundle(folder: Path) -> RecordedTest:
+    """What was run in `folder`; raises `ChoiceError` with one sentence."""
     path = folder / HARNESS_TRACE
     if not path.is_file():
-        raise UsageError(f"{folder} is no run of a test: it holds no {HARNESS_TRACE}")
+        raise ChoiceError(f"{folder} is no run of a test: it holds no {HARNESS_TRACE}")
     begun = begun_in(folder)
     test = begun.get("test")
     if not isinstance(test, str):
         again = begun.get("reproduce") or "the command that made it"
-        raise UsageError(f"{folder} is no run of a test; run it again with: {again}")
+        raise ChoiceError(f"{folder} is no run of a test; run it again with: {again}")
     try:
         executed = _executed(folder)
-        return Recorded(
+        return RecordedTest(
             folder=folder,
             test=test,
             seed=int(begun["seed"]),
@@ -55,7 +55,7 @@ def read_bundle(folder: Path) -> Recorded:
             faults={action.action_id: action for action in executed.actions},
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read as a run of a test: {error}") from error
+        raise ChoiceError(f"{path} cannot be read as a run of a test: {error}") from error
 
 
 def _executed(folder: Path) -> Plan:

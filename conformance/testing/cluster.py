@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.adapters.cluster import ClusterError
-from fencepost.conformance.clients.client import Answer, Client, Connections
-from fencepost.conformance.clients.recorder import Recorder
-from fencepost.conformance.runs.scenario import TOPIC, Stage
+from fencepost.conformance.clients.client import Answer, Connections, RoutedClient
+from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.runs.scenario import TOPIC, ScenarioStage
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.znodes import TopicPartition
 
@@ -14,7 +14,7 @@ STEP_S = 20.0
 """How long an observed state may take when the test does not say."""
 
 
-class UniqueClient(Client):
+class UniqueClient(RoutedClient):
     """A client of a test; no value is sent twice, since a value names the request that wrote it."""
 
     def __init__(
@@ -22,7 +22,7 @@ class UniqueClient(Client):
         bootstrap: Callable[[], Sequence[str]],
         *,
         connections: Connections,
-        recorder: Recorder,
+        recorder: TraceRecorder,
         sent: set[str],
     ) -> None:
         """`sent` is shared by the clients of one run."""
@@ -37,10 +37,10 @@ class UniqueClient(Client):
         acks: int = -1,
         timeout_ms: int = 1000,
     ) -> Answer:
-        """As `Client.produce`; raises `UsageError` for a value that was sent before."""
+        """As `RoutedClient.produce`; raises `ChoiceError` for a value that was sent before."""
         for value in values:
             if value in self._sent:
-                raise UsageError(f"the value {value!r} was sent before; give each request its own")
+                raise ChoiceError(f"the value {value!r} was sent before; give each request its own")
             self._sent.add(value)
         return super().produce(partition, values, acks=acks, timeout_ms=timeout_ms)
 
@@ -48,7 +48,7 @@ class UniqueClient(Client):
 class RunningCluster:
     """Brokers and a ZooKeeper that run, a topic, and clients at work on it."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: ScenarioStage) -> None:
         self.stage = stage
         """What scenarios play on: for what is not offered here."""
         self.topic = TOPIC
@@ -100,11 +100,11 @@ class RunningCluster:
         """
         return self.stage.create_topic(topic, assignment)
 
-    def client(self) -> Client:
+    def client(self) -> RoutedClient:
         """A client of the test's own, whose operations are judged with those of the others."""
         self._clients += 1
         session = self.stage.session
-        recorder = Recorder(
+        recorder = TraceRecorder(
             session.folder,
             run_id=session.run_id,
             node=f"client-test-{self._clients}",

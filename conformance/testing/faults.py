@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.adapters.networks import PROXY, require_possible
-from fencepost.conformance.runs.scenario import Stage
+from fencepost.conformance.runs.scenario import ScenarioStage
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.fault import Fault
@@ -19,7 +19,7 @@ from fencepost.fault_injection.stories.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class FaultEvidence:
     """What proves that a fault took effect."""
 
     fault_id: str
@@ -32,7 +32,7 @@ class Evidence:
 class Faults:
     """Injects, proves and heals; targets are brokers or roles."""
 
-    stage: Stage
+    stage: ScenarioStage
     network: str = PROXY
     """One of `fencepost.conformance.adapters.networks`."""
     drawn: Schedule | None = None
@@ -47,11 +47,11 @@ class Faults:
     _ids: set[str] = field(init=False, default_factory=set)
 
     @contextmanager
-    def active(self, fault: Fault) -> Iterator[Evidence]:
+    def active(self, fault: Fault) -> Iterator[FaultEvidence]:
         """The fault has taken effect, and lasts as long as the block; then it is healed.
 
         The block decides how long: a time of the fault's own (`for_ms`) is not waited for.
-        Raises `InjectionError` when it took no effect or could not be healed, and `UsageError`
+        Raises `InjectionError` when it took no effect or could not be healed, and `ChoiceError`
         when the network cannot have it. `FaultError` names a broker that the cluster has not.
         Ctrl-C waits for nobody to be well again: the end of the run undoes what is active.
         """
@@ -59,7 +59,7 @@ class Faults:
         try:
             self.stage.engine.await_active(running)
             assert running.evidence is not None
-            yield Evidence(
+            yield FaultEvidence(
                 fault_id=running.timed.fault_id,
                 broker_id=running.broker_id,
                 says=running.evidence,
@@ -75,7 +75,7 @@ class Faults:
         """Every fault of a schedule was injected and healed; without one, of what was drawn.
 
         A path is that of a schedule file. Whether faults took effect is judged when the test is
-        over. Raises `UsageError` when nothing was drawn or the network cannot have it, and
+        over. Raises `ChoiceError` when nothing was drawn or the network cannot have it, and
         `FaultError` for a bad schedule.
         """
         if schedule is None:
@@ -100,7 +100,7 @@ class Faults:
 
     def _drawn(self) -> Schedule:
         if self.drawn is None:
-            raise UsageError(
+            raise ChoiceError(
                 "nothing was drawn: give faults.run a schedule, or the test chaos(profile=...)"
             )
         if not self.drawn.faults:
@@ -113,10 +113,10 @@ class Faults:
         return plan_of(replace(schedule, faults=tuple(faults)))
 
     def _as_named(self, plan: Plan) -> Plan:
-        """Its triggers name its actions, so they keep their ids; raises `UsageError`."""
+        """Its triggers name its actions, so they keep their ids; raises `ChoiceError`."""
         ids = {action.action_id for action in plan.actions}
         for used in sorted(ids & self._ids):
-            raise UsageError(f"the test has a fault {used!r} already; give the action another id")
+            raise ChoiceError(f"the test has a fault {used!r} already; give the action another id")
         self._ids |= ids
         return plan
 
@@ -135,10 +135,10 @@ class Faults:
         return replace(plan, actions=tuple(moved))
 
     def _recorded_as(self, fault_id: str, fault: Fault) -> Action | None:
-        """What the recorded run did under this id; raises `UsageError` when that was another."""
+        """What the recorded run did under this id; raises `ChoiceError` when that was another."""
         recorded = self.recorded.get(fault_id)
         if recorded is not None and recorded.fault.kind != fault.kind:
-            raise UsageError(
+            raise ChoiceError(
                 f"the recorded run injected {recorded.fault.kind} as {fault_id}, and the test now "
                 f"injects {fault.kind}; it is not the same test any more"
             )

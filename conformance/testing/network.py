@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from fencepost.conformance.testing.bundle import Recorded
+    from fencepost.conformance.testing.bundle import RecordedTest
 
 PROXY = "proxy"
 NAMESPACES = "namespaces"
@@ -17,7 +17,7 @@ OWN_ZOOKEEPERS = ("embedded", "ensemble")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class PluginNetwork:
     """What was asked for, and whether it can be had."""
 
     name: str = PROXY
@@ -25,11 +25,11 @@ class Network:
     """Why tests that want a cluster are skipped; empty when they are not."""
 
     def require(self, wanted: str) -> None:
-        """Raise `UsageError` when a cluster is to have a network that this process is not in."""
+        """Raise `ChoiceError` when a cluster is to have a network that this process is not in."""
         if wanted == NAMESPACES and self.name != NAMESPACES:
-            from fencepost.conformance.adapters.adapter import UsageError
+            from fencepost.conformance.adapters.adapter import ChoiceError
 
-            raise UsageError(
+            raise ChoiceError(
                 f"cluster_settings say network={wanted!r}, for which pytest has to begin in "
                 f"another place: give --fencepost-network {NAMESPACES}"
             )
@@ -48,7 +48,7 @@ def check_network(network: str, zookeeper: str) -> None:
         )
 
 
-def enter_network(asked: str, recorded: "Recorded | None") -> Network:
+def enter_network(asked: str, recorded: "RecordedTest | None") -> PluginNetwork:
     """This process is where a cluster with that network must be started from.
 
     Nobody having asked, the one of the run that is run again. Of namespaces, that is a network of
@@ -56,7 +56,7 @@ def enter_network(asked: str, recorded: "Recorded | None") -> Network:
     """
     name = asked or (recorded.network if recorded else PROXY)
     if name != NAMESPACES:
-        return Network(name=name)
+        return PluginNetwork(name=name)
     from fencepost.fault_injection.network.namespaces.client import (
         NoNamespacesError,
         enter_own_network,
@@ -65,5 +65,5 @@ def enter_network(asked: str, recorded: "Recorded | None") -> Network:
     try:
         enter_own_network()
     except NoNamespacesError as error:
-        return Network(name=name, why_not=str(error))
-    return Network(name=name)
+        return PluginNetwork(name=name, why_not=str(error))
+    return PluginNetwork(name=name)

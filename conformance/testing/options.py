@@ -10,7 +10,7 @@ import pytest
 from fencepost.conformance.testing.network import OWN_ZOOKEEPERS, check_network
 
 if TYPE_CHECKING:
-    from fencepost.conformance.testing.bundle import Recorded
+    from fencepost.conformance.testing.bundle import RecordedTest
 
 OUT = Path(".fencepost") / "tests"
 """Below the root of the tests."""
@@ -128,17 +128,17 @@ def bundles(config: pytest.Config) -> Path:
     return folder
 
 
-def recorded_run(config: pytest.Config) -> "Recorded | None":
+def recorded_run(config: pytest.Config) -> "RecordedTest | None":
     """The run that is to be run again; raises `pytest.UsageError`."""
     replay: str | None = config.getoption(REPLAY)
     if replay is None:
         return None
     if config.getoption(SEED_ALONE) is not None:
         raise pytest.UsageError(f"{REPLAY} takes the seed from the bundle; leave out {SEED_ALONE}")
-    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.adapters.adapter import ChoiceError
     from fencepost.conformance.testing.bundle import read_bundle
 
     try:
         return read_bundle(config.invocation_params.dir / replay)
-    except UsageError as error:
+    except ChoiceError as error:
         raise pytest.UsageError(f"{REPLAY}: {error}") from error

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fencepost.conformance.testing.network import Network, enter_network
+from fencepost.conformance.testing.network import PluginNetwork, enter_network
 from fencepost.conformance.testing.options import (
     REPLAY,
     add_options,
@@ -29,15 +29,15 @@ from fencepost.conformance.testing.selection import MARKER, SEED, mark_of, refus
 
 if TYPE_CHECKING:
     from fencepost.conformance.adapters.adapter import ClusterSettings
-    from fencepost.conformance.testing.bundle import Recorded
+    from fencepost.conformance.testing.bundle import RecordedTest
     from fencepost.conformance.testing.cluster import RunningCluster
     from fencepost.conformance.testing.faults import Faults
-    from fencepost.conformance.testing.quiet import Quiet
+    from fencepost.conformance.testing.quiet import QuietSpan
     from fencepost.conformance.testing.run import ChaosRun, Tested
 
 RUN: "pytest.StashKey[ChaosRun]" = pytest.StashKey()
-RECORDED: "pytest.StashKey[Recorded | None]" = pytest.StashKey()
-NETWORK: pytest.StashKey[Network] = pytest.StashKey()
+RECORDED: "pytest.StashKey[RecordedTest | None]" = pytest.StashKey()
+NETWORK: pytest.StashKey[PluginNetwork] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -125,7 +125,7 @@ def faults(fencepost_run: "ChaosRun") -> "Faults":
 
 
 @pytest.fixture
-def quiet(fencepost_run: "ChaosRun") -> "Quiet":
+def quiet(fencepost_run: "ChaosRun") -> "QuietSpan":
     """`with quiet:` nothing goes wrong, and clients are served."""
     return fencepost_run.quiet
 
@@ -150,7 +150,7 @@ def fencepost_run(
     request: pytest.FixtureRequest, fencepost_seed: int, cluster_settings: "ClusterSettings"
 ) -> "Iterator[ChaosRun]":
     """The run of one test: a cluster is up and clients are served."""
-    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.adapters.adapter import ChoiceError
     from fencepost.conformance.adapters.cluster import ClusterError
     from fencepost.conformance.testing.run import ChaosRun, shown
     from fencepost.fault_injection.processes.managed_process import ProcessError
@@ -160,7 +160,7 @@ def fencepost_run(
         raise pytest.skip.Exception(why)
     try:
         run = ChaosRun(tested=_tested(request.node, fencepost_seed, cluster_settings))
-    except UsageError as error:
+    except ChoiceError as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     try:
         run.start()
@@ -173,11 +173,11 @@ def fencepost_run(
 
 
 def _check_mark(item: pytest.Item) -> None:
-    from fencepost.conformance.adapters.adapter import UsageError
+    from fencepost.conformance.adapters.adapter import ChoiceError
 
     try:
         mark_of(item)
-    except UsageError as error:
+    except ChoiceError as error:
         refuse(item, f"{item.nodeid}: {error}")
 
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from time import monotonic
 from types import TracebackType
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.adapters.cluster import ClusterError
 from fencepost.conformance.runs.run_end import Ending
-from fencepost.conformance.runs.scenario import Record, Stage
+from fencepost.conformance.runs.scenario import RunRecord, ScenarioStage
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.trace import Phase
 
@@ -22,17 +22,17 @@ class DisturbedError(Exception):
 
 
 @dataclass(slots=True, kw_only=True)
-class Quiet:
+class QuietSpan:
     """`with quiet:` every broker keeps its process and its session, and the workload is served.
 
     It begins when everything is in sync, and ends when clients were served after the block.
     A broker that lost its session makes the run inconclusive, since the host may have stalled;
     what was never in sync or not served is a failure, unless the host is seen to have stalled.
-    Raises `UsageError` when a fault is active, and `DisturbedError`.
+    Raises `ChoiceError` when a fault is active, and `DisturbedError`.
     """
 
-    stage: Stage
-    record: Record
+    stage: ScenarioStage
+    record: RunRecord
     _before: dict[int, int | None] = field(init=False)
     """By broker, the zxid of its registration: another one after each expiry."""
 
@@ -84,7 +84,7 @@ class Quiet:
         for report in self.stage.engine.reports():
             if report.phase not in over:
                 told = f"{report.timed.fault_id} ({report.timed.fault.kind})"
-                raise UsageError(f"{told} is active in a quiet span; heal it first")
+                raise ChoiceError(f"{told} is active in a quiet span; heal it first")
 
     def _missed(self, sentence: str, since: float) -> DisturbedError:
         """A failure, unless the host may be to blame."""

@@ -7,17 +7,21 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import REFERENCE_COMMAND, ClusterSettings, UsageError
+from fencepost.conformance.adapters.adapter import (
+    REFERENCE_COMMAND,
+    ChoiceError,
+    ClusterSettings,
+)
 from fencepost.conformance.adapters.cluster import ClusterError
 from fencepost.conformance.adapters.networks import PROXY
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
-from fencepost.conformance.runs.scenario import Scenario, ScenarioResult, Stage
+from fencepost.conformance.runs.scenario import Scenario, ScenarioResult, ScenarioStage
 from fencepost.conformance.runs.scenario_run import ScenarioRun
-from fencepost.conformance.testing.bundle import Recorded
+from fencepost.conformance.testing.bundle import RecordedTest
 from fencepost.conformance.testing.cluster import RunningCluster
 from fencepost.conformance.testing.faults import Faults
 from fencepost.conformance.testing.marker import ChaosMark
-from fencepost.conformance.testing.quiet import DisturbedError, Quiet
+from fencepost.conformance.testing.quiet import DisturbedError, QuietSpan
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
@@ -58,7 +62,7 @@ class Tested:
     """As `zookeeper_for` takes it."""
     again: str = ""
     """The command that runs the same again, without the name of the bundle."""
-    recorded: Recorded | None = None
+    recorded: RecordedTest | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,7 +73,7 @@ class ChaosRun:
     folder: Path = field(init=False)
     cluster: RunningCluster = field(init=False)
     faults: Faults = field(init=False)
-    quiet: Quiet = field(init=False)
+    quiet: QuietSpan = field(init=False)
     _run: ScenarioRun = field(init=False)
     _stack: ExitStack = field(init=False, default_factory=ExitStack)
 
@@ -115,7 +119,7 @@ class ChaosRun:
             drawn=self._draw(stage),
             recorded=recorded.faults if recorded else {},
         )
-        self.quiet = Quiet(stage=stage, record=self._run.record)
+        self.quiet = QuietSpan(stage=stage, record=self._run.record)
 
     def end(self, error: BaseException | None) -> ScenarioResult:
         """All is healed, read and judged, and nothing runs; `error` is what the test raised."""
@@ -135,7 +139,7 @@ class ChaosRun:
         error = error or InterruptedError("the test was not run")
         self._stack.__exit__(type(error), error, error.__traceback__)
 
-    def _draw(self, stage: Stage) -> Schedule | None:
+    def _draw(self, stage: ScenarioStage) -> Schedule | None:
         mark = self.tested.mark
         if not mark.kinds:
             return None
@@ -149,7 +153,7 @@ class ChaosRun:
 
 
 def possible(kinds: Sequence[str], network: str) -> list[str]:
-    """Those that can be drawn in that network; raises `UsageError` when none of them can.
+    """Those that can be drawn in that network; raises `ChoiceError` when none of them can.
 
     What is drawn of `zk.link` stalls connections, which every network can.
     """
@@ -160,16 +164,16 @@ def possible(kinds: Sequence[str], network: str) -> list[str]:
         found = [kind for kind in found if not kind_of(kind).needs_relay]
     if kinds and not found:
         why = kind_of(kinds[0]).needs_proxy or late
-        raise UsageError(f"nothing of the profile can be drawn in {network}: {kinds[0]}: {why}")
+        raise ChoiceError(f"nothing of the profile can be drawn in {network}: {kinds[0]}: {why}")
     return found
 
 
 def settings_of(
-    settings: ClusterSettings, mark: ChaosMark, recorded: Recorded | None, command: str
+    settings: ClusterSettings, mark: ChaosMark, recorded: RecordedTest | None, command: str
 ) -> ClusterSettings:
     """The settings of one run; what the marker, the recorded run and the command line say wins.
 
-    Raises `UsageError`.
+    Raises `ChoiceError`.
     """
     level = settings.level if mark.level is None else mark.level
     if recorded is not None:
@@ -194,7 +198,7 @@ def message_of(result: ScenarioResult, folder: Path) -> str:
         f"{verdict}{meaning}: {first}",
         *others,
         f"faults: {told}",
-        *(f"the host: {sentence}" for sentence in result.noise[:SHOWN_MAX]),
+        *(f"the host: {sentence}" for sentence in result.interference[:SHOWN_MAX]),
         f"seed {result.seed}, level {result.level}, {result.acknowledged} requests acknowledged",
         f"bundle: {shown(folder)}",
         f"again: {result.reproduce}",
@@ -224,5 +228,5 @@ def _fault(report: FaultReport) -> str:
     return f"{report.timed.fault_id} {report.timed.fault.kind}{whom} {report.phase}"
 
 
-def _nothing(_: Stage) -> None:
+def _nothing(_: ScenarioStage) -> None:
     """The test plays."""

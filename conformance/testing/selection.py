@@ -7,7 +7,7 @@ import pytest
 from fencepost.conformance.testing.options import SEED_ALONE
 
 if TYPE_CHECKING:
-    from fencepost.conformance.testing.bundle import Recorded
+    from fencepost.conformance.testing.bundle import RecordedTest
     from fencepost.conformance.testing.marker import ChaosMark
 
 MARKER = "chaos"
@@ -19,13 +19,13 @@ REFUSED = pytest.StashKey[str]()
 
 
 def mark_of(item: pytest.Item) -> "ChaosMark":
-    """The markers of a test, its module's and its own; raises `UsageError` of this room."""
-    from fencepost.conformance.adapters.adapter import UsageError
+    """The markers of a test, its module's and its own; raises `ChoiceError` of this room."""
+    from fencepost.conformance.adapters.adapter import ChoiceError
     from fencepost.conformance.testing.marker import read_mark
 
     args, given = _marked(item)
     if (args or given) and FIXTURE not in getattr(item, "fixturenames", ()):
-        raise UsageError("chaos(...) hurts a cluster; take the fixture cluster, faults or quiet")
+        raise ChoiceError("chaos(...) hurts a cluster; take the fixture cluster, faults or quiet")
     return read_mark(args, given)
 
 
@@ -36,7 +36,7 @@ def _marked(node: pytest.Item) -> tuple[tuple[object, ...], dict[str, object]]:
     return tuple(value for mark in marks for value in mark.args), given
 
 
-def seeds_of(metafunc: pytest.Metafunc, recorded: "Recorded | None") -> list[int] | None:
+def seeds_of(metafunc: pytest.Metafunc, recorded: "RecordedTest | None") -> list[int] | None:
     """The seeds that a test is run with, or None when it is run once and needs no name for it."""
     only: int | None = metafunc.config.getoption(SEED_ALONE)
     if recorded is not None:

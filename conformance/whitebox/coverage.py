@@ -21,7 +21,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
+class ActionCoverage:
     """In how many seeds each pair occurred."""
 
     seeds: int
@@ -89,11 +89,11 @@ def _follow(event: TraceEvent, open_: dict[str, str], waning: dict[str, int]) ->
         waning[event.fault] = event.mono_ns + AFTERMATH_NS
 
 
-def coverage_of(runs: Sequence[frozenset[Pair]]) -> Coverage:
+def coverage_of(runs: Sequence[frozenset[Pair]]) -> ActionCoverage:
     """The coverage of several runs; it does not depend on their order."""
     pairs = Counter(pair for run in runs for pair in run)
     reached = Counter(action for run in runs for action in {action for _, action in run})
-    return Coverage(
+    return ActionCoverage(
         seeds=len(runs),
         pairs=dict(sorted(pairs.items())),
         actions={action.value: reached[action.value] for action in Action},

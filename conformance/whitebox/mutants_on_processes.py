@@ -12,7 +12,7 @@ from random import Random
 from time import monotonic
 from typing import Any
 
-from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
 from fencepost.conformance.checks.registry import run_checks
 from fencepost.conformance.checks.unclean_elections import judge_elections
 from fencepost.conformance.runs.run_end import run_end
@@ -21,7 +21,7 @@ from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
-from fencepost.conformance.whitebox.stepped import SHOWN_BY, Ride, lists_of, stand_ready
+from fencepost.conformance.whitebox.stepped import SHOWN_BY, SteppedRun, lists_of, stand_ready
 from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent
@@ -79,23 +79,23 @@ class Drawn:
 
 
 def wanted(mutant: str, target: str = REFERENCE_TARGET) -> frozenset[str]:
-    """The checks and properties that must see the mutant; raises `UsageError` for an unknown."""
+    """The checks and properties that must see the mutant; raises `ChoiceError` for an unknown."""
     record = _records(target).get(mutant)
     if record is None:
-        raise UsageError(f"unknown mutant {mutant!r}; fencepost mutants list names all")
+        raise ChoiceError(f"unknown mutant {mutant!r}; fencepost mutants list names all")
     names = {*record["caught_by"], record["shows"]} - {""}
     shown = {one.value for name in names for one in SHOWN_BY.get(name, ())}
     return frozenset(names | shown)
 
 
-def lead(mutant: str, schedule: str, *, out: Path) -> Directed:
+def run_directed(mutant: str, schedule: str, *, out: Path) -> Directed:
     """Lead processes along a schedule, with the mutant and without; traces are below `out`.
 
-    Raises `UsageError` for a schedule that there is not, or that no processes can make.
+    Raises `ChoiceError` for a schedule that there is not, or that no processes can make.
     """
     pair = lists_of(schedule)
     if pair[0].mutant != mutant:
-        raise UsageError(f"{schedule} shows {pair[0].mutant or 'no mutant'}, not {mutant}")
+        raise ChoiceError(f"{schedule} shows {pair[0].mutant or 'no mutant'}, not {mutant}")
     started = monotonic()
     with stand_ready(out) as ground:
         rides = [
@@ -105,7 +105,9 @@ def lead(mutant: str, schedule: str, *, out: Path) -> Directed:
     return _directed(mutant, schedule, *rides, seconds=monotonic() - started)
 
 
-def _directed(mutant: str, schedule: str, bad: Ride, good: Ride, *, seconds: float) -> Directed:
+def _directed(
+    mutant: str, schedule: str, bad: SteppedRun, good: SteppedRun, *, seconds: float
+) -> Directed:
     return Directed(
         mutant=mutant,
         schedule=schedule,
@@ -138,7 +140,7 @@ def play(mutant: str, scenario: str, *, out: Path, seed: int = 0) -> Directed:
     )
 
 
-def lead_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
+def run_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
     """Processes repeat a dense random run of the simulator, in the new folder `out`.
 
     The run ends after the round of faults in which the simulator finds something. One in which it
@@ -167,7 +169,7 @@ def _repeated(moves: Callable[[], MoveList], out: Path) -> dict[str, Any]:
     return {"problem": ride.problem, "found": () if ride.problem else ride.found}
 
 
-def lead_varied(
+def run_varied(
     mutant: str, number: int, scenarios: Mapping[str, str], *, skips_own: bool, out: Path
 ) -> Drawn:
     """Processes repeat what the simulator finds in variations of scenarios (name -> text).

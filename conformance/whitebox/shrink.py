@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.checks.registry import judge, run_checks
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.whitebox.simulate import Subject, load
@@ -31,14 +31,14 @@ class ShrunkSeed:
 
 
 def shrink_seed(subject: Subject, seed: int) -> ShrunkSeed:
-    """Shrink the run of a seed; raises `UsageError` when it violates nothing."""
+    """Shrink the run of a seed; raises `ChoiceError` when it violates nothing."""
     subject.require_known()
     shrink = getattr(load(subject.target), "shrink", None)
     if shrink is None:
-        raise UsageError(f"the simulator {subject.target} shrinks nothing: it has no shrink()")
+        raise ChoiceError(f"the simulator {subject.target} shrinks nothing: it has no shrink()")
     violated = failures(lambda: subject.simulate(seed))
     if not violated:
-        raise UsageError(
+        raise ChoiceError(
             f"seed {seed} violates nothing at level {subject.level}: nothing to shrink"
         )
     done: dict[str, Any] = shrink(

@@ -15,13 +15,13 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol, cast
 
-from fencepost.conformance.adapters.adapter import LEVELS, UsageError
+from fencepost.conformance.adapters.adapter import LEVELS, ChoiceError
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.ordering import order
 from fencepost.conformance.checks.registry import CHECKS, judge, run_checks
 from fencepost.conformance.runs.run_end import BadEnding, run_end
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation, worst
-from fencepost.conformance.whitebox.coverage import Coverage, Pair, coverage_of, covered
+from fencepost.conformance.whitebox.coverage import ActionCoverage, Pair, coverage_of, covered
 from fencepost.conformance.worker_pool import Spread, in_order
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent, encode_all
@@ -101,12 +101,12 @@ class Subject:
     mutant: str | None = None
 
     def require_known(self) -> None:
-        """Raise `UsageError` when there is no such simulator, level or mutant."""
+        """Raise `ChoiceError` when there is no such simulator, level or mutant."""
         if self.level not in LEVELS:
-            raise UsageError(f"level {self.level} is none; choose one of {LEVELS}")
+            raise ChoiceError(f"level {self.level} is none; choose one of {LEVELS}")
         known = [str(record["mutant"]) for record in load(self.target).mutants()]
         if self.mutant is not None and self.mutant not in known:
-            raise UsageError(f"unknown mutant {self.mutant!r}; fencepost mutants list names all")
+            raise ChoiceError(f"unknown mutant {self.mutant!r}; fencepost mutants list names all")
 
     def expected(self) -> tuple[str, ...]:
         """The checks that should see the mutant; none when there is no mutant."""
@@ -186,7 +186,7 @@ class SimulationResult:
     """The seeds with violations or errors, ascending."""
     events: int
     seconds: float
-    coverage: Coverage = field(default_factory=lambda: coverage_of(()))
+    coverage: ActionCoverage = field(default_factory=lambda: coverage_of(()))
     """Which actions occurred, and while which faults were about."""
     doubts: tuple[str, ...] = ()
     """Why single seeds were inconclusive, a few of them."""
@@ -238,16 +238,16 @@ class MutantResult:
 
 
 def load(target: str = REFERENCE_TARGET) -> Simulator:
-    """The simulator of that name; raises `UsageError`."""
+    """The simulator of that name; raises `ChoiceError`."""
     module_name = target.removeprefix(SCHEME)
     if not target.startswith(SCHEME) or not module_name:
-        raise UsageError(f"unknown simulator {target!r}; write {SCHEME}<module>")
+        raise ChoiceError(f"unknown simulator {target!r}; write {SCHEME}<module>")
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
-        raise UsageError(f"the simulator {target} cannot be imported: {error}") from error
+        raise ChoiceError(f"the simulator {target} cannot be imported: {error}") from error
     if not callable(getattr(module, "simulate", None)):
-        raise UsageError(f"the module {module_name} is no simulator: it has no simulate()")
+        raise ChoiceError(f"the module {module_name} is no simulator: it has no simulate()")
     return cast(Simulator, module)
 
 
@@ -262,7 +262,7 @@ def run_seeds(
 ) -> SimulationResult:
     """Simulate and judge every seed, over `jobs` processes; the result does not depend on them.
 
-    Raises `UsageError` for an unknown level, mutant or simulator.
+    Raises `ChoiceError` for an unknown level, mutant or simulator.
     """
     started = monotonic()
     wanted = sorted(seeds)

@@ -15,16 +15,16 @@ from pathlib import Path
 from time import monotonic
 from types import MappingProxyType
 
-from fencepost.conformance.adapters.adapter import Folders, UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError, Folders
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.registry import CHECKS, run_checks
 from fencepost.conformance.checks.unclean_elections import UNCLEAN_ONLY_IF_ISR_DEAD, judge_elections
-from fencepost.conformance.clients.recorder import LamportClock, Recorder
-from fencepost.conformance.runs.liveness_state import Standing, owed
+from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
+from fencepost.conformance.runs.liveness_state import LivenessState, owed
 from fencepost.conformance.runs.scenario_run import read_folder
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Progress, load
-from fencepost.conformance.whitebox.stepped_cluster import LedCluster
+from fencepost.conformance.whitebox.stepped_cluster import SteppedCluster
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.pacing import PacingError
 from fencepost.fault_injection.processes.supervisor import Supervisor
@@ -64,7 +64,7 @@ A property that is a check's too is seen by that one besides.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ride:
+class SteppedRun:
     """One list of moves, made on processes."""
 
     level: int
@@ -87,7 +87,7 @@ class Ride:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guided:
+class SteppedPair:
     """One counterexample, with the hazard and without."""
 
     name: str
@@ -95,8 +95,8 @@ class Guided:
     violates: str
     of: int
     """The steps of the counterexample."""
-    hazard: Ride
-    repaired: Ride
+    hazard: SteppedRun
+    repaired: SteppedRun
 
     @property
     def verdict(self) -> Verdict:
@@ -129,7 +129,7 @@ class Guided:
         return f"the repair refuses {place}" if place else ""
 
 
-def ride_verdict(ride: Ride) -> Verdict:
+def run_verdict(ride: SteppedRun) -> Verdict:
     """What one ride alone is worth: a violation is one, wanted or not."""
     if ride.found:
         return Verdict.FAIL
@@ -149,7 +149,7 @@ def is_visible(violates: str) -> bool:
 
 
 def select(names: Sequence[str], target: str = REFERENCE_TARGET) -> list[dict[str, str]]:
-    """The counterexamples of these rows or schedules; raises `UsageError` for an unknown one."""
+    """The counterexamples of these rows or schedules; raises `ChoiceError` for an unknown one."""
     simulator = load(target)
     known = simulator.schedules()
     if "all" in names:
@@ -161,9 +161,9 @@ def select(names: Sequence[str], target: str = REFERENCE_TARGET) -> list[dict[st
             try:
                 why = simulator.why_not_led(name)
             except ValueError as error:
-                raise UsageError(str(error)) from error
+                raise ChoiceError(str(error)) from error
             if why:
-                raise UsageError(f"nothing is led along {name}: {why}")
+                raise ChoiceError(f"nothing is led along {name}: {why}")
             named = [{"schedule": name, "row": name}]
         found.extend(named)
     return found
@@ -176,14 +176,14 @@ def follow(
     target: str = REFERENCE_TARGET,
     jobs: int = 2,
     on_progress: Progress | None = None,
-) -> tuple[Guided, ...]:
+) -> tuple[SteppedPair, ...]:
     """Lead processes along the counterexamples, several at a time; each has a folder below `out`.
 
-    Raises `UsageError` before anything starts, and `ZooKeeperError` when ZooKeeper does not start.
+    Raises `ChoiceError` before anything starts, and `ZooKeeperError` when ZooKeeper does not start.
     """
     wanted = select(names, target)
     lists = [lists_of(one["schedule"], target) for one in wanted]
-    results: list[Guided] = []
+    results: list[SteppedPair] = []
     with stand_ready(out) as ground, _workers(jobs) as pool:
         rides = [
             [
@@ -196,7 +196,7 @@ def follow(
             if on_progress:
                 on_progress(len(results), len(wanted), one["schedule"])
             results.append(
-                Guided(
+                SteppedPair(
                     name=one["schedule"],
                     row=one["row"],
                     violates=listed.violates,
@@ -208,7 +208,7 @@ def follow(
     return tuple(results)
 
 
-def follow_file(path: Path, *, out: Path) -> tuple[MoveList, Ride]:
+def follow_file(path: Path, *, out: Path) -> tuple[MoveList, SteppedRun]:
     """Lead processes by a file of moves, as a run before has left it.
 
     Raises `MoveError`, and `ZooKeeperError` when ZooKeeper does not start.
@@ -219,12 +219,12 @@ def follow_file(path: Path, *, out: Path) -> tuple[MoveList, Ride]:
 
 
 def lists_of(name: str, target: str = REFERENCE_TARGET) -> tuple[MoveList, MoveList]:
-    """With the hazard, and repaired; raises `UsageError` for what processes cannot be led along."""
+    """With the hazard, and repaired; raises `ChoiceError` for what cannot run on processes."""
     moves = load(target).moves
     try:
         return moves(name, is_repaired=False), moves(name, is_repaired=True)
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise ChoiceError(str(error)) from error
 
 
 @contextmanager
@@ -238,13 +238,13 @@ def _workers(jobs: int) -> Iterator[ThreadPoolExecutor]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class SteppedSite:
     """What all rides share."""
 
     supervisor: Supervisor
     server: ZooKeeperServer
 
-    def ride(self, listed: MoveList, folder: Path) -> Ride:
+    def ride(self, listed: MoveList, folder: Path) -> SteppedRun:
         """All moves were made, or as many as could be, on processes of their own."""
         folder.mkdir(parents=True)
         write_moves(folder / MOVES_FILE, listed)
@@ -252,14 +252,14 @@ class Ground:
 
 
 @contextmanager
-def stand_ready(out: Path) -> Iterator[Ground]:
+def stand_ready(out: Path) -> Iterator[SteppedSite]:
     """A ZooKeeper for all rides; raises `ZooKeeperError`."""
     folders = Folders(root=out)
     with Supervisor(folders.processes, f"guided-{secrets.token_hex(4)}") as supervisor:
         server = ZooKeeperServer(supervisor, folders.zookeeper)
         server.start()
         try:
-            yield Ground(supervisor=supervisor, server=server)
+            yield SteppedSite(supervisor=supervisor, server=server)
         finally:
             server.stop()
 
@@ -268,12 +268,12 @@ def stand_ready(out: Path) -> Iterator[Ground]:
 class _Run:
     """One list of moves on its way."""
 
-    ground: Ground
+    ground: SteppedSite
     listed: MoveList
     folder: Path
     made: int = 0
     problem: str = ""
-    standing: Standing | None = None
+    standing: LivenessState | None = None
     """What ZooKeeper held after the last move of a run."""
     running: Sequence[int] = ()
     run_id: str = field(init=False)
@@ -282,10 +282,10 @@ class _Run:
         kind = self.listed.mutant or f"level-{self.listed.level}"
         self.run_id = f"{self.listed.name}-{kind}-{secrets.token_hex(4)}"
 
-    def ride(self) -> Ride:
+    def ride(self) -> SteppedRun:
         started = monotonic()
-        clock = LamportClock()
-        with Recorder(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
+        clock = HarnessClock()
+        with TraceRecorder(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
             harness.write(Kind.RUN, "RunStarted", detail=json.dumps(self._description()))
             try:
                 self._make_all()
@@ -303,7 +303,7 @@ class _Run:
         if self.standing is not None:
             found += owed(self.standing, events, self.running)
         problems = [self.problem, *doubts, *trace_health(events).doubts]
-        return Ride(
+        return SteppedRun(
             level=self.listed.level,
             mutant=self.listed.mutant,
             moves=len(self.listed.moves),
@@ -341,7 +341,7 @@ class _Run:
         server = self.ground.server.address
         with ZooKeeperClient(server) as client:
             client.create_path(self._chroot)
-        led = LedCluster(
+        led = SteppedCluster(
             self.listed,
             folder=self.folder,
             run_id=self.run_id,

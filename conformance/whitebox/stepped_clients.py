@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.conformance.clients.client import LAMPORT_KEY, NODE_KEY, answer_of
-from fencepost.conformance.clients.recorder import LamportClock, Recorder
+from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
 from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
 from fencepost.spec.pacing import Move
 from fencepost.spec.trace import Kind, TraceEvent
@@ -25,14 +25,14 @@ def in_time(answer: Future[Answered], client: str, number: int) -> Answered:
         raise PacingError(f"{client} has no answer to its request {number}") from None
 
 
-class LedClients:
+class SteppedClients:
     """As many as the moves name; each writes a trace of its own."""
 
-    def __init__(self, folder: Path, *, run_id: str, clock: LamportClock) -> None:
+    def __init__(self, folder: Path, *, run_id: str, clock: HarnessClock) -> None:
         self._folder = folder
         self._run_id = run_id
         self._clock = clock
-        self._recorders: dict[str, Recorder] = {}
+        self._recorders: dict[str, TraceRecorder] = {}
         self._begun: dict[tuple[str, int], tuple[TraceEvent, dict[str, Any]]] = {}
         """Operation -> its invocation, and the fields that its completion repeats."""
         self._asked: dict[int, Future[Answered]] = {}
@@ -78,10 +78,10 @@ class LedClients:
     def _answer(self, client: str, number: int) -> Answered:
         return in_time(self._asked[number], client, number)
 
-    def recorder(self, client: str) -> Recorder:
+    def recorder(self, client: str) -> TraceRecorder:
         """The trace of a client, begun when it is first asked for."""
         if client not in self._recorders:
-            self._recorders[client] = Recorder(
+            self._recorders[client] = TraceRecorder(
                 self._folder, run_id=self._run_id, node=client, clock=self._clock
             )
         return self._recorders[client]

@@ -12,9 +12,9 @@ from typing import Any
 from fencepost.conformance.adapters.adapter import ClusterSettings, Folders, broker_command
 from fencepost.conformance.checks.log_history import FINAL_READER
 from fencepost.conformance.clients.client import LAMPORT_KEY, NODE_KEY, answer_of
-from fencepost.conformance.clients.recorder import LamportClock, Recorder
-from fencepost.conformance.runs.liveness_state import Standing, read_standing
-from fencepost.conformance.whitebox.stepped_clients import LedClients, in_time
+from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
+from fencepost.conformance.runs.liveness_state import LivenessState, read_liveness_state
+from fencepost.conformance.whitebox.stepped_clients import SteppedClients, in_time
 from fencepost.fault_injection.engine import data_folder
 from fencepost.fault_injection.engine.rpc_rules import BrokerSession
 from fencepost.fault_injection.network.links.wiring import BrokerPlace
@@ -37,7 +37,7 @@ _FETCHED = {"topic": "topic", "partition": "partition", "offset": "fetch_offset"
 """Field of the trace -> field of the request."""
 
 
-class LedCluster:
+class SteppedCluster:
     """The brokers of one list of moves; a context manager that ends them."""
 
     def __init__(
@@ -49,7 +49,7 @@ class LedCluster:
         self.run_id = run_id
         self.zookeeper = zookeeper
         self.brokers: dict[int, PacedBroker] = {}
-        self.clock = LamportClock()
+        self.clock = HarnessClock()
         self._supervisor = supervisor
         self._znodes = ZooKeeperClient(zookeeper)
         self._starts: dict[int, int] = {}
@@ -59,13 +59,13 @@ class LedCluster:
         self._early: set[int] = set()
         """Brokers whose process runs before the list says so: it does nothing yet."""
         self._is_awake = False
-        self._clients = LedClients(folder, run_id=run_id, clock=self.clock)
+        self._clients = SteppedClients(folder, run_id=run_id, clock=self.clock)
         self._asked: dict[str, list[tuple[TraceEvent, Future[Any]]]] = {
             CLIENT: [],
             FINAL_READER: [],
         }
 
-    def __enter__(self) -> "LedCluster":
+    def __enter__(self) -> "SteppedCluster":
         self._znodes.connect()
         for number in (*self.listed.controllers, *self.listed.brokers):
             self._start(number, checkpoint=-1)
@@ -85,9 +85,9 @@ class LedCluster:
         """The brokers whose process runs."""
         return [number for number, process in self._processes.items() if process.is_running]
 
-    def standing(self) -> Standing:
+    def standing(self) -> LivenessState:
         """What ZooKeeper holds now; raises `ZooKeeperError`."""
-        return read_standing(self._znodes)
+        return read_liveness_state(self._znodes)
 
     def make(self, move: Move) -> None:
         """The move is made; raises `PacingError` when it cannot be, or shows something else."""
@@ -240,14 +240,14 @@ class LedCluster:
             self._asked[client.node].append((invoked, answer))
         self._compare(move, broker.take(move))
 
-    def _client_of(self, move: Move) -> Recorder | None:
+    def _client_of(self, move: Move) -> TraceRecorder | None:
         """Who asks; None when it is a follower's fetch that is made up."""
         if move.method == "Produce":
             return self._clients.recorder(CLIENT)
         is_reader = move.body.get("replica_id") == CONSUMER
         return self._clients.recorder(FINAL_READER) if is_reader else None
 
-    def _invoke(self, client: Recorder, move: Move) -> TraceEvent:
+    def _invoke(self, client: TraceRecorder, move: Move) -> TraceEvent:
         said = _PRODUCED if move.method == "Produce" else _FETCHED
         fields = {ours: move.body[theirs] for ours, theirs in said.items()}
         op_id = len(self._asked[client.node]) + 1
@@ -266,21 +266,21 @@ class LedCluster:
         client.write(Kind.COMPLETE, invoked.action, op_id=op_id, inv_ns=inv_ns, **fields)
 
 
-_ALONE: dict[Verb, Callable[[LedCluster, Move], None]] = {
-    Verb.START: LedCluster.start,
-    Verb.KILL: LedCluster.kill,
-    Verb.LOSE_POWER: LedCluster.lose_power,
-    Verb.AWAKEN: LedCluster.awaken,
-    Verb.EXPIRE: LedCluster.expire,
-    Verb.ESTABLISH: LedCluster.establish,
-    Verb.POST: LedCluster.post,
-    Verb.FORGET_SESSION: LedCluster.forget_session,
-    Verb.END_SESSION: LedCluster.end_session,
-    Verb.CREATE: LedCluster.create,
-    Verb.SET: LedCluster.overwrite,
-    Verb.DELETE: LedCluster.delete,
-    Verb.REQUEST: LedCluster.request,
-    Verb.COMPLETED: LedCluster.completed,
-    Verb.READ: LedCluster.completed,
+_ALONE: dict[Verb, Callable[[SteppedCluster, Move], None]] = {
+    Verb.START: SteppedCluster.start,
+    Verb.KILL: SteppedCluster.kill,
+    Verb.LOSE_POWER: SteppedCluster.lose_power,
+    Verb.AWAKEN: SteppedCluster.awaken,
+    Verb.EXPIRE: SteppedCluster.expire,
+    Verb.ESTABLISH: SteppedCluster.establish,
+    Verb.POST: SteppedCluster.post,
+    Verb.FORGET_SESSION: SteppedCluster.forget_session,
+    Verb.END_SESSION: SteppedCluster.end_session,
+    Verb.CREATE: SteppedCluster.create,
+    Verb.SET: SteppedCluster.overwrite,
+    Verb.DELETE: SteppedCluster.delete,
+    Verb.REQUEST: SteppedCluster.request,
+    Verb.COMPLETED: SteppedCluster.completed,
+    Verb.READ: SteppedCluster.completed,
 }
 """Moves that are more than one broker's."""

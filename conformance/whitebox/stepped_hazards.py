@@ -25,7 +25,7 @@ class Way(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedHazard:
+class SteppedHazard:
     """One hazard."""
 
     id: str
@@ -35,7 +35,7 @@ class LedHazard:
     """The row that is led and what it violates, or why none is."""
 
 
-def led_hazards(target: str = REFERENCE_TARGET) -> tuple[LedHazard, ...]:
+def stepped_hazards(target: str = REFERENCE_TARGET) -> tuple[SteppedHazard, ...]:
     """Every hazard, in the order of the file."""
     simulator = load(target)
     violates = {one["row"]: one["violates"] for one in simulator.schedules()}
@@ -56,7 +56,7 @@ def led_hazards(target: str = REFERENCE_TARGET) -> tuple[LedHazard, ...]:
             told += (
                 f"; the simulator shows it, {how}" if how else "; the reference has no such rule"
             )
-        found.append(LedHazard(id=hazard.id, title=hazard.title, way=way, told=told))
+        found.append(SteppedHazard(id=hazard.id, title=hazard.title, way=way, told=told))
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.checks.registry import judge
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
 
@@ -41,18 +41,18 @@ class Scripted:
 
 
 def play_file(path: Path, *, target: str = REFERENCE_TARGET) -> Scripted:
-    """Play a scenario file on a simulator; raises `UsageError` for one that cannot be played."""
+    """Play a scenario file on a simulator; raises `ChoiceError` for one that cannot be played."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; name a scenario file") from error
+        raise ChoiceError(f"{path}: {error.strerror}; name a scenario file") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is no text; name a scenario file") from error
+        raise ChoiceError(f"{path} is no text; name a scenario file") from error
     play = getattr(load(target), "play", None)
     if play is None:
-        raise UsageError(f"the simulator {target} plays no scenario files: it has no play()")
+        raise ChoiceError(f"the simulator {target} plays no scenario files: it has no play()")
     try:
         played = play(text, str(path), judge)
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise ChoiceError(str(error)) from error
     return Scripted(path=path, blocks=len(played["blocks"]), before=text, after=played["text"])

@@ -13,7 +13,7 @@ A failover that was late while the host stood still shows nothing about the brok
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from fencepost.conformance.runs.host_interference import Noise
+from fencepost.conformance.runs.host_interference import HostInterference
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.budgets import PHASES, Budgets
 from fencepost.reports.analysis.tenures import Leadership, SharedRow, Tenure, Unserved
@@ -131,7 +131,7 @@ def failovers(leadership: Leadership) -> tuple[Failover, ...]:
         if fault.fault in LEADER_FAULTS:
             again = [f for f in faults[index + 1 :] if _takes_again(f, fault)]
             until_ns = again[0].start_ns if again else None
-            noise = leadership.noise.get(fault.folder, Noise())
+            noise = leadership.noise.get(fault.folder, HostInterference())
             found += [_beside(noise, fault, f) for f in _after(fault, until_ns, leadership)]
     return tuple(found)
 
@@ -175,7 +175,7 @@ def _latency(
     )
 
 
-def _beside(noise: Noise, fault: Occurrence, failover: Failover) -> Failover:
+def _beside(noise: HostInterference, fault: Occurrence, failover: Failover) -> Failover:
     """The failover with the noise that there was from the fault to its last known phase."""
     total_ms = failover.phases_ms["total"]
     spent_ms = sum(filter(None, failover.phases_ms.values())) if total_ms is None else total_ms

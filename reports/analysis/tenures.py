@@ -13,7 +13,7 @@ import msgspec
 
 from fencepost.conformance.checks.incarnations import split_by_incarnation
 from fencepost.conformance.checks.ordering import split_by_partition
-from fencepost.conformance.runs.host_interference import Noise
+from fencepost.conformance.runs.host_interference import HostInterference
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Outcome
 
@@ -110,7 +110,7 @@ class Leadership:
     writes: tuple[WriteBin, ...] = ()
     unserved: tuple[Unserved, ...] = ()
     turns: tuple[Turn, ...] = ()
-    noise: Mapping[int, Noise] = field(default_factory=dict)
+    noise: Mapping[int, HostInterference] = field(default_factory=dict)
     """By folder, what the host did to its run."""
 
 

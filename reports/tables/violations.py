@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from fencepost.conformance.checks.ordering import partition_of_event, split_by_partition
 from fencepost.conformance.checks.registry import CHECKS, Check
-from fencepost.conformance.runs.host_interference import read_noise
+from fencepost.conformance.runs.host_interference import read_interference
 from fencepost.conformance.verdict import CheckResult, merge
 from fencepost.reports.analysis.evidence import Evidence, display_order, gather
 from fencepost.reports.analysis.tenures import (
@@ -144,7 +144,7 @@ def _across(task: JudgeTask, target: Path) -> Findings:
         judged.append(Judged(folder=task.folder, result=result, evidence=evidence))
     shared = read_bucket(target, task.folder, SHARED)
     leadership = Leadership(
-        shared=shared_rows(task.folder, shared), noise={task.folder: read_noise(shared)}
+        shared=shared_rows(task.folder, shared), noise={task.folder: read_interference(shared)}
     )
     return Findings(judged=tuple(judged), leadership=leadership)
 

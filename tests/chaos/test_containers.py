@@ -7,7 +7,7 @@ import pytest
 
 from fencepost.conformance.adapters.adapter import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import CONTAINERS
-from fencepost.conformance.runs.scenario import Scenario, Stage
+from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.faults.ensemble_faults import HurtServer
@@ -103,7 +103,7 @@ def test_members_in_containers_are_paused_cut_off_and_killed_and_nothing_is_left
     assert "network" not in kinds
 
 
-def lose_the_leader(stage: Stage) -> None:
+def lose_the_leader(stage: ScenarioStage) -> None:
     faults = (
         FailOverZooKeeper(for_ms=500),
         HurtServer(member="leader", deed="disconnect", for_ms=2_500),

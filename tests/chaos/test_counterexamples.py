@@ -9,8 +9,8 @@ from msgspec import structs
 from fencepost.ci.bench.mutants_on_processes import scenarios
 from fencepost.conformance.runs.scenario_run import read_folder
 from fencepost.conformance.verdict import Verdict
-from fencepost.conformance.whitebox.mutants_on_processes import lead, lead_varied
-from fencepost.conformance.whitebox.stepped import follow, follow_file, ride_verdict, stand_ready
+from fencepost.conformance.whitebox.mutants_on_processes import run_directed, run_varied
+from fencepost.conformance.whitebox.stepped import follow, follow_file, run_verdict, stand_ready
 from fencepost.impl.sim.adapter import moves, variations
 from fencepost.spec.pacing import read_moves, write_moves
 
@@ -49,7 +49,7 @@ VARIED = "accept_older_controller_epoch"
 
 @pytest.mark.parametrize("mutant", RUNS)
 def test_processes_repeat_what_was_simulated(mutant: str, tmp_path: Path) -> None:
-    led = lead(mutant, mutant, out=tmp_path)
+    led = run_directed(mutant, mutant, out=tmp_path)
 
     assert (led.problem, led.without) == ("", ())
     assert RUNS[mutant] in led.found
@@ -59,7 +59,7 @@ def test_processes_repeat_what_was_simulated(mutant: str, tmp_path: Path) -> Non
 def test_processes_repeat_what_a_variation_shows_and_find_nothing_wrong_otherwise(
     tmp_path: Path,
 ) -> None:
-    drawn = lead_varied(VARIED, 1, scenarios(), skips_own=True, out=tmp_path / "wrong")
+    drawn = run_varied(VARIED, 1, scenarios(), skips_own=True, out=tmp_path / "wrong")
     dealt = variations(scenarios(), 1, mutant=None, skips_own=False)
     make = next(make for told, make, _ in dealt if told == drawn.scenario)
     with stand_ready(tmp_path) as ground:
@@ -93,7 +93,7 @@ def test_processes_follow_a_counterexample_and_do_so_again_until_a_move_differs(
 
     _, ride = follow_file(tmp_path / "changed", out=tmp_path / "out")
 
-    assert ride_verdict(replace(ride, found=())) is Verdict.INCONCLUSIVE
+    assert run_verdict(replace(ride, found=())) is Verdict.INCONCLUSIVE
     assert ride.made == at
     assert ride.problem.startswith(f"at step 2, {left.steps[1]}: at ")
     assert "not ['BecomeLeader']" in ride.problem

@@ -8,7 +8,7 @@ import pytest
 from fencepost.conformance.adapters.adapter import ClusterSettings
 from fencepost.conformance.runs.chaos import run_scenario
 from fencepost.conformance.runs.fault_table import kind_rows, undone_kinds
-from fencepost.conformance.runs.scenario import Scenario, Stage
+from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
 from fencepost.conformance.runs.scenario_run import ScenarioRun, read_folder
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.scenarios.records import require_ok
@@ -113,7 +113,7 @@ def test_mutant_that_nobody_asked_for_is_an_error(tmp_path: Path) -> None:
     assert result.why == "a broker runs mutant ignore_changed_target, which nobody asked for"
 
 
-def _expire_in_secret(stage: Stage) -> None:
+def _expire_in_secret(stage: ScenarioStage) -> None:
     """Broker 2 loses its session, and no fault has been announced."""
     before = stage.cluster.registration(2)
     assert before is not None
@@ -135,11 +135,11 @@ def test_session_that_is_lost_without_a_fault_is_noise(tmp_path: Path) -> None:
     ).play()
 
     told = [e for e in read_folder(tmp_path / "secret")[0] if e.action == "SessionLost"]
-    assert "broker 2 lost its session while no fault was on it" in result.noise
+    assert "broker 2 lost its session while no fault was on it" in result.interference
     assert 2 in [event.broker_id for event in told]
 
 
-def _without_effect(stage: Stage) -> None:
+def _without_effect(stage: ScenarioStage) -> None:
     """A topic that nobody has is never fetched."""
     fault = DropRequest(method="Fetch", sender=broker(1), topic="nowhere", for_ms=100)
     timed = TimedFault(fault_id="fault-1", at_ms=0, fault=fault)
@@ -160,7 +160,7 @@ def test_fault_without_effect_makes_the_scenario_vacuous(
     assert result.why == "fault-1 (rpc.drop_request) ended ineffective"
 
 
-def _produce_where_the_leader_hears_late(stage: Stage) -> None:
+def _produce_where_the_leader_hears_late(stage: ScenarioStage) -> None:
     """The state of a new partition is published long before its leader is told."""
     controller = stage.cluster.controller()
     assert controller is not None

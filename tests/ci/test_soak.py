@@ -11,15 +11,15 @@ from fencepost.ci.cli import run
 from fencepost.ci.commands.soak import seconds_of
 from fencepost.ci.gate.failures import UsageError as Misuse
 from fencepost.ci.screens.soak_screen import Screen, clock
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.runs.scenario import Problem, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.runs.soak import (
     BUNDLES_MAX,
     ROUNDS,
-    Round,
     Soak,
     SoakPlan,
+    SoakRound,
     Totals,
     begin,
     resume,
@@ -36,13 +36,13 @@ class Watched:
 
     def __init__(self) -> None:
         self.begun: list[tuple[int, str, int]] = []
-        self.ended: list[Round] = []
+        self.ended: list[SoakRound] = []
 
     def begin(self, number: int, scenario: str, seed: int, totals: Totals) -> None:
         assert totals.rounds == number - 1
         self.begun.append((number, scenario, seed))
 
-    def end(self, round_: Round, totals: Totals) -> None:
+    def end(self, round_: SoakRound, totals: Totals) -> None:
         assert totals.rounds == round_.number
         self.ended.append(round_)
 
@@ -154,7 +154,7 @@ def test_line_that_a_kill_cut_off_is_dropped(tmp_path: Path) -> None:
     assert soak.totals.rounds == 3
     soaked(soak)
     lines = rounds.read_bytes().splitlines()
-    assert [msgspec.json.decode(line, type=Round).number for line in lines] == [1, 2, 3, 4]
+    assert [msgspec.json.decode(line, type=SoakRound).number for line in lines] == [1, 2, 3, 4]
 
 
 def test_folder_of_a_round_that_was_killed_is_played_anew(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_folder_without_a_soak_is_refused(tmp_path: Path, text: str | None, told
     if text is not None:
         (tmp_path / "soak.json").write_text(text)
 
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(ChoiceError, match=told):
         resume(tmp_path)
 
 
@@ -193,7 +193,7 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
 
 def test_screen_shows_what_is_and_what_was() -> None:
     totals = Totals()
-    finding = Round(
+    finding = SoakRound(
         number=1,
         scenario="random",
         seed=5,
@@ -262,7 +262,7 @@ def test_soak_that_is_at_work_is_not_resumed(tmp_path: Path) -> None:
 
     class Second(Watched):
         def begin(self, number: int, scenario: str, seed: int, totals: Totals) -> None:
-            with pytest.raises(UsageError, match="is at work in another process") as caught:
+            with pytest.raises(ChoiceError, match="is at work in another process") as caught:
                 resume(tmp_path).run(Watched())
             refused.append(str(caught.value))
             super().begin(number, scenario, seed, totals)

@@ -6,7 +6,7 @@ import pytest
 
 from fencepost.ci.pages import stepped_hazards as led_hazards
 from fencepost.ci.pages.stepped_hazards import PAGE, main, page
-from fencepost.conformance.whitebox.stepped_hazards import Way, led_hazards as find
+from fencepost.conformance.whitebox.stepped_hazards import Way, stepped_hazards as find
 
 
 def test_the_page_is_fresh() -> None:

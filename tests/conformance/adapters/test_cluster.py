@@ -12,14 +12,14 @@ import pytest
 
 from fencepost.conformance.adapters import local_cluster
 from fencepost.conformance.adapters.adapter import (
+    ChoiceError,
     ClusterSettings,
     Folders,
-    UsageError,
     broker_command,
 )
-from fencepost.conformance.adapters.cluster import Cluster, ClusterError, running_cluster
+from fencepost.conformance.adapters.cluster import ClusterError, ClusterUnderTest, running_cluster
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
-from fencepost.conformance.clients.recorder import LamportClock, Recorder
+from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.targets import leader
 from fencepost.fault_injection.network.links.peers import listening_ports
@@ -63,8 +63,10 @@ def client(server: str, request: pytest.FixtureRequest) -> Iterator[ZooKeeperCli
 
 
 @pytest.fixture
-def cluster(client: ZooKeeperClient, supervisor: Supervisor, tmp_path: Path) -> Iterator[Cluster]:
-    found = Cluster(
+def cluster(
+    client: ZooKeeperClient, supervisor: Supervisor, tmp_path: Path
+) -> Iterator[ClusterUnderTest]:
+    found = ClusterUnderTest(
         ClusterSettings(),
         folder=tmp_path,
         run_id="test-cluster",
@@ -90,7 +92,9 @@ def register(client: ZooKeeperClient, broker_id: int) -> None:
     client.create(znodes.broker_path(broker_id), document.encode(), ephemeral=True)
 
 
-def test_roles_are_read_where_they_are_published(client: ZooKeeperClient, cluster: Cluster) -> None:
+def test_roles_are_read_where_they_are_published(
+    client: ZooKeeperClient, cluster: ClusterUnderTest
+) -> None:
     publish(client, {2, 3})
     register(client, 3)
     client.create("/controller", b'{"version":1,"brokerid":3,"timestamp":"0"}', ephemeral=True)
@@ -106,7 +110,10 @@ def test_roles_are_read_where_they_are_published(client: ZooKeeperClient, cluste
 
 
 def test_a_state_that_changes_while_it_is_rewritten_is_read_anew(
-    client: ZooKeeperClient, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: ZooKeeperClient,
+    cluster: ClusterUnderTest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     publish(client, {1, 2, 3})
     path = znodes.leader_and_isr_path(PARTITION)
@@ -120,7 +127,7 @@ def test_a_state_that_changes_while_it_is_rewritten_is_read_anew(
         return rewrite(rewriter, *what)
 
     monkeypatch.setattr(ZooKeeperClient, "rewrite", lose_once)
-    recorder = Recorder(tmp_path, run_id="run", node="harness", clock=LamportClock())
+    recorder = TraceRecorder(tmp_path, run_id="run", node="harness", clock=HarnessClock())
     with recorder as cluster.recorder:
         assert cluster.rewrite_state(PARTITION) == 2
     trace = read_trace(tmp_path / "trace-harness.ndjson").events
@@ -134,7 +141,7 @@ def test_a_state_that_changes_while_it_is_rewritten_is_read_anew(
 
 
 def test_a_state_that_always_changes_first_is_not_rewritten(
-    client: ZooKeeperClient, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    client: ZooKeeperClient, cluster: ClusterUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(client, {1, 2, 3})
     path = znodes.leader_and_isr_path(PARTITION)
@@ -149,7 +156,7 @@ def test_a_state_that_always_changes_first_is_not_rewritten(
         cluster.rewrite_state(PARTITION)
 
 
-def test_registration_names_its_session(client: ZooKeeperClient, cluster: Cluster) -> None:
+def test_registration_names_its_session(client: ZooKeeperClient, cluster: ClusterUnderTest) -> None:
     register(client, 1)
 
     registration = cluster.registration(1)
@@ -159,7 +166,7 @@ def test_registration_names_its_session(client: ZooKeeperClient, cluster: Cluste
 
 
 def test_registration_that_a_killed_process_left_is_none(
-    client: ZooKeeperClient, cluster: Cluster, supervisor: Supervisor
+    client: ZooKeeperClient, cluster: ClusterUnderTest, supervisor: Supervisor
 ) -> None:
     register(client, 3)
     before = cluster.registration(3)
@@ -178,7 +185,7 @@ def test_registration_that_a_killed_process_left_is_none(
 
 
 def test_a_broker_that_waits_does_nothing_until_it_is_started(
-    cluster: Cluster, supervisor: Supervisor, tmp_path: Path
+    cluster: ClusterUnderTest, supervisor: Supervisor, tmp_path: Path
 ) -> None:
     def waits(pid: int) -> bool:
         """It has asked for what comes at the descriptor, and nothing has come."""
@@ -212,7 +219,7 @@ def is_broker(pid: int) -> bool:
 
 
 def test_a_broker_of_others_is_started_when_it_is_to_run(
-    cluster: Cluster, supervisor: Supervisor
+    cluster: ClusterUnderTest, supervisor: Supervisor
 ) -> None:
     cluster.settings = ClusterSettings(command="sleep 600")
     before = len(supervisor.ledger.entries())
@@ -221,7 +228,9 @@ def test_a_broker_of_others_is_started_when_it_is_to_run(
     assert len(supervisor.ledger.entries()) == before
 
 
-def test_empty_and_malformed_znodes_are_nobody(client: ZooKeeperClient, cluster: Cluster) -> None:
+def test_empty_and_malformed_znodes_are_nobody(
+    client: ZooKeeperClient, cluster: ClusterUnderTest
+) -> None:
     empty = (cluster.controller(), cluster.partitions(), cluster.state_of(PARTITION))
     client.create("/controller", b"not json", ephemeral=True)
     client.create(znodes.broker_path(1), b"{}", ephemeral=True)
@@ -234,7 +243,7 @@ def test_empty_and_malformed_znodes_are_nobody(client: ZooKeeperClient, cluster:
 
 @pytest.mark.parametrize(("isr", "healthy"), [({1, 2, 3}, True), ({2, 3}, False)])
 def test_health_needs_every_replica_in_sync(
-    isr: set[int], healthy: bool, client: ZooKeeperClient, cluster: Cluster
+    isr: set[int], healthy: bool, client: ZooKeeperClient, cluster: ClusterUnderTest
 ) -> None:
     publish(client, isr)
     for broker_id in (1, 2, 3):
@@ -280,7 +289,7 @@ def test_brokers_of_an_interrupted_start_are_not_asked_to_end(
     assert "asked" not in broker.log_tail()
 
 
-def test_broker_that_does_not_run_cannot_be_hurt(cluster: Cluster) -> None:
+def test_broker_that_does_not_run_cannot_be_hurt(cluster: ClusterUnderTest) -> None:
     with pytest.raises(InjectionError, match="broker 2 does not run"):
         cluster.process(2)
 
@@ -332,7 +341,7 @@ def test_command_line_of_a_broker() -> None:
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, int | str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(ChoiceError, match=message):
         ClusterSettings(**settings)  # type: ignore[arg-type]
 
 

@@ -13,7 +13,7 @@ from fencepost.conformance.catalogue.requirements import (
     CatalogueError,
     Requirement,
     RequirementKind,
-    Source,
+    RequirementSource,
     Status,
     load_catalogue,
 )
@@ -93,7 +93,7 @@ SOUND = Requirement(
     kind=RequirementKind.SAFETY,
     title="A sound rule",
     statement="It holds.",
-    source=(Source(text="V3", section="A"),),
+    source=(RequirementSource(text="V3", section="A"),),
     level=0,
     status=Status.COVERED,
     tla={"Zk": ("LinearizableZnode",)},

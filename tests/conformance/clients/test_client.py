@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.clients.client import Client, ClusterUnreachableError, Connections
-from fencepost.conformance.clients.recorder import LamportClock, Recorder
+from fencepost.conformance.clients.client import ClusterUnreachableError, Connections, RoutedClient
+from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
 from fencepost.spec.trace import Kind, TraceEvent, read_trace
 from fencepost.spec.vocabulary import ErrorCode, Outcome
 from fencepost.spec.wire import replication_pb2 as wire
@@ -106,9 +106,9 @@ def connections() -> Iterator[Connections]:
     shared.close()
 
 
-def client_of(address: str, connections: Connections, folder: Path) -> Client:
-    recorder = Recorder(folder, run_id="r1", node="client-1", clock=LamportClock())
-    return Client(lambda: [address], connections=connections, recorder=recorder)
+def client_of(address: str, connections: Connections, folder: Path) -> RoutedClient:
+    recorder = TraceRecorder(folder, run_id="r1", node="client-1", clock=HarnessClock())
+    return RoutedClient(lambda: [address], connections=connections, recorder=recorder)
 
 
 def lines(folder: Path) -> list[TraceEvent]:

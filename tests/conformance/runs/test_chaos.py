@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.chaos import run_scenario, run_scenarios
 from fencepost.conformance.runs.directed import find_executed
-from fencepost.conformance.runs.scenario import Problem, Record, ScenarioResult
+from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun, read_folder
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
@@ -86,7 +86,7 @@ def test_only_the_truncation_loss_is_expected_to_fail_and_only_below_leader_epoc
 def test_what_cannot_be_run_is_refused_before_anything_starts(
     name: str, level: int, zookeeper: str, message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(ChoiceError, match=message):
         run_scenario(name, level=level, seed=1, out=tmp_path, zookeeper=zookeeper)
 
     assert list(tmp_path.iterdir()) == []
@@ -106,7 +106,7 @@ def test_zookeeper_that_does_not_answer_is_told_at_once(
 def test_folder_of_an_earlier_run_is_not_written_into(tmp_path: Path) -> None:
     (tmp_path / "quiet").mkdir()
 
-    with pytest.raises(UsageError, match="quiet is there already; name a new folder"):
+    with pytest.raises(ChoiceError, match="quiet is there already; name a new folder"):
         run_scenario("quiet", level=2, seed=1, out=tmp_path)
 
 
@@ -141,7 +141,7 @@ def test_scenario_that_is_named_twice_runs_once_in_the_order_named(
 
 
 def judged(*reports: FaultReport, workload: Workload | None = None) -> list[Verdict]:
-    record = Record(faults=reports)
+    record = RunRecord(faults=reports)
     record.judge_faults(workload)
     return [problem.verdict for problem in record.problems]
 
@@ -231,5 +231,5 @@ def test_a_scenario_with_deeds_of_its_own_is_replayed_as_a_script(
 def test_the_script_of_a_record_has_to_be_known(tmp_path: Path) -> None:
     write_executed(tmp_path, Plan(plan_id="a", script="b"), (), offset_ms=0)
 
-    with pytest.raises(UsageError, match="unknown scenario 'b'; choose one of quiet"):
+    with pytest.raises(ChoiceError, match="unknown scenario 'b'; choose one of quiet"):
         find_executed(tmp_path)

@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.clients.recorder import LamportClock, Recorder
+from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
 from fencepost.conformance.runs.host_interference import (
     STALL_NS,
     Heartbeat,
+    HostInterference,
     LostSession,
-    Noise,
     Stall,
     lost_sessions,
-    read_noise,
+    read_interference,
     read_pressure,
     write_lost,
     write_stall,
 )
-from fencepost.conformance.runs.scenario import Problem, Record
+from fencepost.conformance.runs.scenario import Problem, RunRecord
 from fencepost.conformance.runs.scenario_run import read_folder
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.trace import Kind, Phase, TraceEvent
@@ -59,13 +59,13 @@ def test_beat_in_time_is_no_stall() -> None:
 def test_what_the_trace_tells_of_noise_is_read_again(tmp_path: Path) -> None:
     stall = Stall(since_ns=5 * MS, until_ns=905 * MS, pressure_ms={"cpu": 7})
     lost = LostSession(broker_id=2, at_ns=11 * MS)
-    with Recorder(tmp_path, run_id="r", node="harness", clock=LamportClock()) as harness:
+    with TraceRecorder(tmp_path, run_id="r", node="harness", clock=HarnessClock()) as harness:
         write_stall(harness, stall)
         write_lost(harness, lost)
         harness.write(Kind.RUN, "RunEnded")
     events, _ = read_folder(tmp_path)
 
-    assert read_noise(events) == Noise(stalls=[stall], lost=[lost])
+    assert read_interference(events) == HostInterference(stalls=[stall], lost=[lost])
 
 
 def test_kernel_that_tells_no_pressure_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_harness_that_stood_still_knows_it() -> None:
 def test_what_came_too_late_beside_a_stalled_host_decides_nothing(
     stalled_ms: int, verdict: Verdict
 ) -> None:
-    noise = Noise(stalls=[Stall(since_ns=0, until_ns=stalled_ms * MS)])
+    noise = HostInterference(stalls=[Stall(since_ns=0, until_ns=stalled_ms * MS)])
 
     judged = LATE.beside(noise)
 
@@ -127,12 +127,15 @@ def test_what_came_too_late_beside_a_stalled_host_decides_nothing(
 
 
 def test_stall_after_the_wait_excuses_nothing() -> None:
-    assert LATE.beside(Noise(stalls=[Stall(since_ns=1000 * MS, until_ns=9000 * MS)])) == LATE
+    assert (
+        LATE.beside(HostInterference(stalls=[Stall(since_ns=1000 * MS, until_ns=9000 * MS)]))
+        == LATE
+    )
 
 
 def test_session_that_was_lost_meanwhile_is_a_reason() -> None:
-    record = Record(problems=[LATE])
-    record.noise.lost.append(LostSession(broker_id=2, at_ns=500 * MS))
+    record = RunRecord(problems=[LATE])
+    record.interference.lost.append(LostSession(broker_id=2, at_ns=500 * MS))
 
     record.excuse()
 
@@ -144,7 +147,7 @@ def test_session_that_was_lost_meanwhile_is_a_reason() -> None:
 def test_failure_that_waited_for_nothing_has_no_excuse() -> None:
     found = Problem(verdict=Verdict.FAIL, sentence="a broker ended by itself")
 
-    assert found.beside(Noise(stalls=[Stall(since_ns=0, until_ns=10**15)])) == found
+    assert found.beside(HostInterference(stalls=[Stall(since_ns=0, until_ns=10**15)])) == found
 
 
 def registered(broker_id: int, at_ms: int, incarnation: int = 1) -> TraceEvent:
@@ -207,6 +210,8 @@ def test_broker_that_started_again_registers_anew() -> None:
 
 
 def test_quiet_host_is_not_told() -> None:
-    assert Noise().sentences == ()
+    assert HostInterference().sentences == ()
     stalls = [Stall(since_ns=0, until_ns=400 * MS), Stall(since_ns=0, until_ns=900 * MS)]
-    assert Noise(stalls=stalls).sentences == ("the host stood still 2 times, for 900 ms at most",)
+    assert HostInterference(stalls=stalls).sentences == (
+        "the host stood still 2 times, for 900 ms at most",
+    )

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as changed
 
-from fencepost.conformance.runs.indefinite_outcomes import Settlement, settle
-from fencepost.conformance.runs.scenario import Record
+from fencepost.conformance.runs.indefinite_outcomes import IndefiniteOutcomes, classify_outcomes
+from fencepost.conformance.runs.scenario import RunRecord
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Outcome
@@ -55,12 +55,12 @@ def append(*values: str) -> TraceEvent:
     return event("broker-1", Kind.ACTION, "LeaderAppend", offset=0, values=list(values))
 
 
-def counts(settlement: Settlement) -> tuple[int, int, int, int]:
+def counts(outcomes: IndefiniteOutcomes) -> tuple[int, int, int, int]:
     return (
-        settlement.operations,
-        settlement.took_effect,
-        settlement.had_none,
-        settlement.unsettled,
+        outcomes.operations,
+        outcomes.took_effect,
+        outcomes.had_none,
+        outcomes.unsettled,
     )
 
 
@@ -80,13 +80,13 @@ def counts(settlement: Settlement) -> tuple[int, int, int, int]:
 def test_produce_without_an_answer_is_settled_by_logs(
     outcome: Outcome | None, evidence: list[TraceEvent], expected: tuple[int, int, int, int]
 ) -> None:
-    assert counts(settle([*produce(1, outcome), *evidence])) == expected
+    assert counts(classify_outcomes([*produce(1, outcome), *evidence])) == expected
 
 
 def test_produce_with_an_answer_is_settled_already() -> None:
     events = [*produce(1, Outcome.OK), *produce(2, Outcome.DEFINITE_ERROR)]
 
-    assert counts(settle(events)) == (2, 0, 0, 0)
+    assert counts(classify_outcomes(events)) == (2, 0, 0, 0)
 
 
 def write(**fields: object) -> list[TraceEvent]:
@@ -120,19 +120,19 @@ def stored(action: str, version: int, session_id: int = 7) -> TraceEvent:
 def test_write_without_an_answer_is_settled_by_the_transaction_log(
     events: list[TraceEvent], expected: tuple[int, int, int, int]
 ) -> None:
-    assert counts(settle(events)) == expected
+    assert counts(classify_outcomes(events)) == expected
 
 
 def test_without_the_transaction_log_a_write_stays_open() -> None:
-    assert counts(settle(write(), has_transactions=False)) == (1, 0, 0, 1)
+    assert counts(classify_outcomes(write(), has_transactions=False)) == (1, 0, 0, 1)
 
 
 @pytest.mark.parametrize(("unsettled", "verdicts"), [(2, []), (3, [Verdict.INCONCLUSIVE])])
 def test_more_than_two_percent_left_open_is_inconclusive(
     unsettled: int, verdicts: list[Verdict]
 ) -> None:
-    record = Record()
+    record = RunRecord()
 
-    record.judge_settlement(replace(Settlement(operations=100), unsettled=unsettled))
+    record.judge_outcomes(replace(IndefiniteOutcomes(operations=100), unsettled=unsettled))
 
     assert [problem.verdict for problem in record.problems] == verdicts

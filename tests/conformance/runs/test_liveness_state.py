@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.runs.liveness_state import Standing, owed
+from fencepost.conformance.runs.liveness_state import LivenessState, owed
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import BrokerId, LeaderEpoch, Liveness
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
@@ -15,7 +15,7 @@ KEY = TopicPartition("t", 0)
 STATE = LeaderAndIsr(
     leader=BrokerId(1), leader_epoch=LeaderEpoch(2), isr=frozenset({BrokerId(1), BrokerId(2)})
 )
-WELL = Standing(
+WELL = LivenessState(
     registered=frozenset({1, 2}),
     controller=2,
     assigned={KEY: (1, 2)},
@@ -77,7 +77,7 @@ def test_a_cluster_that_is_well_owes_nothing() -> None:
     ],
 )
 def test_what_is_not_as_it_must_be_is_named(
-    standing: Standing, more: Sequence[TraceEvent], what: Liveness
+    standing: LivenessState, more: Sequence[TraceEvent], what: Liveness
 ) -> None:
     assert what in owed(standing, [*EVENTS, *more], [1, 2])
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
-from fencepost.conformance.clients.recorder import LamportClock, Recorder
+from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
+from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
 from fencepost.conformance.runs.run_shrink import ShrunkRun, shrink_plan, shrink_run
 from fencepost.conformance.runs.story_shrink import shrink_actions
 from fencepost.conformance.whitebox.story_tries import RealTries, SimulatedTries, violations_of
@@ -138,7 +138,7 @@ def test_a_simulated_plan_that_violates_nothing_runs_on_processes_and_is_refused
     in_simulator(monkeypatch, lambda _: False)
     played = on_processes(monkeypatch, lambda _: False)
 
-    with pytest.raises(UsageError, match="lost did not violate it again"):
+    with pytest.raises(ChoiceError, match="lost did not violate it again"):
         shrink(tmp_path)
     assert played == [[], *[["late", "first"]] * 3]
     assert not list(tmp_path.iterdir())
@@ -251,7 +251,7 @@ def test_a_simulated_candidate_has_to_fail_at_every_pace_at_which_the_plan_does(
 
 def test_a_run_that_did_not_heal_is_one_that_failed(tmp_path: Path) -> None:
     ended = {"converged": False, "final_read": True, "unhealed": ["EventuallyLeader"]}
-    with Recorder(tmp_path, run_id="r", node="harness", clock=LamportClock()) as harness:
+    with TraceRecorder(tmp_path, run_id="r", node="harness", clock=HarnessClock()) as harness:
         harness.write(Kind.RUN, "RunEnded", detail=json.dumps(ended))
 
     assert violations_of(tmp_path) == {"Converged", "EventuallyLeader"}
@@ -263,7 +263,7 @@ BEGUN = {"level": 2}
 def ran(folder: Path, executed: str) -> None:
     """A whole run with this schedule is in the folder."""
     (folder / EXECUTED).write_text(executed)
-    with Recorder(folder, run_id="r", node="harness", clock=LamportClock()) as harness:
+    with TraceRecorder(folder, run_id="r", node="harness", clock=HarnessClock()) as harness:
         harness.write(Kind.RUN, "RunStarted", detail=json.dumps(BEGUN))
         harness.write(Kind.RUN, "RunEnded", detail="{}")
 
@@ -276,7 +276,7 @@ def test_a_run_with_clients_of_its_own_is_refused(
         "fencepost.conformance.runs.run_shrink.violations_of", lambda _: frozenset({"Lost"})
     )
 
-    with pytest.raises(UsageError, match="had clients of its own, which are in no schedule"):
+    with pytest.raises(ChoiceError, match="had clients of its own, which are in no schedule"):
         shrink_run(tmp_path, out=tmp_path)
 
 
@@ -286,12 +286,12 @@ def test_a_run_of_a_script_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
         "fencepost.conformance.runs.run_shrink.violations_of", lambda _: frozenset({"Lost"})
     )
 
-    with pytest.raises(UsageError, match="is a run of b, whose own clients and orders come"):
+    with pytest.raises(ChoiceError, match="is a run of b, whose own clients and orders come"):
         shrink_run(tmp_path, out=tmp_path)
 
 
 def test_a_run_that_violates_nothing_is_refused(tmp_path: Path) -> None:
     ran(tmp_path, '{"schema": 1, "id": "a", "actions": []}')
 
-    with pytest.raises(UsageError, match="violates nothing: nothing to shrink"):
+    with pytest.raises(ChoiceError, match="violates nothing: nothing to shrink"):
         shrink_run(tmp_path, out=tmp_path)

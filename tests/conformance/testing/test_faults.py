@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
-from fencepost.conformance.runs.scenario import Stage
+from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
+from fencepost.conformance.runs.scenario import ScenarioStage
 from fencepost.conformance.testing.faults import Faults
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
@@ -62,7 +62,7 @@ def faults_of(
     recorded: Mapping[str, Action] | None = None,
     drawn: Schedule | None = None,
 ) -> Faults:
-    stage = cast(Stage, EngineOnly(engine))
+    stage = cast(ScenarioStage, EngineOnly(engine))
     return Faults(stage=stage, recorded=recorded or {}, drawn=drawn)
 
 
@@ -157,7 +157,7 @@ def test_plan_keeps_the_ids_that_its_triggers_name() -> None:
 
     assert ids(engine.plans[0]) == ["fault-1", "then"]
     assert evidence.fault_id == "fault-2"
-    with pytest.raises(UsageError, match="has a fault 'fault-1' already"):
+    with pytest.raises(ChoiceError, match="has a fault 'fault-1' already"):
         faults.run(plan)
 
 
@@ -197,14 +197,14 @@ def test_replay_of_a_test_that_does_something_else_is_refused() -> None:
     faults = faults_of(ListeningEngine(), {"fault-1": at("fault-1", 0, kill)})
 
     with (
-        pytest.raises(UsageError, match=r"recorded run injected proc.kill .* injects proc.pause"),
+        pytest.raises(ChoiceError, match=r"recorded run injected proc.kill .* injects proc.pause"),
         faults.active(PAUSE),
     ):
         pass
 
 
 def test_nothing_drawn_cannot_be_run() -> None:
-    with pytest.raises(UsageError, match="nothing was drawn"):
+    with pytest.raises(ChoiceError, match="nothing was drawn"):
         faults_of(ListeningEngine()).run()
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.testing.marker import BUDGET_S, ChaosMark, kinds_of, read_mark
 from fencepost.fault_injection.faults.catalogue import kind_of
 from fencepost.fault_injection.stories.profiles import PROFILE_KINDS
@@ -61,10 +61,10 @@ def test_what_is_done_to_connections_is_drawn_where_there_is_a_proxy() -> None:
 def test_what_cannot_be_run_is_refused_in_one_sentence(
     given: dict[str, object], sentence: str
 ) -> None:
-    with pytest.raises(UsageError, match=sentence):
+    with pytest.raises(ChoiceError, match=sentence):
         read_mark((), given)
 
 
 def test_values_without_a_name_are_refused() -> None:
-    with pytest.raises(UsageError, match="chaos takes names only, not 'all'"):
+    with pytest.raises(ChoiceError, match="chaos takes names only, not 'all'"):
         read_mark(("all",), {})

@@ -6,10 +6,10 @@ from typing import cast
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ClusterSettings, UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
 from fencepost.conformance.adapters.cluster import ClusterError
-from fencepost.conformance.runs.scenario import Record, Stage
-from fencepost.conformance.testing.quiet import DisturbedError, Quiet
+from fencepost.conformance.runs.scenario import RunRecord, ScenarioStage
+from fencepost.conformance.testing.quiet import DisturbedError, QuietSpan
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.process_faults import PauseBroker
@@ -87,11 +87,11 @@ class PretendingStage:
         return []
 
 
-def quiet_of(cluster: Pretending) -> Quiet:
-    return Quiet(stage=cast(Stage, PretendingStage(cluster)), record=Record())
+def quiet_of(cluster: Pretending) -> QuietSpan:
+    return QuietSpan(stage=cast(ScenarioStage, PretendingStage(cluster)), record=RunRecord())
 
 
-def verdicts(quiet: Quiet) -> list[Verdict]:
+def verdicts(quiet: QuietSpan) -> list[Verdict]:
     return [problem.verdict for problem in quiet.record.problems]
 
 
@@ -148,7 +148,10 @@ def test_active_fault_is_a_mistake_of_the_test() -> None:
     cluster = Pretending()
     quiet = quiet_of(cluster)
 
-    with pytest.raises(UsageError, match=r"fault-1 .* is active in a quiet span; heal it"), quiet:
+    with (
+        pytest.raises(ChoiceError, match=r"fault-1 .* is active in a quiet span; heal it"),
+        quiet,
+    ):
         cluster.phase = Phase.ACTIVE
 
     assert verdicts(quiet) == []

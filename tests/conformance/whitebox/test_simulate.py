@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.runs.scenario_run import read_folder
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import (
@@ -214,7 +214,7 @@ def test_mutant_that_never_heals_is_not_caught_by_that() -> None:
 def test_unknown_names_are_refused_before_anything_runs(
     target: str, level: int, mutant: str | None, message: str
 ) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(ChoiceError, match=message):
         run_seeds([1], level=level, mutant=mutant, options=SimulationOptions(target=target))
 
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.verdict import Verdict
-from fencepost.conformance.whitebox.stepped import Guided, Ride, select, shows
+from fencepost.conformance.whitebox.stepped import SteppedPair, SteppedRun, select, shows
 
-RIDE = Ride(
+RIDE = SteppedRun(
     level=2,
     mutant="m",
     moves=3,
@@ -22,7 +22,9 @@ RIDE = Ride(
     folder="f",
 )
 CLEAN = replace(RIDE, mutant="", found=(), refused="step 2, A of 1: no")
-GUIDED = Guided(name="m", row="m", violates="CommittedDurable", of=2, hazard=RIDE, repaired=CLEAN)
+GUIDED = SteppedPair(
+    name="m", row="m", violates="CommittedDurable", of=2, hazard=RIDE, repaired=CLEAN
+)
 
 
 def test_a_violation_with_the_hazard_and_none_without_is_a_pass() -> None:
@@ -97,5 +99,5 @@ def test_a_row_is_known_by_its_name_and_by_its_schedules() -> None:
     ],
 )
 def test_a_row_that_cannot_be_led_says_why(name: str, why: str) -> None:
-    with pytest.raises(UsageError, match=why):
+    with pytest.raises(ChoiceError, match=why):
         select([name])

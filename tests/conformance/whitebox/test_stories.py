@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.checks.registry import VACUOUS, judge
 from fencepost.conformance.whitebox.stories import play_file
 from tests.conformance.fake_simulator import LOSING_SEED, simulate
@@ -26,5 +26,5 @@ def test_a_simulator_without_play_is_told(tmp_path: Path) -> None:
     path = tmp_path / "story.txt"
     path.write_text("cluster\n----\n")
 
-    with pytest.raises(UsageError, match=r"plays no scenario files: it has no play\(\)"):
+    with pytest.raises(ChoiceError, match=r"plays no scenario files: it has no play\(\)"):
         play_file(path, target="python:tests.conformance.fake_simulator")

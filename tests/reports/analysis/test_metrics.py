@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import convert
 
-from fencepost.conformance.runs.host_interference import Noise, Stall
+from fencepost.conformance.runs.host_interference import HostInterference, Stall
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.aggregates import FolderReport
 from fencepost.reports.analysis.analyse import failover_report
@@ -224,10 +224,10 @@ def test_a_missed_budget_fails() -> None:
     assert [row.phase for row in report.latencies if not row.is_within] == ["total"]
 
 
-def stood_still(for_ms: int) -> dict[int, Noise]:
+def stood_still(for_ms: int) -> dict[int, HostInterference]:
     """The host of the run, from the moment after the fault on."""
     stall = Stall(since_ns=1010 * MS, until_ns=(1010 + for_ms) * MS)
-    return {0: Noise(stalls=[stall])}
+    return {0: HostInterference(stalls=[stall])}
 
 
 def test_a_budget_that_was_missed_while_the_host_stood_still_decides_nothing() -> None:

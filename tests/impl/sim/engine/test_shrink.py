@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.whitebox.shrink import shrink_seed
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
 from fencepost.fault_injection.faults.network_faults import IsolateBroker, PartitionBrokers
@@ -93,7 +93,7 @@ def test_a_seed_becomes_a_scenario_that_shows_the_same() -> None:
 
 
 def test_a_seed_that_violates_nothing_cannot_be_shrunk() -> None:
-    with pytest.raises(UsageError, match="seed 3 violates nothing at level 2: nothing to"):
+    with pytest.raises(ChoiceError, match="seed 3 violates nothing at level 2: nothing to"):
         shrink_seed(Subject(target=REFERENCE_TARGET, level=2), 3)
 
 
