@@ -11,20 +11,18 @@ from pathlib import Path
 from fencepost.fault_injection.stories.plan_file import plan_from_document
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.mutants.records import MUTANTS
-from fencepost.impl.sim.draw.multi_round_draw import dense
+from fencepost.impl.sim.draw.draw import DrawKind, draw
 from fencepost.impl.sim.draw.story_mutations import deal, scenario_of
 from fencepost.impl.sim.draw.swarm import swarm
-from fencepost.impl.sim.engine.move_lists import moves_of, moves_of_rounds, moves_of_variation
-from fencepost.impl.sim.engine.multi_round_run import IsEnough
-from fencepost.impl.sim.engine.plan_run import options_of, run_plan
-from fencepost.impl.sim.engine.run import run
+from fencepost.impl.sim.engine.move_lists import moves_of, moves_of_run, moves_of_variation
+from fencepost.impl.sim.engine.plan_run import Host, described_plan
+from fencepost.impl.sim.engine.run import IsEnough, described, run
 from fencepost.impl.sim.engine.shrink import Fails, shrink as shrink_run
 from fencepost.impl.sim.script.play import play as play_script, scenario_text
 from fencepost.impl.sim.script.stage import Judge
 from fencepost.impl.sim.stepped.schedule import SCHEDULES, ScheduleError, read_schedule
 from fencepost.impl.sim.stepped.sources import MADE_ANEW, SOURCES, obstacle, schedule_of
 from fencepost.impl.sim.stepped.stepper import moves_along, replay as replay_schedule
-from fencepost.impl.sim.world.plan_cluster import HOST_SPEEDS, Host
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.tlc.models import load_models, select
 from fencepost.spec.trace import TraceEvent
@@ -41,15 +39,14 @@ def simulate(seed: int, *, level: int, mutant: str | None = None) -> list[TraceE
 
     Raises `ValueError` with one sentence for an unknown level or mutant.
     """
-    options = swarm(seed, level=_level(level), mutant=_mutant(mutant))
-    name = f"sim-{seed}-level-{level}" + (f"-{mutant}" if mutant else "")
-    return run(options, name)
+    drawn = draw(DrawKind.SWARM, seed, level=_level(level), mutant=_mutant(mutant))
+    return run(drawn, f"sim-{seed}-level-{level}" + (f"-{mutant}" if mutant else ""))
 
 
 def simulate_long(seed: int, *, level: int, seconds: int) -> list[TraceEvent]:
     """The trace of a run like that of `seed`, of so many virtual seconds."""
     options = swarm(seed, level=_level(level), duration_ms=seconds * 1000)
-    return run(options, f"sim-{seed}-level-{level}-long")
+    return run(described(options), f"sim-{seed}-level-{level}-long")
 
 
 def play_plan(
@@ -59,9 +56,9 @@ def play_plan(
 
     Raises `ValueError` with one sentence.
     """
-    plan, pace = plan_from_document(document), Host(host)
-    options = options_of(plan, level=_level(level), mutant=_mutant(mutant), host=pace)
-    return run_plan(plan, options, f"sim-{plan.plan_id}-level-{level}", HOST_SPEEDS[pace].boot_ms)
+    plan = plan_from_document(document)
+    given = described_plan(plan, level=_level(level), mutant=_mutant(mutant), host=Host(host))
+    return run(given, f"sim-{plan.plan_id}-level-{level}")
 
 
 def mutants() -> list[dict[str, object]]:
@@ -152,13 +149,13 @@ def moves(steps: str, *, is_repaired: bool) -> MoveList:
 def moves_of_number(
     number: int, *, level: int, mutant: str | None, is_enough: IsEnough
 ) -> tuple[MoveList, list[TraceEvent]]:
-    """What leads paced processes along the dense run of that number, and its trace.
+    """What leads paced processes along the multi-round run of that number, and its trace.
 
     The run ends after the first round of which `is_enough` says so. Raises `ValueError`.
     """
-    drawn = dense(number, level=_level(level), mutant=_mutant(mutant))
+    drawn = draw(DrawKind.MULTI_ROUND, number, level=_level(level), mutant=_mutant(mutant))
     name = f"number-{number}-level-{level}" + (f"-{mutant}" if mutant else "")
-    return moves_of_rounds(drawn, name, is_enough)
+    return moves_of_run(drawn, name, is_enough)
 
 
 def variations(

@@ -1,13 +1,13 @@
-"""Draws dense random runs: whatever there is, many times over, in one long run per number.
+"""Draws multi-round runs: every kind of fault, many times over, in one long run per number.
 
-`swarm.py` draws runs that differ in kind, and a million of them see everything. A run here is one
+`swarm.py` draws runs that differ in kind, and a million of them cover everything. A run here is one
 of few, such as real processes can repeat: it goes through several rounds of faults, each with its
-own weather, clients, administrator and situations (`composites.py`). After each round all faults
-are over, and the cluster must heal (`rounds.py`). The number alone decides what is drawn.
+own weather, clients, administrator and situations (`fault_stories.py`). After each round all faults
+are over, and the cluster must heal (`engine/multi_round_run.py`). The number alone decides.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 
 from fencepost.fault_injection.faults.admin_faults import KickController, ReassignPartition
@@ -26,7 +26,9 @@ from fencepost.fault_injection.stories.schedule import Schedule, TimedFault, gen
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.sim.draw.drawn_faults import Draw
 from fencepost.impl.sim.draw.fault_stories import About, Composer
+from fencepost.impl.sim.engine.multi_round_run import FaultRound, prepare_rounds
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, TOPIC, RunOptions
+from fencepost.impl.sim.engine.run import RunDescription
 from fencepost.spec.vocabulary import ProtocolLevel
 
 PATIENT_MS = 30_000
@@ -55,28 +57,9 @@ LONELY = 0.3
 """Share of rounds at whose end some brokers are dead, and the others must heal without them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FaultRound:
-    """What happens between two times of calm."""
-
-    options: RunOptions
-    """As in all rounds, but for clients, weather and schedule."""
-    administrator_ms: tuple[int, int] | None
-    """Between two of its requests; None: there is none."""
-    has_nonsense: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MultiRoundRun:
-    """One run."""
-
-    number: int
-    options: RunOptions
-    """What its cluster is like."""
-    rounds: tuple[FaultRound, ...]
-
-
-def dense(number: int, *, level: ProtocolLevel, mutant: Mutant | None = None) -> MultiRoundRun:
+def multi_round(
+    number: int, *, level: ProtocolLevel, mutant: Mutant | None = None
+) -> RunDescription[FaultRound]:
     """The run of that number, from 1 on; the level and the mutant change nothing else of it.
 
     Of four numbers, two have everything in one run, one is about data and one about control.
@@ -94,7 +77,13 @@ def dense(number: int, *, level: ProtocolLevel, mutant: Mutant | None = None) ->
     if about is About.CONTROL:
         count = SHORT_ROUNDS
     rounds = tuple(_round(random, options, n, about) for n in range(1, count + 1))
-    return MultiRoundRun(number=number, options=options, rounds=rounds)
+    return RunDescription(
+        options=options,
+        scenario="dense",
+        reproduce=f"the dense run {number} at level {options.level:d}",
+        prepare=prepare_rounds,
+        parts=rounds,
+    )
 
 
 def _cluster(random: Random, number: int) -> RunOptions:

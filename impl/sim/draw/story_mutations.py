@@ -18,12 +18,12 @@ from fencepost.impl.sim.draw.fault_stories import About, Composer
 from fencepost.impl.sim.engine.liveness_state import unhealed
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
-from fencepost.impl.sim.engine.run import create_topic, end_run
 from fencepost.impl.sim.script.language import Command, milliseconds, parse
 from fencepost.impl.sim.script.play import fault_line
 from fencepost.impl.sim.script.settings import DEFAULTS, read_options
 from fencepost.impl.sim.script.stage import Stage, unjudged
 from fencepost.impl.sim.script.verbs import perform
+from fencepost.impl.sim.world.workload import create_topic
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import ProtocolLevel
 
@@ -152,9 +152,9 @@ def play_variation(
     if not stage.cluster.assignments():
         create_topic(stage.cluster, TOPIC, 1)
     _try(stage, replace(first, verb="settle", options={}))
-    end_run(stage.cluster, stage.harness, unhealed(stage.cluster))
+    events = stage.simulated.end(unhealed(stage.cluster))
     ((options, move_recorder),) = stage.noted
-    return options, move_recorder, stage.cluster.recorder.events
+    return options, move_recorder, events
 
 
 def _try(stage: Stage, command: Command) -> None:

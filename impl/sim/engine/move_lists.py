@@ -5,11 +5,10 @@ from functools import partial
 from pathlib import Path
 
 from fencepost.impl.mutants.mutants import Mutant
-from fencepost.impl.sim.draw.multi_round_draw import MultiRoundRun
 from fencepost.impl.sim.draw.story_mutations import Variation, play_variation
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
-from fencepost.impl.sim.engine.multi_round_run import IsEnough, play_rounds
 from fencepost.impl.sim.engine.options import RunOptions
+from fencepost.impl.sim.engine.run import IsEnough, RunDescription, RunPart, run
 from fencepost.impl.sim.script.play import play
 from fencepost.impl.sim.script.stage import unjudged
 from fencepost.spec.pacing import MoveList, Verb
@@ -33,13 +32,13 @@ def moves_of(path: Path, *, is_repaired: bool) -> MoveList:
     return _listed(path.stem, *found[0])
 
 
-def moves_of_rounds(
-    dense: MultiRoundRun, name: str, is_enough: IsEnough
+def moves_of_run(
+    description: RunDescription[RunPart], name: str, is_enough: IsEnough
 ) -> tuple[MoveList, list[TraceEvent]]:
-    """The moves of a dense run up to its end, and its trace; raises `ValueError` as `moves_of`."""
-    move_recorder = MoveRecorder(is_for_processes=True)
-    events = play_rounds(dense, name, move_recorder, is_enough)
-    return _listed(name, dense.options, move_recorder), events
+    """The moves of a run up to its end, and its trace; raises `ValueError` as `moves_of`."""
+    recorder = MoveRecorder(is_for_processes=True)
+    events = run(description, name, recorder, is_enough)
+    return _listed(name, description.options, recorder), events
 
 
 def moves_of_variation(

@@ -4,34 +4,65 @@ For directed use: a schedule file, or one that is made small. Random runs have s
 """
 
 from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
 
 from fencepost.fault_injection.faults.targets import Target
 from fencepost.fault_injection.stories.plan import Action, At, Load, Plan
 from fencepost.fault_injection.stories.schedule import Schedule
 from fencepost.fault_injection.stories.triggers import Watch
+from fencepost.impl.core.types.topic_messages import ReplicaList
 from fencepost.impl.mutants.mutants import Mutant
-from fencepost.impl.sim.engine.liveness_state import unhealed
+from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import RunOptions
-from fencepost.impl.sim.engine.run import end_run, heal, run_line, start_clients
+from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun
 from fencepost.impl.sim.injectors.injector import Injector
+from fencepost.impl.sim.world.clients import TopicCreator
 from fencepost.impl.sim.world.cluster import VirtualCluster
-from fencepost.impl.sim.world.plan_cluster import ASSIGNMENT, HOST_SPEEDS, Host, PlanCluster
-from fencepost.impl.trace_lines import Line
-from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent
-from fencepost.spec.vocabulary import BrokerId, ProtocolLevel
+from fencepost.impl.sim.world.network import Weather
+from fencepost.impl.sim.world.workload import START_MS, start_clients
+from fencepost.spec.trace import Kind
+from fencepost.spec.vocabulary import BrokerId, Liveness, ProtocolLevel
+from fencepost.spec.znodes import TopicPartition, broker_path
 
+TOPIC = "orders"
+ASSIGNMENT = tuple(tuple(map(BrokerId, one)) for one in ((1, 2, 3), (2, 3, 1), (3, 1, 2)))
+"""Of the topic's partitions, as on real processes."""
 THINK_MS = (10, 20)
 """Between two operations of a client: about as often as clients of real processes work."""
 LOOK_MS = 1
-"""How often the follower looks at what has happened."""
+"""How often the plan looks at what has happened."""
 WARM_UP_MS = 500
 COOL_DOWN_MS = 1_500
 LONGEST_MS = 300_000
 """Every action has its deadlines; this is for a plan that has very many."""
 
 
+class Host(StrEnum):
+    """How fast processes and messages are."""
+
+    QUICK = "quick"
+    BUSY = "busy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostSpeed:
+    """What the host makes of a run; times in virtual time."""
+
+    weather: Weather
+    boot_ms: int
+    """From the start of a process to its first step."""
+
+
+HOST_SPEEDS = {
+    Host.QUICK: HostSpeed(weather=Weather(delay_us=(200, 3_000)), boot_ms=300),
+    Host.BUSY: HostSpeed(weather=Weather(delay_us=(3_000, 30_000)), boot_ms=1_500),
+}
+"""An idle machine, and one that several runs share."""
+
+
 @dataclass(slots=True, kw_only=True)
-class Follower:
+class PlanFollower:
     """Begins and ends the actions of a plan when what they wait for has come."""
 
     plan: Plan
@@ -120,6 +151,26 @@ class Follower:
         return target.resolve(self.cluster.view())
 
 
+@dataclass(frozen=True, slots=True)
+class PlanPart:
+    """The actions of a plan, with clients at work before, during and after them."""
+
+    plan: Plan
+
+    def work(self, run: SimulatedRun, _: int) -> None:
+        """Start the clients, and follow the plan to its end."""
+        run.clients += start_clients(run.cluster, _create_topic(run))
+        follower = PlanFollower(plan=self.plan, cluster=run.cluster, injector=run.injector)
+        run.pass_time(WARM_UP_MS)
+        follower.start()
+        run.pass_time(LONGEST_MS, follower.is_done)
+        run.pass_time(COOL_DOWN_MS)
+
+    def heal(self, run: SimulatedRun) -> set[Liveness]:
+        """End all faults; returns what does not hold in the end."""
+        return run.heal_all()
+
+
 def options_of(
     plan: Plan, *, level: ProtocolLevel, mutant: Mutant | None, host: Host = Host.QUICK
 ) -> RunOptions:
@@ -147,26 +198,49 @@ def options_of(
     )
 
 
-def run_plan(plan: Plan, options: RunOptions, run_id: str, boot_ms: int) -> list[TraceEvent]:
-    """Play the plan; the same plan and options give the same events, byte for byte.
+def described_plan(
+    plan: Plan, *, level: ProtocolLevel, mutant: Mutant | None, host: Host = Host.QUICK
+) -> RunDescription[PlanPart]:
+    """The run of the plan, which begins as one of real processes does.
 
     Raises `ValueError` with one sentence when the first controller is none of the brokers.
     """
-    cluster = PlanCluster(options, run_id, first=_first_of(plan, options), boot_ms=boot_ms)
-    harness = cluster.recorder.node("harness")
-    harness.write(run_line("RunStarted", _describe(plan, options)))
-    cluster.start_all()
-    clients = start_clients(cluster, cluster.create_topic())
-    injector = Injector(cluster, harness, clients)
-    follower = Follower(plan=plan, cluster=cluster, injector=injector)
-    scheduler = cluster.scheduler
-    scheduler.run_until(scheduler.now_ms + WARM_UP_MS)
-    follower.start()
-    scheduler.run_until(scheduler.now_ms + LONGEST_MS, follower.is_done)
-    scheduler.run_until(scheduler.now_ms + COOL_DOWN_MS)
-    converged = heal(cluster, injector, clients)
-    end_run(cluster, harness, () if converged else unhealed(cluster))
-    return cluster.recorder.events
+    options = options_of(plan, level=level, mutant=mutant, host=host)
+    return RunDescription(
+        options=options,
+        scenario=plan.plan_id,
+        reproduce=f"the schedule {plan.plan_id} at level {options.level:d}",
+        prepare=start_all,
+        parts=(PlanPart(plan),),
+        first=_first_of(plan, options),
+        boot_ms=HOST_SPEEDS[host].boot_ms,
+    )
+
+
+def start_all(run: SimulatedRun) -> None:
+    """Start the other brokers once the first one is the controller, and wait for them."""
+    cluster = run.cluster
+    started = set(cluster.processes)
+    if len(started) == 1:
+        cluster.scheduler.run_until(START_MS, lambda: cluster.view().controller_id in started)
+    for broker_id in sorted(cluster.disks.keys() - started):
+        cluster.start(broker_id)
+    cluster.scheduler.run_until(START_MS, lambda: _is_registered(cluster))
+
+
+def _is_registered(cluster: VirtualCluster) -> bool:
+    return all(cluster.zookeeper.peek(broker_path(b)).stat is not None for b in cluster.disks)
+
+
+def _create_topic(run: SimulatedRun) -> list[TopicPartition]:
+    """Create the topic, all replicas in sync; of fewer brokers it has what they can hold."""
+    cluster = run.cluster
+    replicas = [tuple(b for b in one if b in cluster.disks) for one in ASSIGNMENT]
+    creator = TopicCreator(cluster, TOPIC, len(replicas))
+    creator.assign(ReplicaList(replicas=one) for one in replicas if one)
+    creator.create()
+    run.pass_time(START_MS, partial(is_converged, cluster))
+    return creator.keys
 
 
 def _first_of(plan: Plan, options: RunOptions) -> BrokerId | None:
@@ -177,16 +251,3 @@ def _first_of(plan: Plan, options: RunOptions) -> BrokerId | None:
     if first > options.brokers:
         raise ValueError(f"first_controller is {first}; choose one of 1 to {options.brokers}")
     return BrokerId(first)
-
-
-def _describe(plan: Plan, options: RunOptions) -> Line:
-    return {
-        "trace_version": TRACE_VERSION,
-        "backend": "sim",
-        "level": int(options.level),
-        "seed": options.seed,
-        "brokers": options.brokers,
-        "scenario": plan.plan_id,
-        "mutant": options.mutant,
-        "reproduce": f"the schedule {plan.plan_id} at level {options.level:d}",
-    }

@@ -1,153 +1,201 @@
-"""One simulated run from start to final read."""
+"""One simulated run from start to final read, whatever is played: `run(description, run_id)`.
+
+A description is drawn from a seed (`draw/`) or read from a plan (`plan_run.py`). A scenario drives
+the same `SimulatedRun` verb by verb (`script/stage.py`).
+"""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 from fencepost.impl.sim.engine.liveness_state import is_converged, unhealed
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
-from fencepost.impl.sim.engine.recorder import NodeTrace
 from fencepost.impl.sim.injectors.injector import Injector
-from fencepost.impl.sim.world.clients import (
-    FinalReader,
-    SimulatedClient,
-    SimulatedConsumer,
-    SimulatedProducer,
-    TopicCreator,
-)
+from fencepost.impl.sim.world.clients import FinalReader, SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
-from fencepost.impl.sim.world.reassignment_workload import Mover
-from fencepost.impl.sim.world.topic_workload import Founder
+from fencepost.impl.sim.world.workload import break_connections, create_topic, start_clients
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent
-from fencepost.spec.vocabulary import Liveness
+from fencepost.spec.vocabulary import BrokerId, Liveness
 from fencepost.spec.znodes import TopicPartition
 
-START_MS = 8_000
-"""At the latest, every partition has its first leader after this time."""
 FINAL_READ_MS = 10_000
 
-
-def run(options: RunOptions, run_id: str) -> list[TraceEvent]:
-    """Play the run; the same options give the same events, byte for byte."""
-    cluster = VirtualCluster(options, run_id)
-    harness = cluster.recorder.node("harness")
-    harness.write(run_line("RunStarted", _describe(options)))
-    keys = [TopicPartition(TOPIC, partition) for partition in range(options.partitions)]
-    create_topic(cluster, TOPIC, len(keys))
-    clients = start_clients(cluster, keys)
-    injector = Injector(cluster, harness, clients)
-    injector.plan(cluster.scheduler.now_ms)
-    break_connections(cluster)
-    cluster.scheduler.run_until(cluster.scheduler.now_ms + options.duration_ms)
-    converged = heal(cluster, injector, clients)
-    end_run(cluster, harness, () if converged else unhealed(cluster))
-    return cluster.recorder.events
+IsEnough = Callable[[Sequence[TraceEvent]], bool]
+"""Given the trace so far: true when the run may end after this part."""
 
 
-def end_run(cluster: VirtualCluster, harness: NodeTrace, owed: Iterable[Liveness]) -> None:
-    """All partitions are read to their end, and the trace ends; `owed` has not come to hold."""
-    names = sorted(set(owed))
-    ending: Line = {"converged": not names}
-    if names:
-        ending["unhealed"] = names
-    reader = FinalReader(cluster, sorted(cluster.assignments()))
-    reader.read_all()
-    limit_ms = cluster.scheduler.now_ms + FINAL_READ_MS
-    read = cluster.scheduler.run_until(limit_ms, lambda: reader.is_done)
-    harness.write(run_line("RunEnded", {**ending, "final_read": read}))
+def never(_: Sequence[TraceEvent]) -> bool:
+    """The run is played to the end of its description."""
+    return False
 
 
-def heal(cluster: VirtualCluster, injector: Injector, clients: list[SimulatedClient]) -> bool:
-    """All faults are over; where the options say so, the survivors have healed before."""
-    if cluster.move_recorder is not None:
-        cluster.move_recorder.settles = True
-    if cluster.options.survivors_first:
-        cluster.absent = frozenset(b for b, p in cluster.processes.items() if not p.is_alive)
-        if not _settles(cluster, clients):
-            return False
-        cluster.absent = frozenset()
-    injector.heal_all()
-    return _settles(cluster, clients)
+class SimulatedRun:
+    """A run under way: its cluster, its clients and faults, the beginning and end of its trace."""
+
+    def __init__(self, cluster: VirtualCluster, begins: Line) -> None:
+        """`begins` is the detail of the line `RunStarted`."""
+        self.cluster = cluster
+        self.harness = cluster.recorder.node("harness")
+        self.harness.write(run_line("RunStarted", begins))
+        self.clients: list[SimulatedClient] = []
+        """At work until they are stopped; faults may add to them."""
+        self.injector = Injector(cluster, self.harness, self.clients)
+
+    def pass_time(self, for_ms: int, is_done: Callable[[], bool] | None = None) -> bool:
+        """Let virtual time pass, at most until `is_done`; returns whether it is done."""
+        return self.cluster.scheduler.run_until(self.cluster.scheduler.now_ms + for_ms, is_done)
+
+    def calm(self) -> None:
+        """Stop all clients and all chance: from now on what must come to hold has its time."""
+        if self.cluster.move_recorder is not None:
+            self.cluster.move_recorder.settles = True
+        self.cluster.network.calm()
+        for client in self.clients:
+            client.is_stopped = True
+
+    def heal(self) -> bool:
+        """End all faults; returns whether the cluster converged in time.
+
+        Where the options say so, the surviving brokers must converge before the dead ones return.
+        """
+        cluster = self.cluster
+        if cluster.options.survivors_first:
+            cluster.absent = frozenset(b for b, p in cluster.processes.items() if not p.is_alive)
+            if not self._converges():
+                return False
+            cluster.absent = frozenset()
+        self.injector.heal_all()
+        return self._converges()
+
+    def heal_all(self) -> set[Liveness]:
+        """End all faults; returns what does not hold when its time is over."""
+        return set() if self.heal() else {*unhealed(self.cluster)}
+
+    def _converges(self) -> bool:
+        self.calm()
+        return self.pass_time(self.cluster.options.settle_ms, partial(is_converged, self.cluster))
+
+    def end(self, owed: Iterable[Liveness]) -> list[TraceEvent]:
+        """Read all partitions to their end, and close the trace; `owed` has not come to hold."""
+        names = sorted(set(owed))
+        ending: Line = {"converged": not names}
+        if names:
+            ending["unhealed"] = names
+        reader = FinalReader(self.cluster, sorted(self.cluster.assignments()))
+        reader.read_all()
+        read = self.pass_time(FINAL_READ_MS, lambda: reader.is_done)
+        self.harness.write(run_line("RunEnded", {**ending, "final_read": read}))
+        return self.cluster.recorder.events
 
 
-def _settles(cluster: VirtualCluster, clients: list[SimulatedClient]) -> bool:
-    cluster.network.calm()
-    for client in clients:
-        client.is_stopped = True
-    limit_ms = cluster.scheduler.now_ms + cluster.options.settle_ms
-    return cluster.scheduler.run_until(limit_ms, partial(is_converged, cluster))
+class RunPart(Protocol):
+    """What happens between two times at which the cluster must be healthy."""
+
+    def work(self, run: SimulatedRun, number: int) -> None:
+        """Clients work while faults come and go; `number` counts the parts of the run, from 1."""
+
+    def heal(self, run: SimulatedRun) -> set[Liveness]:
+        """End all faults; returns what does not hold in the end."""
 
 
-def create_topic(cluster: VirtualCluster, topic: str, partitions: int) -> None:
-    """The topic exists on all brokers, and each partition has its first leader, if it can."""
-    TopicCreator(cluster, topic, partitions).create()
-    cluster.scheduler.run_until(START_MS, partial(is_converged, cluster))
+Part_co = TypeVar("Part_co", bound=RunPart, covariant=True)
 
 
-def start_clients(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[SimulatedClient]:
-    """All clients of the options work until they are stopped."""
-    options = cluster.options
-    founders = [Founder(cluster)] if options.founds else []
-    for founder in founders:
-        keys.extend(key for key in founder.keys if key not in keys)
-        founder.begin_founding()
-    producers = [
-        SimulatedProducer(cluster, f"client-{n}", keys) for n in range(1, options.producers + 1)
-    ]
-    first = options.producers + 1
-    consumers = [
-        SimulatedConsumer(cluster, f"client-{n}", keys)
-        for n in range(first, first + options.consumers)
-    ]
-    for producer in producers:
-        producer.later(producer.produce)
-    for consumer in consumers:
-        consumer.later(consumer.consume)
-    creators = _late_creators(cluster, keys)
-    movers = [Mover(cluster, keys)] if options.moves else []
-    for mover in movers:
-        mover.begin_moving()
-    return [*producers, *consumers, *creators, *movers, *founders]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDescription(Generic[Part_co]):
+    """Everything that decides a run, but for the name of its trace."""
+
+    options: RunOptions
+    scenario: str
+    reproduce: str
+    """The command, or the words, by which a person plays it again."""
+    prepare: Callable[[SimulatedRun], None]
+    """Creates the topic, before the first part."""
+    parts: tuple[Part_co, ...]
+    first: BrokerId | None = None
+    """The broker that starts alone, the others being started by `prepare`; None: all start."""
+    boot_ms: int = 0
+    """From the restart of a process to its first step."""
+
+    def line(self) -> Line:
+        """The detail of the line `RunStarted`."""
+        return {
+            "trace_version": TRACE_VERSION,
+            "backend": "sim",
+            "level": int(self.options.level),
+            "seed": self.options.seed,
+            "brokers": self.options.brokers,
+            "scenario": self.scenario,
+            "mutant": self.options.mutant,
+            "reproduce": self.reproduce,
+        }
 
 
-def _late_creators(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[SimulatedClient]:
-    """Topics will be created; producers and consumers, who have `keys`, do not wait for them."""
-    options, random = cluster.options, cluster.random("late topics")
-    creators: list[SimulatedClient] = []
-    for n in range(options.late_topics):
-        name = f"client-admin-{n + 1}"
-        creator = TopicCreator(cluster, f"{TOPIC}{n + 1}", random.choice((1, 1, 3)), name)
-        delay_ms = random.randrange(1 + options.duration_ms * 2 // 3)
-        cluster.scheduler.after_ms(delay_ms, creator.create)
-        cluster.scheduler.after_ms(delay_ms, partial(keys.extend, creator.keys))
-        creators.append(creator)
-    return creators
+def run(
+    description: RunDescription[RunPart],
+    run_id: str,
+    move_recorder: MoveRecorder | None = None,
+    is_enough: IsEnough = never,
+) -> list[TraceEvent]:
+    """The trace of the run; the same description gives the same events, byte for byte.
+
+    It ends after the first part that did not heal, or that is enough.
+    """
+    cluster = VirtualCluster(
+        description.options,
+        run_id,
+        move_recorder,
+        first=description.first,
+        boot_ms=description.boot_ms,
+    )
+    under_way = SimulatedRun(cluster, description.line())
+    description.prepare(under_way)
+    owed: set[Liveness] = set()
+    for number, part in enumerate(description.parts, start=1):
+        part.work(under_way, number)
+        owed = part.heal(under_way)
+        if owed or is_enough(cluster.recorder.events):
+            break
+    return under_way.end(owed)
 
 
-def break_connections(cluster: VirtualCluster) -> None:
-    """Connections to ZooKeeper will break as often as the options say, for their duration."""
-    options = cluster.options
-    random = cluster.random("connections")
-    for second in range(options.duration_ms // 1000):
-        for broker_id in sorted(cluster.disks):
-            if random.random() < options.connection_breaks:
-                delay_ms = second * 1000 + random.randrange(1000)
-                cluster.scheduler.after_ms(delay_ms, partial(cluster.break_connection, broker_id))
+def prepare_topic(run: SimulatedRun) -> None:
+    """Create the topic of the options."""
+    create_topic(run.cluster, TOPIC, run.cluster.options.partitions)
 
 
-def _describe(options: RunOptions) -> Line:
+@dataclass(frozen=True, slots=True)
+class OptionsPart:
+    """The clients and the schedule of faults of the options, for their duration."""
+
+    def work(self, run: SimulatedRun, _: int) -> None:
+        """Start the clients, and plan the faults."""
+        count = run.cluster.options.partitions
+        keys = [TopicPartition(TOPIC, partition) for partition in range(count)]
+        run.clients += start_clients(run.cluster, keys)
+        run.injector.plan(run.cluster.scheduler.now_ms)
+        break_connections(run.cluster)
+        run.pass_time(run.cluster.options.duration_ms)
+
+    def heal(self, run: SimulatedRun) -> set[Liveness]:
+        """End all faults; returns what does not hold in the end."""
+        return run.heal_all()
+
+
+def described(options: RunOptions) -> RunDescription[OptionsPart]:
+    """The run of these options: one part, with their clients and faults."""
     mutant = f" --mutant {options.mutant}" if options.mutant else ""
-    return {
-        "trace_version": TRACE_VERSION,
-        "backend": "sim",
-        "level": int(options.level),
-        "seed": options.seed,
-        "brokers": options.brokers,
-        "scenario": "swarm",
-        "mutant": options.mutant,
-        "reproduce": f"fencepost simulate --seed {options.seed} --level {options.level:d}{mutant}",
-    }
+    return RunDescription(
+        options=options,
+        scenario="swarm",
+        reproduce=f"fencepost simulate --seed {options.seed} --level {options.level:d}{mutant}",
+        prepare=prepare_topic,
+        parts=(OptionsPart(),),
+    )
 
 
 def run_line(action: str, detail: Line) -> Line:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from fencepost.fault_injection.stories.ddmin import Minimizer
 from fencepost.fault_injection.stories.schedule import TimedFault
 from fencepost.impl.sim.engine.options import CALM, RunOptions
-from fencepost.impl.sim.engine.run import run
+from fencepost.impl.sim.engine.run import described, run
 from fencepost.impl.sim.world.network import Weather
 from fencepost.spec.trace import TraceEvent
 
@@ -32,7 +32,7 @@ def shrink(options: RunOptions, fails: Fails, *, runs_max: int = RUNS_MAX) -> Sh
     """The run with all that could be left out left out; `options` itself if nothing could."""
     search = Minimizer(
         best=options,
-        fails=lambda candidate: fails(lambda: run(candidate, "shrink")),
+        fails=lambda candidate: fails(lambda: run(described(candidate), "shrink")),
         tries_max=runs_max,
     )
     while _drop_faults(search) | search.simplify(_simpler):

@@ -10,12 +10,10 @@ from fencepost.fault_injection.faults.targets import FaultError, parse_target
 from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import RunOptions
-from fencepost.impl.sim.engine.recorder import NodeTrace
-from fencepost.impl.sim.engine.run import run_line
+from fencepost.impl.sim.engine.run import SimulatedRun
 from fencepost.impl.sim.injectors.injector import Injector
 from fencepost.impl.sim.script.client import ScriptClient
 from fencepost.impl.sim.script.language import Command
-from fencepost.impl.sim.world.clients import SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.network import RequestRule, method_of
 from fencepost.impl.sim.world.process import Process
@@ -50,12 +48,8 @@ class Stage:
         self.judge = judge
         self.traces: list[Sequence[TraceEvent]] = []
         """One per cluster."""
-        self._cluster: VirtualCluster | None = None
-        self.harness: NodeTrace
-        self.injector: Injector
+        self._simulated: SimulatedRun | None = None
         self.client: ScriptClient
-        self.workers: list[SimulatedClient] = []
-        """Clients that work by themselves until all is healed."""
         self.rules: list[RequestRule] = []
         """Of the network, that verbs have made and not lifted."""
         self.killed: set[BrokerId] = set()
@@ -69,25 +63,31 @@ class Stage:
         move_recorder = self._move_recorder() if self._move_recorder is not None else None
         if move_recorder is not None:
             self.noted.append((options, move_recorder))
-        self._cluster = VirtualCluster(
-            options, f"{self.name}-{len(self.traces) + 1}", move_recorder
-        )
-        self.traces.append(self._cluster.recorder.events)
-        self.harness = self.cluster.recorder.node("harness")
+        cluster = VirtualCluster(options, f"{self.name}-{len(self.traces) + 1}", move_recorder)
+        self.traces.append(cluster.recorder.events)
         detail = {"backend": "sim", "level": level, "seed": options.seed, "mutant": options.mutant}
-        self.harness.write(run_line("RunStarted", {"scenario": self.name, **detail}))
-        self.workers, self.rules, self.killed = [], [], set()
-        self.injector = Injector(self.cluster, self.harness, self.workers)
+        self._simulated = SimulatedRun(cluster, {"scenario": self.name, **detail})
+        self.rules, self.killed = [], set()
         self.client = ScriptClient(self.cluster)
         self.is_read = False
         self.faults = 0
 
     @property
+    def simulated(self) -> SimulatedRun:
+        """The run of the cluster that plays; raises `ValueError` before the first `cluster`."""
+        if self._simulated is None:
+            raise ValueError("there is no cluster yet; begin with the verb cluster")
+        return self._simulated
+
+    @property
     def cluster(self) -> VirtualCluster:
         """The one that plays; raises `ValueError` before the first `cluster`."""
-        if self._cluster is None:
-            raise ValueError("there is no cluster yet; begin with the verb cluster")
-        return self._cluster
+        return self.simulated.cluster
+
+    @property
+    def injector(self) -> Injector:
+        """Of the faults of this run."""
+        return self.simulated.injector
 
     def start_broker(self, broker_id: BrokerId) -> None:
         """A dead broker starts anew on its disk."""

@@ -9,14 +9,8 @@ from msgspec import structs
 
 from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.impl.core.types.messages import ACKS_ALL
-from fencepost.impl.sim.engine.liveness_state import is_converged, unhealed
-from fencepost.impl.sim.engine.run import (
-    FINAL_READ_MS,
-    break_connections,
-    create_topic,
-    heal,
-    start_clients,
-)
+from fencepost.impl.sim.engine.liveness_state import is_converged
+from fencepost.impl.sim.engine.run import FINAL_READ_MS
 from fencepost.impl.sim.script import acts, admin
 from fencepost.impl.sim.script.client import Numbered, Pending
 from fencepost.impl.sim.script.language import Command, milliseconds
@@ -32,6 +26,7 @@ from fencepost.impl.sim.script.stage import Stage, holder, key_of, number
 from fencepost.impl.sim.stepped.schedule import SCHEDULES, read_schedule
 from fencepost.impl.sim.stepped.stepper import replay
 from fencepost.impl.sim.world.clients import FinalReader
+from fencepost.impl.sim.world.workload import break_connections, create_topic, start_clients
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, Offset, ProducerId
 from fencepost.spec.znodes import TOPIC_NAME, TopicPartition
 
@@ -214,7 +209,7 @@ def _workload(stage: Stage, command: Command) -> Lines:
     keys = sorted(stage.cluster.assignments())
     if not keys:
         raise command.error("there is no partition to work on; create-topic comes first")
-    stage.workers += start_clients(stage.cluster, keys)
+    stage.simulated.clients += start_clients(stage.cluster, keys)
     return []
 
 
@@ -244,9 +239,8 @@ def _settle(stage: Stage, command: Command) -> Lines:
         if not process.is_alive and broker_id not in (absent or ()):
             stage.start_broker(broker_id)
     stage.cluster.absent = absent or frozenset()
-    if heal(stage.cluster, stage.injector, stage.workers):
-        return ["converged"]
-    return [f"unhealed: {', '.join(sorted(set(unhealed(stage.cluster))))}"]
+    owed = stage.simulated.heal_all()
+    return [f"unhealed: {', '.join(sorted(owed))}" if owed else "converged"]
 
 
 def _read(stage: Stage, command: Command) -> Lines:

@@ -52,10 +52,12 @@ class VirtualCluster:
         move_recorder: MoveRecorder | None = None,
         *,
         first: BrokerId | None = None,
+        boot_ms: int = 0,
     ) -> None:
         """With a move recorder, all that happens is written down as moves.
 
-        With a `first`, only that broker starts; the others are the caller's to start.
+        With a `first`, only that broker starts; the others are the caller's to start. A process
+        that is restarted takes `boot_ms` to come up.
         """
         self.options = options
         self.move_recorder = move_recorder
@@ -83,6 +85,7 @@ class VirtualCluster:
         self.hurt_links: dict[BrokerId, list[HurtLink]] = {b: [] for b in self.disks}
         """The faults on each broker's way to ZooKeeper."""
         self._starts = dict.fromkeys(self.disks, 0)
+        self._boot_ms = boot_ms
         for broker_id in sorted(self.disks) if first is None else [first]:
             self.start(broker_id)
         self._tick_zookeeper()
@@ -130,9 +133,16 @@ class VirtualCluster:
         """The broker of that process starts again, unless another fault has seen to it before."""
         dead.die()
         is_last = self.processes[dead.broker_id] is dead
-        if is_last:
+        if is_last and self._boot_ms:
+            self.scheduler.after_ms(self._boot_ms, partial(self._boot, dead))
+        elif is_last:
             self.start(dead.broker_id)
         return is_last
+
+    def _boot(self, dead: Process) -> None:
+        """Start the broker, unless it was started in the meantime."""
+        if self.processes[dead.broker_id] is dead:
+            self.start(dead.broker_id)
 
     # ZooKeeper
 

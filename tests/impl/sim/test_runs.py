@@ -19,7 +19,7 @@ from fencepost.impl.mutants.records import MUTANTS
 from fencepost.impl.sim.adapter import mutants, simulate
 from fencepost.impl.sim.draw.swarm import swarm
 from fencepost.impl.sim.engine.liveness_state import is_converged
-from fencepost.impl.sim.engine.run import run
+from fencepost.impl.sim.engine.run import described, run
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import BrokerId, Invariant, ProtocolLevel
@@ -179,7 +179,7 @@ def test_other_seeds_levels_and_mutants_give_other_bytes() -> None:
 def test_a_run_is_a_function_of_its_options() -> None:
     options = swarm(5, level=ProtocolLevel.LEADER_EPOCH)
 
-    assert run(options, "sim-5-level-2") == list(quiet_run(5))
+    assert run(described(options), "sim-5-level-2") == list(quiet_run(5))
 
 
 # What the checks find

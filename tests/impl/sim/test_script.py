@@ -11,7 +11,7 @@ from fencepost.conformance.checks.registry import judge
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.sim.draw.swarm import swarm
 from fencepost.impl.sim.engine.options import RunOptions
-from fencepost.impl.sim.engine.run import run
+from fencepost.impl.sim.engine.run import described, run
 from fencepost.impl.sim.script.language import ScriptError, milliseconds, parse
 from fencepost.impl.sim.script.play import play, scenario_text
 from fencepost.impl.sim.script.settings import read_options, write_options
@@ -251,7 +251,7 @@ def test_a_run_that_is_written_down_plays_again_event_for_event(seed: int) -> No
     played = play(text, "s", judge)
 
     assert text.startswith(f"# Seed {seed}.\n# As it was.\n\ncluster seed={seed} ")
-    assert without_harness(played.traces[0]) == without_harness(run(options, "r"))
+    assert without_harness(played.traces[0]) == without_harness(run(described(options), "r"))
 
 
 def test_every_option_is_written_and_read_again() -> None:

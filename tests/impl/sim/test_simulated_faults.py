@@ -59,7 +59,7 @@ from fencepost.fault_injection.faults.zookeeper_faults import (
 )
 from fencepost.impl.core.types.topic_messages import DeleteTopicRequest
 from fencepost.impl.sim.engine.options import RunOptions
-from fencepost.impl.sim.engine.run import run
+from fencepost.impl.sim.engine.run import described, run
 from fencepost.impl.sim.world.clients import SimulatedClient, SimulatedProducer
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.trace import Phase, TraceEvent
@@ -187,7 +187,7 @@ def dying_together(flush_ms: int) -> list[TraceEvent]:
         (1_000, KillBroker(target=leader("t"), restart_after_ms=4_000)),
     )
     options = replace(calm(*faults), flush_ms=flush_ms, think_ms=(1, 5), duration_ms=6_000)
-    return run(options, "run")
+    return run(described(options), "run")
 
 
 def test_who_flushes_late_loses_acknowledged_records_with_the_power() -> None:
@@ -206,7 +206,7 @@ def test_what_is_wiped_everywhere_is_lost_and_the_checks_say_so(wipe: str) -> No
         (1_000, KillBroker(target=broker(number), restart_after_ms=100, wipe=wipe))
         for number in (1, 2, 3)
     ]
-    events = run(replace(calm(*faults), duration_ms=2_000), "run")
+    events = run(described(replace(calm(*faults), duration_ms=2_000)), "run")
 
     assert violated(events) >= {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LEADER_COMPLETE}
 

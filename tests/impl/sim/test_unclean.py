@@ -7,7 +7,7 @@ import pytest
 
 from fencepost.conformance.checks.generations import is_flagged
 from fencepost.impl.sim.draw.swarm import swarm
-from fencepost.impl.sim.engine.run import run
+from fencepost.impl.sim.engine.run import described, run
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, ProtocolLevel
 from tests.impl.sim.build import violated
@@ -18,7 +18,7 @@ FLAGGED_SEEDS = (36, 38, 45)
 
 def unclean_run(seed: int) -> list[TraceEvent]:
     options = swarm(seed, level=ProtocolLevel.LEADER_EPOCH)
-    return run(replace(options, unclean_leader_election=True), "run")
+    return run(described(replace(options, unclean_leader_election=True)), "run")
 
 
 @pytest.mark.parametrize("seed", FLAGGED_SEEDS)

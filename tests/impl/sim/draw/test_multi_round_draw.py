@@ -1,15 +1,12 @@
 """Dense random runs: a number draws the same run for everybody, and all kinds of trouble in it."""
 
-from collections.abc import Sequence
-
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.whitebox.mutants_on_processes import is_violated
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.impl.mutants.mutants import Mutant
-from fencepost.impl.sim.draw.multi_round_draw import NOT_REPEATED, PATIENT_MS, dense
+from fencepost.impl.sim.draw.multi_round_draw import NOT_REPEATED, PATIENT_MS, multi_round
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
-from fencepost.impl.sim.engine.multi_round_run import play_rounds
-from fencepost.spec.trace import TraceEvent
+from fencepost.impl.sim.engine.run import never, run as play
 from fencepost.spec.vocabulary import ProtocolLevel
 
 NUMBERS = range(1, 21)
@@ -18,24 +15,22 @@ SHORT = 11
 """A number whose run is soon simulated."""
 
 
-def never(_: Sequence[TraceEvent]) -> bool:
-    """No run is ended before its time."""
-    return False
-
-
 def drawn_faults() -> list[Fault]:
-    runs = [dense(number, level=LEVEL) for number in NUMBERS]
+    runs = [multi_round(number, level=LEVEL) for number in NUMBERS]
     return [
-        timed.fault for run in runs for one in run.rounds for timed in one.options.schedule.faults
+        timed.fault for run in runs for one in run.parts for timed in one.options.schedule.faults
     ]
 
 
 def test_the_number_alone_decides_what_happens() -> None:
-    plain, wrong = dense(7, level=LEVEL), dense(7, level=LEVEL, mutant=Mutant.NO_STEP_DOWN)
+    plain, wrong = (
+        multi_round(7, level=LEVEL),
+        multi_round(7, level=LEVEL, mutant=Mutant.NO_STEP_DOWN),
+    )
 
-    assert plain == dense(7, level=LEVEL)
-    assert plain != dense(8, level=LEVEL)
-    for one, other in zip(plain.rounds, wrong.rounds, strict=True):
+    assert plain == multi_round(7, level=LEVEL)
+    assert plain != multi_round(8, level=LEVEL)
+    for one, other in zip(plain.parts, wrong.parts, strict=True):
         assert one.options.schedule == other.options.schedule
         assert (one.administrator_ms, one.has_nonsense) == (
             other.administrator_ms,
@@ -44,8 +39,8 @@ def test_the_number_alone_decides_what_happens() -> None:
 
 
 def test_twenty_numbers_have_something_of_everything() -> None:
-    runs = [dense(number, level=LEVEL) for number in NUMBERS]
-    rounds = [one for run in runs for one in run.rounds]
+    runs = [multi_round(number, level=LEVEL) for number in NUMBERS]
+    rounds = [one for run in runs for one in run.parts]
     kinds = {fault.kind for fault in drawn_faults()}
 
     assert {run.options.brokers for run in runs} >= {4, 5}
@@ -75,14 +70,14 @@ def test_twenty_numbers_have_something_of_everything() -> None:
 
 def test_nothing_begins_when_a_round_is_over() -> None:
     for number in NUMBERS:
-        for one in dense(number, level=LEVEL).rounds:
+        for one in multi_round(number, level=LEVEL).parts:
             times = [timed.at_ms for timed in one.options.schedule.faults]
             assert all(0 <= at_ms < one.options.duration_ms for at_ms in times)
 
 
 def test_the_protocol_stands_a_dense_run_and_processes_could_repeat_it() -> None:
     move_recorder = MoveRecorder(is_for_processes=True)
-    events = play_rounds(dense(SHORT, level=LEVEL), "dense", move_recorder, never)
+    events = play(multi_round(SHORT, level=LEVEL), "dense", move_recorder, never)
 
     assert not is_violated(events)
     assert not run_end(events).bad
@@ -94,9 +89,9 @@ def test_the_protocol_stands_a_dense_run_and_processes_could_repeat_it() -> None
 def test_a_run_ends_with_the_round_that_is_enough() -> None:
     """The same number has the same beginning, however much of it is wanted."""
     move_recorder = MoveRecorder(is_for_processes=True)
-    events = play_rounds(dense(SHORT, level=LEVEL), "dense", move_recorder, lambda _: True)
+    events = play(multi_round(SHORT, level=LEVEL), "dense", move_recorder, lambda _: True)
     again = MoveRecorder(is_for_processes=True)
-    play_rounds(dense(SHORT, level=LEVEL), "dense", again, lambda _: True)
+    play(multi_round(SHORT, level=LEVEL), "dense", again, lambda _: True)
 
     assert events[-1].action == "RunEnded"
     assert move_recorder.moves == again.moves

@@ -13,7 +13,7 @@ from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.impl.sim.engine.options import CALM
-from fencepost.impl.sim.engine.run import run
+from fencepost.impl.sim.engine.run import described, run
 from fencepost.impl.sim.engine.shrink import shrink
 from fencepost.impl.sim.script.play import play, scenario_text
 from fencepost.impl.sim.world.network import Weather
@@ -59,13 +59,15 @@ def test_as_many_operations_as_it_takes_are_left() -> None:
 
     assert (shrunk.producers, shrunk.consumers) == (1, 0)
     assert 5 <= shrunk.operations < 20
-    assert fails(lambda: run(shrunk, "run"))
-    assert not fails(lambda: run(replace(shrunk, operations=shrunk.operations - 1), "run"))
+    assert fails(lambda: run(described(shrunk), "run"))
+    assert not fails(
+        lambda: run(described(replace(shrunk, operations=shrunk.operations - 1)), "run")
+    )
 
 
 def test_a_run_that_only_fails_whole_stays_as_it_is() -> None:
     options = replace(calm(), duration_ms=500, producers=1, consumers=0, operations=1)
-    whole = run(options, "shrink")
+    whole = run(described(options), "shrink")
 
     assert shrink(options, lambda of: of() == whole).options == options
 

@@ -1,0 +1,43 @@
+"""Every way to draw a simulated run: `draw(kind, seed)` gives what `engine/run.py` plays.
+
+The kind and the seed decide the run; the level and the mutant change nothing else of it.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.sim.draw.multi_round_draw import multi_round
+from fencepost.impl.sim.draw.swarm import swarm
+from fencepost.impl.sim.engine.run import RunDescription, RunPart, described
+from fencepost.spec.vocabulary import ProtocolLevel
+
+
+class DrawKind(StrEnum):
+    """How runs are drawn."""
+
+    SWARM = "swarm"
+    """Short runs that differ in kind, one of very many."""
+    MULTI_ROUND = "dense"
+    """Long runs of several rounds of faults, such as real processes can repeat."""
+
+
+def draw(
+    kind: DrawKind, seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None
+) -> RunDescription[RunPart]:
+    """The run of that kind that belongs to `seed`."""
+    return _KINDS[kind](seed, level, mutant)
+
+
+def _swarm(seed: int, level: ProtocolLevel, mutant: Mutant | None) -> RunDescription[RunPart]:
+    return described(swarm(seed, level=level, mutant=mutant))
+
+
+def _multi_round(seed: int, level: ProtocolLevel, mutant: Mutant | None) -> RunDescription[RunPart]:
+    return multi_round(seed, level=level, mutant=mutant)
+
+
+_KINDS: dict[DrawKind, Callable[[int, ProtocolLevel, Mutant | None], RunDescription[RunPart]]] = {
+    DrawKind.SWARM: _swarm,
+    DrawKind.MULTI_ROUND: _multi_round,
+}

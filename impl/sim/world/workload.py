@@ -1,0 +1,81 @@
+"""The workload of a simulated run: topics, clients, and connections that break by chance."""
+
+from functools import partial
+
+from fencepost.impl.sim.engine.liveness_state import is_converged
+from fencepost.impl.sim.engine.options import TOPIC
+from fencepost.impl.sim.world.clients import (
+    SimulatedClient,
+    SimulatedConsumer,
+    SimulatedProducer,
+    TopicCreator,
+)
+from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.reassignment_workload import Mover
+from fencepost.impl.sim.world.topic_workload import Founder
+from fencepost.spec.znodes import TopicPartition
+
+START_MS = 8_000
+"""At the latest, every partition has its first leader after this time."""
+
+
+def create_topic(cluster: VirtualCluster, topic: str, partitions: int) -> list[TopicPartition]:
+    """Create the topic, and wait until its partitions have leaders; returns the partitions."""
+    creator = TopicCreator(cluster, topic, partitions)
+    creator.create()
+    cluster.scheduler.run_until(START_MS, partial(is_converged, cluster))
+    return creator.keys
+
+
+def start_clients(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[SimulatedClient]:
+    """Start all clients of the options on these partitions; they work until they are stopped."""
+    options = cluster.options
+    founders = [Founder(cluster)] if options.founds else []
+    for founder in founders:
+        keys.extend(key for key in founder.keys if key not in keys)
+        founder.begin_founding()
+    names = [f"client-{n}" for n in range(1, options.producers + options.consumers + 1)]
+    workers = start_workers(cluster, names, options.producers, keys)
+    creators = _late_creators(cluster, keys)
+    movers = [Mover(cluster, keys)] if options.moves else []
+    for mover in movers:
+        mover.begin_moving()
+    return [*workers, *creators, *movers, *founders]
+
+
+def start_workers(
+    cluster: VirtualCluster, names: list[str], producers: int, keys: list[TopicPartition]
+) -> list[SimulatedClient]:
+    """Start a client of each name on the partitions: so many producers, the others consumers."""
+    writing = [SimulatedProducer(cluster, name, keys) for name in names[:producers]]
+    reading = [SimulatedConsumer(cluster, name, keys) for name in names[producers:]]
+    for producer in writing:
+        producer.later(producer.produce)
+    for consumer in reading:
+        consumer.later(consumer.consume)
+    return [*writing, *reading]
+
+
+def _late_creators(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[SimulatedClient]:
+    """Plan the creation of more topics; clients that have `keys` use their partitions at once."""
+    options, random = cluster.options, cluster.random("late topics")
+    creators: list[SimulatedClient] = []
+    for n in range(options.late_topics):
+        name = f"client-admin-{n + 1}"
+        creator = TopicCreator(cluster, f"{TOPIC}{n + 1}", random.choice((1, 1, 3)), name)
+        delay_ms = random.randrange(1 + options.duration_ms * 2 // 3)
+        cluster.scheduler.after_ms(delay_ms, creator.create)
+        cluster.scheduler.after_ms(delay_ms, partial(keys.extend, creator.keys))
+        creators.append(creator)
+    return creators
+
+
+def break_connections(cluster: VirtualCluster) -> None:
+    """Plan breaks of connections to ZooKeeper, as many as the options say, for their duration."""
+    options = cluster.options
+    random = cluster.random("connections")
+    for second in range(options.duration_ms // 1000):
+        for broker_id in sorted(cluster.disks):
+            if random.random() < options.connection_breaks:
+                delay_ms = second * 1000 + random.randrange(1000)
+                cluster.scheduler.after_ms(delay_ms, partial(cluster.break_connection, broker_id))
