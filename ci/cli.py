@@ -31,12 +31,11 @@ from fencepost.ci.commands import (
     simulate,
     topics,
 )
-from fencepost.ci.gate.failures import ExpectedError, HarnessError, UsageError
+from fencepost.ci.gate.failures import INTERRUPTED, ExpectedError, HarnessError, UsageError
 from fencepost.ci.screens.console import complain, note, say
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Somebody asks it to end, or its terminal is closed."""
-INTERRUPTED = 130
 HARNESS_ERROR = 3
 ROOMS = tuple(
     f"fencepost.{room}." for room in ("spec", "fault_injection", "conformance", "reports")

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from fencepost.spec.tlc.config import tla_value
-from fencepost.spec.tlc.models import Model, Verdict
+from fencepost.spec.tlc.models import Model, ModelVerdict
 
 REQUIREMENT = re.compile(r"[A-Z]+-\d+")
 """An id of the catalogue; `H17` and `KIP-599.1` are none."""
@@ -21,7 +21,7 @@ class HazardError(ValueError):
     """A list of hazards that is not as described; the message is one sentence."""
 
 
-class Finding(StrEnum):
+class HazardFinding(StrEnum):
     """What the specs say of a hazard."""
 
     SHOWN = "shown"
@@ -44,7 +44,7 @@ class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     switch: Mapping[str, str | bool]
     """Constant -> value that follows the text; for `mutants` the name that is added. Empty where
     the text has no rule of its own but claims a property (`claims`)."""
-    finding: Finding
+    finding: HazardFinding
     text: str
     """What the text says or leaves open, in our words."""
     repair: str
@@ -78,14 +78,14 @@ def load_hazards(path: Path = HAZARDS) -> tuple[Hazard, ...]:
     if repeated := sorted({name for name in ids if ids.count(name) > 1}):
         raise HazardError(f"{path.name}: two hazards are called {repeated[0]}")
     for hazard in hazards:
-        if (hazard.finding is Finding.SHOWN) != bool(hazard.turns_red):
+        if (hazard.finding is HazardFinding.SHOWN) != bool(hazard.turns_red):
             raise HazardError(
                 f"{path.name}: {hazard.id} is {hazard.finding}, so turns_red must "
-                f"{'name rows' if hazard.finding is Finding.SHOWN else 'be empty'}"
+                f"{'name rows' if hazard.finding is HazardFinding.SHOWN else 'be empty'}"
             )
         if bool(hazard.claims) == bool(hazard.switch):
             raise HazardError(f"{path.name}: {hazard.id} needs either a switch or claims")
-        if hazard.claims and hazard.finding is Finding.SHOWN:
+        if hazard.claims and hazard.finding is HazardFinding.SHOWN:
             raise HazardError(f"{path.name}: {hazard.id} is shown, so claims must be empty")
         steps = len(hazard.story)
         if not 3 <= steps <= 8:
@@ -98,10 +98,12 @@ def broken_links(hazards: Iterable[Hazard], models: Iterable[Model]) -> Iterator
     rows = {model.name: model for model in models}
     listed = tuple(hazards)
     for hazard in listed:
-        shown = Verdict.VIOLATES if hazard.finding is Finding.SHOWN else Verdict.HOLDS
+        shown = (
+            ModelVerdict.VIOLATES if hazard.finding is HazardFinding.SHOWN else ModelVerdict.HOLDS
+        )
         wanted = [(name, shown) for name in hazard.rows]
-        wanted += [(name, Verdict.HOLDS) for name in hazard.turns_red]
-        wanted += [(name, Verdict.VIOLATES) for name in hazard.claims]
+        wanted += [(name, ModelVerdict.HOLDS) for name in hazard.turns_red]
+        wanted += [(name, ModelVerdict.VIOLATES) for name in hazard.claims]
         for name, verdict in wanted:
             if name not in rows:
                 yield f"{hazard.id} names row {name}, which models.toml does not have"
@@ -111,7 +113,7 @@ def broken_links(hazards: Iterable[Hazard], models: Iterable[Model]) -> Iterator
             if name in rows and not _is_on(hazard, rows[name]):
                 yield f"row {name} shows {hazard.id} without its switch"
     for row in rows.values():
-        if row.expected is Verdict.VIOLATES and not REQUIREMENT.fullmatch(row.hazard):
+        if row.expected is ModelVerdict.VIOLATES and not REQUIREMENT.fullmatch(row.hazard):
             yield from _owner(row, listed, rows)
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fencepost.spec.hazards import Finding, Hazard, load_hazards
-from fencepost.spec.tlc.models import Model, Tier, Verdict, load_models, select
+from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards
+from fencepost.spec.tlc.models import Model, ModelVerdict, Tier, load_models, select
 from fencepost.spec.tlc.modules import modules_read
 from fencepost.spec.vocabulary import Action, EnvironmentAction, ModelledAction, snake_case
 
@@ -124,7 +124,7 @@ def tiers_table(models: Sequence[Model]) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for tier in Tier:
         rows = select(models, tier=tier)
-        holding = sum(1 for row in rows if row.expected is Verdict.HOLDS)
+        holding = sum(1 for row in rows if row.expected is ModelVerdict.HOLDS)
         states = sum(row.distinct_states for row in rows)
         yield f"| `{tier}` | {len(rows)} | {holding} | {len(rows) - holding} | {states:,} |"
 
@@ -211,7 +211,9 @@ def hazards_table(hazards: Sequence[Hazard], models: Sequence[Model]) -> Iterato
     yield "|---|---|---|---|"
     for hazard in hazards:
         row = rows[hazard.rows[0]]
-        found = f"`{row.invariant}`" if hazard.finding is Finding.SHOWN else "nothing: refuted"
+        found = (
+            f"`{row.invariant}`" if hazard.finding is HazardFinding.SHOWN else "nothing: refuted"
+        )
         yield (
             f"| [{hazard.id}](#{_anchor(hazard)}) {_cell(hazard.title)} | {_switch(hazard)} "
             f"| {found} | {row.counterexample_states or f'{row.distinct_states:,} distinct'} |"
@@ -229,7 +231,8 @@ def stories(hazards: Sequence[Hazard]) -> Iterator[str]:
         yield ""
         yield from (f"{step}. {text}" for step, text in enumerate(hazard.story, start=1))
         yield ""
-        yield f"**{'Repair' if hazard.finding is Finding.SHOWN else 'Refuted'}.** {hazard.repair}"
+        heading = "Repair" if hazard.finding is HazardFinding.SHOWN else "Refuted"
+        yield f"**{heading}.** {hazard.repair}"
         yield ""
         shown = ", ".join(f"`{name}`" for name in hazard.rows)
         repaired = ", ".join(f"`{name}`" for name in hazard.turns_red)

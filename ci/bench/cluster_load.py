@@ -27,7 +27,7 @@ ABSENT = (91, 92, 93)
 """Brokers that there are not."""
 
 
-class Pace:
+class LookPace:
     """Waits between two looks, until a deadline."""
 
     def __init__(self, deadline_s: float, what: str, poll_s: float = POLL_S) -> None:
@@ -80,7 +80,7 @@ def require_all(what: str, results: Mapping[str, Exception | None]) -> None:
             raise SystemExit(f"a topic was not {what}: {error}")
 
 
-class Step(msgspec.Struct, frozen=True):
+class BrokerStep(msgspec.Struct, frozen=True):
     """What is looked at of a trace line."""
 
     mono_ns: int
@@ -90,15 +90,15 @@ class Step(msgspec.Struct, frozen=True):
     partition: int | None = None
 
 
-class Traces:
+class BrokerTraces:
     """The lines that the brokers have written so far; each is read once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._read: dict[Path, int] = {}
-        self._decoder = msgspec.json.Decoder(Step)
+        self._decoder = msgspec.json.Decoder(BrokerStep)
 
-    def more(self) -> list[Step]:
+    def more(self) -> list[BrokerStep]:
         """The lines since the last call, in order of time."""
         found = []
         for path in sorted(self._folder.glob("trace-broker-*.ndjson")):
@@ -115,11 +115,11 @@ class Traces:
         actions: Collection[str],
         count: int,
         deadline_s: float,
-        only: Callable[[Step], bool] = lambda _: True,
-    ) -> list[Step]:
+        only: Callable[[BrokerStep], bool] = lambda _: True,
+    ) -> list[BrokerStep]:
         """All lines that are looked at, from the last call to one that has so many such actions."""
-        pace = Pace(deadline_s, f"{count} of {', '.join(sorted(actions))}", poll_s=LOOK_S)
-        steps: list[Step] = []
+        pace = LookPace(deadline_s, f"{count} of {', '.join(sorted(actions))}", poll_s=LOOK_S)
+        steps: list[BrokerStep] = []
         seen = 0
         while True:
             more = [step for step in self.more() if only(step)]

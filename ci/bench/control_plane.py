@@ -7,17 +7,15 @@ broker processes and a real ZooKeeper. Times are read where the protocol leaves 
 brokers' traces, which share one monotonic clock. README.md has the figures.
 """
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from time import monotonic, monotonic_ns
+from time import monotonic_ns
 
 from fencepost.ci.bench.cluster_load import (
-    Pace,
-    Step,
-    Traces,
+    BrokerStep,
+    BrokerTraces,
+    LookPace,
     assignment_of,
     cpu_seconds,
     create_topics,
@@ -25,7 +23,8 @@ from fencepost.ci.bench.cluster_load import (
     plant_partitions,
     resident_megabytes,
 )
-from fencepost.ci.screens.console import say, show_table
+from fencepost.ci.bench.measured import Measured, show_measured
+from fencepost.ci.screens.console import say
 from fencepost.conformance.adapters.adapter import ClusterSettings, Folders
 from fencepost.conformance.adapters.cluster import ClusterUnderTest, running_cluster
 from fencepost.conformance.adapters.zookeepers import zookeeper_for
@@ -44,24 +43,6 @@ PATIENT = (
 """Kafka's own lag limit; an idle follower then asks for each partition every ten seconds."""
 SESSION_MS = 6000
 DEADLINE_S = 240.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """One line of the table."""
-
-    what: str
-    size: str
-    figure: float
-    target: float
-    unit: str = "s"
-    parts: str = ""
-    """Where the time went."""
-
-    @property
-    def ratio(self) -> float:
-        """The part of the target that it took."""
-        return self.figure / self.target
 
 
 def nothing(_address: str) -> None:
@@ -88,7 +69,7 @@ def bench_cluster(
                 yield cluster
 
 
-def last_of(steps: list[Step], action: Action, since_ns: int) -> float:
+def last_of(steps: list[BrokerStep], action: Action, since_ns: int) -> float:
     """Seconds from `since_ns` to the last such action; raises `SystemExit` without one."""
     times = [step.mono_ns for step in steps if step.action == action.value]
     if not times:
@@ -105,7 +86,7 @@ PARTS = (
 )
 
 
-def breakdown(steps: list[Step], since_ns: int) -> str:
+def breakdown(steps: list[BrokerStep], since_ns: int) -> str:
     """When each step of a failover was done, in seconds."""
     return ", ".join(f"{name} {last_of(steps, action, since_ns):.2f}" for name, action in PARTS)
 
@@ -121,7 +102,7 @@ def failover(partition_count: int, *, leads_all: bool) -> Iterator[Measured]:
         if leads_all:
             orders = orders[:1]
         assignment = [orders[n % len(orders)] for n in range(partition_count)]
-        traces = Traces(cluster.folder)
+        traces = BrokerTraces(cluster.folder)
         begun_ns, begun_cpu = monotonic_ns(), cpu_seconds(cluster)
         create_topics(cluster, {"bench": assignment})
         steps = traces.until(ROLES, 3 * partition_count, DEADLINE_S)
@@ -166,7 +147,7 @@ ROLES = LEADERS | {Action.BECOME_FOLLOWER.value}
 STOPS = frozenset({Action.STOP_REPLICA.value})
 
 
-def last_role(steps: list[Step], since_ns: int) -> float:
+def last_role(steps: list[BrokerStep], since_ns: int) -> float:
     """Seconds until the last replica had its role."""
     return (max(step.mono_ns for step in steps if step.action in ROLES) - since_ns) / NS_PER_S
 
@@ -177,7 +158,7 @@ def kill(cluster: ClusterUnderTest, broker_id: int) -> int:
     It is a look too early rather than too late.
     """
     cluster.process(broker_id).kill()
-    pace = Pace(DEADLINE_S, f"the end of broker {broker_id}'s session", poll_s=0.005)
+    pace = LookPace(DEADLINE_S, f"the end of broker {broker_id}'s session", poll_s=0.005)
     looked_ns = monotonic_ns()
     while broker_id in cluster.live_brokers():
         looked_ns = monotonic_ns()
@@ -192,7 +173,7 @@ def topics(topic_count: int, brokers: int) -> Iterator[Measured]:
             f"topic-{number:05d}": assignment_of(number, 4, cluster.settings.broker_ids)
             for number in range(topic_count)
         }
-        traces = Traces(cluster.folder)
+        traces = BrokerTraces(cluster.folder)
         size = f"{topic_count:,} topics x 4 partitions x RF 3, {brokers} brokers"
         begun_ns, begun_cpu = monotonic_ns(), cpu_seconds(cluster)
         create_topics(cluster, wanted)
@@ -232,7 +213,7 @@ def controller_failover(partition_count: int) -> Iterator[Measured]:
         controller = cluster.controller()
         assert controller is not None
         successor = next(b for b in cluster.settings.broker_ids if b != controller)
-        traces = Traces(cluster.folder)
+        traces = BrokerTraces(cluster.folder)
         traces.more()
         gone_ns, begun_cpu = kill(cluster, controller), cpu_seconds(cluster)
         # Each state is a question and an answer in the trace.
@@ -272,24 +253,9 @@ def measured(wanted: str) -> Iterator[Measured]:
 
 def main(names: list[str]) -> None:
     """Measure what is named, or all."""
-    began, load = monotonic(), os.getloadavg()[0]
-    lines = [one for rows in [measured(name) for name in names or DEFAULT] for one in rows]
-    show_table(
-        "control plane",
-        ("what", "size", "figure", "target", "ratio"),
-        [
-            [m.what, m.size, f"{m.figure:.2f} {m.unit}", f"{m.target:g} {m.unit}", f"{m.ratio:.2f}"]
-            for m in lines
-        ],
-    )
-    for one in lines:
-        if one.parts:
-            say(f"{one.what}: {one.parts}")
-    say(
-        "processor is the time that all brokers used, in seconds; ZooKeeper and the bench need more"
-    )
-    say(f"load of the machine {load:.1f} before and {os.getloadavg()[0]:.1f} after")
-    say(f"a ratio below 1 is within its target; measured in {monotonic() - began:.0f} s")
+    lines = (line for name in names or DEFAULT for line in measured(name))
+    show_measured("control plane", lines)
+    say("processor is the seconds that all brokers used; ZooKeeper and the bench need more")
 
 
 if __name__ == "__main__":

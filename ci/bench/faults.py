@@ -1,6 +1,6 @@
 """What faults cost, and how soon they are there.
 
-Run `… -m fencepost.ci.bench.faults [pause|expiry|rules|proxy]`.
+Run `… -m fencepost.ci.bench.faults [pause|expiry|rules|proxy|cuts]`.
 
 Each line has the target for two cores. A pause counts from the signal to the moment when every
 thread of a broker is seen to stand still; with the ledger, from the line on the disk that says how
@@ -8,26 +8,42 @@ it is undone. An expiry counts from the first request to the moment when another
 the ephemeral znode is gone; by the server itself, until it says that nothing of the session is
 left. A rule counts as what it adds to requests that it does not apply to, between two ends over the
 loopback; the proxy, as what it adds to them when they go through it, and to a hundred bytes that
-come back: a gRPC call is several messages each way.
+come back: a gRPC call is several messages each way. A cut by the kernel isolates one of three
+brokers, and counts from the command to the answer; it needs root.
 """
 
 import asyncio
-import os
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 from fencepost.ci.bench.control_plane import bench_cluster
-from fencepost.ci.screens.console import say, show_table
+from fencepost.ci.bench.measured import (
+    Benches,
+    Measured,
+    measure_all,
+    quantile,
+    seconds_of,
+    show_measured,
+)
+from fencepost.ci.screens.console import say
 from fencepost.conformance.adapters.zookeepers import OWN, ZooKeeperInUse, zookeeper_for
+from fencepost.fault_injection.injectors.links import cut_off
 from fencepost.fault_injection.network.links.client import Links
+from fencepost.fault_injection.network.links.rules import Rule
+from fencepost.fault_injection.network.links.wiring import broker_name
+from fencepost.fault_injection.network.namespaces.client import (
+    NoNamespacesError,
+    SwitchControl,
+    enter_own_network,
+)
+from fencepost.fault_injection.network.namespaces.wiring import NamespaceWiring
 from fencepost.fault_injection.processes.container_engine import NoEngineError
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
@@ -67,30 +83,10 @@ while True:
 """A process that sends back what it gets, to one after the other."""
 RECEIVER = BrokerId(2)
 DEADLINE_MS = 10_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """One line; times in ms."""
-
-    what: str
-    p50: float
-    p99: float
-    figure: float
-    target: float
-
-
-def quantile(values: list[float], share: float) -> float:
-    """What this share of the values does not exceed."""
-    ordered = sorted(values)
-    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
-
-
-def seconds_of(work: Callable[[], object]) -> float:
-    """How long `work` took."""
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
+CUTS = 200
+CUT_TARGET_MS = 40.0
+"""Of the 99th percentile."""
+CUT_BROKERS = (1, 2, 3)
 
 
 def pauses() -> Iterator[Measured]:
@@ -108,8 +104,7 @@ def pauses() -> Iterator[Measured]:
             for what in ("pause, with the ledger", "resume", PAUSE, "resume, with the ledger"):
                 times_ms[what].append(seconds_of(work[what]) * 1000)
     for what, found in times_ms.items():
-        p50, p99 = quantile(found, 0.5), quantile(found, 0.99)
-        yield Measured(what=what, p50=p50, p99=p99, figure=p99, target=PAUSE_TARGET_MS)
+        yield _slowest(what, found, PAUSE_TARGET_MS)
 
 
 def expiries() -> Iterator[Measured]:
@@ -120,14 +115,24 @@ def expiries() -> Iterator[Measured]:
         except (NoEngineError, ImageError) as error:
             say(f"skipped: expiry, {choice}: {error}")
             continue
-        yield _expiry(f"expiry, {choice}", found, EXPIRY_TARGET_MS)
+        yield _slowest(f"expiry, {choice}", found, EXPIRY_TARGET_MS)
         if by_server:
-            yield _expiry(f"expiry by the server, {choice}", by_server, SERVER_TARGET_MS)
+            yield _slowest(f"expiry by the server, {choice}", by_server, SERVER_TARGET_MS)
 
 
-def _expiry(what: str, found: list[float], target: float) -> Measured:
-    p50, p99 = quantile(found, 0.5), quantile(found, 0.99)
-    return Measured(what=what, p50=p50, p99=p99, figure=p99, target=target)
+def _slowest(what: str, found: list[float], target: float) -> Measured:
+    """The 99th percentile against its target."""
+    return _line(what, quantile(found, 0.5), quantile(found, 0.99), target, is_p99=True)
+
+
+def _line(what: str, p50: float, p99: float, target: float, *, is_p99: bool) -> Measured:
+    return Measured(
+        what=what,
+        size=f"p50 {p50:.3f}, p99 {p99:.3f}",
+        figure=p99 if is_p99 else p50,
+        target=target,
+        unit="ms",
+    )
 
 
 def ended_ms(zookeeper: ZooKeeperInUse) -> Iterator[float]:
@@ -259,7 +264,7 @@ def _added(what: str, found: dict[bool, list[float]], target: float) -> Measured
     p50, p99 = (
         quantile(found[True], share) - quantile(found[False], share) for share in (0.5, 0.99)
     )
-    return Measured(what=what, p50=p50, p99=p99, figure=p50, target=target)
+    return _line(what, p50, p99, target, is_p99=False)
 
 
 def rules() -> Iterator[Measured]:
@@ -336,36 +341,41 @@ def proxy() -> Iterator[Measured]:
             links.close()
 
 
-BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {
+def cuts() -> Iterator[Measured]:
+    """The kernel cuts the five links of a broker; from here on the process has its own network."""
+    try:
+        enter_own_network()
+    except NoNamespacesError as error:
+        say(f"skipped: cuts: {error}")
+        return
+    closing_ms, opening_ms = [], []
+    with scratch_folder("bench") as folder, Supervisor(folder, "bench-cuts") as supervisor:
+        switch = SwitchControl.start(supervisor)
+        wiring = NamespaceWiring(links=switch, zookeeper="198.18.0.9:1", broker_ids=CUT_BROKERS)
+        for broker_id in CUT_BROKERS:
+            switch.node(broker_name(broker_id))
+        rule = Rule(rule_id="r", links=cut_off(wiring, CUT_BROKERS[0]), stalls=True)
+        for _ in range(CUTS):
+            closing_ms.append(1000 * seconds_of(partial(switch.add, [rule])))
+            opening_ms.append(1000 * seconds_of(partial(switch.remove, ["r"])))
+        switch.close()
+    yield _slowest("the kernel cuts a broker off", closing_ms, CUT_TARGET_MS)
+    yield _slowest("the kernel reaches it again", opening_ms, CUT_TARGET_MS)
+
+
+BENCHES: Benches = {
     "pause": pauses,
     "expiry": expiries,
     "rules": rules,
     "proxy": proxy,
+    "cuts": cuts,
 }
 
 
 def main(names: list[str]) -> None:
     """Measure what is named, or all."""
-    if unknown := [name for name in names if name not in BENCHES]:
-        raise SystemExit(f"there is no bench {unknown[0]}; known are {', '.join(BENCHES)}")
-    load = os.getloadavg()[0]
-    lines = [one for name in names or BENCHES for one in BENCHES[name]()]
-    show_table(
-        "faults",
-        ("what", "p50", "p99", "target", "ratio"),
-        [
-            [
-                one.what,
-                f"{one.p50:.3f} ms",
-                f"{one.p99:.3f} ms",
-                f"{one.target:g} ms",
-                f"{one.figure / one.target:.2f}",
-            ]
-            for one in lines
-        ],
-    )
-    say("a ratio below 1 is within its target: of a pause and an expiry at p99, of the rest at p50")
-    say(f"load of the machine {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+    show_measured("faults", measure_all(names, BENCHES))
+    say("of a pause, an expiry and a cut the figure is the p99, of the rest the p50")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from fencepost.ci.bench.cluster_load import Traces, assignment_of, cpu_seconds, create_topics
+from fencepost.ci.bench.cluster_load import BrokerTraces, assignment_of, cpu_seconds, create_topics
 from fencepost.ci.bench.control_plane import DEADLINE_S, ROLES, bench_cluster
+from fencepost.ci.bench.measured import quantile
 from fencepost.ci.screens.console import say, show_table
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
 
@@ -27,7 +28,7 @@ P99_TARGET_MS = 50.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class BatchSpeed:
     """One line of the table."""
 
     batch: int
@@ -40,9 +41,7 @@ class Measured:
 
     def quantile(self, share: float) -> float:
         """The latency that this share of the batches did not exceed, in ms."""
-        return self.latencies_ms[
-            min(int(share * len(self.latencies_ms)), len(self.latencies_ms) - 1)
-        ]
+        return quantile(self.latencies_ms, share)
 
 
 async def full_load(producer: Any, values: list[str]) -> float:  # noqa: ANN401  known by name alone
@@ -83,7 +82,7 @@ async def paced_load(
     return sorted(latencies_ms)
 
 
-async def measure(cluster: ClusterUnderTest, batch: int) -> Measured:
+async def measure(cluster: ClusterUnderTest, batch: int) -> BatchSpeed:
     """Full load is found, then half of it is offered."""
     values = [RECORD] * batch
     async with import_module("fencepost.impl.client").AsyncProducer(
@@ -95,7 +94,7 @@ async def measure(cluster: ClusterUnderTest, batch: int) -> Measured:
         full = await full_load(producer, values)
         processor = (cpu_seconds(cluster) - begun_cpu) / SECONDS
         latencies_ms = await paced_load(producer, values, full / 2)
-    return Measured(batch=batch, full=full, processor=processor, latencies_ms=latencies_ms)
+    return BatchSpeed(batch=batch, full=full, processor=processor, latencies_ms=latencies_ms)
 
 
 def main(arguments: list[str]) -> None:
@@ -104,7 +103,7 @@ def main(arguments: list[str]) -> None:
         raise SystemExit(f"{wrong[0]} is no number of records")
     load = os.getloadavg()[0]
     with bench_cluster(3) as cluster:
-        traces = Traces(cluster.folder)
+        traces = BrokerTraces(cluster.folder)
         create_topics(cluster, {TOPIC: assignment_of(0, PARTITIONS, cluster.settings.broker_ids)})
         traces.until(ROLES, 3 * PARTITIONS, DEADLINE_S)
         lines = [asyncio.run(measure(cluster, int(b))) for b in arguments or BATCHES]

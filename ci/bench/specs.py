@@ -6,18 +6,17 @@ Each line has the target for two cores. Nothing is taken from the cache.
 """
 
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from fencepost.ci.gate.tiers import EFFORT, Tier
-from fencepost.ci.screens.console import say, show_table
+from fencepost.ci.bench.measured import Benches, Measured, measure_all, show_measured
+from fencepost.ci.gate.tiers import EFFORT, GateTier
 
 if TYPE_CHECKING:
     from fencepost.spec.replay.recorded_run import RecordedRun
 
-TARGET_S = {Tier.QUICK: 60, Tier.PULL_REQUEST: 300}
+TARGET_S = {GateTier.QUICK: 60, GateTier.PULL_REQUEST: 300}
 REPLAY_TARGET_S = 20
 EVENTS = 50_000
 SEEDS = 30
@@ -31,40 +30,25 @@ LONG_S = 120
 LEVEL = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """One line."""
-
-    what: str
-    size: str
-    seconds: float
-    target_s: int
-
-    @property
-    def ratio(self) -> float:
-        """The part of the target that it took."""
-        return self.seconds / self.target_s
-
-
 def tiers() -> Iterator[Measured]:
     """The models of the two tiers that people wait for."""
     from time import monotonic
 
     from fencepost.spec.tlc.models import load_models, select
-    from fencepost.spec.tlc.runner import Options, check_models
+    from fencepost.spec.tlc.runner import TlcOptions, check_models
 
     for tier, target_s in TARGET_S.items():
         models = select(load_models(), tier=tier)
         started = monotonic()
         results = check_models(
-            models, workers=EFFORT[tier].workers, options=Options(use_cache=False)
+            models, workers=EFFORT[tier].workers, options=TlcOptions(use_cache=False)
         )
         seconds = monotonic() - started
         if wrong := [result.model for result in results if not result.agrees]:
             raise SystemExit(f"model {wrong[0]} is not as expected: fencepost check {wrong[0]}")
         states = sum(result.distinct for result in results)
         size = f"{len(models)} models, {states:,} distinct states"
-        yield Measured(what=f"tier {tier}", size=size, seconds=seconds, target_s=target_s)
+        yield Measured(what=f"tier {tier}", size=size, figure=seconds, target=target_s)
 
 
 def replay() -> Iterator[Measured]:
@@ -105,12 +89,12 @@ def _replayed(what: str, runs: "list[RecordedRun]") -> Measured:
     return Measured(
         what=what,
         size=size,
-        seconds=done.seconds * EVENTS / done.events,
-        target_s=REPLAY_TARGET_S,
+        figure=done.seconds * EVENTS / done.events,
+        target=REPLAY_TARGET_S,
     )
 
 
-BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {
+BENCHES: Benches = {
     "tiers": tiers,
     "replay": replay,
     "long": long,
@@ -119,18 +103,7 @@ BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {
 
 def main(names: list[str]) -> None:
     """Measure what is named, or all."""
-    if unknown := [name for name in names if name not in BENCHES]:
-        raise SystemExit(f"there is no bench {unknown[0]}; known are {', '.join(BENCHES)}")
-    lines = [one for name in names or BENCHES for one in BENCHES[name]()]
-    show_table(
-        "specs",
-        ("what", "size", "seconds", "target", "ratio"),
-        [
-            [one.what, one.size, f"{one.seconds:.1f}", str(one.target_s), f"{one.ratio:.2f}"]
-            for one in lines
-        ],
-    )
-    say("a ratio below 1 is within its target")
+    show_measured("specs", measure_all(names, BENCHES))
 
 
 if __name__ == "__main__":

@@ -7,15 +7,13 @@ but what a log flushes by itself: a segment that is complete, and all of a log t
 """
 
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic
 from typing import Any
 
-from fencepost.ci.screens.console import say, show_table
+from fencepost.ci.bench.measured import Benches, Measured, measure_all, seconds_of, show_measured
 
 RECORD_BYTES = 1024
 RECORDS = 20_000
@@ -30,21 +28,6 @@ STOP_TARGET_S = 10.0
 """Each log is flushed once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """One line."""
-
-    what: str
-    size: str
-    seconds: float
-    target_s: float
-
-    @property
-    def ratio(self) -> float:
-        """The part of the target that it took."""
-        return self.seconds / self.target_s
-
-
 def load(name: str) -> Any:  # noqa: ANN401  this room knows `impl` by name alone
     """A module of the reference implementation."""
     return import_module(f"fencepost.impl.{name}")
@@ -54,13 +37,6 @@ def records(count: int) -> list[Any]:
     """Records that differ in nothing."""
     record = load("core.types.messages").Record(0, "x" * RECORD_BYTES)
     return [record] * count
-
-
-def seconds_of(work: Callable[[], object]) -> float:
-    """How long `work` took."""
-    started = monotonic()
-    work()
-    return monotonic() - started
 
 
 def fill(log: Any, per_append: int) -> None:  # noqa: ANN401  as above
@@ -85,7 +61,7 @@ def append() -> Iterator[Measured]:
             seconds = seconds_of(lambda log=log, many=per_append: fill(log, many))  # type: ignore[misc]
             log.close()
         size = f"{RECORDS:,} records, {per_append} at a time"
-        yield Measured(what="append", size=size, seconds=seconds, target_s=target_s)
+        yield Measured(what="append", size=size, figure=seconds, target=target_s)
 
 
 def read() -> Iterator[Measured]:
@@ -97,11 +73,11 @@ def read() -> Iterator[Measured]:
         for per_read, target_s in READ_TARGET_S.items():
             seconds = seconds_of(lambda many=per_read: read_all(log, many))  # type: ignore[misc]
             size = f"{RECORDS:,} records, {per_read} at a time"
-            yield Measured(what="read", size=size, seconds=seconds, target_s=target_s)
+            yield Measured(what="read", size=size, figure=seconds, target=target_s)
         log.abandon()
         seconds = seconds_of(lambda: log_store.LogStore(Path(folder)).abandon())
     size = "a segment that was being written"
-    yield Measured(what="start after a kill", size=size, seconds=seconds, target_s=SCAN_TARGET_S)
+    yield Measured(what="start after a kill", size=size, figure=seconds, target=SCAN_TARGET_S)
 
 
 def start() -> Iterator[Measured]:
@@ -116,11 +92,11 @@ def start() -> Iterator[Measured]:
         start_s = seconds_of(again.recover)
         again.close()
     size = f"{PARTITIONS:,} partitions"
-    yield Measured(what="stop", size=size, seconds=close_s, target_s=STOP_TARGET_S)
-    yield Measured(what="start", size=size, seconds=start_s, target_s=START_TARGET_S)
+    yield Measured(what="stop", size=size, figure=close_s, target=STOP_TARGET_S)
+    yield Measured(what="start", size=size, figure=start_s, target=START_TARGET_S)
 
 
-BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {
+BENCHES: Benches = {
     "append": append,
     "read": read,
     "start": start,
@@ -129,18 +105,7 @@ BENCHES: dict[str, Callable[[], Iterator[Measured]]] = {
 
 def main(names: list[str]) -> None:
     """Measure what is named, or all."""
-    if unknown := [name for name in names if name not in BENCHES]:
-        raise SystemExit(f"there is no bench {unknown[0]}; known are {', '.join(BENCHES)}")
-    lines = [one for name in names or BENCHES for one in BENCHES[name]()]
-    show_table(
-        "storage",
-        ("what", "size", "seconds", "target", "ratio"),
-        [
-            [one.what, one.size, f"{one.seconds:.2f}", f"{one.target_s:g}", f"{one.ratio:.2f}"]
-            for one in lines
-        ],
-    )
-    say("a ratio below 1 is within its target")
+    show_measured("storage", measure_all(names, BENCHES))
 
 
 if __name__ == "__main__":

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fencepost.ci.commands.guided import follow_counterexamples, make_moves
-from fencepost.ci.commands.network_choice import PROXY, enter_network
-from fencepost.ci.commands.options import NEWEST_LEVEL, JsonOption, OutFolder, ZookeeperOption
-from fencepost.ci.commands.soak import begin_soak, resume_soak, soak_plan
-from fencepost.ci.commands.zookeeper_choice import EMBEDDED, check_zookeeper
+from fencepost.ci.commands.chaos_soak import begin_soak, resume_soak, soak_plan
+from fencepost.ci.commands.chaos_stepped import follow_counterexamples, make_moves
 from fencepost.ci.gate.failures import UsageError, as_usage
+from fencepost.ci.options import (
+    EMBEDDED,
+    NEWEST_LEVEL,
+    PROXY,
+    JsonOption,
+    OutFolder,
+    ZookeeperOption,
+    check_zookeeper,
+    enter_network,
+)
 
 if TYPE_CHECKING:
     from fencepost.conformance.adapters.adapter import ClusterSettings

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fencepost.ci.commands.options import JsonOption
-from fencepost.ci.commands.replay import TraceOption
-from fencepost.ci.gate.tiers import EFFORT, Tier
+from fencepost.ci.commands.check_replay import TraceOption
+from fencepost.ci.gate.tiers import EFFORT, GateTier
+from fencepost.ci.options import JsonOption
 
 if TYPE_CHECKING:
     from fencepost.spec.tlc.models import Model
@@ -17,7 +17,7 @@ ModelNames = Annotated[
     typer.Argument(metavar="[MODEL]...", help="Default: those of the tier; --list names all."),
 ]
 ModelTier = Annotated[
-    Tier | None, typer.Option(help="Which models.  [default: quick, when none is named]")
+    GateTier | None, typer.Option(help="Which models.  [default: quick, when none is named]")
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Search again what was searched before.")]
 TimeBudget = Annotated[
@@ -81,10 +81,10 @@ def check(
     Every model must end exactly as spec/models.toml expects. With --trace, recorded runs are
     replayed instead: each must be a behaviour of the protocol.
     """
-    from fencepost.ci.commands.replay import replay
+    from fencepost.ci.commands.check_replay import replay
     from fencepost.ci.gate.places import require_cache, require_out, require_tlc
     from fencepost.ci.screens import check_output
-    from fencepost.spec.tlc.runner import Options
+    from fencepost.spec.tlc.runner import TlcOptions
 
     others = {"--list": list_them, "--coverage": coverage, "--without-repairs": without_repairs}
     others |= {"--trace": trace is not None, "--graph": graph is not None}
@@ -99,8 +99,8 @@ def check(
     _refuse_contradictions({name for name, given in (others | rest).items() if given})
     if trace is not None:
         return replay(trace, as_json=as_json)
-    options = Options(use_cache=not no_cache, time_budget_s=time_budget, heap_mb=heap)
-    widest = Tier.NIGHTLY if list_them or without_repairs else Tier.QUICK
+    options = TlcOptions(use_cache=not no_cache, time_budget_s=time_budget, heap_mb=heap)
+    widest = GateTier.NIGHTLY if list_them or without_repairs else GateTier.QUICK
     selected = _selected(models or [], tier or widest)
     if list_them:
         return check_output.list_models(selected, as_json=as_json)
@@ -109,7 +109,7 @@ def check(
     require_cache(is_wanted=options.use_cache)
     if graph is not None:
         return check_output.draw_graph(selected, options, graph)
-    workers = EFFORT[tier or Tier.QUICK].workers
+    workers = EFFORT[tier or GateTier.QUICK].workers
     if coverage:
         return check_output.check_coverage(selected, options, workers=workers, as_json=as_json)
     if without_repairs:
@@ -134,7 +134,7 @@ def _refuse_contradictions(given: set[str]) -> None:
             raise UsageError(f"{check_} does nothing with {lost[0]}; leave out one of the two")
 
 
-def _selected(names: list[str], tier: Tier) -> "tuple[Model, ...]":
+def _selected(names: list[str], tier: GateTier) -> "tuple[Model, ...]":
     from fencepost.ci.gate.failures import as_usage
     from fencepost.spec.tlc.models import ModelError, load_models, select
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fencepost.ci.commands.options import (
+from fencepost.ci.options import (
     DEFAULT_CLUSTER,
     NEWEST_LEVEL,
     ClusterFolder,

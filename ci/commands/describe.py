@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.commands.options import (
+from fencepost.ci.options import (
     DEFAULT_CLUSTER,
     BootstrapServers,
     ClusterFolder,
@@ -28,7 +28,7 @@ def describe(
     as_json: JsonOption = False,
 ) -> int:
     """Show brokers, controller and topics."""
-    from fencepost.ci.commands.client_process import bootstrap_servers
+    from fencepost.ci.client_process import bootstrap_servers
     from fencepost.ci.commands.topics import described, show_topic
     from fencepost.ci.screens.console import say, show_json
 

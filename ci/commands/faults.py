@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.commands.options import JsonOption
 from fencepost.ci.gate.failures import as_usage
+from fencepost.ci.options import JsonOption
 
 app = typer.Typer(help="The kinds of faults that can be injected.", no_args_is_help=True)
 COLUMNS = ("kind", "backends", "parameters", "what happens")

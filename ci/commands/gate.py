@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from fencepost.ci.commands.options import (
+from fencepost.ci.gate.tiers import GateTier
+from fencepost.ci.options import (
+    EMBEDDED,
     NEWEST_LEVEL,
     JsonOption,
     LevelOption,
@@ -11,9 +13,8 @@ from fencepost.ci.commands.options import (
     SparkMasterOption,
     TierOption,
     ZookeeperOption,
+    check_zookeeper,
 )
-from fencepost.ci.commands.zookeeper_choice import EMBEDDED, check_zookeeper
-from fencepost.ci.gate.tiers import Tier
 
 if TYPE_CHECKING:
     from fencepost.ci.gate.verdict_files import GateRun, StageRecord
@@ -28,7 +29,7 @@ MEANING = {
 
 
 def gate(
-    tier: TierOption = Tier.QUICK,
+    tier: TierOption = GateTier.QUICK,
     out: OutFolder = None,
     level: LevelOption = NEWEST_LEVEL,
     seed: SeedOption = 0,
@@ -70,8 +71,8 @@ def announce(record: "StageRecord") -> None:
 
 def show_end(run: "GateRun", records: "tuple[StageRecord, ...]", as_json: bool) -> int:
     """Print the summary, what broke, where the report is, and the exit code; returns that code."""
-    from fencepost.ci.commands.broken import broken_lines
     from fencepost.ci.gate.verdict_files import VERDICT
+    from fencepost.ci.screens.broken import broken_lines
     from fencepost.ci.screens.console import say, show_table
     from fencepost.conformance.verdict import exit_code, worst
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.commands.options import JsonOption
 from fencepost.ci.gate.failures import UsageError
+from fencepost.ci.options import JsonOption
 
 HealedFolder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Where runs are; every ledger below is looked at.")

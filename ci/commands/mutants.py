@@ -4,7 +4,7 @@ from typing import Any
 
 import typer
 
-from fencepost.ci.commands.options import JsonOption
+from fencepost.ci.options import JsonOption
 
 app = typer.Typer(help="The deliberately wrong rules of the core.", no_args_is_help=True)
 COLUMNS = ("name", "breaks the rule", "requirement", "hazard", "caught by", "found")

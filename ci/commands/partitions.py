@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.commands.options import (
+from fencepost.ci.commands.topics import Assignment, parse_assignment
+from fencepost.ci.options import (
     DEFAULT_CLUSTER,
     BootstrapServers,
     ClusterFolder,
     PartitionNumbers,
     TopicName,
 )
-from fencepost.ci.commands.topics import Assignment, parse_assignment
 
 app = typer.Typer(help="Add and remove partitions of a topic.", no_args_is_help=True)
 
@@ -29,7 +29,7 @@ def add(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
     """Add partitions, and wait until each has a leader."""
-    from fencepost.ci.commands.client_process import bootstrap_servers, call
+    from fencepost.ci.client_process import bootstrap_servers, call
     from fencepost.ci.screens.console import say
 
     assignment = parse_assignment(replica_assignment)
@@ -47,7 +47,7 @@ def remove(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
     """Remove partitions with their records, and wait until they are gone."""
-    from fencepost.ci.commands.client_process import bootstrap_servers, call
+    from fencepost.ci.client_process import bootstrap_servers, call
     from fencepost.ci.screens.console import say
     from fencepost.reports.page.words import count
 

@@ -10,15 +10,15 @@ from typing import Annotated, Any
 
 import typer
 
-from fencepost.ci.commands.options import (
+from fencepost.ci.commands.topics import OptionalTopic, described
+from fencepost.ci.gate.failures import HarnessError, UsageError
+from fencepost.ci.options import (
     DEFAULT_CLUSTER,
     BootstrapServers,
     ClusterFolder,
     JsonOption,
     OptionalPartitionNumbers,
 )
-from fencepost.ci.commands.topics import OptionalTopic, described
-from fencepost.ci.gate.failures import HarnessError, UsageError
 
 app = typer.Typer(help="Move replicas to other brokers.", no_args_is_help=True)
 
@@ -85,7 +85,7 @@ def list_moves(
     as_json: JsonOption = False,
 ) -> int:
     """Show the partitions that move."""
-    from fencepost.ci.commands.client_process import answers, bootstrap_servers
+    from fencepost.ci.client_process import answers, bootstrap_servers
     from fencepost.ci.screens.console import say, show_json
 
     moving: list[Any] = list(
@@ -116,7 +116,7 @@ def verify(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
     """Tell whether partitions are where they were to go; exit code 3 while one is not."""
-    from fencepost.ci.commands.client_process import answers, bootstrap_servers
+    from fencepost.ci.client_process import answers, bootstrap_servers
     from fencepost.ci.screens.console import say
 
     wanted = wanted_moves(topic, partition, replicas, reassignment_json_file)
@@ -167,7 +167,7 @@ def elect(
 
     Without --partition, those of the topic that need it.
     """
-    from fencepost.ci.commands.client_process import bootstrap_servers
+    from fencepost.ci.client_process import bootstrap_servers
     from fencepost.ci.screens.console import say
 
     if all_topic_partitions == (topic is not None):
@@ -216,7 +216,7 @@ def ask(
     **arguments: object,
 ) -> int:
     """Print what became of each partition; the exit code of the worst."""
-    from fencepost.ci.commands.client_process import answers, bootstrap_servers
+    from fencepost.ci.client_process import answers, bootstrap_servers
     from fencepost.ci.screens.console import complain, say
 
     worst = 0

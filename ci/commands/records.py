@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.commands.options import (
+from fencepost.ci.gate.failures import UsageError
+from fencepost.ci.options import (
     DEFAULT_CLUSTER,
     BootstrapServers,
     ClusterFolder,
@@ -13,7 +14,6 @@ from fencepost.ci.commands.options import (
     TopicName,
     require_text,
 )
-from fencepost.ci.gate.failures import UsageError
 
 PartitionNumber = Annotated[int, typer.Option(min=0)]
 Values = Annotated[
@@ -44,7 +44,7 @@ def produce(
 
     Exit code 3 with "may or may not have happened": consume to see, then decide.
     """
-    from fencepost.ci.commands.client_process import bootstrap_servers, call
+    from fencepost.ci.client_process import bootstrap_servers, call
     from fencepost.ci.screens.console import say, show_json
     from fencepost.reports.page.words import count
 
@@ -81,7 +81,7 @@ def consume(
 
     Control characters are shown as escapes; --json gives the exact values.
     """
-    from fencepost.ci.commands.client_process import answers, bootstrap_servers
+    from fencepost.ci.client_process import answers, bootstrap_servers
     from fencepost.ci.screens.console import printable, say, show_json
 
     start = parse_offset(offset)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fencepost.ci.commands.options import JsonOption, SparkMasterOption
-from fencepost.ci.commands.soak import tell_soak
+from fencepost.ci.commands.chaos_soak import tell_soak
+from fencepost.ci.options import JsonOption, SparkMasterOption
 
 if TYPE_CHECKING:
     from fencepost.reports.analysis.aggregates import Analysis
@@ -25,9 +25,9 @@ def report(
     Its report is written again: the same input gives the same bytes. Of a soak, its sums are told
     first; rounds that passed have left no trace.
     """
-    from fencepost.ci.commands.broken import HARMLESS, lines_of
     from fencepost.ci.gate.outcomes import of_analysis
     from fencepost.ci.gate.runs import existing_run
+    from fencepost.ci.screens.broken import HARMLESS, lines_of
     from fencepost.ci.screens.console import complain, progress, say, show_json
 
     existing_run(run)

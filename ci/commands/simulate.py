@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fencepost.ci.commands.options import (
+from fencepost.ci.gate.failures import as_usage
+from fencepost.ci.gate.tiers import EFFORT, GateTier
+from fencepost.ci.options import (
     NEWEST_LEVEL,
     JsonOption,
     LevelOption,
     require_spark_master,
 )
-from fencepost.ci.gate.failures import as_usage
-from fencepost.ci.gate.tiers import EFFORT, Tier
 
 if TYPE_CHECKING:
     from fencepost.conformance.whitebox.shrink import ShrunkSeed
@@ -98,12 +98,14 @@ def simulate(
     if steps is not None:
         refuse_beside("--steps replays one schedule without chance", chosen)
         return replay_steps(steps, as_json=as_json)
-    wish = Wish(out=out, coverage=coverage, shrink=shrink, as_json=as_json, spark=spark_master)
+    wish = SimulationRequest(
+        out=out, coverage=coverage, shrink=shrink, as_json=as_json, spark=spark_master
+    )
     return run(wanted(seeds, seed), level=level, mutant=mutant, wish=wish)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class SimulationRequest:
     """What is asked for beside the seeds."""
 
     out: Path | None
@@ -113,7 +115,7 @@ class Wish:
     spark: str | None
 
 
-def run(seeds: range, *, level: int, mutant: str | None, wish: Wish) -> int:
+def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest) -> int:
     """Run the seeds and tell what they showed."""
     from fencepost.ci.gate.outcomes import of_seeds
     from fencepost.ci.gate.runs import make_run_folder, new_run_id
@@ -133,7 +135,7 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: Wish) -> int:
             seeds,
             level=level,
             mutant=mutant,
-            jobs=EFFORT[Tier.QUICK].workers,
+            jobs=EFFORT[GateTier.QUICK].workers,
             on_progress=advance,
             options=options,
         )
@@ -144,7 +146,7 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: Wish) -> int:
     return exit_code([of_seeds(result).verdict])
 
 
-def tell_people(result: "SimulationResult", wish: Wish, traces: Path | None) -> None:
+def tell_people(result: "SimulationResult", wish: SimulationRequest, traces: Path | None) -> None:
     """The first violation of each seed, what else was asked for, and the verdict."""
     from fencepost.ci.gate.outcomes import of_seeds
     from fencepost.ci.screens.console import say, show_table
@@ -165,7 +167,7 @@ def tell_people(result: "SimulationResult", wish: Wish, traces: Path | None) -> 
     say(f"{outcome.verdict}: {outcome.summary}")
 
 
-def tell_machines(result: "SimulationResult", wish: Wish) -> None:
+def tell_machines(result: "SimulationResult", wish: SimulationRequest) -> None:
     """All of it as JSON."""
     from fencepost.ci.gate.outcomes import of_seeds
     from fencepost.ci.screens.console import show_json
@@ -175,7 +177,7 @@ def tell_machines(result: "SimulationResult", wish: Wish) -> None:
     show_json(document | mutant_fields(result) | result_fields(result, wish))
 
 
-def result_fields(result: "SimulationResult", wish: Wish) -> dict[str, object]:
+def result_fields(result: "SimulationResult", wish: SimulationRequest) -> dict[str, object]:
     """What was asked for beside the verdict, for machines."""
     fields: dict[str, object] = {"coverage": result.coverage.as_json()} if wish.coverage else {}
     shrunk = small_scenario(result) if wish.shrink else None

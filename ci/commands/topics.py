@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fencepost.ci.commands.options import (
+from fencepost.ci.gate.failures import UsageError
+from fencepost.ci.options import (
     DEFAULT_CLUSTER,
     BootstrapServers,
     ClusterFolder,
@@ -13,7 +14,6 @@ from fencepost.ci.commands.options import (
     TopicName,
     require_text,
 )
-from fencepost.ci.gate.failures import UsageError
 
 app = typer.Typer(help="Create, delete, list and describe topics.", no_args_is_help=True)
 
@@ -49,7 +49,7 @@ def create(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
     """Create a topic, and wait until each partition has a leader."""
-    from fencepost.ci.commands.client_process import bootstrap_servers, call
+    from fencepost.ci.client_process import bootstrap_servers, call
     from fencepost.ci.screens.console import say
 
     assignment = parse_assignment(replica_assignment)
@@ -91,7 +91,7 @@ def delete(
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
     """Delete a topic with all its records, and wait until it is gone."""
-    from fencepost.ci.commands.client_process import bootstrap_servers, call
+    from fencepost.ci.client_process import bootstrap_servers, call
     from fencepost.ci.screens.console import say
 
     servers = bootstrap_servers(bootstrap_server, cluster)
@@ -108,7 +108,7 @@ def list_topics(
     as_json: JsonOption = False,
 ) -> int:
     """List the topics; --json with their number of partitions."""
-    from fencepost.ci.commands.client_process import bootstrap_servers
+    from fencepost.ci.client_process import bootstrap_servers
     from fencepost.ci.screens.console import say, show_json
 
     topics = described(bootstrap_servers(bootstrap_server, cluster))["topics"]
@@ -128,7 +128,7 @@ def describe(
     as_json: JsonOption = False,
 ) -> int:
     """Show leader, replicas and ISR of each partition, of one topic or of all."""
-    from fencepost.ci.commands.client_process import bootstrap_servers
+    from fencepost.ci.client_process import bootstrap_servers
     from fencepost.ci.screens.console import show_json
 
     topics = described(bootstrap_servers(bootstrap_server, cluster))["topics"]
@@ -144,7 +144,7 @@ def describe(
 
 def described(servers: str) -> dict[str, Any]:
     """Controller, brokers and topics as the cluster publishes them."""
-    from fencepost.ci.commands.client_process import call
+    from fencepost.ci.client_process import call
 
     found = call("describe_cluster", servers)
     assert isinstance(found, dict)

@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as a shell tells it."""
+
 
 class ExpectedError(Exception):
     """Shown as one line on stderr, without a traceback; `exit_code` is the command's."""

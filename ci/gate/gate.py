@@ -8,10 +8,10 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 
-from fencepost.ci.cli import INTERRUPTED
+from fencepost.ci.gate.failures import INTERRUPTED
 from fencepost.ci.gate.junit import write_junit
-from fencepost.ci.gate.outcomes import Outcome
-from fencepost.ci.gate.stage import Stage
+from fencepost.ci.gate.outcomes import StageOutcome
+from fencepost.ci.gate.stage import GateStage
 from fencepost.ci.gate.verdict_files import GateRun, StageRecord, write_stages, write_verdict
 from fencepost.conformance.verdict import Verdict
 
@@ -21,7 +21,9 @@ CRASHES = "errors.txt"
 Announce = Callable[[StageRecord], None]
 
 
-def run_gate(run: GateRun, stages: Sequence[Stage], announce: Announce) -> tuple[StageRecord, ...]:
+def run_gate(
+    run: GateRun, stages: Sequence[GateStage], announce: Announce
+) -> tuple[StageRecord, ...]:
     """Run `stages` in order; the folder of `run` holds verdict, JUnit and stage files afterwards.
 
     An interruption is written down like everything else, and raised again.
@@ -49,7 +51,7 @@ def run_gate(run: GateRun, stages: Sequence[Stage], announce: Announce) -> tuple
     return tuple(records)
 
 
-def run_stage(stage: Stage, run: GateRun) -> StageRecord:
+def run_stage(stage: GateStage, run: GateRun) -> StageRecord:
     """The record of one stage; whatever it raises becomes an ERROR with its sentence."""
     started = time.monotonic()
     try:
@@ -66,15 +68,15 @@ def run_stage(stage: Stage, run: GateRun) -> StageRecord:
     )
 
 
-def _crashed(run: GateRun, stage: Stage, error: Exception) -> Outcome:
+def _crashed(run: GateRun, stage: GateStage, error: Exception) -> StageOutcome:
     with (run.folder / CRASHES).open("a") as crashes:
         crashes.write(f"stage {stage.name}\n")
         crashes.writelines(traceback.format_exception(error))
     sentence = " ".join(str(error).split()) or type(error).__name__
-    return Outcome(verdict=Verdict.ERROR, summary=f"{sentence} (see {CRASHES})")
+    return StageOutcome(verdict=Verdict.ERROR, summary=f"{sentence} (see {CRASHES})")
 
 
-def _interrupted(stage: Stage, seconds: float) -> StageRecord:
+def _interrupted(stage: GateStage, seconds: float) -> StageRecord:
     return StageRecord(
         stage=stage.name,
         verdict=Verdict.NOT_RUN,
@@ -83,5 +85,5 @@ def _interrupted(stage: Stage, seconds: float) -> StageRecord:
     )
 
 
-def _not_begun(stage: Stage) -> StageRecord:
+def _not_begun(stage: GateStage) -> StageRecord:
     return StageRecord(stage=stage.name, verdict=Verdict.NOT_RUN, summary="not begun")

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from fencepost.conformance.runs.scenario import ScenarioResult
     from fencepost.conformance.whitebox.canary import Canary
     from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
-    from fencepost.reports.analysis.aggregates import Analysis, CheckOutcome
-    from fencepost.spec.replay.replay import Replay, ReplayResult
+    from fencepost.reports.analysis.aggregates import Analysis
+    from fencepost.reports.analysis.folder_report import CheckOutcome
+    from fencepost.spec.replay.replay import ReplayReport, ReplayResult
     from fencepost.spec.tlc.compare import ModelResult
-    from fencepost.spec.tlc.coverage import Coverage
+    from fencepost.spec.tlc.coverage import ActionCoverage
     from fencepost.spec.tlc.models import Model
     from fencepost.spec.tlc.repairs import Undone
 
@@ -26,7 +27,7 @@ DOUBTS_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class StageOutcome:
     """What one stage found."""
 
     verdict: Verdict
@@ -37,9 +38,9 @@ class Outcome:
     detail: dict[str, Any] = field(default_factory=dict)
     """Lists of what was tried; their keys are told in `ci/README.md`."""
 
-    def joined(self, other: "Outcome") -> "Outcome":
+    def joined(self, other: "StageOutcome") -> "StageOutcome":
         """Both in one: the worse verdict, all figures and details."""
-        return Outcome(
+        return StageOutcome(
             verdict=worst((self.verdict, other.verdict)),
             summary="; ".join(part for part in (self.summary, other.summary) if part),
             figures=self.figures | other.figures,
@@ -47,13 +48,13 @@ class Outcome:
         )
 
 
-def of_models(models: Sequence["Model"], results: Sequence["ModelResult"]) -> Outcome:
+def of_models(models: Sequence["Model"], results: Sequence["ModelResult"]) -> StageOutcome:
     """Every model must have ended exactly as `spec/models.toml` expects."""
     rows = [_model_row(model, result) for model, result in zip(models, results, strict=True)]
     agreeing = sum(1 for row in rows if row["agrees"])
     cached = sum(1 for row in rows if row["cached"])
     distinct = sum(row["distinct"] or 0 for row in rows)
-    return Outcome(
+    return StageOutcome(
         verdict=worst(_model_verdict(result) for result in results),
         summary=(
             f"{agreeing} of {count(len(rows), 'model')} as expected, "
@@ -100,7 +101,7 @@ def _model_verdict(result: "ModelResult") -> Verdict:
     return undecided.get(result.verdict, Verdict.FAIL)
 
 
-def of_coverage(coverage: "Coverage") -> Outcome:
+def of_coverage(coverage: "ActionCoverage") -> StageOutcome:
     """Every action of a module must be taken in some row that holds."""
     dead, undecided = coverage.dead(), coverage.undecided
     found = Verdict.PASS if coverage.rows else Verdict.VACUOUS
@@ -108,7 +109,7 @@ def of_coverage(coverage: "Coverage") -> Outcome:
         {"module": module, "action": action, "rows": sorted(names)}
         for (module, action), names in sorted(coverage.rows.items())
     ]
-    return Outcome(
+    return StageOutcome(
         verdict=Verdict.FAIL if dead else Verdict.INCONCLUSIVE if undecided else found,
         summary=f"{count(len(rows), 'action')}, {len(dead)} never taken",
         figures={"actions": len(rows), "actions_never_taken": len(dead)},
@@ -116,14 +117,14 @@ def of_coverage(coverage: "Coverage") -> Outcome:
     )
 
 
-def of_trials(outcomes: Sequence["Undone"]) -> Outcome:
+def of_trials(outcomes: Sequence["Undone"]) -> StageOutcome:
     """With a hazard's switch on exactly its rows must fail; without hazards nothing was tried."""
     wrong = [outcome for outcome in outcomes if not outcome.is_as_expected]
     verdict = Verdict.FAIL if wrong else Verdict.PASS if outcomes else Verdict.VACUOUS
     if wrong and all(outcome.is_undecided for outcome in wrong):
         verdict = Verdict.INCONCLUSIVE
     hazards = len({outcome.hazard for outcome in outcomes})
-    return Outcome(
+    return StageOutcome(
         verdict=verdict,
         summary=(
             f"{count(hazards, 'hazard')} let in, {count(len(outcomes), 'row')} tried, "
@@ -134,12 +135,12 @@ def of_trials(outcomes: Sequence["Undone"]) -> Outcome:
     )
 
 
-def of_replay(replay: "Replay") -> Outcome:
+def of_replay(replay: "ReplayReport") -> StageOutcome:
     """Every recorded run must be a behaviour of the specs; one that cannot be read proves none."""
     rows = [_replay_row(result) for result in replay.results]
     accepted = sum(1 for result in replay.results if result.verdict == "accepted")
     rate = round(replay.events / replay.seconds) if replay.seconds else 0
-    return Outcome(
+    return StageOutcome(
         verdict=worst(_replay_verdict(result) for result in replay.results),
         summary=(
             f"{accepted} of {count(len(rows), 'replay')} accepted by the specs, "
@@ -179,7 +180,7 @@ def _replay_verdict(result: "ReplayResult") -> Verdict:
     return verdicts.get(str(result.verdict), Verdict.FAIL)
 
 
-def of_seeds(result: "SimulationResult") -> Outcome:
+def of_seeds(result: "SimulationResult") -> StageOutcome:
     """What the simulated schedules showed; a check that never had anything to decide is vacuous."""
     rows = _violations(result)
     violating = {row["seed"] for row in rows}
@@ -193,7 +194,7 @@ def of_seeds(result: "SimulationResult") -> Outcome:
         *(row["message"] for row in errors[:DOUBTS_LISTED]),
         *result.doubts,
     )
-    return Outcome(
+    return StageOutcome(
         verdict=result.verdict,
         summary=", ".join(part for part in parts if part),
         figures={
@@ -243,11 +244,11 @@ def _violation_rows(failing: "SeedResult") -> list[dict[str, Any]]:
     ]
 
 
-def of_hunt(results: Sequence["MutantResult"], *, level: int) -> Outcome:
+def of_hunt(results: Sequence["MutantResult"], *, level: int) -> StageOutcome:
     """Every mutant must be caught at `level`; one that lives shows a hole in the checks."""
     caught = sum(1 for result in results if result.is_caught)
     alive = ", ".join(result.mutant for result in results if not result.is_caught)
-    return Outcome(
+    return StageOutcome(
         verdict=Verdict.PASS if caught == len(results) else Verdict.FAIL,
         summary=f"{caught} of {count(len(results), 'mutant')} caught at level {level:d}"
         + (f", not {alive}" if alive else ""),
@@ -272,7 +273,7 @@ def _mutant_row(result: "MutantResult", level: int) -> dict[str, Any]:
     }
 
 
-def of_scenarios(results: Sequence["ScenarioResult"]) -> Outcome:
+def of_scenarios(results: Sequence["ScenarioResult"]) -> StageOutcome:
     """The verdicts of the chaos scenarios: one that fails fails the stage, expected or not."""
     rows = [_scenario_row(result) for result in results]
     passed = sum(1 for row in rows if row["verdict"] == Verdict.PASS)
@@ -280,7 +281,7 @@ def of_scenarios(results: Sequence["ScenarioResult"]) -> Outcome:
     faults = sum(len(result.faults) for result in results)
     indefinite = sum(result.indefinite_outcomes.indefinite for result in results)
     unsettled = sum(result.indefinite_outcomes.unsettled for result in results)
-    return Outcome(
+    return StageOutcome(
         verdict=worst(result.verdict for result in results),
         summary=(
             f"{passed} of {count(len(rows), 'scenario')} passed, {count(faults, 'fault')}, "
@@ -302,9 +303,9 @@ def of_scenarios(results: Sequence["ScenarioResult"]) -> Outcome:
     )
 
 
-def of_canary(canary: "Canary") -> Outcome:
+def of_canary(canary: "Canary") -> StageOutcome:
     """The known defect must be found, or nothing that passed can be believed."""
-    return Outcome(
+    return StageOutcome(
         verdict=canary.verdict,
         summary=canary.sentence,
         figures={"canary": canary.mutant, "canary_found": canary.is_found},
@@ -336,7 +337,7 @@ def _counts(result: "ScenarioResult") -> list[tuple[int, ...]]:
     return list(zip(*floors, strict=True))
 
 
-def of_analysis(analysis: "Analysis") -> Outcome:
+def of_analysis(analysis: "Analysis") -> StageOutcome:
     """The verdict of Spark over all traces of a run."""
     figures = analysis.figures
     doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
@@ -348,7 +349,7 @@ def of_analysis(analysis: "Analysis") -> Outcome:
         *analysis.failover.unfinished[:DOUBTS_LISTED],
         *(doubt.rstrip(".") for doubt in doubts[:DOUBTS_LISTED]),
     )
-    return Outcome(
+    return StageOutcome(
         verdict=analysis.verdict,
         summary=", ".join(parts),
         figures=dict(figures) | {name: str(part) for name, part in analysis.verdicts.items()},

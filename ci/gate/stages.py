@@ -4,7 +4,7 @@ Stages import the rooms they need when they run, so that a broken one takes only
 """
 
 from fencepost.ci.gate.outcomes import (
-    Outcome,
+    StageOutcome,
     of_analysis,
     of_canary,
     of_coverage,
@@ -15,8 +15,8 @@ from fencepost.ci.gate.outcomes import (
     of_seeds,
     of_trials,
 )
-from fencepost.ci.gate.stage import Stage
-from fencepost.ci.gate.tiers import EFFORT, Tier
+from fencepost.ci.gate.stage import GateStage
+from fencepost.ci.gate.tiers import EFFORT, GateTier
 from fencepost.ci.gate.verdict_files import GateRun
 from fencepost.ci.screens.console import progress
 from fencepost.ci.screens.model_progress import model_progress
@@ -24,7 +24,7 @@ from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import ProtocolLevel
 
 
-def check_specs(run: GateRun) -> Outcome:
+def check_specs(run: GateRun) -> StageOutcome:
     """TLC on the models of the tier; at night also every action and every repair undone."""
     from fencepost.spec.tlc.models import load_models, select
     from fencepost.spec.tlc.runner import check_models
@@ -34,35 +34,37 @@ def check_specs(run: GateRun) -> Outcome:
     with model_progress(models) as advance:
         results = check_models(models, workers=workers, on_progress=advance)
     outcome = of_models(models, results)
-    if run.tier is not Tier.NIGHTLY:
+    if run.tier is not GateTier.NIGHTLY:
         return outcome
     return outcome.joined(cover_actions(workers)).joined(undo_repairs(workers))
 
 
-def cover_actions(workers: int) -> Outcome:
+def cover_actions(workers: int) -> StageOutcome:
     """TLC again on the models that hold: no action is modelled in vain."""
     from fencepost.spec.tlc.coverage import measure
-    from fencepost.spec.tlc.models import Verdict as Expected, load_models
-    from fencepost.spec.tlc.runner import Options
+    from fencepost.spec.tlc.models import ModelVerdict as Expected, load_models
+    from fencepost.spec.tlc.runner import TlcOptions
 
     models = [model for model in load_models() if model.expected is Expected.HOLDS]
     with model_progress(models) as advance:
-        return of_coverage(measure(models, options=Options(), workers=workers, on_progress=advance))
+        return of_coverage(
+            measure(models, options=TlcOptions(), workers=workers, on_progress=advance)
+        )
 
 
-def undo_repairs(workers: int) -> Outcome:
+def undo_repairs(workers: int) -> StageOutcome:
     """TLC again, with each hazard let in."""
     from fencepost.spec.hazards import load_hazards
     from fencepost.spec.tlc.models import load_models
     from fencepost.spec.tlc.repairs import trials, undo
-    from fencepost.spec.tlc.runner import Options
+    from fencepost.spec.tlc.runner import TlcOptions
 
     tried = trials(load_hazards(), load_models())
     with model_progress([trial.model for trial in tried]) as advance:
-        return of_trials(undo(tried, options=Options(), workers=workers, on_progress=advance))
+        return of_trials(undo(tried, options=TlcOptions(), workers=workers, on_progress=advance))
 
 
-def simulate(run: GateRun) -> Outcome:
+def simulate(run: GateRun) -> StageOutcome:
     """Seeded schedules at the level of the run, then every mutant until it is caught.
 
     A mutant breaks one rule of the newest level, so that is where it is hunted at any level.
@@ -87,7 +89,7 @@ def simulate(run: GateRun) -> Outcome:
     return of_seeds(result).joined(of_hunt(caught, level=newest))
 
 
-def inject_faults(run: GateRun) -> Outcome:
+def inject_faults(run: GateRun) -> StageOutcome:
     """Directed scenarios on real processes and a real ZooKeeper."""
     from fencepost.conformance.runs.chaos import run_scenarios, settings_of
 
@@ -103,7 +105,7 @@ def inject_faults(run: GateRun) -> Outcome:
     return of_scenarios(results)
 
 
-def sing(run: GateRun) -> Outcome:
+def sing(run: GateRun) -> StageOutcome:
     """A mutant on real processes, at the newest level, which the checks must find."""
     from fencepost.conformance.whitebox.canary import play_canary
 
@@ -116,7 +118,7 @@ def sing(run: GateRun) -> Outcome:
     return of_canary(canary)
 
 
-def replay_runs(run: GateRun) -> Outcome:
+def replay_runs(run: GateRun) -> StageOutcome:
     """A sample of what was recorded is replayed against the specs: seeds, and each chaos run.
 
     Of a run with several partitions the first is taken.
@@ -137,7 +139,7 @@ def replay_runs(run: GateRun) -> Outcome:
     return of_replay(replay(seeds, run.folder / "chaos", partitions_max=1))
 
 
-def analyse(run: GateRun) -> Outcome:
+def analyse(run: GateRun) -> StageOutcome:
     """Spark over every trace of the run: the checks again, and the budgets."""
     from fencepost.reports.analysis.analyse import analyse as analyse_run
 
@@ -146,24 +148,24 @@ def analyse(run: GateRun) -> Outcome:
     return of_analysis(analysis)
 
 
-def write_report(run: GateRun) -> Outcome:
+def write_report(run: GateRun) -> StageOutcome:
     """One HTML file that tells the story."""
     from fencepost.reports.page.render import render
 
     path = render(run.folder)
-    return Outcome(
+    return StageOutcome(
         verdict=Verdict.PASS,
         summary=str(path),
         figures={"bytes": path.stat().st_size},
     )
 
 
-STAGES: tuple[Stage, ...] = (
-    Stage(name="spec", run=check_specs),
-    Stage(name="simulate", run=simulate),
-    Stage(name="chaos", run=inject_faults),
-    Stage(name="canary", run=sing),
-    Stage(name="replay", run=replay_runs),
-    Stage(name="analyse", run=analyse),
-    Stage(name="report", run=write_report, in_report=False),
+STAGES: tuple[GateStage, ...] = (
+    GateStage(name="spec", run=check_specs),
+    GateStage(name="simulate", run=simulate),
+    GateStage(name="chaos", run=inject_faults),
+    GateStage(name="canary", run=sing),
+    GateStage(name="replay", run=replay_runs),
+    GateStage(name="analyse", run=analyse),
+    GateStage(name="report", run=write_report, in_report=False),
 )

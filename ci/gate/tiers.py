@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Tier(StrEnum):
-    """From a minute at the desk to a night."""
+class GateTier(StrEnum):
+    """From a minute at the desk to a night; `spec` has tiers of the same names for its models."""
 
     QUICK = "quick"
     PULL_REQUEST = "pull_request"
@@ -48,12 +48,12 @@ FIRST_SCENARIOS = (
 """What every gate plays: those that a change breaks first, as many as take about two minutes. The
 others would take as long again; `make chaos` and the night play all."""
 
-EFFORT: dict[Tier, Effort] = {
-    Tier.QUICK: Effort(
+EFFORT: dict[GateTier, Effort] = {
+    GateTier.QUICK: Effort(
         seeds=150, mutant_seeds_max=2000, replayed_seeds=3, scenarios=FIRST_SCENARIOS
     ),
-    Tier.PULL_REQUEST: Effort(
+    GateTier.PULL_REQUEST: Effort(
         seeds=600, mutant_seeds_max=2000, replayed_seeds=10, scenarios=FIRST_SCENARIOS
     ),
-    Tier.NIGHTLY: Effort(seeds=10_000, mutant_seeds_max=2000, replayed_seeds=100),
+    GateTier.NIGHTLY: Effort(seeds=10_000, mutant_seeds_max=2000, replayed_seeds=100),
 }

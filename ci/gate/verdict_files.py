@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from fencepost.ci.gate.tiers import Tier
+from fencepost.ci.gate.tiers import GateTier
 from fencepost.conformance.verdict import Verdict, exit_code, worst
 
 VERDICT_VERSION = 1
@@ -45,7 +45,7 @@ class GateRun:
 
     folder: Path
     run_id: str
-    tier: Tier
+    tier: GateTier
     level: int
     seed: int
     zookeeper: str

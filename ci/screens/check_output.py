@@ -13,14 +13,14 @@ from fencepost.reports.page.words import count
 if TYPE_CHECKING:
     from fencepost.spec.tlc.compare import ModelResult
     from fencepost.spec.tlc.models import Model
-    from fencepost.spec.tlc.runner import Options
+    from fencepost.spec.tlc.runner import TlcOptions
 
 COLUMNS = ("name", "verdict", "states", "seconds", "ok")
 
 
 def check_rows(
     models: "Sequence[Model]",
-    options: "Options",
+    options: "TlcOptions",
     *,
     workers: int,
     as_json: bool,
@@ -64,7 +64,7 @@ def _complaint(result: "ModelResult") -> str:
 
 
 def check_coverage(
-    models: "Sequence[Model]", options: "Options", *, workers: int, as_json: bool
+    models: "Sequence[Model]", options: "TlcOptions", *, workers: int, as_json: bool
 ) -> int:
     """Every action of a module must be taken in some row that holds."""
     from fencepost.spec.tlc.coverage import measure
@@ -88,7 +88,7 @@ def check_coverage(
 def check_without_repairs(
     models: "Sequence[Model]",
     ids: Sequence[str],
-    options: "Options",
+    options: "TlcOptions",
     *,
     workers: int,
     as_json: bool,
@@ -118,7 +118,7 @@ def check_without_repairs(
     return exit_code([outcome.verdict])
 
 
-def draw_graph(models: "Sequence[Model]", options: "Options", path: Path) -> int:
+def draw_graph(models: "Sequence[Model]", options: "TlcOptions", path: Path) -> int:
     """Draw the states of one small model."""
     from fencepost.ci.gate.failures import UsageError, as_usage
     from fencepost.ci.gate.places import require_file

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def model_progress(models: "Sequence[Model]") -> "Iterator[Callable[[Progress], None]]":
     """As `progress`, in models; yields the function to call with each news of a run of TLC."""
     with progress("spec") as advance:
-        board = Board(len(models), time.monotonic)
+        board = ModelProgress(len(models), time.monotonic)
 
         def step(news: "Progress") -> None:
             with board.lock:
@@ -28,7 +28,7 @@ def model_progress(models: "Sequence[Model]") -> "Iterator[Callable[[Progress], 
         yield step
 
 
-class Board:
+class ModelProgress:
     """What is known of the runs; `clock` tells seconds."""
 
     def __init__(self, total: int, clock: Callable[[], float]) -> None:

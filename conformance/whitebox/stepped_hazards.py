@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
 from fencepost.conformance.whitebox.stepped import is_visible
-from fencepost.spec.hazards import Finding, Hazard, load_hazards
+from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards
 from fencepost.spec.tlc.models import load_models
 
 
@@ -70,7 +70,7 @@ def _way(
     hazard: Hazard, led: Mapping[str, str], rules: Mapping[tuple[str, ...], str]
 ) -> tuple[Way, str]:
     """`led` are the hazard's own rows that can be led, with what they violate."""
-    if hazard.finding is Finding.REFUTED:
+    if hazard.finding is HazardFinding.REFUTED:
         return Way.REFUTED, "there is nothing to show"
     for row, invariant in led.items():
         if is_visible(invariant):

@@ -25,7 +25,7 @@ from fencepost.spec.tlc.cache.cache_folder import (
     keep_file,
     key_for,
 )
-from fencepost.spec.tlc.java.process import Stop, timed
+from fencepost.spec.tlc.java.process import StopSignal, timed
 
 FOLDER = "zookeeper"
 COMPILER = "org.codehaus.commons.compiler.samples.CompilerDemo"
@@ -161,7 +161,7 @@ def _dumped(build: Build, jar: Path, directory: Path) -> Path:
 
 
 def _run(command: Sequence[str], directory: Path, budget_s: float) -> int | None:
-    with timed(command, directory, budget_s, Stop()) as child:
+    with timed(command, directory, budget_s, StopSignal()) as child:
         child.process.communicate()
         return child.process.returncode
 

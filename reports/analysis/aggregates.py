@@ -1,134 +1,16 @@
 """What the analysis of a run knows: plain values, bounded, saved as `aggregates.json`."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 from fencepost.conformance.verdict import Verdict
-from fencepost.reports.analysis.evidence import Evidence, WitnessLine
+from fencepost.reports.analysis.folder_report import CheckOutcome, FolderReport
 from fencepost.reports.analysis.metrics import Failover, PhaseLatency
 from fencepost.reports.analysis.timelines import Timeline
-from fencepost.reports.page.words import run_title
-from fencepost.reports.tables.damage import Told
 from fencepost.reports.tables.ingest import FileHealth
-from fencepost.spec.vocabulary import Invariant
 
 AGGREGATES = "aggregates.json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundViolation:
-    """One violation, with the events that prove it."""
-
-    message: str
-    topic: str | None
-    partition: int | None
-    witness: tuple[WitnessLine, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOutcome:
-    """What one check found in one trace folder, or over all of them."""
-
-    invariant: Invariant
-    verdict: Verdict
-    premise_count: int
-    violations: tuple[FoundViolation, ...] = ()
-    omitted_violations: int = 0
-    doubts: tuple[str, ...] = ()
-    evidence: Evidence | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FolderReport:
-    """One trace folder: one run of the system."""
-
-    index: int
-    name: str
-    run_ids: tuple[str, ...]
-    events: int
-    duration_ns: int
-    has_start: bool
-    is_described: bool
-    """What `RunStarted` tells can be read."""
-    has_end: bool
-    lost_lines: int
-    foreign_lines: int
-    torn_lines: int
-    checks: tuple[CheckOutcome, ...]
-    damage: tuple[str, ...] = ()
-    """What is wrong with its files, one sentence each."""
-    unfit: tuple[str, ...] = ()
-    """Why nothing that it shows counts, one sentence each."""
-    backend: str = ""
-    level: int | None = None
-    seed: int | None = None
-    scenario: str = ""
-    mutant: str = ""
-    reproduce: str = ""
-
-    @classmethod
-    def from_detail(cls, started: str | None, **fields: Any) -> "FolderReport":  # noqa: ANN401
-        """A report whose descriptive fields come from the `detail` of `RunStarted`."""
-        told = _decode(started)
-        return cls(
-            **fields,
-            has_start=started is not None,
-            is_described=bool(told),
-            backend=_text(told.get("backend")),
-            level=_number(told.get("level")),
-            seed=_number(told.get("seed")),
-            scenario=_text(told.get("scenario")),
-            mutant=_text(told.get("mutant")),
-            reproduce=_text(told.get("reproduce")),
-        )
-
-    @property
-    def is_real(self) -> bool:
-        """True when the stamps are of a real clock."""
-        return self.backend != "sim"
-
-    @property
-    def is_judged(self) -> bool:
-        """True when what it shows counts; a mutant's run is judged apart."""
-        return not self.mutant and not self.unfit
-
-    @property
-    def failed(self) -> tuple[CheckOutcome, ...]:
-        """The checks that found a violation, in registry order; none in a run that is unfit."""
-        if self.unfit:
-            return ()
-        return tuple(check for check in self.checks if check.verdict is Verdict.FAIL)
-
-    @property
-    def trace_verdict(self) -> Verdict:
-        """`INCONCLUSIVE` when lines are missing, unreadable, or the run never ended."""
-        return Verdict.INCONCLUSIVE if self.trace_doubts else Verdict.PASS
-
-    @property
-    def trace_doubts(self) -> tuple[str, ...]:
-        """Why the trace does not tell everything, one sentence each."""
-        reasons = {
-            f"{self.title} holds no line that is a trace event.": not self.events,
-            f"{self.title} lacks its RunStarted.": bool(self.events) and not self.has_start,
-            f"{self.title} lacks its RunEnded: it was cut off.": bool(self.events)
-            and not self.has_end,
-            f"What RunStarted of {self.title} tells cannot be read.": self.has_start
-            and not self.is_described,
-        }
-        told = [reason for reason, holds in reasons.items() if holds]
-        return (*told, *self.unfit, *self.damage)
-
-    @property
-    def mutant_verdict(self) -> Verdict:
-        """`ERROR` when the stored run of a mutant violates nothing: then the checks disagree."""
-        return Verdict.PASS if self.failed else Verdict.ERROR
-
-    @property
-    def title(self) -> str:
-        """How the page calls this folder."""
-        return run_title(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,27 +73,3 @@ def not_analysed() -> Analysis:
         health=(),
         versions={},
     )
-
-
-def told_of(started: str | None) -> Told:
-    """What the `detail` of `RunStarted` tells of the run's fitness."""
-    told = _decode(started)
-    return Told(
-        brokers=_number(told.get("brokers")), trace_version=_number(told.get("trace_version"))
-    )
-
-
-def _decode(started: str | None) -> dict[str, Any]:
-    try:
-        told = msgspec.json.decode(started or "{}")
-    except msgspec.MsgspecError:
-        return {}
-    return told if isinstance(told, dict) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

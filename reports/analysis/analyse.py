@@ -11,17 +11,15 @@ from pyspark.sql import SparkSession
 
 from fencepost.conformance.checks.registry import CHECKS
 from fencepost.conformance.verdict import CheckResult, Verdict, merge, worst
-from fencepost.reports.analysis.aggregates import (
-    AGGREGATES,
-    Analysis,
+from fencepost.reports.analysis.aggregates import AGGREGATES, Analysis, FailoverReport
+from fencepost.reports.analysis.budgets import Budgets, load_budgets
+from fencepost.reports.analysis.evidence import witness_lines
+from fencepost.reports.analysis.folder_report import (
     CheckOutcome,
-    FailoverReport,
     FolderReport,
     FoundViolation,
     told_of,
 )
-from fencepost.reports.analysis.budgets import Budgets, load_budgets
-from fencepost.reports.analysis.evidence import witness_lines
 from fencepost.reports.analysis.metrics import Failover, PhaseLatency, failovers, latencies
 from fencepost.reports.analysis.tenures import Leadership
 from fencepost.reports.analysis.timelines import Timeline, timelines

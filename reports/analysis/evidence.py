@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from fencepost.conformance.verdict import Violation
-from fencepost.reports.analysis.messages import Message, messages_between
+from fencepost.reports.analysis.messages import Arrow, messages_between
 from fencepost.reports.analysis.replicas import DOWN_FAULTS, ReplicaState, replica_states
 from fencepost.spec.trace import Kind, Phase, TraceEvent, encode
 from fencepost.spec.vocabulary import Outcome
@@ -34,7 +34,7 @@ _UNTOLD = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class DiagramStep:
     """One event of a diagram."""
 
     node: str
@@ -61,7 +61,7 @@ class WitnessLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class ViolationContext:
     """One violation and its surroundings."""
 
     message: str
@@ -76,8 +76,8 @@ class Evidence:
     """Nodes that believed, before the first step, that they lead."""
     down_before: tuple[str, ...]
     """Nodes that a fault held down before the first step."""
-    steps: tuple[Step, ...]
-    messages: tuple[Message, ...]
+    steps: tuple[DiagramStep, ...]
+    messages: tuple[Arrow, ...]
     left_out_after: int
 
 
@@ -111,7 +111,7 @@ def instant_of(violation: Violation, ordered: Sequence[TraceEvent]) -> int:
     return max(found, default=len(ordered) - 1)
 
 
-def gather(violation: Violation, ordered: Sequence[TraceEvent], start_ns: int) -> Evidence:
+def gather(violation: Violation, ordered: Sequence[TraceEvent], start_ns: int) -> ViolationContext:
     """The surroundings of `violation` among the events of its partition and the shared ones."""
     instant = instant_of(violation, ordered)
     witness = {_identity(event) for event in violation.witness}
@@ -119,7 +119,7 @@ def gather(violation: Violation, ordered: Sequence[TraceEvent], start_ns: int) -
     chosen = _choose(ordered, first, instant, witness)
     steps = _steps([(i, ordered[i]) for i in chosen], witness, start_ns)
     before = replica_states(ordered[: chosen[0]] if chosen else ())
-    return Evidence(
+    return ViolationContext(
         message=violation.message,
         witness=witness_lines(violation, start_ns),
         at_ns=max(0, ordered[instant].mono_ns - start_ns) if ordered else 0,
@@ -167,12 +167,12 @@ def _choose(
 
 def _steps(
     chosen: list[tuple[int, TraceEvent]], witness: set[tuple[str, int, int]], start_ns: int
-) -> tuple[Step, ...]:
+) -> tuple[DiagramStep, ...]:
     steps = []
     previous = chosen[0][0] - 1 if chosen else 0
     for index, event in chosen:
         steps.append(
-            Step(
+            DiagramStep(
                 node=_lane_of(event),
                 action=_step_action(event),
                 at_ns=max(0, event.mono_ns - start_ns),

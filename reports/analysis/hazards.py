@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable
 
-from fencepost.reports.analysis.stages import Model
+from fencepost.reports.analysis.stages import ModelRow
 from fencepost.reports.page.views import HazardRow
 from fencepost.reports.tables.errors import ReportError
-from fencepost.spec.hazards import Finding, Hazard, HazardError, load_hazards
+from fencepost.spec.hazards import Hazard, HazardError, HazardFinding, load_hazards
 
 
-def hazard_rows(models: tuple[Model, ...]) -> tuple[HazardRow, ...]:
+def hazard_rows(models: tuple[ModelRow, ...]) -> tuple[HazardRow, ...]:
     """One row per hazard, in the order of their ids; none without models. Raises `ReportError`."""
     if not models:
         return ()
@@ -19,7 +19,7 @@ def hazard_rows(models: tuple[Model, ...]) -> tuple[HazardRow, ...]:
         raise ReportError(str(error), "mend the list of hazards") from error
 
 
-def rows_of(hazards: Iterable[Hazard], models: Iterable[Model]) -> tuple[HazardRow, ...]:
+def rows_of(hazards: Iterable[Hazard], models: Iterable[ModelRow]) -> tuple[HazardRow, ...]:
     """As `hazard_rows`, of a given list."""
     ran = {model.name: model for model in models}
     return tuple(
@@ -27,7 +27,7 @@ def rows_of(hazards: Iterable[Hazard], models: Iterable[Model]) -> tuple[HazardR
             hazard=hazard.id,
             title=hazard.title,
             source=hazard.source,
-            is_refuted=hazard.finding is Finding.REFUTED,
+            is_refuted=hazard.finding is HazardFinding.REFUTED,
             text=hazard.text,
             repair=hazard.repair,
             story=tuple(hazard.story),

@@ -14,12 +14,12 @@ from fencepost.conformance.catalogue.requirements import (
 )
 from fencepost.conformance.verdict import Verdict, worst
 from fencepost.reports.analysis.aggregates import Analysis
-from fencepost.reports.analysis.stages import Stage
+from fencepost.reports.analysis.stages import StageEntry
 from fencepost.reports.page.views import MatrixRow
 from fencepost.reports.tables.errors import ReportError
 
 
-def requirement_matrix(analysis: Analysis, stages: Iterable[Stage]) -> tuple[MatrixRow, ...]:
+def requirement_matrix(analysis: Analysis, stages: Iterable[StageEntry]) -> tuple[MatrixRow, ...]:
     """One row per requirement, in the order of the catalogue; raises `ReportError`."""
     try:
         catalogue = load_catalogue()
@@ -29,7 +29,7 @@ def requirement_matrix(analysis: Analysis, stages: Iterable[Stage]) -> tuple[Mat
 
 
 def matrix_rows(
-    catalogue: Iterable[Requirement], analysis: Analysis, stages: tuple[Stage, ...]
+    catalogue: Iterable[Requirement], analysis: Analysis, stages: tuple[StageEntry, ...]
 ) -> tuple[MatrixRow, ...]:
     """As `requirement_matrix`, of a given catalogue."""
     return tuple(
@@ -56,7 +56,7 @@ def _judges(requirement: Requirement) -> Iterator[str]:
 
 
 def _verdicts(
-    requirement: Requirement, analysis: Analysis, stages: tuple[Stage, ...]
+    requirement: Requirement, analysis: Analysis, stages: tuple[StageEntry, ...]
 ) -> Iterator[Verdict]:
     for check in analysis.checks:
         if check.invariant in requirement.checks:

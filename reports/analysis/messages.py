@@ -9,7 +9,7 @@ _OBEY = {"BecomeLeader", "BecomeFollower"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Arrow:
     """An arrow from one step to a later one, by their places among the steps."""
 
     sent: int
@@ -17,14 +17,14 @@ class Message:
     label: str
 
 
-def messages_between(steps: Sequence[TraceEvent]) -> tuple[Message, ...]:
+def messages_between(steps: Sequence[TraceEvent]) -> tuple[Arrow, ...]:
     """The arrows between `steps`, in the order of their arrival."""
     found = []
     for received, event in enumerate(steps):
         for sent in range(received - 1, -1, -1):
             label = _link(steps[sent], event)
             if label and steps[sent].node != event.node:
-                found.append(Message(sent=sent, received=received, label=label))
+                found.append(Arrow(sent=sent, received=received, label=label))
                 break
     return tuple(found)
 

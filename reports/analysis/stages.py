@@ -15,7 +15,7 @@ ANALYSE = "analyse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class ModelRow:
     """One model that TLC checked: what was expected of it and what it found."""
 
     name: str
@@ -57,7 +57,7 @@ class MutantRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
+class ScenarioRow:
     """One chaos scenario on real processes."""
 
     name: str
@@ -80,16 +80,16 @@ class Scenario:
 class Detail:
     """What a stage tells beyond its verdict; each stage fills its own part."""
 
-    models: tuple[Model, ...] = ()
+    models: tuple[ModelRow, ...] = ()
     seeds: int | list[int] | None = None
     level: int | None = None
     violations: tuple[SimulatedViolation, ...] = ()
     mutants: tuple[MutantRow, ...] = ()
-    scenarios: tuple[Scenario, ...] = ()
+    scenarios: tuple[ScenarioRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class StageEntry:
     """One stage of the gate."""
 
     stage: str
@@ -100,7 +100,7 @@ class Stage:
     detail: Detail = field(default_factory=Detail)
 
 
-def load_stages(run: Path) -> tuple[Stage, ...]:
+def load_stages(run: Path) -> tuple[StageEntry, ...]:
     """The stages in the order in which they ran; none when the file is absent.
 
     Raises `ReportError` when the file is not what it should be.
@@ -112,7 +112,7 @@ def load_stages(run: Path) -> tuple[Stage, ...]:
     except OSError as error:
         raise ReportError(f"{run / STAGES} cannot be read", "check its permissions") from error
     try:
-        return msgspec.json.decode(text, type=tuple[Stage, ...])
+        return msgspec.json.decode(text, type=tuple[StageEntry, ...])
     except msgspec.MsgspecError as error:
         raise ReportError(
             f"{run / STAGES} is not what a gate leaves ({error})", "run the gate again"

@@ -1,7 +1,7 @@
 """What broke: the story of one run that violated something, from its first violation on."""
 
-from fencepost.reports.analysis.aggregates import CheckOutcome, FolderReport
-from fencepost.reports.analysis.evidence import Evidence
+from fencepost.reports.analysis.evidence import ViolationContext
+from fencepost.reports.analysis.folder_report import CheckOutcome, FolderReport
 from fencepost.reports.analysis.replicas import ReplicaState
 from fencepost.reports.page.charts import colour
 from fencepost.reports.page.spacetime import spacetime_picture
@@ -60,7 +60,7 @@ def facts_of(folder: FolderReport) -> str:
     return " · ".join(fact for fact in facts if fact)
 
 
-def _replica_rows(evidence: Evidence) -> tuple[ReplicaRow, ...]:
+def _replica_rows(evidence: ViolationContext) -> tuple[ReplicaRow, ...]:
     held: dict[int, set[str]] = {}
     for replica in evidence.replicas:
         for record in replica.last_records:

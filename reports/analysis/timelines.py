@@ -2,14 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from fencepost.reports.analysis.folder_report import FolderReport
 from fencepost.reports.analysis.metrics import Occurrence, occurrences
 from fencepost.reports.analysis.narrative import MOMENTS_SHOWN, Moment, moments
 from fencepost.reports.analysis.tenures import BINS, Leadership, Tenure, WriteBin
-
-if TYPE_CHECKING:
-    from fencepost.reports.analysis.aggregates import FolderReport
 
 PARTITIONS_SHOWN = 6
 TIMELINES_SHOWN = 24
@@ -64,7 +61,7 @@ class Timeline:
 
 
 def timelines(
-    reports: Sequence["FolderReport"], starts: Mapping[int, int], leadership: Leadership
+    reports: Sequence[FolderReport], starts: Mapping[int, int], leadership: Leadership
 ) -> tuple[Timeline, ...]:
     """A picture per folder, those of mutants left out; `starts` holds each folder's first stamp."""
     faults = occurrences(leadership.shared)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from markupsafe import Markup
 
-from fencepost.reports.analysis.evidence import Evidence, Step
+from fencepost.reports.analysis.evidence import DiagramStep, ViolationContext
 from fencepost.reports.page import svg
 from fencepost.reports.page.charts import colour
 from fencepost.reports.page.words import at
@@ -20,7 +20,7 @@ TEXT_MAX = 92
 LANES_MAX = 8
 
 
-def spacetime_picture(evidence: Evidence, title: str) -> Markup:
+def spacetime_picture(evidence: ViolationContext, title: str) -> Markup:
     """The steps around a violation; steps that prove it are ringed and named in bold."""
     nodes = _nodes(evidence.steps)
     lanes = {node: CLOCK + LANE * (place + 0.5) for place, node in enumerate(nodes)}
@@ -37,7 +37,7 @@ def spacetime_picture(evidence: Evidence, title: str) -> Markup:
     return svg.picture((text_x + TEXT_WIDTH, bottom + 18), title, *children, css="spacetime")
 
 
-def _nodes(steps: Iterable[Step]) -> list[str]:
+def _nodes(steps: Iterable[DiagramStep]) -> list[str]:
     """Clients first, then brokers by number, then ZooKeeper and the harness."""
 
     def place(node: str) -> tuple[int, int, str]:
@@ -48,7 +48,7 @@ def _nodes(steps: Iterable[Step]) -> list[str]:
     return sorted({step.node for step in steps}, key=place)[:LANES_MAX]
 
 
-def _rows(steps: Sequence[Step]) -> list[float]:
+def _rows(steps: Sequence[DiagramStep]) -> list[float]:
     """The height of each step; a gap where events are left out."""
     rows, y = [], TOP
     for index, step in enumerate(steps):
@@ -63,7 +63,7 @@ def _headings(lanes: dict[str, float]) -> list[Markup]:
 
 
 def _lanes(
-    lanes: dict[str, float], evidence: Evidence, rows: Sequence[float], bottom: float
+    lanes: dict[str, float], evidence: ViolationContext, rows: Sequence[float], bottom: float
 ) -> list[Markup]:
     drawn = []
     for node, x in lanes.items():
@@ -77,8 +77,8 @@ def _lanes(
 
 
 def _stretches(
-    own: Sequence[tuple[Step, float]],
-    change: Callable[[Step], bool | None],
+    own: Sequence[tuple[DiagramStep, float]],
+    change: Callable[[DiagramStep], bool | None],
     bottom: float,
     *,
     starts: bool,
@@ -96,18 +96,20 @@ def _stretches(
     return found if since is None else [*found, (since, bottom)]
 
 
-def _leads(step: Step) -> bool | None:
+def _leads(step: DiagramStep) -> bool | None:
     """Whether the node believes, from this step on, that it leads; None: as before."""
     changes = {"BecomeLeader": True, "BecomeFollower": False, "FenceLeader": False, "down": False}
     return changes.get(step.action)
 
 
-def _is_down(step: Step) -> bool | None:
+def _is_down(step: DiagramStep) -> bool | None:
     """Whether a fault holds the node from this step on; None: as before."""
     return {"down": True, "up": False, "NodeStarted": False}.get(step.action)
 
 
-def _arrows(evidence: Evidence, lanes: dict[str, float], rows: Sequence[float]) -> list[Markup]:
+def _arrows(
+    evidence: ViolationContext, lanes: dict[str, float], rows: Sequence[float]
+) -> list[Markup]:
     drawn = []
     for message in evidence.messages:
         start = lanes.get(evidence.steps[message.sent].node)
@@ -127,7 +129,7 @@ def _arrows(evidence: Evidence, lanes: dict[str, float], rows: Sequence[float]) 
     return drawn
 
 
-def _step(step: Step, lanes: dict[str, float], y: float, text_x: float) -> list[Markup]:
+def _step(step: DiagramStep, lanes: dict[str, float], y: float, text_x: float) -> list[Markup]:
     x = lanes.get(step.node)
     emphasis = " witness" if step.is_witness else " fault-text" if step.is_fault else ""
     drawn = [svg.text(CLOCK - 12, y + 4, at(step.at_ns), "label clock", "end")]
@@ -141,7 +143,7 @@ def _step(step: Step, lanes: dict[str, float], y: float, text_x: float) -> list[
     return drawn
 
 
-def _mark(step: Step, x: float, y: float) -> list[Markup]:
+def _mark(step: DiagramStep, x: float, y: float) -> list[Markup]:
     if step.is_fault:
         return [svg.path(f"M{svg.number(x)} {svg.number(y - 7)}l7 7l-7 7l-7 -7z", "fault-mark")]
     marks = [svg.element("circle", cx=x, cy=y, r=4, class_=f"dot {_colour(step.node)}")]
@@ -150,13 +152,13 @@ def _mark(step: Step, x: float, y: float) -> list[Markup]:
     return marks
 
 
-def _cut(step: Step) -> str:
+def _cut(step: DiagramStep) -> str:
     words = f"{step.node.removeprefix('broker-')}: {step.text}" if _is_broker(step) else step.text
     most = TEXT_MAX - 8 if step.is_witness else TEXT_MAX
     return words if len(words) <= most else words[: most - 1] + "…"
 
 
-def _is_broker(step: Step) -> bool:
+def _is_broker(step: DiagramStep) -> bool:
     return step.node.startswith("broker-")
 
 

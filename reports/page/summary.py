@@ -2,7 +2,7 @@
 
 from fencepost.conformance.verdict import Verdict, worst
 from fencepost.reports.analysis.aggregates import Analysis, FailoverReport
-from fencepost.reports.analysis.stages import ANALYSE, Detail, Stage
+from fencepost.reports.analysis.stages import ANALYSE, Detail, StageEntry
 from fencepost.reports.analysis.story import facts_of, story_of
 from fencepost.reports.page.charts import budget_picture, timeline_picture
 from fencepost.reports.page.views import (
@@ -31,7 +31,7 @@ OPEN_AT_MOST = 4
 
 def summarise(
     analysis: Analysis,
-    stages: tuple[Stage, ...],
+    stages: tuple[StageEntry, ...],
     matrix: tuple[MatrixRow, ...],
     hazards: tuple[HazardRow, ...],
 ) -> Page:
@@ -63,7 +63,7 @@ def summarise(
     )
 
 
-def together(stages: tuple[Stage, ...]) -> Detail:
+def together(stages: tuple[StageEntry, ...]) -> Detail:
     """What the stages tell, as if it were one."""
     return Detail(
         models=tuple(model for stage in stages for model in stage.detail.models),
@@ -76,7 +76,7 @@ def together(stages: tuple[Stage, ...]) -> Detail:
 
 
 def _headline(
-    verdict: Verdict, analysis: Analysis, stages: tuple[Stage, ...], broken: tuple[Broken, ...]
+    verdict: Verdict, analysis: Analysis, stages: tuple[StageEntry, ...], broken: tuple[Broken, ...]
 ) -> str:
     """The verdict in one sentence: the gravest thing that is known."""
     if broken:
@@ -142,7 +142,7 @@ def _figures(analysis: Analysis, detail: Detail) -> tuple[Figure, ...]:
     return tuple(figures)
 
 
-def _stage_rows(analysis: Analysis, stages: tuple[Stage, ...]) -> list[StageRow]:
+def _stage_rows(analysis: Analysis, stages: tuple[StageEntry, ...]) -> list[StageRow]:
     recorded = [stage.stage for stage in stages]
     rows = [
         StageRow(
@@ -169,7 +169,7 @@ def _told(analysis: Analysis) -> str:
     return listing([f"{name} {verdict}" for name, verdict in sorted(analysis.verdicts.items())])
 
 
-def _shown(stage: Stage) -> str:
+def _shown(stage: StageEntry) -> str:
     """The figures that fit a cell: numbers and short words."""
     figures = {
         name.replace("_", " "): f"{value:,}" if isinstance(value, int) else str(value)
@@ -254,7 +254,7 @@ def _more(failover: FailoverReport) -> list[str]:
     return [f"So it was with {count(rest, 'other partition')}."] if rest > 0 else []
 
 
-def _left_out(analysis: Analysis, stages: tuple[Stage, ...]) -> list[str]:
+def _left_out(analysis: Analysis, stages: tuple[StageEntry, ...]) -> list[str]:
     """What this page does not tell, and why."""
     notes = []
     if not analysis.folders:

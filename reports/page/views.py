@@ -5,15 +5,11 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from fencepost.conformance.verdict import Verdict
-from fencepost.reports.analysis.aggregates import (
-    Analysis,
-    CheckOutcome,
-    FolderReport,
-    FoundViolation,
-)
+from fencepost.reports.analysis.aggregates import Analysis
 from fencepost.reports.analysis.evidence import WitnessLine
+from fencepost.reports.analysis.folder_report import CheckOutcome, FolderReport, FoundViolation
 from fencepost.reports.analysis.metrics import PhaseLatency
-from fencepost.reports.analysis.stages import Detail, Model
+from fencepost.reports.analysis.stages import Detail, ModelRow
 from fencepost.spec.vocabulary import Invariant
 
 
@@ -144,7 +140,7 @@ class HazardRow:
     text: str
     repair: str
     story: tuple[str, ...]
-    models: tuple[Model, ...]
+    models: tuple[ModelRow, ...]
     """Those that follow the text; empty when this run had none of them."""
     command: str
     """Runs them."""

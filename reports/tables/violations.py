@@ -16,7 +16,7 @@ from fencepost.conformance.checks.ordering import partition_of_event, split_by_p
 from fencepost.conformance.checks.registry import CHECKS, Check
 from fencepost.conformance.runs.host_interference import read_interference
 from fencepost.conformance.verdict import CheckResult, merge
-from fencepost.reports.analysis.evidence import Evidence, display_order, gather
+from fencepost.reports.analysis.evidence import ViolationContext, display_order, gather
 from fencepost.reports.analysis.tenures import (
     Leadership,
     shared_rows,
@@ -44,7 +44,7 @@ class Judged:
 
     folder: int
     result: CheckResult
-    evidence: Evidence | None = None
+    evidence: ViolationContext | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +162,7 @@ def _read_all(task: JudgeTask, target: Path, actions: frozenset[str] | None) -> 
 
 def _surroundings(
     result: CheckResult, events: Sequence[TraceEvent], task: JudgeTask
-) -> Evidence | None:
+) -> ViolationContext | None:
     """What is around the first violation, among its partition's events and those about none."""
     if not result.violations:
         return None

@@ -1,11 +1,11 @@
 """A partition that is deleted and created again is two: which lines are about the first one."""
 
-from fencepost.spec.replay.recorded_run import Line
+from fencepost.spec.replay.recorded_run import TraceFileLine
 from fencepost.spec.trace import Kind
 from fencepost.spec.znodes import TopicPartition, leader_and_isr_path, topic_ids_path, topic_path
 
 
-def first_incarnation(lines: list[Line], key: TopicPartition) -> list[Line]:
+def first_incarnation(lines: list[TraceFileLine], key: TopicPartition) -> list[TraceFileLine]:
     """What was before the first deletion of the state, or of the topic's id or znode."""
     topic, state = topic_path(key.topic), leader_and_isr_path(key)
     ids = f"{topic_ids_path(key.topic)}/"

@@ -4,7 +4,7 @@ import json
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from fencepost.spec.replay.recorded_run import Line
+from fencepost.spec.replay.recorded_run import TraceFileLine
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import (
@@ -89,8 +89,8 @@ class Limits:
 
 
 def up_to_the_limits(
-    lines: list[Line], key: TopicPartition, sessions: Container[int]
-) -> tuple[list[Line], str]:
+    lines: list[TraceFileLine], key: TopicPartition, sessions: Container[int]
+) -> tuple[list[TraceFileLine], str]:
     """The lines until something comes that the replay knows nothing of, and what that is."""
     events = [line.event for line in lines]
     limits = Limits(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median_low
 
-from fencepost.spec.replay.recorded_run import Line, RecordedRun, ReplayError
+from fencepost.spec.replay.recorded_run import RecordedRun, ReplayError, TraceFileLine
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, broker_path
@@ -34,7 +34,7 @@ class _Constraints:
         self.waiting[later] = self.waiting.get(later, 0) + 1
 
 
-def total_order(run: RecordedRun) -> list[Line]:
+def total_order(run: RecordedRun) -> list[TraceFileLine]:
     """All lines, in order; raises `ReplayError` when there is no such order."""
     lines = run.lines
     constraints = _Constraints()
@@ -71,7 +71,7 @@ def _merge(
     return ordered
 
 
-def _chains(lines: tuple[Line, ...]) -> Iterator[list[int]]:
+def _chains(lines: tuple[TraceFileLine, ...]) -> Iterator[list[int]]:
     chains: dict[str, list[int]] = {}
     for index, line in enumerate(lines):
         chains.setdefault(line.event.node, []).append(index)
@@ -85,7 +85,7 @@ def _place(event: TraceEvent) -> tuple[int, int, int]:
     return (0, event.incarnation, event.seq)
 
 
-def _stamps(lines: tuple[Line, ...]) -> list[tuple[int, str, int, int]]:
+def _stamps(lines: tuple[TraceFileLine, ...]) -> list[tuple[int, str, int, int]]:
     """When each line was written, by the host's clock; ties are broken by node and number."""
     both = [
         event.wall_ns - event.mono_ns
@@ -105,7 +105,7 @@ def _stamp(event: TraceEvent, offset: int) -> int:
     return event.wall_ns - offset
 
 
-def _facts_before_uses(lines: tuple[Line, ...]) -> Iterator[tuple[int, int]]:
+def _facts_before_uses(lines: tuple[TraceFileLine, ...]) -> Iterator[tuple[int, int]]:
     established: dict[Fact, int] = {}
     for index, line in enumerate(lines):
         for fact in _establishes(line.event):

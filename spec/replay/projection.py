@@ -11,7 +11,7 @@ from functools import partial
 
 from fencepost.spec.replay.incarnations import first_incarnation
 from fencepost.spec.replay.limits import LIFECYCLE, up_to_the_limits
-from fencepost.spec.replay.recorded_run import Line, ReplayError
+from fencepost.spec.replay.recorded_run import ReplayError, TraceFileLine
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Outcome, ProtocolLevel
 from fencepost.spec.znodes import (
@@ -46,7 +46,7 @@ class Event:
     """One step of the replay, and the line that tells of it."""
 
     fields: Fields
-    line: Line
+    line: TraceFileLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Projection:
         }
 
 
-def partitions_of_run(lines: list[Line]) -> dict[TopicPartition, tuple[int, ...]]:
+def partitions_of_run(lines: list[TraceFileLine]) -> dict[TopicPartition, tuple[int, ...]]:
     """The partitions of all topics that were created, and their replicas; raises `ReplayError`."""
     found: dict[TopicPartition, tuple[int, ...]] = {}
     for line in lines:
@@ -91,7 +91,7 @@ def partitions_of_run(lines: list[Line]) -> dict[TopicPartition, tuple[int, ...]
 
 
 def project(
-    run: str, level: int, lines: list[Line], key: TopicPartition, assigned: tuple[int, ...]
+    run: str, level: int, lines: list[TraceFileLine], key: TopicPartition, assigned: tuple[int, ...]
 ) -> Projection:
     """The events of `key` in `lines`, which are in order; raises `ReplayError`.
 
@@ -125,11 +125,11 @@ def project(
     )
 
 
-def _brokers(lines: list[Line]) -> Iterator[TraceEvent]:
+def _brokers(lines: list[TraceFileLine]) -> Iterator[TraceEvent]:
     return (line.event for line in lines if line.event.action == "NodeStarted")
 
 
-def _sessions(lines: list[Line]) -> dict[int, int]:
+def _sessions(lines: list[TraceFileLine]) -> dict[int, int]:
     """Session -> the broker that had it."""
     return {
         line.event.session_id: line.event.broker_id
@@ -140,7 +140,7 @@ def _sessions(lines: list[Line]) -> dict[int, int]:
     }
 
 
-def _recovered(lines: list[Line], key: TopicPartition) -> set[tuple[str, int]]:
+def _recovered(lines: list[TraceFileLine], key: TopicPartition) -> set[tuple[str, int]]:
     """The starts, as (node, incarnation), that found a log of the partition."""
     return {
         (line.event.node, line.event.incarnation)
@@ -149,7 +149,7 @@ def _recovered(lines: list[Line], key: TopicPartition) -> set[tuple[str, int]]:
     }
 
 
-def _controller_epochs(lines: list[Line]) -> dict[int, int]:
+def _controller_epochs(lines: list[TraceFileLine]) -> dict[int, int]:
     found: dict[int, int] = {}
     for line in lines:
         event = line.event
@@ -161,7 +161,7 @@ def _controller_epochs(lines: list[Line]) -> dict[int, int]:
     return found
 
 
-def _seen(lines: list[Line], key: TopicPartition) -> dict[tuple[int, int], str]:
+def _seen(lines: list[TraceFileLine], key: TopicPartition) -> dict[tuple[int, int], str]:
     found: dict[tuple[int, int], str] = {}
     for line in lines:
         event = line.event
@@ -207,7 +207,7 @@ class _Projector:
     ready: set[tuple[str, int]] = field(default_factory=set)
     """Starts of brokers that have learnt who is controller: what they read now is no floor."""
 
-    def events(self, line: Line) -> Iterator[Fields]:
+    def events(self, line: TraceFileLine) -> Iterator[Fields]:
         """The events of one line, in order: none, one, or two of an election.
 
         What no broker did is nothing that the spec has.

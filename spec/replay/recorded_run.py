@@ -19,7 +19,7 @@ class ReplayError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TraceFileLine:
     """One line of a trace file."""
 
     event: TraceEvent
@@ -29,7 +29,7 @@ class Line:
     """Of the line, from 1."""
 
 
-class RunDetail(msgspec.Struct, frozen=True):
+class ReplayedRunDetail(msgspec.Struct, frozen=True):
     """What a replay needs of the `detail` of `RunStarted`."""
 
     level: Annotated[int, msgspec.Meta(ge=min(LEVELS), le=max(LEVELS))]
@@ -46,8 +46,8 @@ class RecordedRun:
     """The lines of one run, file by file, and what `RunStarted` tells of it."""
 
     name: str
-    detail: RunDetail
-    lines: tuple[Line, ...]
+    detail: ReplayedRunDetail
+    lines: tuple[TraceFileLine, ...]
 
 
 def find_runs(folder: Path) -> list[Path]:
@@ -69,7 +69,7 @@ def read_run(folder: Path) -> RecordedRun:
     return recorded_run(str(folder), lines)
 
 
-def recorded_run(name: str, lines: list[Line]) -> RecordedRun:
+def recorded_run(name: str, lines: list[TraceFileLine]) -> RecordedRun:
     """The run made of `lines`; raises `ReplayError` when something is missing."""
     _require_whole(name, lines)
     detail = _detail(name, lines)
@@ -77,18 +77,18 @@ def recorded_run(name: str, lines: list[Line]) -> RecordedRun:
     return RecordedRun(name=name, detail=detail, lines=tuple(lines))
 
 
-def as_lines(events: list[TraceEvent]) -> list[Line]:
+def as_lines(events: list[TraceEvent]) -> list[TraceFileLine]:
     """Events that are in no file, as if each node had one."""
     numbers: dict[str, int] = {}
     lines = []
     for event in events:
         file = f"trace-{event.node}-{event.incarnation}.ndjson"
         numbers[file] = numbers.get(file, 0) + 1
-        lines.append(Line(event, file, numbers[file]))
+        lines.append(TraceFileLine(event, file, numbers[file]))
     return lines
 
 
-def _lines(path: Path) -> Iterator[Line]:
+def _lines(path: Path) -> Iterator[TraceFileLine]:
     try:
         trace: TraceFile = read_trace(path)
     except OSError as error:
@@ -98,10 +98,10 @@ def _lines(path: Path) -> Iterator[Line]:
     if trace.torn_lines:
         raise ReplayError(f"{path} ends in the middle of a line: the trace is torn")
     for number, event in enumerate(trace.events, start=1):
-        yield Line(event, path.name, number)
+        yield TraceFileLine(event, path.name, number)
 
 
-def _require_whole(name: str, lines: list[Line]) -> None:
+def _require_whole(name: str, lines: list[TraceFileLine]) -> None:
     runs = sorted({line.event.run_id for line in lines})
     if not runs:
         raise ReplayError(f"{name} is empty: there is no line to replay")
@@ -120,12 +120,12 @@ def _require_whole(name: str, lines: list[Line]) -> None:
         raise ReplayError(f"{name} has no RunEnded: the run was cut short")
 
 
-def _detail(name: str, lines: list[Line]) -> RunDetail:
+def _detail(name: str, lines: list[TraceFileLine]) -> ReplayedRunDetail:
     started = [line.event for line in lines if _is_run(line.event, "RunStarted")]
     if len(started) != 1:
         raise ReplayError(f"{name} has {len(started)} lines RunStarted instead of one")
     try:
-        detail = msgspec.json.decode(started[0].detail or "", type=RunDetail)
+        detail = msgspec.json.decode(started[0].detail or "", type=ReplayedRunDetail)
     except msgspec.MsgspecError as error:
         raise ReplayError(f"{name}: the detail of RunStarted cannot be read: {error}") from error
     if detail.trace_version != TRACE_VERSION:
@@ -136,7 +136,7 @@ def _detail(name: str, lines: list[Line]) -> RunDetail:
     return detail
 
 
-def _require_brokers(name: str, brokers: int, lines: list[Line]) -> None:
+def _require_brokers(name: str, brokers: int, lines: list[TraceFileLine]) -> None:
     """A broker without a line would make its peers look like strangers."""
     heard = {line.event.node for line in lines}
     silent = (f"broker-{number}" for number in range(1, brokers + 1))

@@ -12,9 +12,9 @@ from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Event, Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import (
     TRACES,
-    Line,
     RecordedRun,
     ReplayError,
+    TraceFileLine,
     find_runs,
     read_run,
 )
@@ -24,7 +24,7 @@ from fencepost.spec.replay.zookeeper import (
     project_zookeeper,
     with_trace_numbers,
 )
-from fencepost.spec.tlc.java.process import Stop, side_by_side
+from fencepost.spec.tlc.java.process import StopSignal, side_by_side
 from fencepost.spec.tlc.values import Value
 from fencepost.spec.trace import encode
 
@@ -84,7 +84,7 @@ class ReplayResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
+class ReplayReport:
     """What several runs gave."""
 
     results: tuple[ReplayResult, ...]
@@ -96,7 +96,7 @@ class Replay:
         return sum(result.events for result in self.results)
 
 
-def replay_folder(folder: Path) -> Replay:
+def replay_folder(folder: Path) -> ReplayReport:
     """Replay every run at or below `folder`; raises `ReplayError` when there is none."""
     find_runs(folder)
     return replay((), folder)
@@ -107,7 +107,7 @@ def replay(
     folder: Path | None = None,
     *,
     partitions_max: int | None = None,
-) -> Replay:
+) -> ReplayReport:
     """Replay `runs` and those at or below `folder`, of each at most so many partitions."""
     started = monotonic()
     results: list[ReplayResult] = []
@@ -123,7 +123,7 @@ def replay(
             results.append(_unreadable(name, error))
     results.extend(_replay_all(zookeepers, projections))
     results.sort(key=lambda result: (result.run, result.partition))
-    return Replay(results=tuple(results), seconds=monotonic() - started)
+    return ReplayReport(results=tuple(results), seconds=monotonic() - started)
 
 
 def _sources(
@@ -151,7 +151,7 @@ def _pack(projection: Projection) -> tuple[int, list[int]]:
 
 
 def _projections(
-    run: RecordedRun, lines: list[Line], partitions_max: int | None
+    run: RecordedRun, lines: list[TraceFileLine], partitions_max: int | None
 ) -> list[Projection]:
     partitions = partitions_of_run(lines)
     if not partitions:
@@ -165,7 +165,7 @@ def _projections(
 def _replay_all(
     zookeepers: list[ZooKeeperProjection], projections: list[Projection]
 ) -> list[ReplayResult]:
-    stop = Stop()
+    stop = StopSignal()
     tasks = [
         partial(_replay_or_fail, pack, stop)
         for _, group in groupby(sorted(projections, key=_pack), key=_pack)
@@ -187,14 +187,14 @@ def _shares(pack: list[Projection]) -> list[list[Projection]]:
     return [share for share in shares if share]
 
 
-def _replay_or_fail(pack: Sequence[Projection], stop: Stop) -> list[ReplayResult]:
+def _replay_or_fail(pack: Sequence[Projection], stop: StopSignal) -> list[ReplayResult]:
     try:
         return _replay(pack, stop)
     except ReplayError as error:
         return [_unreadable(projection.run, error) for projection in pack]
 
 
-def _replay(pack: Sequence[Projection], stop: Stop) -> list[ReplayResult]:
+def _replay(pack: Sequence[Projection], stop: StopSignal) -> list[ReplayResult]:
     markers = run_tlc(pack, stop)
     accepted = {m.values[0]: m for m in markers if m.name == "accepted"}
     violated = {m.values[0]: m for m in markers if m.name == "violated"}
@@ -207,7 +207,7 @@ def _replay(pack: Sequence[Projection], stop: Stop) -> list[ReplayResult]:
 
 
 def _replay_zookeeper_or_fail(
-    pack: Sequence[ZooKeeperProjection], stop: Stop
+    pack: Sequence[ZooKeeperProjection], stop: StopSignal
 ) -> list[ReplayResult]:
     try:
         markers = run_zookeeper_tlc(pack, stop)
@@ -257,7 +257,7 @@ def _unpromised(level: int, broken: tuple[str, ...]) -> str:
     return f"level {level} does not promise {', '.join(broken)}: it broke here" if broken else ""
 
 
-def _stopped(projection: Projection, violated: Marker | None, stop: Stop) -> ReplayResult:
+def _stopped(projection: Projection, violated: Marker | None, stop: StopSignal) -> ReplayResult:
     run, partition = projection.run, str(projection.partition)
     try:
         explanation = _explain(projection, stop)
@@ -292,7 +292,7 @@ def _stopped_at(
     )
 
 
-def _explain(projection: Projection, stop: Stop) -> Explanation:
+def _explain(projection: Projection, stop: StopSignal) -> Explanation:
     stuck = [
         marker
         for marker in run_tlc([projection], stop, explain=True, budget_s=EXPLAIN_S)

@@ -11,7 +11,7 @@ Shape = tuple[str, ...]
 """Action and names of the fields of an event."""
 
 
-class Recorded(Protocol):
+class TlaRun(Protocol):
     """One element of the constant of that name."""
 
     @property
@@ -23,7 +23,7 @@ class Recorded(Protocol):
         """The other fields."""
 
 
-def module(runs: Sequence[Recorded], limits: Iterable[str]) -> str:
+def module(runs: Sequence[TlaRun], limits: Iterable[str]) -> str:
     """The module that makes `runs` the constant of the replay."""
     shapes = _shapes(runs)
     return "\n".join(
@@ -100,7 +100,7 @@ def switches(level: int) -> tuple[str, ...]:
     return missing
 
 
-def _shapes(runs: Sequence[Recorded]) -> dict[Shape, str]:
+def _shapes(runs: Sequence[TlaRun]) -> dict[Shape, str]:
     """The name of an operator for each kind of event: SANY takes half its time per character."""
     found = {_shape(event.fields) for run in runs for event in run.events}
     return {shape: f"E{number}" for number, shape in enumerate(sorted(found))}
@@ -124,7 +124,7 @@ def _arguments(values: Iterable[str]) -> str:
     return f"({inside})" if inside else ""
 
 
-def _runs(runs: Sequence[Recorded], shapes: dict[Shape, str]) -> str:
+def _runs(runs: Sequence[TlaRun], shapes: dict[Shape, str]) -> str:
     return ",\n".join(
         f"[{_fields(run.facts)}, events |-> <<\n"
         + ",\n".join(_event(event.fields, shapes) for event in run.events)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from fencepost.spec.replay.projection import Projection
 from fencepost.spec.replay.recorded_run import ReplayError
-from fencepost.spec.replay.tla_text import MODULE, Recorded, config, module, zookeeper_config
+from fencepost.spec.replay.tla_text import MODULE, TlaRun, config, module, zookeeper_config
 from fencepost.spec.replay.zookeeper import ZooKeeperProjection
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, find_tlc
 from fencepost.spec.tlc.java.output import conclude, read_messages
-from fencepost.spec.tlc.java.process import Stop, timed
-from fencepost.spec.tlc.models import Verdict
+from fencepost.spec.tlc.java.process import StopSignal, timed
+from fencepost.spec.tlc.models import ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
 from fencepost.spec.tlc.values import TlaValueError, Value, parse_value
 
@@ -41,7 +41,11 @@ class Marker:
 
 
 def run_tlc(
-    runs: Sequence[Projection], stop: Stop, *, explain: bool = False, budget_s: float = BUDGET_S
+    runs: Sequence[Projection],
+    stop: StopSignal,
+    *,
+    explain: bool = False,
+    budget_s: float = BUDGET_S,
 ) -> list[Marker]:
     """Replay `runs`, of one level, and return the markers; raises `ReplayError`."""
     root, next_state, constraint = EXPLAIN if explain else CHECK
@@ -50,13 +54,13 @@ def run_tlc(
     return _run(root, text, runs, stop, budget_s)
 
 
-def run_zookeeper_tlc(runs: Sequence[ZooKeeperProjection], stop: Stop) -> list[Marker]:
+def run_zookeeper_tlc(runs: Sequence[ZooKeeperProjection], stop: StopSignal) -> list[Marker]:
     """Replay ZooKeeper in `runs` and return the markers; raises `ReplayError`."""
     return _run(ZOOKEEPER, zookeeper_config(), runs, stop, BUDGET_S)
 
 
 def _run(
-    root: str, config_text: str, runs: Sequence[Recorded], stop: Stop, budget_s: float
+    root: str, config_text: str, runs: Sequence[TlaRun], stop: StopSignal, budget_s: float
 ) -> list[Marker]:
     with scratch_folder("replay") as directory:
         limits = _copy_modules(MODULES / f"{root}.tla", directory)
@@ -91,9 +95,9 @@ def _command(root: str, directory: Path, *, is_short: bool) -> list[str]:
 def _markers(lines: Iterable[str], *, timed_out: bool) -> list[Marker]:
     messages = list(read_messages(lines))
     finding = conclude(messages, timed_out=timed_out)
-    if finding.verdict is Verdict.NOT_EXHAUSTED:
+    if finding.verdict is ModelVerdict.NOT_EXHAUSTED:
         raise ReplayError("TLC was ended before it had replayed the run: its time was up")
-    if finding.verdict is not Verdict.HOLDS:
+    if finding.verdict is not ModelVerdict.HOLDS:
         raise ReplayError(f"TLC could not replay the run: {finding.error or finding.violated}")
     loose = "\n".join(message.text for message in messages if message.code == 0)
     return [_marker(text) for text in _values(loose)]

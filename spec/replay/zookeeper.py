@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from fencepost.spec.replay.projection import MISSING, UNKNOWN, Event, Fields, number
-from fencepost.spec.replay.recorded_run import Line
+from fencepost.spec.replay.recorded_run import TraceFileLine
 from fencepost.spec.tlc import values as tlc
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Outcome
@@ -50,7 +50,7 @@ class ZooKeeperProjection:
         }
 
 
-def project_zookeeper(run: str, lines: list[Line]) -> ZooKeeperProjection:
+def project_zookeeper(run: str, lines: list[TraceFileLine]) -> ZooKeeperProjection:
     """The events of ZooKeeper and its clients in `lines`, which are in order."""
     own = sorted(
         (line for line in lines if line.event.kind is Kind.ZOOKEEPER),
@@ -78,9 +78,9 @@ class _Projector:
     zxids: dict[int, int]
     sessions: dict[int, int]
 
-    def events(self, lines: list[Line], own: list[Line]) -> Iterator[Event]:
+    def events(self, lines: list[TraceFileLine], own: list[TraceFileLine]) -> Iterator[Event]:
         """All events; ZooKeeper's lines follow each other as they were logged."""
-        transactions: dict[int, list[Line]] = {}
+        transactions: dict[int, list[TraceFileLine]] = {}
         place = 0
         for _, group in groupby(own, key=lambda line: line.event.zxid):
             transactions[place] = list(group)
@@ -155,7 +155,7 @@ class _Projector:
         return self.sessions[event.session_id] if event.session_id else NOBODY
 
 
-def _refused(lines: list[Line]) -> list[Line]:
+def _refused(lines: list[TraceFileLine]) -> list[TraceFileLine]:
     """The writes that were refused each time they were asked for."""
     writes = [line for line in lines if line.event.action == WRITE]
     refused = [line for line in writes if line.event.outcome is Outcome.DEFINITE_ERROR]
@@ -164,7 +164,7 @@ def _refused(lines: list[Line]) -> list[Line]:
     return [line for line in refused if not open_writes[next(_asked([line]))]]
 
 
-def _asked(lines: Iterable[Line]) -> Iterator[tuple[object, ...]]:
+def _asked(lines: Iterable[TraceFileLine]) -> Iterator[tuple[object, ...]]:
     for event in (line.event for line in lines):
         yield event.session_id, event.path, event.data, event.expected_version
 

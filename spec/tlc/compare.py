@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from fencepost.spec.tlc.counterexample import Counterexample
-from fencepost.spec.tlc.java.output import Finding
-from fencepost.spec.tlc.models import Model, Verdict
+from fencepost.spec.tlc.java.output import TlcFinding
+from fencepost.spec.tlc.models import Model, ModelVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,7 +12,7 @@ class ModelResult:
     """What was found, and whether it is what `models.toml` says."""
 
     model: str
-    verdict: Verdict
+    verdict: ModelVerdict
     violated: str | None
     states_in_counterexample: int | None
     distinct: int
@@ -26,7 +26,9 @@ class ModelResult:
     """Found before, for the same modules, configuration and TLC."""
 
 
-def compare(model: Model, finding: Finding, *, seconds: float, cached: bool = False) -> ModelResult:
+def compare(
+    model: Model, finding: TlcFinding, *, seconds: float, cached: bool = False
+) -> ModelResult:
     """The finding as a result of the row."""
     length = len(finding.counterexample.states) if finding.counterexample else None
     difference = _difference(model, finding, length)
@@ -46,16 +48,16 @@ def compare(model: Model, finding: Finding, *, seconds: float, cached: bool = Fa
 
 
 def _as_expected(model: Model) -> str:
-    if model.expected is Verdict.HOLDS:
+    if model.expected is ModelVerdict.HOLDS:
         return f"holds in all {model.distinct_states:,} states, as expected"
     return f"violates {model.invariant} in {model.counterexample_states} states, as expected"
 
 
-def _difference(model: Model, finding: Finding, length: int | None) -> str:
+def _difference(model: Model, finding: TlcFinding, length: int | None) -> str:
     """What is not as the row says, as one sentence; empty when everything is."""
-    if finding.verdict is Verdict.ERROR:
+    if finding.verdict is ModelVerdict.ERROR:
         return finding.error
-    if finding.verdict is Verdict.NOT_EXHAUSTED:
+    if finding.verdict is ModelVerdict.NOT_EXHAUSTED:
         return (
             f"not exhausted after {model.budget_s:g} s: {finding.counts.distinct:,} states seen, "
             f"{finding.counts.queued:,} waiting"
@@ -75,7 +77,7 @@ def _difference(model: Model, finding: Finding, length: int | None) -> str:
     return ""
 
 
-def _found(finding: Finding) -> str:
+def _found(finding: TlcFinding) -> str:
     return f"violates {finding.violated}" if finding.violated else "held"
 
 

@@ -39,7 +39,7 @@ class ConfigError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class ModelConfig:
     """What a run of TLC is told: one assignment per constant, and what to check."""
 
     constants: Mapping[str, str]
@@ -57,7 +57,7 @@ class Config:
     places: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
     """Constant or name to check -> file and line where it stands."""
 
-    def with_constants(self, values: Mapping[str, ConstantValue]) -> "Config":
+    def with_constants(self, values: Mapping[str, ConstantValue]) -> "ModelConfig":
         """The same with some constants replaced; raises `ConfigError` for a name it lacks."""
         unknown = sorted(set(values) - set(self.constants))
         if unknown:
@@ -68,7 +68,7 @@ class Config:
         replaced = {name: f"= {tla_value(value)}" for name, value in values.items()}
         return replace(self, constants={**self.constants, **replaced})
 
-    def checking_only(self, name: str) -> "Config":
+    def checking_only(self, name: str) -> "ModelConfig":
         """The same with one thing to check: the property `name`, else the invariant `name`."""
         if name in self.properties:
             return replace(self, invariants=(), properties=(name,))
@@ -102,7 +102,7 @@ def tla_value(value: ConstantValue) -> str:
     return "{" + ", ".join(tla_value(item) for item in value) + "}"
 
 
-def read_config(path: Path) -> Config:
+def read_config(path: Path) -> ModelConfig:
     """Read a `.cfg`: keywords, one assignment per line, comments; raises `ConfigError`."""
     found: dict[str, list[_Line]] = {kind: [] for kind in _KEYWORDS.values()}
     kind = ""
@@ -118,7 +118,7 @@ def read_config(path: Path) -> Config:
     constants, places = _assignments(found["constants"])
     for kind in _NAMES:
         places |= {name: line.place for line in found[kind] for name in line.text.split()}
-    return Config(
+    return ModelConfig(
         constants=constants,
         places=places,
         init=_text(found["init"]) or "Init",
@@ -168,7 +168,7 @@ def _assignments(lines: list[_Line]) -> tuple[dict[str, str], dict[str, str]]:
     return constants, places
 
 
-def check_constants(config: Config, module: Path) -> None:
+def check_constants(config: ModelConfig, module: Path) -> None:
     """Raise `ConfigError` unless exactly the constants of `module` have values."""
     declared = declared_constants(module)
     given = frozenset(config.constants)
@@ -179,7 +179,7 @@ def check_constants(config: Config, module: Path) -> None:
         raise ConfigError(f"constant {missing[0]} of module {owner} has no value")
 
 
-def _not_declared(name: str, config: Config, module: Path) -> str:
+def _not_declared(name: str, config: ModelConfig, module: Path) -> str:
     place = f"{config.places[name]}: " if name in config.places else ""
     owner = owner_of_constant(name, module)
     why = f"; that of {owner} gets its value from the INSTANCE" if owner else ""

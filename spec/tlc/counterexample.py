@@ -10,7 +10,7 @@ _INDEX = re.compile(r"\w+\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class CounterexampleState:
     """A state and the action that led there."""
 
     number: int
@@ -33,12 +33,12 @@ class Change:
 class Counterexample:
     """A behaviour that ends where something does not hold, or never comes to what should be."""
 
-    states: tuple[State, ...]
+    states: tuple[CounterexampleState, ...]
     back_to: int | None = None
     """Of a temporal property: the number of the state from which it goes on again and again; the
     last one when nothing happens any more. None when the behaviour just ends."""
 
-    def changes(self) -> Iterator[tuple[State, tuple[Change, ...]]]:
+    def changes(self) -> Iterator[tuple[CounterexampleState, tuple[Change, ...]]]:
         """Each state after the first, with what is different in it."""
         for before, after in zip(self.states, self.states[1:], strict=False):
             yield after, tuple(changes_at("", dict(before.values), dict(after.values)))

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fencepost.spec.tlc.java.output import Finding
-from fencepost.spec.tlc.models import Model, Verdict
-from fencepost.spec.tlc.runner import OnProgress, Options, findings
+from fencepost.spec.tlc.java.output import TlcFinding
+from fencepost.spec.tlc.models import Model, ModelVerdict
+from fencepost.spec.tlc.runner import OnProgress, TlcOptions, findings
 
 COVERAGE = ("-coverage", "60")
 """Counted always; printed at the end, and every 60 minutes before."""
@@ -15,7 +15,7 @@ Action = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
+class ActionCoverage:
     """Per action the rows in which it is taken, and the rows that told nothing."""
 
     rows: Mapping[Action, frozenset[str]]
@@ -30,25 +30,25 @@ class Coverage:
 def measure(
     models: Iterable[Model],
     *,
-    options: Options,
+    options: TlcOptions,
     workers: int = 2,
     on_progress: OnProgress | None = None,
-) -> Coverage:
+) -> ActionCoverage:
     """The coverage of those of `models` that hold."""
-    holding = [model for model in models if model.expected is Verdict.HOLDS]
+    holding = [model for model in models if model.expected is ModelVerdict.HOLDS]
     asked = replace(options, tlc_options=COVERAGE)
     found = findings(holding, workers=workers, on_progress=on_progress, options=asked)
     return joined(holding, found)
 
 
-def joined(models: Sequence[Model], found: Sequence[Finding]) -> Coverage:
+def joined(models: Sequence[Model], found: Sequence[TlcFinding]) -> ActionCoverage:
     """What single findings say together."""
     rows: dict[Action, frozenset[str]] = {}
     undecided: dict[str, str] = {}
     for model, finding in zip(models, found, strict=True):
-        if finding.verdict is not Verdict.HOLDS:
+        if finding.verdict is not ModelVerdict.HOLDS:
             undecided[model.name] = finding.error or f"ended as {finding.verdict}"
         for action, steps in finding.taken.items():
             names = {model.name} if steps else set()
             rows[action] = rows.get(action, frozenset()) | names
-    return Coverage(rows=rows, undecided=undecided)
+    return ActionCoverage(rows=rows, undecided=undecided)

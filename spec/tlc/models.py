@@ -12,9 +12,9 @@ from typing import Annotated
 import msgspec
 
 from fencepost.spec.tlc.config import (
-    Config,
     ConfigError,
     ConstantValue,
+    ModelConfig,
     check_constants,
     read_config,
     tla_value,
@@ -41,7 +41,7 @@ class Tier(StrEnum):
     NIGHTLY = "nightly"
 
 
-class Verdict(StrEnum):
+class ModelVerdict(StrEnum):
     """How a run of TLC ended."""
 
     HOLDS = "holds"
@@ -63,7 +63,7 @@ class Model:
     constants: Mapping[str, ConstantValue] = field(hash=False)
     """Replace the values in `config`."""
     tier: Tier
-    expected: Verdict
+    expected: ModelVerdict
     invariant: str | None
     """What is violated; None when everything holds."""
     counterexample_states: int | None
@@ -87,7 +87,7 @@ class Model:
         replaced = {name: f"= {tla_value(value)}" for name, value in self.constants.items()}
         return {**read_config(self.directory / self.config).constants, **replaced}
 
-    def tlc_config(self) -> Config:
+    def tlc_config(self) -> ModelConfig:
         """What TLC reads; a violation is looked for alone, so that it is the one found.
 
         Raises `ModelError` when a file is missing or a constant is not exactly the module's.
@@ -110,7 +110,7 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     config: str
     constants: dict[str, str | int | bool | list[str | int]] = {}
     tier: Tier
-    expected: Verdict
+    expected: ModelVerdict
     invariant: str | None = None
     counterexample_states: int | None = None
     distinct_states: int
@@ -137,10 +137,10 @@ def load_models(path: Path = MODELS, *, directory: Path = MODULES) -> tuple[Mode
 
 
 def _model(row: _Row, directory: Path) -> Model:
-    if row.expected not in {Verdict.HOLDS, Verdict.VIOLATES}:
+    if row.expected not in {ModelVerdict.HOLDS, ModelVerdict.VIOLATES}:
         raise ModelError(f"model {row.name}: expected is {row.expected}, not holds or violates")
     told = row.invariant is not None, row.counterexample_states is not None
-    if told != (row.expected is Verdict.VIOLATES,) * 2:
+    if told != (row.expected is ModelVerdict.VIOLATES,) * 2:
         raise ModelError(
             f"model {row.name}: invariant and counterexample_states go with expected = violates"
         )

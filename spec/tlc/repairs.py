@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fencepost.spec.hazards import Finding as HazardFinding, Hazard
+from fencepost.spec.hazards import Hazard, HazardFinding
 from fencepost.spec.tlc.config import ConstantValue, tla_value
-from fencepost.spec.tlc.java.output import Finding
-from fencepost.spec.tlc.models import Model, Tier, Verdict
-from fencepost.spec.tlc.runner import OnProgress, Options, findings
+from fencepost.spec.tlc.java.output import TlcFinding
+from fencepost.spec.tlc.models import Model, ModelVerdict, Tier
+from fencepost.spec.tlc.runner import OnProgress, TlcOptions, findings
 
 TIERS = frozenset({Tier.QUICK, Tier.PULL_REQUEST})
 """Whose rows are tried with every hazard; a nightly one takes too long for those that spare it."""
@@ -39,19 +39,19 @@ class Undone:
     should_fail: bool
     found: str
     """A property, or how the search ended."""
-    verdict: Verdict
+    verdict: ModelVerdict
     error: str = ""
 
     @property
     def is_as_expected(self) -> bool:
         """Whether it failed if and only if it should."""
-        wanted = Verdict.VIOLATES if self.should_fail else Verdict.HOLDS
+        wanted = ModelVerdict.VIOLATES if self.should_fail else ModelVerdict.HOLDS
         return self.verdict is wanted
 
     @property
     def is_undecided(self) -> bool:
         """Whether the search came to no end."""
-        return self.verdict in {Verdict.NOT_EXHAUSTED, Verdict.ERROR}
+        return self.verdict in {ModelVerdict.NOT_EXHAUSTED, ModelVerdict.ERROR}
 
     @property
     def word(self) -> str:
@@ -65,7 +65,7 @@ class Undone:
             return f"decides nothing: {self.error or self.found}"
         return (
             f"violates {self.found}, but is not in turns_red"
-            if (self.verdict is Verdict.VIOLATES)
+            if (self.verdict is ModelVerdict.VIOLATES)
             else "holds, but is in turns_red"
         )
 
@@ -88,7 +88,7 @@ def trials(hazards: Iterable[Hazard], models: Iterable[Model]) -> tuple[Trial, .
     """
     known = tuple(models)
     roots = {model.name: model.module for model in known}
-    rows = [model for model in known if model.expected is Verdict.HOLDS]
+    rows = [model for model in known if model.expected is ModelVerdict.HOLDS]
     return tuple(
         Trial(hazard=hazard, row=model.name, model=tried)
         for hazard in hazards
@@ -122,7 +122,7 @@ def _added(name: str, value: ConstantValue, model: Model) -> ConstantValue:
 def undo(
     tried: Sequence[Trial],
     *,
-    options: Options,
+    options: TlcOptions,
     workers: int = 2,
     on_progress: OnProgress | None = None,
 ) -> tuple[Undone, ...]:
@@ -132,7 +132,7 @@ def undo(
     return tuple(_undone(trial, finding) for trial, finding in zip(tried, found, strict=True))
 
 
-def _undone(trial: Trial, finding: Finding) -> Undone:
+def _undone(trial: Trial, finding: TlcFinding) -> Undone:
     return Undone(
         hazard=trial.hazard.id,
         row=trial.row,

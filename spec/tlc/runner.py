@@ -17,7 +17,7 @@ from typing import TypeVar
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.cache import verdict_cache as cache
 from fencepost.spec.tlc.compare import ModelResult, compare
-from fencepost.spec.tlc.config import Config
+from fencepost.spec.tlc.config import ModelConfig
 from fencepost.spec.tlc.counterexample import Counterexample
 from fencepost.spec.tlc.java.dialect import dialect_of
 from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, Tlc, find_tlc
@@ -25,15 +25,15 @@ from fencepost.spec.tlc.java.output import (
     PROGRESS,
     UNKNOWN_NAME,
     UNNAMED,
-    Finding,
-    Message,
     MessageReader,
+    TlcFinding,
+    TlcMessage,
     conclude,
     read_counts,
 )
-from fencepost.spec.tlc.java.process import Stop, side_by_side, timed
+from fencepost.spec.tlc.java.process import StopSignal, side_by_side, timed
 from fencepost.spec.tlc.java.startup import MODELS_THAT_PAY, make_class_archive
-from fencepost.spec.tlc.models import Model, Verdict
+from fencepost.spec.tlc.models import Model, ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
 
 LONG_RUN_STATES = 12_000
@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class TlcOptions:
     """What every run of a call has in common."""
 
     use_cache: bool = True
@@ -82,10 +82,10 @@ def check_models(
     *,
     workers: int = 2,
     on_progress: OnProgress | None = None,
-    options: Options | None = None,
+    options: TlcOptions | None = None,
 ) -> tuple[ModelResult, ...]:
     """Check models side by side, `workers` at a time, longest first; results in given order."""
-    check = _Check(stop=Stop(), options=options or Options(), on_progress=on_progress)
+    check = _Check(stop=StopSignal(), options=options or TlcOptions(), on_progress=on_progress)
     return check.side_by_side(tuple(models), check.result_of, workers)
 
 
@@ -94,10 +94,10 @@ def findings(
     *,
     workers: int = 2,
     on_progress: OnProgress | None = None,
-    options: Options | None = None,
-) -> tuple[Finding, ...]:
+    options: TlcOptions | None = None,
+) -> tuple[TlcFinding, ...]:
     """As `check_models`, compared with nothing."""
-    check = _Check(stop=Stop(), options=options or Options(), on_progress=on_progress)
+    check = _Check(stop=StopSignal(), options=options or TlcOptions(), on_progress=on_progress)
     return check.side_by_side(tuple(models), check.finding_of, workers)
 
 
@@ -105,11 +105,13 @@ def check_model(
     model: Model,
     *,
     on_progress: OnProgress | None = None,
-    stop: Stop | None = None,
-    options: Options | None = None,
+    stop: StopSignal | None = None,
+    options: TlcOptions | None = None,
 ) -> ModelResult:
     """Run TLC on one model, at most for its budget, and compare the finding with the row."""
-    check = _Check(stop=stop or Stop(), options=options or Options(), on_progress=on_progress)
+    check = _Check(
+        stop=stop or StopSignal(), options=options or TlcOptions(), on_progress=on_progress
+    )
     return check.result_of(model)
 
 
@@ -117,8 +119,8 @@ def check_model(
 class _Check:
     """One call: what its runs share."""
 
-    stop: Stop
-    options: Options
+    stop: StopSignal
+    options: TlcOptions
     on_progress: OnProgress | None = None
     tlc: Tlc | None = field(default=None)
 
@@ -144,7 +146,7 @@ class _Check:
         by_name = {model.name: one for model, one in zip(order, told, strict=True)}
         return tuple(by_name[model.name] for model in models)
 
-    def finding_of(self, model: Model) -> Finding:
+    def finding_of(self, model: Model) -> TlcFinding:
         return self.watched(self.options.applied_to(model))[0]
 
     def result_of(self, model: Model) -> ModelResult:
@@ -161,7 +163,7 @@ class _Check:
             return False
         return not dialect_of(self.tlc.jar).walks_as_2_15
 
-    def watched(self, model: Model) -> tuple[Finding, bool]:
+    def watched(self, model: Model) -> tuple[TlcFinding, bool]:
         """As `find`, between two reports of progress."""
         self.report(Progress(model=model.name, generated=0, distinct=0, queued=0))
         finding, cached = self.find(model)
@@ -177,7 +179,7 @@ class _Check:
         )
         return finding, cached
 
-    def find(self, model: Model) -> tuple[Finding, bool]:
+    def find(self, model: Model) -> tuple[TlcFinding, bool]:
         """The finding, and whether it was known before."""
         try:
             asked = model.tlc_config()
@@ -187,7 +189,7 @@ class _Check:
             if (known := self.recall(model)) is not None:
                 return known, True
         except EXPECTED_ERRORS as error:
-            return Finding(verdict=Verdict.ERROR, error=str(error)), False
+            return TlcFinding(verdict=ModelVerdict.ERROR, error=str(error)), False
         with scratch_folder("tlc") as directory:
             run = _Run(model, directory, self)
             run.prepare(config)
@@ -201,7 +203,7 @@ class _Check:
     def uses_cache(self) -> bool:
         return self.options.use_cache and not self.options.tlc_options
 
-    def recall(self, model: Model) -> Finding | None:
+    def recall(self, model: Model) -> TlcFinding | None:
         if not self.uses_cache or self.tlc is None:
             return None
         config = model.tlc_config().render()
@@ -223,7 +225,7 @@ class _Run:
             shutil.copyfile(module, self.directory / module.name)
         (self.directory / f"{self.model.module}.cfg").write_text(config)
 
-    def perform(self, tlc: Tlc, options: tuple[str, ...]) -> Finding:
+    def perform(self, tlc: Tlc, options: tuple[str, ...]) -> TlcFinding:
         command = tlc.command(
             self.model.module,
             self.directory,
@@ -237,11 +239,11 @@ class _Run:
         ended_by_us = child.time_is_up.is_set() or self.check.stop.requested.is_set()
         finding = conclude(messages, timed_out=ended_by_us)
         was_killed = child.process.returncode == -SIGKILL and not ended_by_us
-        if finding.is_out_of_memory or (was_killed and finding.verdict is Verdict.ERROR):
+        if finding.is_out_of_memory or (was_killed and finding.verdict is ModelVerdict.ERROR):
             return replace(finding, error=self.memory_sentence(finding, was_killed=was_killed))
         return finding
 
-    def memory_sentence(self, finding: Finding, *, was_killed: bool) -> str:
+    def memory_sentence(self, finding: TlcFinding, *, was_killed: bool) -> str:
         found = f"after {finding.counts.distinct:,} distinct states"
         if was_killed:
             return (
@@ -253,7 +255,7 @@ class _Run:
             f"{self.model.heap_mb} MiB; raise heap_mb of its row or --heap, or lower its bounds"
         )
 
-    def listen(self, child: subprocess.Popen[str]) -> Iterator[Message]:
+    def listen(self, child: subprocess.Popen[str]) -> Iterator[TlcMessage]:
         assert child.stdout is not None
         reader = MessageReader()
         for line in child.stdout:
@@ -261,7 +263,7 @@ class _Run:
                 self.report(message)
                 yield message
 
-    def report(self, message: Message) -> None:
+    def report(self, message: TlcMessage) -> None:
         if message.code != PROGRESS or (counts := read_counts(message.text)) is None:
             return
         self.check.report(
@@ -274,7 +276,7 @@ class _Run:
         )
 
 
-def _placed(model: Model, config: Config, finding: Finding) -> Finding:
+def _placed(model: Model, config: ModelConfig, finding: TlcFinding) -> TlcFinding:
     """TLC does not say where a configuration names what the module lacks."""
     if (unknown := UNKNOWN_NAME.match(finding.error)) is None:
         return finding
@@ -282,7 +284,7 @@ def _placed(model: Model, config: Config, finding: Finding) -> Finding:
     return replace(finding, error=f"{place}: {finding.error}")
 
 
-def _named(model: Model, finding: Finding) -> Finding:
+def _named(model: Model, finding: TlcFinding) -> TlcFinding:
     """TLC does not name a violated temporal property, nor one that is another module's `Spec`.
 
     A row that expects one checks it alone.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.cli import run
-from fencepost.ci.commands.options import DEFAULT_CLUSTER
+from fencepost.ci.options import DEFAULT_CLUSTER
 from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fencepost.ci.cli import run
-from fencepost.ci.commands.soak import seconds_of
+from fencepost.ci.commands.chaos_soak import seconds_of
 from fencepost.ci.gate.failures import UsageError as Misuse
 from fencepost.ci.screens.soak_screen import Screen, clock
 from fencepost.conformance.adapters.adapter import ChoiceError

@@ -12,7 +12,7 @@ import pytest
 from fencepost.conformance.whitebox.stories import play_file
 from fencepost.impl.sim.script.language import Command, parse
 from fencepost.impl.sim.stepped.schedule import SCHEDULES
-from fencepost.spec.hazards import Finding, Hazard, load_hazards
+from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards
 from fencepost.spec.vocabulary import ProtocolLevel
 
 HERE = Path(__file__).resolve().parent
@@ -90,7 +90,7 @@ def test_a_hazard_is_seen_where_it_is_and_not_where_it_is_repaired(name: str) ->
         for command, printed in runs_of(path)
     ]
 
-    assert (True, True) in runs or hazard.finding is Finding.REFUTED
+    assert (True, True) in runs or hazard.finding is HazardFinding.REFUTED
     assert (False, False) in runs
     assert (False, True) not in runs
 

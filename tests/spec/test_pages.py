@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.spec.hazards import Finding, Hazard
+from fencepost.spec.hazards import Hazard, HazardFinding
 from fencepost.spec.pages import (
     Module,
     hazards_table,
@@ -13,7 +13,7 @@ from fencepost.spec.pages import (
     properties_table,
     stories,
 )
-from fencepost.spec.tlc.models import Verdict, load_models
+from fencepost.spec.tlc.models import ModelVerdict, load_models
 from fencepost.spec.tlc.modules import modules_read
 
 MODULE = """
@@ -45,7 +45,7 @@ HAZARD = Hazard(
     source="V3 Z",
     module="Lamp",
     switch={"mutants": "hit_it"},
-    finding=Finding.SHOWN,
+    finding=HazardFinding.SHOWN,
     text="The text says nothing.",
     repair="Do not hit it (ZK-003).",
     story=["It burns.", "Somebody hits it.", "It is broken."],
@@ -109,7 +109,7 @@ def test_a_hazard_gets_a_line_and_a_story() -> None:
     *_, line = hazards_table([HAZARD], rows)
     text = "\n".join(stories([HAZARD]))
 
-    assert rows[0].expected is Verdict.VIOLATES
+    assert rows[0].expected is ModelVerdict.VIOLATES
     assert line.startswith("| [H99](#h99-a-lamp--that-breaks) A lamp \\| that breaks | `hit_it` |")
     assert f"`{rows[0].invariant}` | {rows[0].counterexample_states} |" in line
     assert "2. Somebody hits it." in text

@@ -18,10 +18,10 @@ from fencepost.impl.sim.stepped.schedule import (
     read_setting,
 )
 from fencepost.spec.scratch import scratch_folder
-from fencepost.spec.tlc.config import Config
+from fencepost.spec.tlc.config import ModelConfig
 from fencepost.spec.tlc.java.installation import find_tlc
 from fencepost.spec.tlc.models import Model
-from fencepost.spec.tlc.runner import Options, check_model
+from fencepost.spec.tlc.runner import TlcOptions, check_model
 from fencepost.spec.tlc.values import Value, parse_value
 
 CORE_CAN = Path(__file__).with_name("CoreCan.tla")
@@ -46,7 +46,7 @@ def counterexample(model: Model) -> SteppedSchedule:
     """The shortest counterexample of a row of `models.toml`; raises `ScheduleError`."""
     config = model.tlc_config()
     with _stepped(model, config) as stepped:
-        found = check_model(stepped, options=Options(use_cache=False))
+        found = check_model(stepped, options=TlcOptions(use_cache=False))
     if found.counterexample is None:
         raise ScheduleError(f"model {model.name} has no counterexample: {found.why}")
     behaviour = [state.values for state in found.counterexample.states]
@@ -77,7 +77,7 @@ def random_behaviours(
 
 
 @contextmanager
-def _stepped(model: Model, config: Config) -> Iterator[Model]:
+def _stepped(model: Model, config: ModelConfig) -> Iterator[Model]:
     """The model without the steps that the core does not take, in a folder of its own."""
     with scratch_folder("steps") as directory:
         for module in (*model.directory.glob("*.tla"), CORE_CAN):

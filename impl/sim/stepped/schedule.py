@@ -14,7 +14,7 @@ import msgspec
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.sim.stepped.abstract import LOG_VARIABLES, VARIABLES, Abstract, Plain, canonical
 from fencepost.impl.sim.stepped.reading import UnknownStepError, read_step
-from fencepost.spec.tlc.config import Config
+from fencepost.spec.tlc.config import ModelConfig
 from fencepost.spec.tlc.values import Value, parse_value
 from fencepost.spec.vocabulary import Action, EnvironmentAction, ProtocolLevel
 
@@ -80,7 +80,7 @@ class SteppedSchedule(msgspec.Struct, frozen=True, kw_only=True):
         return states
 
 
-def read_setting(config: Config) -> SteppedSetting:
+def read_setting(config: ModelConfig) -> SteppedSetting:
     """What a model's configuration says about the cluster."""
     values = {name: text.removeprefix("= ") for name, text in config.constants.items()}
     return SteppedSetting(

@@ -25,7 +25,7 @@ from fencepost.impl.sim.stepped.schedule import (
     write_schedule,
 )
 from fencepost.spec.tlc.config import ConstantValue
-from fencepost.spec.tlc.models import Model, Verdict, load_models, select
+from fencepost.spec.tlc.models import Model, ModelVerdict, load_models, select
 
 WAY_BUDGET_S = 900
 
@@ -112,7 +112,7 @@ STEPPED = frozenset({"MCLeaderAndIsr", "MCReplication", "MCReplicationUnclean"})
 
 def obstacle(model: Model) -> str:
     """Why the counterexample of a row has no steps for the core: a sentence, or nothing."""
-    if model.expected is not Verdict.VIOLATES:
+    if model.expected is not ModelVerdict.VIOLATES:
         return f"{model.name} holds: it has no counterexample"
     if model.module not in STEPPED:
         return f"the core is not led through {model.module.removeprefix('MC')}, step by step"

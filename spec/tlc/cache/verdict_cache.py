@@ -14,10 +14,10 @@ import msgspec
 
 from fencepost.spec.tlc import counterexample, values
 from fencepost.spec.tlc.cache.cache_folder import cache_folder, write_whole
-from fencepost.spec.tlc.counterexample import Counterexample, State
+from fencepost.spec.tlc.counterexample import Counterexample, CounterexampleState
 from fencepost.spec.tlc.java import dialect, output
-from fencepost.spec.tlc.java.output import Counts, Finding
-from fencepost.spec.tlc.models import Verdict
+from fencepost.spec.tlc.java.output import Counts, TlcFinding
+from fencepost.spec.tlc.models import ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
 
 FOLDER = "models"
@@ -25,7 +25,7 @@ _READERS = (counterexample, dialect, output, values)
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    verdict: Verdict
+    verdict: ModelVerdict
     violated: str | None
     distinct: int
     generated: int
@@ -60,7 +60,7 @@ def _hash_of_readers() -> str:
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
 
 
-def find(key: str) -> Finding | None:
+def find(key: str) -> TlcFinding | None:
     """What was found under `key`; None when nothing was, or what is there is not whole."""
     folder = cache_folder()
     if folder is None:
@@ -74,10 +74,10 @@ def find(key: str) -> Finding | None:
         return None
 
 
-def keep(key: str, finding: Finding) -> None:
+def keep(key: str, finding: TlcFinding) -> None:
     """Keep a finding that is final; where nothing can be kept, that is no error."""
     folder = cache_folder()
-    if folder is None or finding.verdict not in {Verdict.HOLDS, Verdict.VIOLATES}:
+    if folder is None or finding.verdict not in {ModelVerdict.HOLDS, ModelVerdict.VIOLATES}:
         return
     content = msgspec.json.encode(_entry(finding))
     hash_ = hashlib.sha256(content).hexdigest().encode()
@@ -88,7 +88,7 @@ def _path(folder: Path, key: str) -> Path:
     return folder / FOLDER / key[:2] / key
 
 
-def _entry(finding: Finding) -> _Entry:
+def _entry(finding: TlcFinding) -> _Entry:
     behaviour = finding.counterexample
     return _Entry(
         verdict=finding.verdict,
@@ -101,12 +101,12 @@ def _entry(finding: Finding) -> _Entry:
     )
 
 
-def _finding(entry: _Entry) -> Finding:
+def _finding(entry: _Entry) -> TlcFinding:
     behaviour = None
     if entry.states is not None:
-        states = tuple(State(**state) for state in entry.states)
+        states = tuple(CounterexampleState(**state) for state in entry.states)
         behaviour = Counterexample(states=states, back_to=entry.back_to)
-    return Finding(
+    return TlcFinding(
         verdict=entry.verdict,
         violated=entry.violated,
         counts=Counts(generated=entry.generated, distinct=entry.distinct, queued=entry.queued),

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.counterexample import changes_at
-from fencepost.spec.tlc.java.output import Finding, read_state
-from fencepost.spec.tlc.models import Model, ModelError, Verdict
-from fencepost.spec.tlc.runner import Options, findings
+from fencepost.spec.tlc.java.output import TlcFinding, read_state
+from fencepost.spec.tlc.models import Model, ModelError, ModelVerdict
+from fencepost.spec.tlc.runner import TlcOptions, findings
 from fencepost.spec.tlc.values import Value
 
 STATES_MAX = 300
@@ -33,7 +33,7 @@ _EDGE = re.compile(r'^(-?\d+) -> (-?\d+) \[label="([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class StateNode:
     """A state: what is written into its box, and where the box is (its centre)."""
 
     id: str
@@ -69,11 +69,11 @@ class Edge:
 class Graph:
     """States by id, and steps."""
 
-    nodes: Mapping[str, Node]
+    nodes: Mapping[str, StateNode]
     edges: tuple[Edge, ...]
 
 
-def state_graph(model: Model, options: Options) -> tuple[Graph, Finding]:
+def state_graph(model: Model, options: TlcOptions) -> tuple[Graph, TlcFinding]:
     """The graph of the states that TLC sees, with places; raises `ModelError` if too large."""
     if model.distinct_states > STATES_MAX:
         raise ModelError(_too_large(model.name, model.distinct_states))
@@ -81,7 +81,7 @@ def state_graph(model: Model, options: Options) -> tuple[Graph, Finding]:
         path = directory / "states.dot"
         asked = replace(options, tlc_options=("-dump", "dot,actionlabels", str(path)))
         (finding,) = findings([model], options=asked)
-        if finding.verdict not in {Verdict.HOLDS, Verdict.VIOLATES}:
+        if finding.verdict not in {ModelVerdict.HOLDS, ModelVerdict.VIOLATES}:
             why = finding.error or f"ended as {finding.verdict}"
             raise ModelError(f"model {model.name} has no graph: {why}")
         if finding.counts.distinct > STATES_MAX:
@@ -100,13 +100,13 @@ def _too_large(name: str, states: int) -> str:
     )
 
 
-def _marked(node: Node, violating: Mapping[str, Value]) -> Node:
+def _marked(node: StateNode, violating: Mapping[str, Value]) -> StateNode:
     return replace(node, is_violating=dict(node.values) == dict(violating))
 
 
 def read_graph(text: str) -> Graph:
     """The graph in a file that TLC wrote."""
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, StateNode] = {}
     labels: dict[tuple[str, str], list[str]] = {}
     for line in text.splitlines():
         told = line.strip().rstrip(";")
@@ -115,7 +115,7 @@ def read_graph(text: str) -> Graph:
             actions += [edge[3]] if edge[3] not in actions else []
         elif node := _NODE.match(told):
             values = read_state(re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], node[2]))
-            nodes[node[1]] = Node(id=node[1], values=values, is_initial="filled" in node[3])
+            nodes[node[1]] = StateNode(id=node[1], values=values, is_initial="filled" in node[3])
     edges = tuple(Edge(*ends, ", ".join(actions)) for ends, actions in labels.items())
     return Graph(nodes=nodes, edges=tuple(e for e in edges if {e.source, e.target} <= set(nodes)))
 
@@ -124,7 +124,7 @@ def labelled(graph: Graph) -> Graph:
     """Each state with its column, and what differs from the state that it was first seen from."""
     parents = _first_seen_from(graph)
     columns: dict[str, int] = {}
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, StateNode] = {}
     for id_, parent in parents.items():
         node = graph.nodes[id_]
         columns[id_] = columns[parent] + 1 if parent else 0
@@ -193,7 +193,7 @@ def _barycentre(own: float, others: list[float]) -> float:
 
 
 def _spread(
-    ids: list[str], wanted: Mapping[str, float], nodes: Mapping[str, Node]
+    ids: list[str], wanted: Mapping[str, float], nodes: Mapping[str, StateNode]
 ) -> dict[str, float]:
     """Heights in the given order, as near to those wanted as boxes allow."""
     y: dict[str, float] = {}
@@ -206,7 +206,9 @@ def _spread(
     return {id_: place + shift for id_, place in y.items()}
 
 
-def _lefts(columns: Mapping[int, Iterable[str]], nodes: Mapping[str, Node]) -> dict[int, float]:
+def _lefts(
+    columns: Mapping[int, Iterable[str]], nodes: Mapping[str, StateNode]
+) -> dict[int, float]:
     x: dict[int, float] = {}
     left = 0.0
     for column in sorted(columns):

@@ -3,7 +3,7 @@
 from html import escape
 
 from fencepost.spec.tlc.counterexample import shown
-from fencepost.spec.tlc.graph.graph import LINE_HEIGHT, Edge, Graph, Node
+from fencepost.spec.tlc.graph.graph import LINE_HEIGHT, Edge, Graph, StateNode
 
 MARGIN = 30.0
 HEAD = 50.0
@@ -47,7 +47,7 @@ def draw(graph: Graph, *, title: str, note: str) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _node(node: Node) -> str:
+def _node(node: StateNode) -> str:
     kind = "violating" if node.is_violating else "initial" if node.is_initial else "state"
     left, top = node.x - node.width / 2, node.y - node.height / 2
     values = "\n".join(f"{name} = {shown(value)}" for name, value in node.values.items())

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fencepost.spec.tlc.counterexample import Counterexample, State
-from fencepost.spec.tlc.models import Verdict
+from fencepost.spec.tlc.counterexample import Counterexample, CounterexampleState
+from fencepost.spec.tlc.models import ModelVerdict
 from fencepost.spec.tlc.values import Value, parse_value
 
 SUCCESS = 2193
@@ -64,7 +64,7 @@ _POSITION = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class TlcMessage:
     """One message; text that TLC printed outside of any has code 0."""
 
     code: int
@@ -82,10 +82,10 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class TlcFinding:
     """What one run of TLC found, before anybody compares it with what was expected."""
 
-    verdict: Verdict
+    verdict: ModelVerdict
     violated: str | None = None
     counts: Counts = Counts()
     counterexample: Counterexample | None = None
@@ -102,7 +102,7 @@ class MessageReader:
 
     open: list[tuple[int, int, list[str]]] = field(default_factory=list)
 
-    def feed(self, line: str) -> Iterator[Message]:
+    def feed(self, line: str) -> Iterator[TlcMessage]:
         """Yield what `line` completes."""
         line = line.rstrip("\r\n")
         if start := _START.match(line):
@@ -112,18 +112,18 @@ class MessageReader:
             code, severity, lines = self.open.pop()
             text = "\n".join(lines)
             self._append(text)
-            yield Message(code=code, severity=severity, text=text)
+            yield TlcMessage(code=code, severity=severity, text=text)
         elif self.open:
             self._append(line)
         else:
-            yield Message(code=0, severity=0, text=line)
+            yield TlcMessage(code=0, severity=0, text=line)
 
     def _append(self, text: str) -> None:
         if self.open and text:
             self.open[-1][2].append(text)
 
 
-def read_messages(lines: Iterable[str]) -> Iterator[Message]:
+def read_messages(lines: Iterable[str]) -> Iterator[TlcMessage]:
     """All messages of an output, in order of their ends."""
     reader = MessageReader()
     for line in lines:
@@ -139,40 +139,40 @@ def read_counts(text: str) -> Counts | None:
     return Counts(generated=generated, distinct=distinct, queued=queued)
 
 
-def conclude(messages: Iterable[Message], *, timed_out: bool) -> Finding:
+def conclude(messages: Iterable[TlcMessage], *, timed_out: bool) -> TlcFinding:
     """The finding of a run that has ended, by itself or because its time was up."""
     heard = list(messages)
     counts = _last_counts(heard)
     violation = next((m for m in heard if m.code in VIOLATIONS), None)
     if violation is not None:
-        return Finding(
-            verdict=Verdict.VIOLATES,
+        return TlcFinding(
+            verdict=ModelVerdict.VIOLATES,
             violated=_violated_name(violation),
             counts=counts,
             counterexample=_counterexample(heard, violation),
         )
     if _is_out_of_memory(heard):
-        return Finding(
-            verdict=Verdict.ERROR, counts=counts, error="out of memory", is_out_of_memory=True
+        return TlcFinding(
+            verdict=ModelVerdict.ERROR, counts=counts, error="out of memory", is_out_of_memory=True
         )
     if error := _error_sentence(heard):
-        return Finding(verdict=Verdict.ERROR, counts=counts, error=error)
+        return TlcFinding(verdict=ModelVerdict.ERROR, counts=counts, error=error)
     if timed_out:
-        return Finding(verdict=Verdict.NOT_EXHAUSTED, counts=counts)
+        return TlcFinding(verdict=ModelVerdict.NOT_EXHAUSTED, counts=counts)
     if any(m.code == SUCCESS for m in heard):
-        return Finding(verdict=Verdict.HOLDS, counts=counts, taken=_taken(heard))
-    return Finding(
-        verdict=Verdict.ERROR, counts=counts, error=f"TLC gave no verdict{_last_words(heard)}"
+        return TlcFinding(verdict=ModelVerdict.HOLDS, counts=counts, taken=_taken(heard))
+    return TlcFinding(
+        verdict=ModelVerdict.ERROR, counts=counts, error=f"TLC gave no verdict{_last_words(heard)}"
     )
 
 
-def _is_out_of_memory(heard: list[Message]) -> bool:
+def _is_out_of_memory(heard: list[TlcMessage]) -> bool:
     return any(
         message.code in OUT_OF_MEMORY or _MEMORY_WORDS.search(message.text) for message in heard
     )
 
 
-def _taken(heard: list[Message]) -> dict[tuple[str, str], int]:
+def _taken(heard: list[TlcMessage]) -> dict[tuple[str, str], int]:
     """How often each action was taken; TLC repeats the list as it goes, with larger numbers."""
     found = (_COVERED.match(m.text.strip()) for m in heard if m.code == COVERED_ACTION)
     taken: dict[tuple[str, str], int] = {}
@@ -182,17 +182,17 @@ def _taken(heard: list[Message]) -> dict[tuple[str, str], int]:
     return taken
 
 
-def _last_counts(heard: list[Message]) -> Counts:
+def _last_counts(heard: list[TlcMessage]) -> Counts:
     found = [read_counts(m.text) for m in heard if m.code in {PROGRESS, STATISTICS}]
     return next((counts for counts in reversed(found) if counts), Counts())
 
 
-def _violated_name(violation: Message) -> str:
+def _violated_name(violation: TlcMessage) -> str:
     found = _VIOLATED.search(violation.text)
     return found[1] or found[2] if found else VIOLATIONS[violation.code]
 
 
-def _counterexample(heard: list[Message], violation: Message) -> Counterexample:
+def _counterexample(heard: list[TlcMessage], violation: TlcMessage) -> Counterexample:
     states = tuple(_state(m.text) for m in heard if m.code == STATE)
     if states:
         return Counterexample(states=states, back_to=_back_to(heard))
@@ -200,7 +200,7 @@ def _counterexample(heard: list[Message], violation: Message) -> Counterexample:
     return Counterexample(states=(_state(initial),))
 
 
-def _back_to(heard: list[Message]) -> int | None:
+def _back_to(heard: list[TlcMessage]) -> int | None:
     """The state that a behaviour returns to; the last one when nothing happens any more."""
     for message in heard:
         if (loop := _LOOP.match(message.text)) is None:
@@ -212,11 +212,11 @@ def _back_to(heard: list[Message]) -> int | None:
     return None
 
 
-def _state(text: str) -> State:
+def _state(text: str) -> CounterexampleState:
     head = _STATE_HEAD.match(text)
     if head is None:
         raise ValueError(f"TLC printed a state without a head: {text[:80]!r}")
-    return State(
+    return CounterexampleState(
         number=int(head[1]),
         action="Init" if head[2] == "Initial" else head[2],
         module=head[4] or "",
@@ -234,7 +234,7 @@ def read_state(text: str) -> dict[str, Value]:
     }
 
 
-def _error_sentence(heard: list[Message]) -> str:
+def _error_sentence(heard: list[TlcMessage]) -> str:
     errors = [m for m in heard if m.severity in _ERROR_SEVERITIES and m.code != BEHAVIOUR_FOLLOWS]
     if not errors:
         return ""
@@ -273,6 +273,6 @@ def _parse_error(loose: list[str]) -> str:
     return f"{where}: {reason}"
 
 
-def _last_words(heard: list[Message]) -> str:
+def _last_words(heard: list[TlcMessage]) -> str:
     words = [m.text.strip() for m in heard if m.code == 0 and m.text.strip()]
     return f"; its last words: {words[-1]}" if words else ""

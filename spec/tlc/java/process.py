@@ -30,7 +30,7 @@ was already, and becomes the command. A process of its own: a forked thread may 
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopSignal:
     """Ends the running children of one call, and keeps others from starting."""
 
     requested: Event = field(default_factory=Event)
@@ -90,7 +90,7 @@ class TimedChild:
 
 @contextmanager
 def timed(
-    command: Sequence[str], directory: Path, budget_s: float, stop: Stop
+    command: Sequence[str], directory: Path, budget_s: float, stop: StopSignal
 ) -> Iterator[TimedChild]:
     """Within, `command` runs in `directory`, at most for `budget_s`; at the end it is dead."""
     child = TimedChild(start(command, directory))
@@ -104,7 +104,7 @@ def timed(
             timer.cancel()
 
 
-def side_by_side(tasks: Iterable[Callable[[], T]], *, workers: int, stop: Stop) -> list[T]:
+def side_by_side(tasks: Iterable[Callable[[], T]], *, workers: int, stop: StopSignal) -> list[T]:
     """What the tasks return, in their order; whatever interrupts us ends all children of `stop`."""
     with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
         try:

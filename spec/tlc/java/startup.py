@@ -10,7 +10,7 @@ from pathlib import Path
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.cache.cache_folder import cache_folder, find_file, keep_file, key_for
 from fencepost.spec.tlc.cache.verdict_cache import hash_of_file
-from fencepost.spec.tlc.java.process import Stop, start
+from fencepost.spec.tlc.java.process import StopSignal, start
 
 MODELS_THAT_PAY = 8
 """To make an archive costs about as much as this many models save."""
@@ -37,7 +37,7 @@ def class_archive(java: Path, jar: Path) -> Path | None:
     return None
 
 
-def make_class_archive(java: Path, jar: Path, stop: Stop) -> None:
+def make_class_archive(java: Path, jar: Path, stop: StopSignal) -> None:
     """Make the archive unless it is there, or could not be made before: then it is empty."""
     with suppress(OSError):
         place, key = _place(java, jar)
@@ -52,7 +52,7 @@ def make_class_archive(java: Path, jar: Path, stop: Stop) -> None:
                 keep_file(archive, place, key)
 
 
-def _dump(java: Path, jar: Path, directory: Path, archive: Path, stop: Stop) -> None:
+def _dump(java: Path, jar: Path, directory: Path, archive: Path, stop: StopSignal) -> None:
     (directory / "Toy.tla").write_text(_TOY)
     (directory / "Toy.cfg").write_text("INIT Init\nNEXT Next\nINVARIANT Low\n")
     options = (str(java), "-XX:+UseSerialGC", f"-Djava.io.tmpdir={directory}")
@@ -65,7 +65,7 @@ def _dump(java: Path, jar: Path, directory: Path, archive: Path, stop: Stop) -> 
     )
 
 
-def _wait(command: tuple[str, ...], directory: Path, stop: Stop) -> None:
+def _wait(command: tuple[str, ...], directory: Path, stop: StopSignal) -> None:
     child = start(command, directory)
     with stop.watching(child):
         child.communicate()

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.cli import run
-from fencepost.ci.screens.model_progress import Board, model_progress
-from fencepost.spec.tlc.models import Model, Verdict, load_models
+from fencepost.ci.screens.model_progress import ModelProgress, model_progress
+from fencepost.spec.tlc.models import Model, ModelVerdict, load_models
 from fencepost.spec.tlc.runner import Progress
 from tests.spec.tlc.counter_model import CONFIG, write_counter
 
@@ -18,7 +18,7 @@ def low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
     model = write_counter(tmp_path / "modules")
     (model.directory / "Counter.cfg").write_text(CONFIG + "INVARIANT Low\n")
     fields = {name: getattr(model, name) for name in model.__slots__}
-    fields |= {"expected": Verdict.VIOLATES, "invariant": "Low", "counterexample_states": 3}
+    fields |= {"expected": ModelVerdict.VIOLATES, "invariant": "Low", "counterexample_states": 3}
     model = Model(**fields)
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("fencepost.spec.tlc.models.load_models", lambda: (model,))
@@ -148,7 +148,7 @@ def test_the_list_names_models_and_hazards(capsys: pytest.CaptureFixture[str]) -
 
 def test_progress_tells_speed_and_the_longest_run() -> None:
     now = iter([0.0, 0.0, 2.0, 4.0, 4.0, 4.0])
-    board = Board(3, lambda: next(now))
+    board = ModelProgress(3, lambda: next(now))
 
     board.hear(news("first", 0))
     board.hear(news("second", 0))
@@ -160,7 +160,7 @@ def test_progress_tells_speed_and_the_longest_run() -> None:
 
 def test_a_cached_model_says_nothing_of_the_speed() -> None:
     now = iter([0.0, 0.0, 0.0, 5.0])
-    board = Board(1, lambda: next(now))
+    board = ModelProgress(1, lambda: next(now))
 
     board.hear(news("first", 0))
     board.hear(

@@ -8,7 +8,7 @@ import pytest
 
 from fencepost.ci.cli import run
 from fencepost.ci.gate.stages import simulate
-from fencepost.ci.gate.tiers import Tier
+from fencepost.ci.gate.tiers import GateTier
 from fencepost.ci.gate.verdict_files import GateRun
 from fencepost.conformance.verdict import Verdict, Violation
 from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
@@ -167,7 +167,7 @@ def test_mutants_are_hunted_at_the_newest_level_and_the_summary_says_so(
     asked: Asked, tmp_path: Path
 ) -> None:
     gate = GateRun(
-        folder=tmp_path, run_id="r", tier=Tier.QUICK, level=0, seed=0, zookeeper="embedded"
+        folder=tmp_path, run_id="r", tier=GateTier.QUICK, level=0, seed=0, zookeeper="embedded"
     )
 
     outcome = simulate(gate)

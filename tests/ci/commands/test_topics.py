@@ -58,7 +58,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
             "elect": {"topic": "orders", "partition": 1, "error": "why not", "exit_code": 4},
         }[name]
 
-    monkeypatch.setattr("fencepost.ci.commands.client_process.answers", answers)
+    monkeypatch.setattr("fencepost.ci.client_process.answers", answers)
     return calls
 
 

@@ -7,11 +7,11 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from fencepost.ci.cli import INTERRUPTED
+from fencepost.ci.gate.failures import INTERRUPTED
 from fencepost.ci.gate.gate import run_gate
-from fencepost.ci.gate.outcomes import Outcome
-from fencepost.ci.gate.stage import Stage
-from fencepost.ci.gate.tiers import Tier
+from fencepost.ci.gate.outcomes import StageOutcome
+from fencepost.ci.gate.stage import GateStage
+from fencepost.ci.gate.tiers import GateTier
 from fencepost.ci.gate.verdict_files import GateRun, StageRecord
 from fencepost.conformance.verdict import Verdict
 
@@ -23,23 +23,25 @@ def run(tmp_path: Path) -> GateRun:
     return GateRun(
         folder=tmp_path,
         run_id="20260102T030405Z-abcd",
-        tier=Tier.QUICK,
+        tier=GateTier.QUICK,
         level=2,
         seed=7,
         zookeeper="embedded",
     )
 
 
-def ending(name: str, verdict: Verdict, **detail: list[dict[str, object]]) -> Stage:
-    outcome = Outcome(verdict=verdict, summary=f"{name} ran", figures={"tried": 3}, detail=detail)
-    return Stage(name=name, run=lambda _: outcome)
+def ending(name: str, verdict: Verdict, **detail: list[dict[str, object]]) -> GateStage:
+    outcome = StageOutcome(
+        verdict=verdict, summary=f"{name} ran", figures={"tried": 3}, detail=detail
+    )
+    return GateStage(name=name, run=lambda _: outcome)
 
 
-def raising(name: str, error: BaseException) -> Stage:
+def raising(name: str, error: BaseException) -> GateStage:
     def fail(_: GateRun) -> NoReturn:
         raise error
 
-    return Stage(name=name, run=fail)
+    return GateStage(name=name, run=fail)
 
 
 def ignore(_: StageRecord) -> None:
@@ -96,17 +98,19 @@ def test_a_crashed_stage_is_an_error_and_the_others_still_run(run: GateRun) -> N
 def test_stages_are_written_down_before_the_next_one_starts(run: GateRun) -> None:
     seen: list[str] = []
 
-    def look(_: GateRun) -> Outcome:
+    def look(_: GateRun) -> StageOutcome:
         seen.extend(stage["stage"] for stage in stages_of(run))
-        return Outcome(verdict=Verdict.PASS)
+        return StageOutcome(verdict=Verdict.PASS)
 
-    run_gate(run, [ending("spec", Verdict.PASS), Stage(name="analyse", run=look)], ignore)
+    run_gate(run, [ending("spec", Verdict.PASS), GateStage(name="analyse", run=look)], ignore)
 
     assert seen == ["spec"]
 
 
 def test_the_stage_that_writes_the_report_is_not_in_it(run: GateRun) -> None:
-    last = Stage(name="report", run=lambda _: Outcome(verdict=Verdict.PASS), in_report=False)
+    last = GateStage(
+        name="report", run=lambda _: StageOutcome(verdict=Verdict.PASS), in_report=False
+    )
 
     run_gate(run, [ending("spec", Verdict.PASS), last], ignore)
 

@@ -3,14 +3,21 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from fencepost.ci.gate.outcomes import Outcome, of_coverage, of_hunt, of_models, of_seeds, of_trials
+from fencepost.ci.gate.outcomes import (
+    StageOutcome,
+    of_coverage,
+    of_hunt,
+    of_models,
+    of_seeds,
+    of_trials,
+)
 from fencepost.conformance.runs.run_end import BadEnding, Ending
 from fencepost.conformance.verdict import Verdict, Violation
 from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
 from fencepost.reports.analysis.stages import Detail
 from fencepost.spec.tlc.compare import ModelResult
-from fencepost.spec.tlc.coverage import Coverage
-from fencepost.spec.tlc.models import Model, Tier, Verdict as Found
+from fencepost.spec.tlc.coverage import ActionCoverage
+from fencepost.spec.tlc.models import Model, ModelVerdict as Found, Tier
 from fencepost.spec.tlc.repairs import Undone
 from fencepost.spec.vocabulary import Invariant
 
@@ -60,7 +67,7 @@ SEEDS = SimulationResult(
 )
 
 
-def assert_readable(outcome: Outcome) -> None:
+def assert_readable(outcome: StageOutcome) -> None:
     """The report reads the detail by the names that it knows."""
     detail = msgspec.convert(msgspec.to_builtins(outcome.detail), Detail)
     assert detail != Detail()
@@ -169,10 +176,10 @@ def test_a_seed_that_does_not_heal_is_told_as_a_violation() -> None:
 
 
 def test_the_worse_half_of_a_stage_decides() -> None:
-    half = Outcome(verdict=Verdict.PASS, summary="one", figures={"a": 1}, detail={"b": []})
-    other = Outcome(verdict=Verdict.FAIL, summary="two", figures={"c": 2})
+    half = StageOutcome(verdict=Verdict.PASS, summary="one", figures={"a": 1}, detail={"b": []})
+    other = StageOutcome(verdict=Verdict.FAIL, summary="two", figures={"c": 2})
 
-    assert half.joined(other) == Outcome(
+    assert half.joined(other) == StageOutcome(
         verdict=Verdict.FAIL, summary="one; two", figures={"a": 1, "c": 2}, detail={"b": []}
     )
 
@@ -223,12 +230,12 @@ TAKEN = {("M", "Step"): frozenset({"small"})}
 @pytest.mark.parametrize(
     ("coverage", "verdict"),
     [
-        (Coverage(rows=TAKEN, undecided={}), Verdict.PASS),
-        (Coverage(rows={**TAKEN, ("M", "Dead"): frozenset()}, undecided={}), Verdict.FAIL),
-        (Coverage(rows=TAKEN, undecided={"small": "ended as error"}), Verdict.INCONCLUSIVE),
-        (Coverage(rows={}, undecided={}), Verdict.VACUOUS),
+        (ActionCoverage(rows=TAKEN, undecided={}), Verdict.PASS),
+        (ActionCoverage(rows={**TAKEN, ("M", "Dead"): frozenset()}, undecided={}), Verdict.FAIL),
+        (ActionCoverage(rows=TAKEN, undecided={"small": "ended as error"}), Verdict.INCONCLUSIVE),
+        (ActionCoverage(rows={}, undecided={}), Verdict.VACUOUS),
     ],
     ids=["all taken", "one never", "one undecided", "none asked"],
 )
-def test_an_action_that_no_row_takes_fails(coverage: Coverage, verdict: Verdict) -> None:
+def test_an_action_that_no_row_takes_fails(coverage: ActionCoverage, verdict: Verdict) -> None:
     assert of_coverage(coverage).verdict is verdict

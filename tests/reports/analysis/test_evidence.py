@@ -1,14 +1,14 @@
 """The surroundings of a violation tell what each replica held just before it."""
 
 from fencepost.conformance.checks.registry import CHECKS
-from fencepost.reports.analysis.evidence import STEPS_MAX, Evidence, display_order, gather
+from fencepost.reports.analysis.evidence import STEPS_MAX, ViolationContext, display_order, gather
 from fencepost.reports.analysis.replicas import replica_states
 from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import Invariant
 from tests.reports.stories import failover_story, truncation_story
 
 
-def evidence_of(invariant: Invariant) -> Evidence:
+def evidence_of(invariant: Invariant) -> ViolationContext:
     events = truncation_story("r").events
     result = CHECKS[invariant].run([e for e in events if e.action in CHECKS[invariant].reads])
     return gather(result.violations[0], display_order(events), events[0].mono_ns)

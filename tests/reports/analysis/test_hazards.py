@@ -1,13 +1,13 @@
 """The page tells each hazard, and what the models of this run say of it."""
 
 from fencepost.reports.analysis.hazards import hazard_rows, rows_of
-from fencepost.reports.analysis.stages import Model
+from fencepost.reports.analysis.stages import ModelRow
 from fencepost.reports.page.views import HazardRow
-from fencepost.spec.hazards import Finding, load_hazards
+from fencepost.spec.hazards import HazardFinding, load_hazards
 
 
-def model(name: str, *, agrees: bool = True) -> Model:
-    return Model(name=name, verdict="violates", expected="violates", agrees=agrees)
+def model(name: str, *, agrees: bool = True) -> ModelRow:
+    return ModelRow(name=name, verdict="violates", expected="violates", agrees=agrees)
 
 
 def row(rows: tuple[HazardRow, ...], hazard: str) -> HazardRow:
@@ -30,7 +30,7 @@ def test_every_hazard_has_a_command_that_shows_it() -> None:
     for hazard in listed:
         told = row(rows, hazard.id)
         assert told.command.split()[2:] == [*hazard.rows, *hazard.claims]
-        assert told.is_refuted == (hazard.finding is Finding.REFUTED)
+        assert told.is_refuted == (hazard.finding is HazardFinding.REFUTED)
 
 
 def test_hazards_come_in_the_order_of_their_numbers() -> None:

@@ -8,9 +8,9 @@ from msgspec import convert
 
 from fencepost.conformance.runs.host_interference import HostInterference, Stall
 from fencepost.conformance.verdict import Verdict
-from fencepost.reports.analysis.aggregates import FolderReport
 from fencepost.reports.analysis.analyse import failover_report
 from fencepost.reports.analysis.budgets import PHASES, Budgets, load_budgets
+from fencepost.reports.analysis.folder_report import FolderReport
 from fencepost.reports.analysis.metrics import failovers, percentile
 from fencepost.reports.analysis.tenures import Leadership, SharedRow, Tenure, tenures_of
 from fencepost.reports.tables.errors import ReportError

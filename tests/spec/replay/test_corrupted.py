@@ -10,9 +10,9 @@ from fencepost.impl.sim.adapter import simulate
 from fencepost.spec.replay.limits import LIFECYCLE
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import FIELDS, Projection, partitions_of_run, project
-from fencepost.spec.replay.recorded_run import Line, ReplayError, as_lines, recorded_run
+from fencepost.spec.replay.recorded_run import ReplayError, TraceFileLine, as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc
-from fencepost.spec.tlc.java.process import Stop
+from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action
 
@@ -45,7 +45,7 @@ class Case:
 
 
 @cache
-def lines_of(seed: int) -> tuple[Line, ...]:
+def lines_of(seed: int) -> tuple[TraceFileLine, ...]:
     return tuple(as_lines(simulate(seed, level=LEVEL, mutant=None)))
 
 
@@ -54,7 +54,7 @@ def projection_of(seed: int) -> Projection:
     return _project(list(lines_of(seed)))
 
 
-def _project(lines: list[Line]) -> Projection:
+def _project(lines: list[TraceFileLine]) -> Projection:
     ordered = total_order(recorded_run("run", lines))
     key, assigned = next(iter(partitions_of_run(ordered).items()))
     return project("run", LEVEL, ordered, key, assigned)
@@ -117,7 +117,9 @@ def with_wrong(case: Case, index: int) -> Projection | None:
     """
     wrong = projection_of(case.seed).events[index].line
     lines = [
-        Line(corrupted(line.event, case.name), line.file, line.number) if line == wrong else line
+        TraceFileLine(corrupted(line.event, case.name), line.file, line.number)
+        if line == wrong
+        else line
         for line in lines_of(case.seed)
     ]
     try:
@@ -135,7 +137,7 @@ def with_wrong(case: Case, index: int) -> Projection | None:
 
 
 def accepted(projections: list[Projection]) -> Iterator[int]:
-    for marker in run_tlc(projections, Stop()):
+    for marker in run_tlc(projections, StopSignal()):
         if marker.name == "accepted":
             number = marker.values[0]
             assert isinstance(number, int)

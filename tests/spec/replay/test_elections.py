@@ -8,7 +8,7 @@ from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Event, Fields, Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc
-from fencepost.spec.tlc.java.process import Stop
+from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.vocabulary import NO_BROKER, Action
 
 LEVEL = 2
@@ -71,7 +71,7 @@ def electing(projection: Projection, leader: int) -> Projection:
 
 
 def accepted(*runs: Projection) -> list[object]:
-    return [marker.values[0] for marker in run_tlc(runs, Stop()) if marker.name == "accepted"]
+    return [marker.values[0] for marker in run_tlc(runs, StopSignal()) if marker.name == "accepted"]
 
 
 def test_only_who_may_have_refused_its_command_leaves_the_isr() -> None:

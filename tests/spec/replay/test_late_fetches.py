@@ -9,9 +9,14 @@ import msgspec
 from fencepost.impl.sim.script.play import play
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Fields, Projection, partitions_of_run, project
-from fencepost.spec.replay.recorded_run import Line, RecordedRun, RunDetail, as_lines
+from fencepost.spec.replay.recorded_run import (
+    RecordedRun,
+    ReplayedRunDetail,
+    TraceFileLine,
+    as_lines,
+)
 from fencepost.spec.replay.tlc_run import run_tlc
-from fencepost.spec.tlc.java.process import Stop
+from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, ProtocolLevel
 
@@ -71,8 +76,8 @@ def traced(script: str) -> list[TraceEvent]:
 
 
 def projected(events: list[TraceEvent], level: int) -> Projection:
-    lines: list[Line] = as_lines(events)
-    run = RecordedRun(name="run", detail=RunDetail(level=level), lines=tuple(lines))
+    lines: list[TraceFileLine] = as_lines(events)
+    run = RecordedRun(name="run", detail=ReplayedRunDetail(level=level), lines=tuple(lines))
     ordered = total_order(run)
     ((key, assigned),) = partitions_of_run(ordered).items()
     return project("run", level, ordered, key, assigned)
@@ -125,7 +130,7 @@ def taking_y(projection: Projection, at: Action, leader_epoch: int) -> Projectio
 
 def accepted(*runs: Projection) -> list[str]:
     return sorted(
-        str(marker.values[0]) for marker in run_tlc(runs, Stop()) if marker.name == "accepted"
+        str(marker.values[0]) for marker in run_tlc(runs, StopSignal()) if marker.name == "accepted"
     )
 
 

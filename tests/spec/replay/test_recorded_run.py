@@ -10,9 +10,9 @@ import pytest
 from fencepost.impl.sim.adapter import simulate
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.recorded_run import (
-    Line,
     RecordedRun,
     ReplayError,
+    TraceFileLine,
     as_lines,
     find_runs,
     read_run,
@@ -100,7 +100,7 @@ def test_a_silent_broker_another_version_and_a_wrong_level_are_refused(
         recorded_run("r", [_told(line, level=-1) for line in lines])
 
 
-def _told(line: Line, **told: object) -> Line:
+def _told(line: TraceFileLine, **told: object) -> TraceFileLine:
     """With another description of the run, if this is the line that has one."""
     if line.event.action != "RunStarted":
         return line
@@ -196,6 +196,6 @@ def test_orders_that_contradict_each_other_are_refused(events: list[TraceEvent])
 
 
 def test_a_line_knows_where_it_stands(events: list[TraceEvent]) -> None:
-    line: Line = next(line for line in as_lines(events) if line.event.node == "zookeeper")
+    line: TraceFileLine = next(line for line in as_lines(events) if line.event.node == "zookeeper")
 
     assert (line.file, line.number) == ("trace-zookeeper-1.ndjson", 1)

@@ -10,8 +10,8 @@ from fencepost.impl.sim.adapter import simulate, simulate_long
 from fencepost.spec.replay.recorded_run import RecordedRun, as_lines, recorded_run
 from fencepost.spec.replay.replay import (
     ZOOKEEPER,
-    Replay,
     Replayed,
+    ReplayReport,
     ReplayResult,
     line_text,
     replay,
@@ -24,7 +24,7 @@ def simulated(seed: int, level: int = 2, mutant: str | None = None) -> RecordedR
     return recorded_run(f"seed {seed}", as_lines(events))
 
 
-def of_the_partition(found: Replay) -> ReplayResult:
+def of_the_partition(found: ReplayReport) -> ReplayResult:
     """The result of the one partition; ZooKeeper did nothing wrong."""
     zookeeper, partition = sorted(found.results, key=lambda result: result.partition != ZOOKEEPER)
     assert zookeeper.verdict is Replayed.ACCEPTED

@@ -8,14 +8,14 @@ from fencepost.impl.sim.adapter import play_plan
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Projection, partitions_of_run, project
-from fencepost.spec.replay.recorded_run import Line, as_lines, recorded_run
+from fencepost.spec.replay.recorded_run import TraceFileLine, as_lines, recorded_run
 from fencepost.spec.trace import TRACE_VERSION, Kind
 from tests.impl.sim.build import calm, inject, run_for, settled, topic
 
 LEVEL = 2
 
 
-def run_with(fault: Fault) -> list[Line]:
+def run_with(fault: Fault) -> list[TraceFileLine]:
     cluster = VirtualCluster(calm((100, fault)), "run")
     started = json.dumps({"trace_version": TRACE_VERSION, "level": LEVEL})
     harness = cluster.recorder.node("start")
@@ -28,7 +28,7 @@ def run_with(fault: Fault) -> list[Line]:
     return list(as_lines(cluster.recorder.events))
 
 
-def projected(lines: list[Line]) -> Projection:
+def projected(lines: list[TraceFileLine]) -> Projection:
     ordered = total_order(recorded_run("run", lines))
     ((key, assigned),) = partitions_of_run(ordered).items()
     return project("run", LEVEL, ordered, key, assigned)
@@ -49,13 +49,13 @@ def test_a_run_ends_where_a_stranger_deposes_the_controller_and_says_so() -> Non
     assert untold[len(told)] == "Unknown"
 
 
-def run_with_a_kill(wipe: str) -> list[Line]:
+def run_with_a_kill(wipe: str) -> list[TraceFileLine]:
     kill = {"id": "kill", "kind": "proc.kill", "target": 2, "for_ms": 300, "params": {"wipe": wipe}}
     events = play_plan({"schema": 1, "id": "a", "actions": [kill]}, level=LEVEL)
     return total_order(recorded_run("run", as_lines(events)))
 
 
-def of_each_partition(lines: list[Line]) -> list[Projection]:
+def of_each_partition(lines: list[TraceFileLine]) -> list[Projection]:
     partitions = partitions_of_run(lines).items()
     return [project("run", LEVEL, lines, key, assigned) for key, assigned in partitions]
 

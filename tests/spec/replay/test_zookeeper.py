@@ -8,11 +8,11 @@ import msgspec
 
 from fencepost.impl.sim.adapter import simulate
 from fencepost.spec.replay.ordering import total_order
-from fencepost.spec.replay.recorded_run import Line, as_lines, recorded_run
+from fencepost.spec.replay.recorded_run import TraceFileLine, as_lines, recorded_run
 from fencepost.spec.replay.replay import ZOOKEEPER, Replayed, replay
 from fencepost.spec.replay.tlc_run import run_zookeeper_tlc
 from fencepost.spec.replay.zookeeper import ZooKeeperProjection, project_zookeeper
-from fencepost.spec.tlc.java.process import Stop
+from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import Outcome
 
@@ -57,17 +57,19 @@ TOLD_LATER = {("CreateSession", "session_id"), ("Create", "data"), ("SetData", "
 
 
 @cache
-def ordered() -> tuple[Line, ...]:
+def ordered() -> tuple[TraceFileLine, ...]:
     events = simulate(SEED, level=2, mutant=None)
     return tuple(total_order(recorded_run("run", as_lines(events))))
 
 
-def projected(change: Callable[[Line], Line | None] = lambda line: line) -> ZooKeeperProjection:
+def projected(
+    change: Callable[[TraceFileLine], TraceFileLine | None] = lambda line: line,
+) -> ZooKeeperProjection:
     lines = [changed for line in ordered() if (changed := change(line)) is not None]
     return project_zookeeper("run", lines)
 
 
-def first(action: str) -> Line:
+def first(action: str) -> TraceFileLine:
     """The first line that shows every field of the action.
 
     Of a znode if possible the state's, and written by itself: what stands in a multi with others
@@ -87,24 +89,24 @@ def first(action: str) -> Line:
 def with_wrong(action: str, name: str) -> ZooKeeperProjection:
     target = first(action)
 
-    def change(line: Line) -> Line:
+    def change(line: TraceFileLine) -> TraceFileLine:
         if line is not target:
             return line
         wrong = msgspec.structs.replace(line.event, **{name: WRONG[action, name]})
-        return Line(wrong, line.file, line.number)
+        return TraceFileLine(wrong, line.file, line.number)
 
     return projected(change)
 
 
-def is_deletion_by_end(line: Line) -> bool:
+def is_deletion_by_end(line: TraceFileLine) -> bool:
     return line.event.kind is Kind.ZOOKEEPER and line.event.action == "Delete"
 
 
-def place(line: Line) -> tuple[str, int]:
+def place(line: TraceFileLine) -> tuple[str, int]:
     return line.file, line.number
 
 
-def is_same_transaction(told: Line, target: Line) -> bool:
+def is_same_transaction(told: TraceFileLine, target: TraceFileLine) -> bool:
     kinds = {told.event.kind, target.event.kind}
     return kinds == {Kind.ZOOKEEPER} and told.event.zxid == target.event.zxid
 
@@ -116,7 +118,7 @@ def test_one_wrong_field_is_rejected_where_it_stands() -> None:
     right = projected()
     old = projected(lambda one: None if is_deletion_by_end(one) else one)
 
-    markers = run_zookeeper_tlc([*runs.values(), right, old], Stop())
+    markers = run_zookeeper_tlc([*runs.values(), right, old], StopSignal())
 
     accepted = {marker.values[0] for marker in markers if marker.name == "accepted"}
     assert accepted == {len(runs) + 1, len(runs) + 2}, "as recorded, and by an older ZooKeeper"
@@ -142,7 +144,7 @@ def test_a_write_that_never_happened_is_told_with_the_tree() -> None:
         line for line in lines if line.event.action == WRITE and line.event.outcome is Outcome.OK
     )
     changed = msgspec.structs.replace(wrong.event, data='{"version":1}')
-    lines[lines.index(wrong)] = Line(changed, wrong.file, wrong.number)
+    lines[lines.index(wrong)] = TraceFileLine(changed, wrong.file, wrong.number)
 
     found = replay([recorded_run("run", lines)])
 
@@ -166,5 +168,5 @@ def test_a_write_that_never_happened_is_told_with_the_tree() -> None:
     }
 
 
-def first_zxid(lines: list[Line], path: str) -> int | None:
+def first_zxid(lines: list[TraceFileLine], path: str) -> int | None:
     return next(line.event.zxid for line in lines if line.event.path == path)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fencepost.spec.tlc.models import Model, Tier, Verdict
+from fencepost.spec.tlc.models import Model, ModelVerdict, Tier
 
 COUNTER = """---- MODULE Counter ----
 EXTENDS Integers
@@ -37,7 +37,7 @@ def write_counter(modules: Path) -> Model:
         config="Counter.cfg",
         constants={},
         tier=Tier.QUICK,
-        expected=Verdict.HOLDS,
+        expected=ModelVerdict.HOLDS,
         invariant=None,
         counterexample_states=None,
         distinct_states=3,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fencepost.spec.tlc.counterexample import Counterexample, State
+from fencepost.spec.tlc.counterexample import Counterexample, CounterexampleState
 from fencepost.spec.tlc.values import TlaValueError, Value, parse_value
 
 
@@ -43,8 +43,8 @@ def counterexample() -> Counterexample:
     }
     return Counterexample(
         states=(
-            State(number=1, action="Init", module="", values=before),
-            State(number=2, action="CrashBroker", module="Replication", values=after),
+            CounterexampleState(number=1, action="Init", module="", values=before),
+            CounterexampleState(number=2, action="CrashBroker", module="Replication", values=after),
         )
     )
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from fencepost.spec.tlc.coverage import joined, measure
-from fencepost.spec.tlc.java.output import Finding
-from fencepost.spec.tlc.models import Verdict
-from fencepost.spec.tlc.runner import Options
+from fencepost.spec.tlc.java.output import TlcFinding
+from fencepost.spec.tlc.models import ModelVerdict
+from fencepost.spec.tlc.runner import TlcOptions
 from tests.spec.tlc.counter_model import write_counter
 
 
@@ -20,8 +20,10 @@ def test_a_dead_action_is_found(tmp_path: Path) -> None:
     dead = "        \\/ \\E n \\in {1, 2} : Jump(n)\n"
     model.module_path.write_text(text.replace("Next == x' = Other!Following(x)\n", actions + dead))
 
-    coverage = measure([model, replace(model, name="more", constants={"N": 4})], options=Options())
-    alone = measure([model], options=Options())
+    coverage = measure(
+        [model, replace(model, name="more", constants={"N": 4})], options=TlcOptions()
+    )
+    alone = measure([model], options=TlcOptions())
 
     assert coverage.rows == {
         ("Counter", "Count"): {"counter", "more"},
@@ -33,6 +35,6 @@ def test_a_dead_action_is_found(tmp_path: Path) -> None:
 def test_a_row_without_verdict_decides_nothing(tmp_path: Path) -> None:
     model = write_counter(tmp_path / "modules")
 
-    coverage = joined([model], [Finding(verdict=Verdict.NOT_EXHAUSTED)])
+    coverage = joined([model], [TlcFinding(verdict=ModelVerdict.NOT_EXHAUSTED)])
 
     assert coverage.undecided == {"counter": "ended as not_exhausted"}

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.spec.tlc.models import Model, Verdict
-from fencepost.spec.tlc.runner import Options, check_model
+from fencepost.spec.tlc.models import Model, ModelVerdict
+from fencepost.spec.tlc.runner import TlcOptions, check_model
 from tests.spec.tlc.counter_model import CONFIG, COUNTER, write_counter
 
 GONE_DEADLINE_S = 60.0
@@ -66,7 +66,7 @@ def test_what_tlc_cannot_check_is_a_sentence_with_its_place(
 
     result = check_model(counter)
 
-    assert (result.verdict, result.agrees) == (Verdict.ERROR, False)
+    assert (result.verdict, result.agrees) == (ModelVerdict.ERROR, False)
     assert result.why.startswith(sentence)
     assert "\n" not in result.why
 
@@ -77,9 +77,9 @@ def test_a_model_that_needs_more_memory_says_so(counter: Model) -> None:
     text = COUNTER.replace("Next == x' = Other!Following(x)", huge)
     counter.module_path.write_text(text)
 
-    result = check_model(counter, options=Options(heap_mb=24))
+    result = check_model(counter, options=TlcOptions(heap_mb=24))
 
-    assert result.verdict is Verdict.ERROR
+    assert result.verdict is ModelVerdict.ERROR
     assert result.why.startswith("model counter: TLC ran out of memory after 1 distinct states")
     assert "heap of 24 MiB; raise heap_mb" in result.why
 
@@ -93,7 +93,7 @@ def test_a_broken_jar_is_named(
 
     result = check_model(counter)
 
-    assert result.verdict is Verdict.ERROR
+    assert result.verdict is ModelVerdict.ERROR
     assert result.why.startswith(f"{jar} is not a tla2tools.jar")
 
 
@@ -162,6 +162,6 @@ def test_budgets_of_the_call_replace_those_of_the_row(counter: Model) -> None:
     config = CONFIG.replace("NEXT Next", "NEXT Endless")
     (counter.directory / "Counter.cfg").write_text(config)
 
-    result = check_model(replace(counter, budget_s=600), options=Options(time_budget_s=2))
+    result = check_model(replace(counter, budget_s=600), options=TlcOptions(time_budget_s=2))
 
     assert result.why.startswith("not exhausted after 2 s: ")

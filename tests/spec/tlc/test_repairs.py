@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fencepost.spec.hazards import Finding, Hazard, load_hazards, select_hazards
-from fencepost.spec.tlc.models import Model, Tier, Verdict, load_models, select
+from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards, select_hazards
+from fencepost.spec.tlc.models import Model, ModelVerdict, Tier, load_models, select
 from fencepost.spec.tlc.repairs import trials, undo, without_repair
-from fencepost.spec.tlc.runner import Options
+from fencepost.spec.tlc.runner import TlcOptions
 from tests.spec.tlc.counter_model import CONFIG, write_counter
 
 SAMPLE = ("H5b", "H10", "H22", "KIP-279.1")
@@ -20,7 +20,7 @@ HAZARD = Hazard(
     source="a test",
     module="Counter",
     switch={"mutants": "run_away"},
-    finding=Finding.SHOWN,
+    finding=HazardFinding.SHOWN,
     text="",
     repair="",
     story=["", "", ""],
@@ -45,7 +45,7 @@ def low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
 
 
 def with_rows(low: Model) -> tuple[Model, ...]:
-    shows = replace(low, name="runs_away", expected=Verdict.VIOLATES, invariant="Low")
+    shows = replace(low, name="runs_away", expected=ModelVerdict.VIOLATES, invariant="Low")
     return low, replace(low, name="high"), replace(low, name="late", tier=Tier.NIGHTLY), shows
 
 
@@ -54,7 +54,10 @@ def test_only_rows_that_hold_are_tried(low: Model) -> None:
 
     assert [(trial.row, trial.should_fail) for trial in tried] == [("low", True), ("high", False)]
     assert {trial.model.constants["mutants"][0] for trial in tried} == {"run_away"}  # type: ignore[index]
-    assert trials([msgspec.structs.replace(HAZARD, finding=Finding.REFUTED)], with_rows(low)) == ()
+    assert (
+        trials([msgspec.structs.replace(HAZARD, finding=HazardFinding.REFUTED)], with_rows(low))
+        == ()
+    )
 
 
 def test_a_nightly_row_is_tried_with_the_hazards_that_are_to_turn_it_red(low: Model) -> None:
@@ -77,7 +80,7 @@ def test_a_switch_that_is_no_constant_or_is_on_is_not_tried(low: Model) -> None:
 def test_a_row_that_fails_unexpectedly_or_does_not_fail_is_told(low: Model) -> None:
     harmless = msgspec.structs.replace(HAZARD, id="H98", switch={"mutants": "no_such_rule"})
 
-    outcomes = undo(trials([HAZARD, harmless], with_rows(low)), options=Options())
+    outcomes = undo(trials([HAZARD, harmless], with_rows(low)), options=TlcOptions())
 
     told = {(one.hazard, one.row): one.why for one in outcomes if not one.is_as_expected}
     assert told == {
@@ -91,7 +94,7 @@ def test_a_sample_of_repairs_undone_turns_exactly_its_rows_red() -> None:
     models = select(load_models(), tier="quick")
     hazards = select_hazards(load_hazards(), SAMPLE)
 
-    outcomes = undo(trials(hazards, models), options=Options())
+    outcomes = undo(trials(hazards, models), options=TlcOptions())
 
     assert {one.hazard for one in outcomes} == set(SAMPLE)
     assert {one.should_fail for one in outcomes} == {True, False}

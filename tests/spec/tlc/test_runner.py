@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.spec.tlc.java.process import Stop
-from fencepost.spec.tlc.models import Model, Verdict, load_models, select
+from fencepost.spec.tlc.java.process import StopSignal
+from fencepost.spec.tlc.models import Model, ModelVerdict, load_models, select
 from fencepost.spec.tlc.runner import check_model, check_models
 from fencepost.spec.vocabulary import Action, EnvironmentAction
 from tests.spec.tlc.counter_model import write_counter
@@ -27,7 +27,7 @@ def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
 def violating(model: Model, *, states: int, distinct: int) -> Model:
     return replace(
         model,
-        expected=Verdict.VIOLATES,
+        expected=ModelVerdict.VIOLATES,
         invariant="Low",
         counterexample_states=states,
         distinct_states=distinct,
@@ -38,7 +38,7 @@ def violating(model: Model, *, states: int, distinct: int) -> Model:
 def test_a_model_that_holds_agrees_and_leaves_nothing(counter: Model) -> None:
     result = check_model(counter)
 
-    assert (result.verdict, result.agrees, result.distinct) == (Verdict.HOLDS, True, 3)
+    assert (result.verdict, result.agrees, result.distinct) == (ModelVerdict.HOLDS, True, 3)
     assert list(Path(tempfile.gettempdir()).iterdir()) == []
     assert sorted(path.name for path in counter.directory.iterdir()) == [
         "Counter.cfg",
@@ -72,7 +72,7 @@ def test_an_endless_search_is_not_exhausted(counter: Model) -> None:
 
     result = check_model(replace(counter, budget_s=2))
 
-    assert (result.verdict, result.agrees) == (Verdict.NOT_EXHAUSTED, False)
+    assert (result.verdict, result.agrees) == (ModelVerdict.NOT_EXHAUSTED, False)
     assert result.why.startswith("not exhausted after 2 s: ")
     assert list(Path(tempfile.gettempdir()).iterdir()) == []
 
@@ -84,7 +84,7 @@ def test_a_java_that_is_not_there_is_an_error_of_one_sentence(
 
     result = check_model(counter)
 
-    assert result.verdict is Verdict.ERROR
+    assert result.verdict is ModelVerdict.ERROR
     assert "JAVA_HOME" in result.why
 
 
@@ -99,12 +99,12 @@ def test_a_requested_stop_ends_the_child(counter: Model, monkeypatch: pytest.Mon
         kill(child)
 
     monkeypatch.setattr(subprocess.Popen, "kill", remember)
-    stop = Stop()
+    stop = StopSignal()
     stop.request()
 
     result = check_model(counter, stop=stop)
 
-    assert result.verdict is Verdict.NOT_EXHAUSTED
+    assert result.verdict is ModelVerdict.NOT_EXHAUSTED
     assert children
     assert all(child.returncode is not None for child in children)
 
@@ -119,8 +119,8 @@ def test_truncation_to_the_high_watermark_loses_and_by_leader_epoch_keeps() -> N
 
     lost, kept = check_models(smaller)
 
-    assert (kept.verdict, kept.counterexample) == (Verdict.HOLDS, None)
-    assert (lost.verdict, lost.violated) == (Verdict.VIOLATES, "CommittedDurable")
+    assert (kept.verdict, kept.counterexample) == (ModelVerdict.HOLDS, None)
+    assert (lost.verdict, lost.violated) == (ModelVerdict.VIOLATES, "CommittedDurable")
     assert lost.states_in_counterexample == 15
     assert lost.counterexample is not None
     actions = [state.action for state in lost.counterexample.states]

@@ -6,21 +6,25 @@ from pathlib import Path
 import pytest
 
 from fencepost.spec.tlc.cache import verdict_cache as cache
-from fencepost.spec.tlc.counterexample import Counterexample, State
-from fencepost.spec.tlc.java.output import Counts, Finding
-from fencepost.spec.tlc.models import Model, Verdict
+from fencepost.spec.tlc.counterexample import Counterexample, CounterexampleState
+from fencepost.spec.tlc.java.output import Counts, TlcFinding
+from fencepost.spec.tlc.models import Model, ModelVerdict
 from fencepost.spec.tlc.modules import modules_read, without_comments
-from fencepost.spec.tlc.runner import Options, check_model
+from fencepost.spec.tlc.runner import TlcOptions, check_model
 from tests.spec.tlc.counter_model import write_counter
 
-VIOLATED = Finding(
-    verdict=Verdict.VIOLATES,
+VIOLATED = TlcFinding(
+    verdict=ModelVerdict.VIOLATES,
     violated="Low",
     counts=Counts(generated=3, distinct=2, queued=1),
     counterexample=Counterexample(
         states=(
-            State(number=1, action="Init", module="", values={"x": 0, "seen": [{"a": True}]}),
-            State(number=2, action="Next", module="Counter", values={"x": 1, "seen": []}),
+            CounterexampleState(
+                number=1, action="Init", module="", values={"x": 0, "seen": [{"a": True}]}
+            ),
+            CounterexampleState(
+                number=2, action="Next", module="Counter", values={"x": 1, "seen": []}
+            ),
         ),
         back_to=1,
     ),
@@ -46,9 +50,9 @@ def test_a_finding_survives_with_its_counterexample() -> None:
 
 
 @pytest.mark.usefixtures("counter")
-@pytest.mark.parametrize("verdict", [Verdict.NOT_EXHAUSTED, Verdict.ERROR])
-def test_a_search_that_did_not_end_is_not_kept(verdict: Verdict) -> None:
-    cache.keep("ab12", Finding(verdict=verdict))
+@pytest.mark.parametrize("verdict", [ModelVerdict.NOT_EXHAUSTED, ModelVerdict.ERROR])
+def test_a_search_that_did_not_end_is_not_kept(verdict: ModelVerdict) -> None:
+    cache.keep("ab12", TlcFinding(verdict=verdict))
 
     assert cache.find("ab12") is None
 
@@ -96,12 +100,12 @@ def test_comments_nest_and_strings_are_no_comments() -> None:
 
 @pytest.mark.tlc
 def test_a_known_verdict_is_not_searched_again(counter: Model) -> None:
-    def is_known(options: Options | None = None) -> bool:
+    def is_known(options: TlcOptions | None = None) -> bool:
         return check_model(counter, options=options).cached
 
     assert not is_known()
     assert is_known()
-    assert not is_known(Options(use_cache=False))
+    assert not is_known(TlcOptions(use_cache=False))
     (counter.directory / "Stranger.tla").write_text("---- MODULE Stranger ----\nA == 1\n====\n")
     assert is_known()
     step = counter.directory / "Step.tla"

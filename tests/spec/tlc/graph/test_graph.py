@@ -9,8 +9,8 @@ import pytest
 
 from fencepost.spec.tlc.graph.graph import Graph, labelled, placed, read_graph, state_graph
 from fencepost.spec.tlc.graph.graph_svg import draw
-from fencepost.spec.tlc.models import Model, ModelError, Verdict
-from fencepost.spec.tlc.runner import Options
+from fencepost.spec.tlc.models import Model, ModelError, ModelVerdict
+from fencepost.spec.tlc.runner import TlcOptions
 from tests.spec.tlc.counter_model import CONFIG, write_counter
 
 DOT = r"""strict digraph DiskGraph {
@@ -72,7 +72,7 @@ def test_states_of_a_model_are_drawn_with_the_violating_one(
     model = violating(write_counter(tmp_path / "modules"))
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
 
-    found, finding = state_graph(model, Options())
+    found, finding = state_graph(model, TlcOptions())
 
     assert finding.violated == "Low"
     marked = [node.values for node in found.nodes.values() if node.is_violating]
@@ -84,9 +84,9 @@ def test_a_model_that_is_too_large_is_refused(tmp_path: Path) -> None:
     model = replace(write_counter(tmp_path / "modules"), distinct_states=12_345)
 
     with pytest.raises(ModelError, match="model counter has 12,345 states, and a picture"):
-        state_graph(model, Options())
+        state_graph(model, TlcOptions())
 
 
 def violating(model: Model) -> Model:
     (model.directory / "Counter.cfg").write_text(CONFIG + "INVARIANT Low\n")
-    return replace(model, expected=Verdict.VIOLATES, invariant="Low")
+    return replace(model, expected=ModelVerdict.VIOLATES, invariant="Low")

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.spec.tlc.java.output import Counts, Finding, conclude, read_counts, read_messages
-from fencepost.spec.tlc.models import Verdict
+from fencepost.spec.tlc.java.output import Counts, TlcFinding, conclude, read_counts, read_messages
+from fencepost.spec.tlc.models import ModelVerdict
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 
 
-def recorded(name: str, *, timed_out: bool = False) -> Finding:
+def recorded(name: str, *, timed_out: bool = False) -> TlcFinding:
     lines = (RECORDED / f"{name}.txt").read_text().splitlines()
     return conclude(read_messages(lines), timed_out=timed_out)
 
@@ -18,7 +18,7 @@ def recorded(name: str, *, timed_out: bool = False) -> Finding:
 def test_a_finished_search_without_violation_holds() -> None:
     found = recorded("holds")
 
-    assert found.verdict is Verdict.HOLDS
+    assert found.verdict is ModelVerdict.HOLDS
     assert found.counts == Counts(generated=5, distinct=4, queued=0)
     assert found.counterexample is None
 
@@ -26,7 +26,7 @@ def test_a_finished_search_without_violation_holds() -> None:
 def test_a_violated_invariant_comes_with_its_states() -> None:
     found = recorded("invariant")
 
-    assert (found.verdict, found.violated) == (Verdict.VIOLATES, "Low")
+    assert (found.verdict, found.violated) == (ModelVerdict.VIOLATES, "Low")
     assert found.counterexample is not None
     assert [state.action for state in found.counterexample.states] == ["Init", "Next", "Next"]
     assert found.counterexample.states[2].values == {"x": 2, "seen": [1]}
@@ -35,7 +35,7 @@ def test_a_violated_invariant_comes_with_its_states() -> None:
 def test_a_violated_action_property_is_named() -> None:
     found = recorded("action_property")
 
-    assert (found.verdict, found.violated) == (Verdict.VIOLATES, "Mono")
+    assert (found.verdict, found.violated) == (ModelVerdict.VIOLATES, "Mono")
     assert found.counterexample is not None
     assert len(found.counterexample.states) == 4
 
@@ -43,7 +43,7 @@ def test_a_violated_action_property_is_named() -> None:
 def test_an_invariant_may_fail_in_the_initial_state() -> None:
     found = recorded("initial_state")
 
-    assert (found.verdict, found.violated) == (Verdict.VIOLATES, "I0")
+    assert (found.verdict, found.violated) == (ModelVerdict.VIOLATES, "I0")
     assert found.counterexample is not None
     assert [state.values for state in found.counterexample.states] == [{"x": 0}]
 
@@ -51,7 +51,7 @@ def test_an_invariant_may_fail_in_the_initial_state() -> None:
 def test_a_temporal_counterexample_says_how_it_goes_on() -> None:
     lasso, stuttering = recorded("temporal_lasso"), recorded("temporal_stuttering")
 
-    assert (lasso.verdict, stuttering.verdict) == (Verdict.VIOLATES, Verdict.VIOLATES)
+    assert (lasso.verdict, stuttering.verdict) == (ModelVerdict.VIOLATES, ModelVerdict.VIOLATES)
     assert lasso.counterexample is not None
     assert stuttering.counterexample is not None
     assert (lasso.counterexample.back_to, stuttering.counterexample.back_to) == (2, 3)
@@ -83,7 +83,7 @@ def test_coverage_counts_actions_that_begin_with_let() -> None:
 def test_out_of_memory_is_no_verdict() -> None:
     found = recorded("out_of_memory")
 
-    assert (found.verdict, found.is_out_of_memory) == (Verdict.ERROR, True)
+    assert (found.verdict, found.is_out_of_memory) == (ModelVerdict.ERROR, True)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_out_of_memory_is_no_verdict() -> None:
 def test_an_error_is_one_sentence_with_module_and_line(name: str, sentence: str) -> None:
     found = recorded(name)
 
-    assert found.verdict is Verdict.ERROR
+    assert found.verdict is ModelVerdict.ERROR
     assert found.error == sentence
 
 
@@ -113,8 +113,8 @@ def test_a_run_that_was_cut_off_is_never_a_pass() -> None:
     lines = (RECORDED / "holds.txt").read_text().splitlines()
     cut = lines[: next(i for i, line in enumerate(lines) if "2193" in line)]
 
-    assert conclude(read_messages(cut), timed_out=True).verdict is Verdict.NOT_EXHAUSTED
-    assert conclude(read_messages(cut), timed_out=False).verdict is Verdict.ERROR
+    assert conclude(read_messages(cut), timed_out=True).verdict is ModelVerdict.NOT_EXHAUSTED
+    assert conclude(read_messages(cut), timed_out=False).verdict is ModelVerdict.ERROR
 
 
 def test_a_silent_run_is_an_error() -> None:

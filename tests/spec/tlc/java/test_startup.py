@@ -9,7 +9,7 @@ import pytest
 
 from fencepost.spec.tlc.cache.cache_folder import OVERRIDE
 from fencepost.spec.tlc.java.installation import Tlc, find_tlc
-from fencepost.spec.tlc.java.process import Stop
+from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.tlc.java.startup import class_archive, make_class_archive
 
 
@@ -22,7 +22,7 @@ def tlc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tlc:
 
 
 def make(tlc: Tlc) -> Path:
-    make_class_archive(tlc.java, tlc.jar, Stop())
+    make_class_archive(tlc.java, tlc.jar, StopSignal())
     archive = class_archive(tlc.java, tlc.jar)
     assert archive is not None
     return archive

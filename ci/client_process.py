@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from fencepost.ci.gate.failures import HarnessError, UsageError
-
-EXIT_INTERRUPTED = 130
+from fencepost.ci.gate.failures import INTERRUPTED, HarnessError, UsageError
 
 
 def bootstrap_servers(given: str | None, cluster: Path) -> str:
@@ -74,6 +72,6 @@ def _judge(exit_code: int, message: str) -> None:
         return
     if exit_code == UsageError.exit_code:
         raise UsageError(message)
-    if exit_code == EXIT_INTERRUPTED:
+    if exit_code == INTERRUPTED:
         raise KeyboardInterrupt
     raise HarnessError(message or f"the client ended with exit code {exit_code}")

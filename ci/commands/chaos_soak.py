@@ -62,7 +62,7 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
 
     It says itself what it plays: with other options beside it, it is no `is_alone` and refused.
     """
-    from fencepost.ci.commands.network_choice import enter_network
+    from fencepost.ci.options import enter_network
     from fencepost.conformance.adapters.adapter import ChoiceError
     from fencepost.conformance.adapters.networks import require_network
     from fencepost.conformance.runs.soak import resume
@@ -79,7 +79,7 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
 
 
 def _run(soak: "Soak", *, as_json: bool) -> int:
-    from fencepost.ci.cli import INTERRUPTED
+    from fencepost.ci.gate.failures import INTERRUPTED
     from fencepost.ci.screens.console import say_fitted, show_json
     from fencepost.ci.screens.soak_screen import soak_screen
     from fencepost.conformance.adapters.adapter import ChoiceError

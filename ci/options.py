@@ -1,4 +1,4 @@
-"""Options that several commands share, with one help text each."""
+"""Options that several commands share: their help texts, defaults, and what must hold first."""
 
 import re
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.gate.failures import UsageError
-from fencepost.ci.gate.tiers import Tier
+from fencepost.ci.gate.failures import HarnessError, UsageError, as_usage
+from fencepost.ci.gate.tiers import GateTier
 
-TierOption = Annotated[Tier, typer.Option(help="How much is tried.")]
+TierOption = Annotated[GateTier, typer.Option(help="How much is tried.")]
 LevelOption = Annotated[
     int, typer.Option(min=0, max=2, help="Protocol level: 0 draft-v3, 2 the newest.")
 ]
@@ -55,6 +55,13 @@ BootstrapServers = Annotated[
         help="Brokers of any cluster.  [default: those of the local cluster]",
     ),
 ]
+PROXY = "proxy"
+"""As `conformance.adapters.networks` has it, which would take long to import for a default."""
+EMBEDDED = "embedded"
+OWN = (EMBEDDED, "ensemble", "container", "containers")
+"""As `conformance.adapters.zookeepers` has them, which would take long to import for a default."""
+ANSWER_DEADLINE_S = 5.0
+"""A ZooKeeper that takes longer to grant a session is not one to measure failovers on."""
 NEWEST_LEVEL = 2
 DEFAULT_CLUSTER = Path(".fencepost") / "cluster"
 
@@ -76,3 +83,36 @@ PartitionNumbers = Annotated[
 OptionalPartitionNumbers = Annotated[
     list[int] | None, typer.Option("--partition", min=0, help="May be given again.")
 ]
+
+
+def enter_network(choice: str) -> None:
+    """This process is where a run with that network must be started from.
+
+    Of namespaces, that is a network of our own, so that the machine's is left alone. Raises
+    `HarnessError` when there can be none.
+    """
+    if choice == PROXY:
+        return
+    from fencepost.fault_injection.network.namespaces.client import (
+        NoNamespacesError,
+        enter_own_network,
+    )
+
+    try:
+        enter_own_network()
+    except NoNamespacesError as error:
+        raise HarnessError(f"skipped: {error}") from error
+
+
+def check_zookeeper(choice: str) -> None:
+    """Return when `choice` will do: one of our own, or an address where a ZooKeeper answers.
+
+    Raises `UsageError` for what is no address, `ZooKeeperError` when nobody answers there.
+    """
+    if choice in OWN:
+        return
+    from fencepost.fault_injection.zookeeper.address import AddressError
+    from fencepost.fault_injection.zookeeper.server import check_external
+
+    with as_usage(AddressError):
+        check_external(choice, deadline_s=ANSWER_DEADLINE_S)
