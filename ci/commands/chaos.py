@@ -151,7 +151,7 @@ def make_small(run: Path, out: Path | None, network: str | None, *, as_json: boo
     from fencepost.conformance.adapters.networks import require_network
     from fencepost.conformance.runs.directed import find_executed
     from fencepost.conformance.runs.run_shrink import shrink_run
-    from fencepost.fault_injection.stories.plan_file import as_document, to_yaml
+    from fencepost.fault_injection.stories.story_file import as_document, to_yaml
 
     with as_usage(adapter.ChoiceError):
         executed = find_executed(run)
@@ -163,16 +163,16 @@ def make_small(run: Path, out: Path | None, network: str | None, *, as_json: boo
     with as_usage(adapter.ChoiceError):
         found = shrink_run(run, out=folder, network=network)
     path = folder / "schedule.yaml"
-    text = to_yaml(found.plan, f"Violates {', '.join(found.violated)}; made small from {run}.")
+    text = to_yaml(found.story, f"Violates {', '.join(found.violated)}; made small from {run}.")
     path.write_text(text, encoding="utf-8")
     if as_json:
-        document = as_document(found.plan)
+        document = as_document(found.story)
         places = {"path": str(path), "evidence": str(found.evidence)}
         show_json({"schedule": document, **places, "runs": found.runs, "backend": found.backend})
         return 0
     say(text.rstrip())
     note(
-        f"{len(found.plan.actions)} of {found.actions_before} actions are left after "
+        f"{len(found.story.actions)} of {found.actions_before} actions are left after "
         f"{found.runs} runs ({found.backend}); on real processes: {found.evidence}"
     )
     note(f"again: fencepost chaos --schedule {path}")
@@ -237,8 +237,8 @@ def make_ready(network: str, zookeeper: str, scenarios: Sequence["Scenario"]) ->
 
 def origin_of(scenarios: Sequence["Scenario"]) -> Mapping[str, Any]:
     """`level`, `mutant` and `network` of a run that is replayed, or was made small; else empty."""
-    plan = scenarios[0].plan if len(scenarios) == 1 else None
-    return plan.origin if plan and plan.origin.get("kind") in ("executed", "shrunk") else {}
+    story = scenarios[0].story if len(scenarios) == 1 else None
+    return story.origin if story and story.origin.get("kind") in ("executed", "shrunk") else {}
 
 
 def tell(

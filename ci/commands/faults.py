@@ -73,7 +73,7 @@ def explain(kind: KindName, as_json: JsonOption = False) -> int:
 @app.command("schema")
 def schema() -> int:
     """Print the JSON Schema of schedule files, for editors and other programs."""
-    from fencepost.fault_injection.stories.plan_schema import schema_text
+    from fencepost.fault_injection.stories.story_schema import schema_text
 
     print(schema_text(), end="")
     return 0

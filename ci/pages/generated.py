@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from fencepost.fault_injection.faults import table
 from fencepost.fault_injection.faults.targets import FaultError
-from fencepost.fault_injection.stories import plan_schema
+from fencepost.fault_injection.stories import story_schema
 from fencepost.spec.pages import README, PageError, refreshed
 from fencepost.spec.trace import json_schema
 
@@ -77,7 +77,7 @@ def generate(root: Path) -> Iterator[tuple[Path, bytes]]:
                 path = WIRE / f"{name}{suffix}"
                 yield path, (Path(folder) / PACKAGE / path).read_bytes()
     yield SCHEMA, json.dumps(json_schema(), indent=2).encode() + b"\n"
-    yield plan_schema.SCHEMA, plan_schema.schema_text().encode()
+    yield story_schema.SCHEMA, story_schema.schema_text().encode()
     try:
         yield README, refreshed((root / README).read_text(), root).encode()
         yield table.README, table.refreshed((root / table.README).read_text()).encode()

@@ -16,11 +16,11 @@ from fencepost.fault_injection.faults.catalogue import (
 )
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import FaultError
-from fencepost.fault_injection.stories.document_reader import PlanError, instead
-from fencepost.fault_injection.stories.plan import Load, Plan
-from fencepost.fault_injection.stories.plan_file import read_plan
-from fencepost.fault_injection.stories.plan_record import EXECUTED, read_executed
-from fencepost.fault_injection.stories.plan_world import World, require_there
+from fencepost.fault_injection.stories.document_reader import StoryError, instead
+from fencepost.fault_injection.stories.story import ClientLoad, Story
+from fencepost.fault_injection.stories.story_file import read_story
+from fencepost.fault_injection.stories.story_record import EXECUTED, read_executed
+from fencepost.fault_injection.stories.story_world import StoryWorld, require_there
 
 SCHEDULES = Path(__file__).parents[1] / "scenarios" / "schedules"
 """One file per story; several kinds of faults in one run save time."""
@@ -28,57 +28,57 @@ SCHEDULES = Path(__file__).parents[1] / "scenarios" / "schedules"
 
 def shipped() -> tuple[Scenario, ...]:
     """The schedule files of this folder as scenarios, by name."""
-    return tuple(scenario_of(read_plan(path)) for path in sorted(SCHEDULES.glob("*.yaml")))
+    return tuple(scenario_of(read_story(path)) for path in sorted(SCHEDULES.glob("*.yaml")))
 
 
-def scenario_of(plan: Plan, again: str = "") -> Scenario:
-    """The plan as a scenario; `again` is the option that runs it, if it is not its name.
+def scenario_of(story: Story, again: str = "") -> Scenario:
+    """The story as a scenario; `again` is the option that runs it, if it is not its name.
 
     Of a scripted one it is the script. Raises `ChoiceError` when there is no such scenario.
     """
-    if plan.script:
-        return _scripted(plan, again)
+    if story.script:
+        return _scripted(story, again)
     return Scenario(
-        name=plan.plan_id,
-        sentence=plan.says or "Faults from a schedule file.",
-        requirements=plan.covers,
-        play=partial(_play, plan),
-        fails_at=frozenset(plan.fails_at),
-        has_workload=plan.profile is Load.STEADY,
-        plan=plan,
+        name=story.story_id,
+        sentence=story.says or "Faults from a schedule file.",
+        requirements=story.covers,
+        play=partial(_play, story),
+        fails_at=frozenset(story.fails_at),
+        has_workload=story.profile is ClientLoad.STEADY,
+        story=story,
         again=again,
-        needs_links=needs_links(action.fault.kind for action in plan.actions),
-        needs_proxy=_needs_proxy(plan),
-        needs_relay=needs_relay(action.fault.kind for action in plan.actions),
+        needs_links=needs_links(action.fault.kind for action in story.actions),
+        needs_proxy=_needs_proxy(story),
+        needs_relay=needs_relay(action.fault.kind for action in story.actions),
     )
 
 
-def _scripted(plan: Plan, again: str) -> Scenario:
-    """The script itself, on the cluster of the plan: its clients and orders are in no schedule."""
+def _scripted(story: Story, again: str) -> Scenario:
+    """The script itself, on the cluster of the story: its clients and orders are in no schedule."""
     from fencepost.conformance.scenarios import find
 
-    return replace(find(plan.script), name=plan.plan_id, plan=plan, again=again)
+    return replace(find(story.script), name=story.story_id, story=story, again=again)
 
 
 def find_schedule(path: Path) -> Scenario:
     """The scenario of a file, of which real processes can do all; raises `ChoiceError`."""
     try:
-        plan = read_plan(path)
+        story = read_story(path)
     except FaultError as error:
         raise ChoiceError(str(error)) from error
-    _require_playable(plan, path)
-    return scenario_of(plan, f"--schedule {quote(str(path))}")
+    _require_playable(story, path)
+    return scenario_of(story, f"--schedule {quote(str(path))}")
 
 
 def find_executed(run: Path) -> Scenario:
     """What a run executed, as a scenario; raises `ChoiceError`."""
     folder = executed_folder(run)
     try:
-        plan = read_executed(folder)
-    except PlanError as error:
+        story = read_executed(folder)
+    except StoryError as error:
         raise ChoiceError(str(error)) from error
-    _require_playable(plan, folder / EXECUTED)
-    return scenario_of(plan, f"--replay {quote(str(folder))}")
+    _require_playable(story, folder / EXECUTED)
+    return scenario_of(story, f"--replay {quote(str(folder))}")
 
 
 def executed_folder(run: Path) -> Path:
@@ -94,46 +94,46 @@ def executed_folder(run: Path) -> Path:
     raise ChoiceError(f"{run} holds several scenarios; name the folder of one of {names}")
 
 
-def _require_playable(plan: Plan, path: Path) -> None:
+def _require_playable(story: Story, path: Path) -> None:
     """Raise `ChoiceError` when real processes cannot do it, or it names what is not there."""
     try:
-        _require_real(plan)
-        require_there(plan, _world_of(plan))
-        require_requirements(plan)
+        _require_real(story)
+        require_there(story, _world_of(story))
+        require_requirements(story)
     except (FaultError, ChoiceError) as error:
         raise ChoiceError(f"{path}: {error}") from error
 
 
-def _world_of(plan: Plan) -> World:
+def _world_of(story: Story) -> StoryWorld:
     """The cluster that plays it, and what its clients work with; raises `ChoiceError`."""
-    own = {name: value for name, value in plan.cluster.items() if name != "zookeeper"}
+    own = {name: value for name, value in story.cluster.items() if name != "zookeeper"}
     brokers = ClusterSettings(**own).broker_ids
-    topics = {TOPIC: len(ASSIGNMENT)} if plan.profile is Load.STEADY else {}
-    return World(brokers=brokers, topics=topics)
+    topics = {TOPIC: len(ASSIGNMENT)} if story.profile is ClientLoad.STEADY else {}
+    return StoryWorld(brokers=brokers, topics=topics)
 
 
-def require_requirements(plan: Plan) -> None:
-    """Raise `PlanError` for an action that covers what the catalogue of requirements lacks."""
-    if not plan.covers:
+def require_requirements(story: Story) -> None:
+    """Raise `StoryError` for an action that covers what the catalogue of requirements lacks."""
+    if not story.covers:
         return
     known = {requirement.id for requirement in load_catalogue()}
-    for index, action in enumerate(plan.actions):
+    for index, action in enumerate(story.actions):
         for name in action.covers:
             if name not in known:
                 where = f"actions[{index}] ({action.action_id}): covers holds {name!r}"
                 says = instead(name, known, "conformance/catalogue has them")
-                raise PlanError(f"{where}, which is no requirement; {says}")
+                raise StoryError(f"{where}, which is no requirement; {says}")
 
 
-def _require_real(plan: Plan) -> None:
-    for action in plan.actions:
+def _require_real(story: Story) -> None:
+    for action in story.actions:
         require_backend(action.action_id, action.fault.kind, Backend.REAL)
 
 
-def _needs_proxy(plan: Plan) -> str:
-    faults = [action.fault for action in plan.actions]
+def _needs_proxy(story: Story) -> str:
+    faults = [action.fault for action in story.actions]
     return next((f"{fault.kind}: {why}" for fault in faults if (why := needs_proxy(fault))), "")
 
 
-def _play(plan: Plan, stage: ScenarioStage) -> None:
-    stage.engine.run(plan)
+def _play(story: Story, stage: ScenarioStage) -> None:
+    stage.engine.run(story)

@@ -17,7 +17,7 @@ from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
 from fencepost.conformance.runs.directed import executed_folder, scenario_of
 from fencepost.conformance.runs.run_begin import begun_in
-from fencepost.conformance.runs.story_shrink import ShrunkPlan, shrink_actions
+from fencepost.conformance.runs.story_shrink import ShrunkStory, shrink_actions
 from fencepost.conformance.whitebox.story_tries import (
     RealTries,
     SimulatedTries,
@@ -25,9 +25,9 @@ from fencepost.conformance.whitebox.story_tries import (
     violations_of,
 )
 from fencepost.fault_injection.faults.fault_kind import Backend
-from fencepost.fault_injection.stories.document_reader import PlanError
-from fencepost.fault_injection.stories.plan import Load, Plan
-from fencepost.fault_injection.stories.plan_record import read_executed
+from fencepost.fault_injection.stories.document_reader import StoryError
+from fencepost.fault_injection.stories.story import ClientLoad, Story
+from fencepost.fault_injection.stories.story_record import read_executed
 from fencepost.spec.replay.recorded_run import ReplayError, read_run
 
 SHRUNK = "shrunk"
@@ -43,7 +43,7 @@ REAL_RUNS_MAX = 12
 class ShrunkRun:
     """The smallest schedule that still violates one of the properties, on real processes too."""
 
-    plan: Plan
+    story: Story
     violated: tuple[str, ...]
     """What the run of the small schedule violates, of what the run violated."""
     actions_before: int
@@ -64,8 +64,8 @@ def shrink_run(run: Path, *, out: Path, network: str | None = None) -> ShrunkRun
     """
     folder = executed_folder(run)
     try:
-        plan = read_executed(folder)
-    except PlanError as error:
+        story = read_executed(folder)
+    except StoryError as error:
         raise ChoiceError(str(error)) from error
     violated = violations_of(folder)
     if not violated:
@@ -74,70 +74,70 @@ def shrink_run(run: Path, *, out: Path, network: str | None = None) -> ShrunkRun
         read_run(folder)
     except ReplayError as error:
         raise ChoiceError(f"{error}; from a damaged trace nothing is made small") from error
-    if plan.script:
+    if story.script:
         raise ChoiceError(
-            f"{folder} is a run of {plan.script}, whose own clients and orders come between its "
+            f"{folder} is a run of {story.script}, whose own clients and orders come between its "
             "faults: it cannot be made smaller; --replay plays it again"
         )
-    if plan.profile is Load.NONE:
+    if story.profile is ClientLoad.NONE:
         raise ChoiceError(
             f"{folder} had clients of its own, which are in no schedule: without them it violates "
             "nothing; it cannot be made smaller"
         )
     begun = begun_in(folder)
-    settings = settings_of_run(plan, begun)
+    settings = settings_of_run(story, begun)
     settings = replace(settings, network=network or settings.network)
     zookeeper = str(begun.get("zookeeper") or EMBEDDED)
-    require_network(settings.network, [scenario_of(plan)], zookeeper)
-    return shrink_plan(plan, violated, out=out, settings=settings, zookeeper=zookeeper)
+    require_network(settings.network, [scenario_of(story)], zookeeper)
+    return shrink_story(story, violated, out=out, settings=settings, zookeeper=zookeeper)
 
 
-def shrink_plan(
-    plan: Plan,
+def shrink_story(
+    story: Story,
     violated: frozenset[str],
     *,
     out: Path,
     settings: ClusterSettings,
     zookeeper: str = EMBEDDED,
 ) -> ShrunkRun:
-    """Shrink a plan to what violates one of these properties on real processes.
+    """Shrink a story to what violates one of these properties on real processes.
 
     The simulator is asked first, since it is fast; but it may violate them for another reason. When
     processes do not follow it to the smallest schedule, those that it made before are tried.
     """
     tries = RealTries(wanted=violated, settings=settings, out=out, zookeeper=zookeeper)
     simulated = SimulatedTries(level=settings.level, mutant=settings.mutant)
-    if settings.command == REFERENCE_COMMAND and simulated.begin(plan, violated):
+    if settings.command == REFERENCE_COMMAND and simulated.begin(story, violated):
         tries.wanted = simulated.wanted
-        found = ShrunkPlan(plan=replace(plan, actions=()), runs=1)
+        found = ShrunkStory(story=replace(story, actions=()), runs=1)
         if simulated.needs_faults:
-            found = shrink_actions(plan, simulated.violates, runs_max=SIMULATED_RUNS_MAX)
-        for small in (found.plan, *found.larger):
+            found = shrink_actions(story, simulated.violates, runs_max=SIMULATED_RUNS_MAX)
+        for small in (found.story, *found.larger):
             if tries.until_violated(small, AGAIN_MAX):
-                return _shrunk(plan, small, found.runs, tries, Backend.SIM)
-    return _shrink_on_processes(plan, violated, tries)
+                return _shrunk(story, small, found.runs, tries, Backend.SIM)
+    return _shrink_on_processes(story, violated, tries)
 
 
-def _shrink_on_processes(plan: Plan, violated: frozenset[str], tries: RealTries) -> ShrunkRun:
+def _shrink_on_processes(story: Story, violated: frozenset[str], tries: RealTries) -> ShrunkRun:
     """As in the simulator, what is violated without any fault is left aside."""
-    calm = replace(plan, actions=())
+    calm = replace(story, actions=())
     tries.wanted = violated
     if tries.violates(calm):
         if violated <= tries.found:
-            return _shrunk(plan, calm, 1, tries, Backend.REAL)
+            return _shrunk(story, calm, 1, tries, Backend.REAL)
         tries.wanted = violated - tries.found
-    needed = tries.until_violated(plan, AGAIN_MAX)
+    needed = tries.until_violated(story, AGAIN_MAX)
     if not needed:
         raise ChoiceError(
-            f"{plan.plan_id} did not violate it again in {AGAIN_MAX} runs: it depends on chance, "
+            f"{story.story_id} did not violate it again in {AGAIN_MAX} runs: it depends on chance, "
             "and cannot be made smaller"
         )
     fails = partial(tries.is_violated_within, needed)
-    found = shrink_actions(plan, fails, runs_max=REAL_RUNS_MAX)
-    return _shrunk(plan, found.plan, found.runs, tries, Backend.REAL)
+    found = shrink_actions(story, fails, runs_max=REAL_RUNS_MAX)
+    return _shrunk(story, found.story, found.runs, tries, Backend.REAL)
 
 
-def _shrunk(plan: Plan, small: Plan, runs: int, tries: RealTries, backend: Backend) -> ShrunkRun:
+def _shrunk(story: Story, small: Story, runs: int, tries: RealTries, backend: Backend) -> ShrunkRun:
     """As a schedule of its own, which says where it comes from and at which level it fails."""
     level, mutant = tries.settings.level, tries.settings.mutant
     violated = tuple(sorted(tries.wanted & tries.found))
@@ -147,21 +147,21 @@ def _shrunk(plan: Plan, small: Plan, runs: int, tries: RealTries, backend: Backe
         "mutant": mutant,
         "network": tries.settings.network,
         "violated": list(violated),
-        "of": dict(plan.origin),
+        "of": dict(story.origin),
     }
     assert tries.evidence is not None
     return ShrunkRun(
-        plan=replace(
+        story=replace(
             small,
-            plan_id=f"{plan.plan_id}_small",
-            says=f"What is left of {plan.plan_id} when it is made small.",
+            story_id=f"{story.story_id}_small",
+            says=f"What is left of {story.story_id} when it is made small.",
             # What it lasts is no longer what the floor was meant for.
-            floors=replace(plan.floors, during=0),
-            fails_at=plan.fails_at if mutant else tuple(sorted({*plan.fails_at, level})),
+            floors=replace(story.floors, during=0),
+            fails_at=story.fails_at if mutant else tuple(sorted({*story.fails_at, level})),
             origin=origin,
         ),
         violated=violated,
-        actions_before=len(plan.actions),
+        actions_before=len(story.actions),
         runs=runs,
         backend=backend,
         evidence=tries.evidence,

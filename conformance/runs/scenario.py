@@ -17,8 +17,8 @@ from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.verdict import CheckResult, Verdict
 from fencepost.fault_injection.engine.engine import FaultEngine
 from fencepost.fault_injection.engine.progress import FaultReport
-from fencepost.fault_injection.stories.plan import Floors, Plan
 from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.fault_injection.stories.story import Floors, Story
 from fencepost.spec.trace import TraceEvent, read_trace
 from fencepost.spec.znodes import TopicPartition
 
@@ -113,7 +113,7 @@ class Scenario:
     """Requests that are to be acknowledged while each of its faults lasts: a quorum stays."""
     needs_ensemble: bool = False
     """True when it hurts servers of ZooKeeper: it runs on an ensemble of our own only."""
-    plan: Plan | None = None
+    story: Story | None = None
     """Where the scenario comes from a schedule file."""
     again: str = ""
     """The option of `fencepost chaos` that runs it; empty: its name."""
@@ -121,31 +121,31 @@ class Scenario:
     @property
     def cluster(self) -> Mapping[str, Any]:
         """Settings of the cluster that differ from the usual ones."""
-        own = {} if self.plan is None else self.plan.cluster
+        own = {} if self.story is None else self.story.cluster
         servers = {"zookeeper": ENSEMBLE} if self.needs_ensemble else {}
         return {"replica_lag_ms": self.replica_lag_ms, **servers, **own}
 
     @property
     def healthy_within_s(self) -> float:
         """How long everything may take to be in sync after the last fault was healed."""
-        plan = Plan(plan_id=self.name) if self.plan is None else self.plan
-        return plan.healthy_within_ms / 1000
+        story = Story(story_id=self.name) if self.story is None else self.story
+        return story.healthy_within_ms / 1000
 
     @property
     def network(self) -> str:
         """What it ran on, where it comes from a run; else the usual."""
         usual = ClusterSettings().network
-        return usual if self.plan is None else str(self.plan.origin.get("network", usual))
+        return usual if self.story is None else str(self.story.origin.get("network", usual))
 
     @property
     def seed(self) -> int:
         """Where chance comes from when nobody says."""
-        return 0 if self.plan is None else self.plan.seed
+        return 0 if self.story is None else self.story.seed
 
     @property
     def floors(self) -> Floors:
         """How many acknowledged requests a run must have."""
-        return Floors() if self.plan is None else self.plan.floors
+        return Floors() if self.story is None else self.story.floors
 
     needs_links: bool = False
     """True when it hurts connections: all of them go through the proxy then."""

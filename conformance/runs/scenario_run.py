@@ -60,8 +60,8 @@ from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import LEDGER_FILE, Supervisor
 from fencepost.fault_injection.processes.trace_tail import TraceTail
-from fencepost.fault_injection.stories.plan import Load, Plan
-from fencepost.fault_injection.stories.plan_record import (
+from fencepost.fault_injection.stories.story import ClientLoad, Story
+from fencepost.fault_injection.stories.story_record import (
     write_executed,
     write_expanded,
     write_source,
@@ -300,15 +300,15 @@ class ScenarioRun:
         if change.phase is Phase.INJECTING:
             write_expanded(self.folder, self._source(stage), stage.engine.running())
 
-    def _source(self, stage: ScenarioStage) -> Plan:
+    def _source(self, stage: ScenarioStage) -> Story:
         """The schedule file, or what the script of the scenario has asked for so far."""
-        if self.scenario.plan is not None:
-            return self.scenario.plan
-        return Plan(
-            plan_id=self.scenario.name,
+        if self.scenario.story is not None:
+            return self.scenario.story
+        return Story(
+            story_id=self.scenario.name,
             says=self.scenario.sentence,
             seed=self.seed,
-            profile=Load.STEADY if self.scenario.has_workload else Load.NONE,
+            profile=ClientLoad.STEADY if self.scenario.has_workload else ClientLoad.NONE,
             script=self.scenario.name if self.scenario.has_own_deeds else "",
             cluster=self.scenario.cluster,
             actions=tuple(running.action for running in stage.engine.running()),

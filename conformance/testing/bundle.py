@@ -7,8 +7,8 @@ from pathlib import Path
 from fencepost.conformance.adapters.adapter import ChoiceError
 from fencepost.conformance.runs.run_begin import HARNESS_TRACE, begun_in
 from fencepost.conformance.testing.network import PROXY
-from fencepost.fault_injection.stories.plan import Action, Plan
-from fencepost.fault_injection.stories.plan_record import EXECUTED, read_executed
+from fencepost.fault_injection.stories.story import Story, StoryAction
+from fencepost.fault_injection.stories.story_record import EXECUTED, read_executed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class RecordedTest:
     network: str = PROXY
     first_controller: int = 0
     """Who was elected before anything happened; 0: nobody knows."""
-    faults: Mapping[str, Action] = field(default_factory=dict)
+    faults: Mapping[str, StoryAction] = field(default_factory=dict)
     """By id: when each was injected, and at which brokers."""
 
 
@@ -58,6 +58,6 @@ def read_bundle(folder: Path) -> RecordedTest:
         raise ChoiceError(f"{path} cannot be read as a run of a test: {error}") from error
 
 
-def _executed(folder: Path) -> Plan:
-    """What was done; a run that was killed has not written it down. Raises `PlanError`."""
-    return read_executed(folder) if (folder / EXECUTED).is_file() else Plan(plan_id=folder.name)
+def _executed(folder: Path) -> Story:
+    """What was done; a run that was killed has not written it down. Raises `StoryError`."""
+    return read_executed(folder) if (folder / EXECUTED).is_file() else Story(story_id=folder.name)

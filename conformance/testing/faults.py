@@ -12,10 +12,14 @@ from fencepost.conformance.runs.scenario import ScenarioStage
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.stories.plan import Action, At, Plan, plan_of
-from fencepost.fault_injection.stories.plan_file import read_plan
-from fencepost.fault_injection.stories.plan_world import World, require_fault_there, require_there
 from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.fault_injection.stories.story import At, Story, StoryAction, story_of
+from fencepost.fault_injection.stories.story_file import read_story
+from fencepost.fault_injection.stories.story_world import (
+    StoryWorld,
+    require_fault_there,
+    require_there,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +41,7 @@ class Faults:
     """One of `fencepost.conformance.adapters.networks`."""
     drawn: Schedule | None = None
     """What the profile of the marker drew from the seed."""
-    recorded: Mapping[str, Action] = field(default_factory=dict)
+    recorded: Mapping[str, StoryAction] = field(default_factory=dict)
     """Of the run that is run again: by id, when each fault was injected and whom it hit.
 
     Schedules follow it. A fault that the test itself injects resolves its role anew: the test
@@ -71,7 +75,7 @@ class Faults:
             raise
         self.stage.engine.heal(running)
 
-    def run(self, schedule: Schedule | Plan | Path | None = None) -> None:
+    def run(self, schedule: Schedule | Story | Path | None = None) -> None:
         """Every fault of a schedule was injected and healed; without one, of what was drawn.
 
         A path is that of a schedule file. Whether faults took effect is judged when the test is
@@ -81,8 +85,8 @@ class Faults:
         if schedule is None:
             schedule = self._drawn()
             self.has_run_drawn = True
-        plan = read_plan(schedule) if isinstance(schedule, Path) else schedule
-        named = self._numbered(plan) if isinstance(plan, Schedule) else self._as_named(plan)
+        story = read_story(schedule) if isinstance(schedule, Path) else schedule
+        named = self._numbered(story) if isinstance(story, Schedule) else self._as_named(story)
         require_there(named, self._world())
         require_possible(self.network, (action.fault for action in named.actions))
         self.stage.engine.run(self._again(named))
@@ -94,9 +98,9 @@ class Faults:
         self._recorded_as(fault_id, fault)
         return self.stage.engine.inject(fault_id, fault, is_held=True)
 
-    def _world(self) -> World:
+    def _world(self) -> StoryWorld:
         """The brokers of the cluster; its topics are the test's matter."""
-        return World(brokers=self.stage.cluster.settings.broker_ids, topics=None)
+        return StoryWorld(brokers=self.stage.cluster.settings.broker_ids, topics=None)
 
     def _drawn(self) -> Schedule:
         if self.drawn is None:
@@ -107,34 +111,34 @@ class Faults:
             raise InjectionError(f"seed {self.drawn.seed} drew no fault; give a larger budget")
         return self.drawn
 
-    def _numbered(self, schedule: Schedule) -> Plan:
+    def _numbered(self, schedule: Schedule) -> Story:
         """With ids that no other fault of the test has."""
         faults = [replace(timed, fault_id=self._next_id()) for timed in schedule.faults]
-        return plan_of(replace(schedule, faults=tuple(faults)))
+        return story_of(replace(schedule, faults=tuple(faults)))
 
-    def _as_named(self, plan: Plan) -> Plan:
+    def _as_named(self, story: Story) -> Story:
         """Its triggers name its actions, so they keep their ids; raises `ChoiceError`."""
-        ids = {action.action_id for action in plan.actions}
+        ids = {action.action_id for action in story.actions}
         for used in sorted(ids & self._ids):
             raise ChoiceError(f"the test has a fault {used!r} already; give the action another id")
         self._ids |= ids
-        return plan
+        return story
 
-    def _again(self, plan: Plan) -> Plan:
+    def _again(self, story: Story) -> Story:
         """As the recorded run executed it, or as it is when there is none.
 
         What was injected has its real time there, counted from the first schedule of that run.
         """
-        executed = [self._recorded_as(one.action_id, one.fault) or one for one in plan.actions]
-        late = [_late_ms(now, then) for now, then in zip(plan.actions, executed, strict=True)]
+        executed = [self._recorded_as(one.action_id, one.fault) or one for one in story.actions]
+        late = [_late_ms(now, then) for now, then in zip(story.actions, executed, strict=True)]
         begun_ms = min(filter(None, late), default=0)
         moved = (
             _earlier(then, begun_ms) if late_ms else then
             for then, late_ms in zip(executed, late, strict=True)
         )
-        return replace(plan, actions=tuple(moved))
+        return replace(story, actions=tuple(moved))
 
-    def _recorded_as(self, fault_id: str, fault: Fault) -> Action | None:
+    def _recorded_as(self, fault_id: str, fault: Fault) -> StoryAction | None:
         """What the recorded run did under this id; raises `ChoiceError` when that was another."""
         recorded = self.recorded.get(fault_id)
         if recorded is not None and recorded.fault.kind != fault.kind:
@@ -151,13 +155,13 @@ class Faults:
         return fault_id
 
 
-def _late_ms(planned: Action, executed: Action) -> int:
+def _late_ms(planned: StoryAction, executed: StoryAction) -> int:
     """How much later it was executed, on the clock of its run; 0 for what never was."""
     if isinstance(planned.when, At) and isinstance(executed.when, At):
         return executed.when.at_ms - planned.when.at_ms
     return 0
 
 
-def _earlier(action: Action, by_ms: int) -> Action:
+def _earlier(action: StoryAction, by_ms: int) -> StoryAction:
     assert isinstance(action.when, At)
     return replace(action, when=At(at_ms=max(0, action.when.at_ms - by_ms)))

@@ -15,14 +15,14 @@ from fencepost.conformance.whitebox.shrink import failures, failures_in
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
 from fencepost.fault_injection.faults.catalogue import kind_of
 from fencepost.fault_injection.faults.fault_kind import Backend
-from fencepost.fault_injection.stories.plan import Plan
-from fencepost.fault_injection.stories.plan_file import as_document
+from fencepost.fault_injection.stories.story import Story
+from fencepost.fault_injection.stories.story_file import as_document
 
 HOSTS = ("busy", "quick")
 """Of the simulator: how fast processes and messages are; the first takes less to simulate."""
 SEEDS = 4
 SETTINGS_WANTED = 4
-"""In so many settings a candidate has to fail, if the whole plan does."""
+"""In so many settings a candidate has to fail, if the whole story does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,23 +48,23 @@ class SimulatedTries:
     needs_faults: bool = True
     """False when all of it is violated without any fault."""
 
-    def begin(self, plan: Plan, violated: frozenset[str]) -> bool:
-        """True when the simulator can do all of the plan and violates one of these as well.
+    def begin(self, story: Story, violated: frozenset[str]) -> bool:
+        """True when the simulator can do all of the story and violates one of these as well.
 
         What is violated without any fault is left aside, unless there is nothing else.
         """
-        kinds = [kind_of(action.fault.kind) for action in plan.actions]
+        kinds = [kind_of(action.fault.kind) for action in story.actions]
         if not all(Backend.SIM in kind.backends for kind in kinds):
             return False
-        seeds = range(plan.seed, plan.seed + SEEDS)
+        seeds = range(story.seed, story.seed + SEEDS)
         found: dict[Setting, frozenset[str]] = {}
         for seed, host in product(seeds, HOSTS):
             setting = Setting(seed=seed, host=host)
-            if failed := violated & self._failures(plan, setting):
+            if failed := violated & self._failures(story, setting):
                 found[setting] = failed
             if len(found) == SETTINGS_WANTED:
                 break
-        calm = replace(plan, actions=())
+        calm = replace(story, actions=())
         unprovoked = _union(self._failures(calm, setting) for setting in found)
         provoked = {setting: failed - unprovoked for setting, failed in found.items()}
         self.needs_faults = any(provoked.values())
@@ -74,16 +74,16 @@ class SimulatedTries:
         self.wanted = _union(provoked.values())
         return bool(found)
 
-    def violates(self, candidate: Plan) -> bool:
+    def violates(self, candidate: Story) -> bool:
         """True when it violates one of the properties in all settings."""
         return all(
             not self.wanted.isdisjoint(self._failures(candidate, setting))
             for setting in self.settings
         )
 
-    def _failures(self, plan: Plan, setting: Setting) -> frozenset[str]:
-        play: Any = getattr(load(REFERENCE_TARGET), "play_plan")  # noqa: B009  reached by name
-        document = as_document(replace(plan, seed=setting.seed))
+    def _failures(self, story: Story, setting: Setting) -> frozenset[str]:
+        play: Any = getattr(load(REFERENCE_TARGET), "play_story")  # noqa: B009  reached by name
+        document = as_document(replace(story, seed=setting.seed))
         mutant, host = self.mutant or None, setting.host
         return failures(lambda: play(document, level=self.level, mutant=mutant, host=host))
 
@@ -103,16 +103,16 @@ class RealTries:
     found: frozenset[str] = frozenset()
     """What that run violated."""
 
-    def is_violated_within(self, runs_max: int, candidate: Plan) -> bool:
+    def is_violated_within(self, runs_max: int, candidate: Story) -> bool:
         """True when one of so many runs violates one of the properties."""
         return self.until_violated(candidate, runs_max) > 0
 
-    def until_violated(self, candidate: Plan, runs_max: int) -> int:
+    def until_violated(self, candidate: Story, runs_max: int) -> int:
         """The number of the first run that does; 0 when none of them does."""
         runs = range(1, runs_max + 1)
         return next((number for number in runs if self.violates(candidate)), 0)
 
-    def violates(self, candidate: Plan) -> bool:
+    def violates(self, candidate: Story) -> bool:
         """True when a run of it violates one of the properties."""
         folder = self.play(candidate)
         found = violations_of(folder)
@@ -124,7 +124,7 @@ class RealTries:
             self.evidence, self.found = folder, found
         return is_violated
 
-    def play(self, candidate: Plan) -> Path:
+    def play(self, candidate: Story) -> Path:
         """The folder of a run of it."""
         self.count += 1
         folder = self.out / f"try-{self.count}"
@@ -147,12 +147,12 @@ def violations_of(folder: Path) -> frozenset[str]:
     return failures_in(read_folder(folder)[0])
 
 
-def settings_of_run(plan: Plan, begun: Mapping[str, object]) -> ClusterSettings:
-    """Of the cluster of a run, by its plan and by what its `RunStarted` tells."""
+def settings_of_run(story: Story, begun: Mapping[str, object]) -> ClusterSettings:
+    """Of the cluster of a run, by its story and by what its `RunStarted` tells."""
     usual = ClusterSettings()
     return ClusterSettings(
         command=str(begun.get("command") or REFERENCE_COMMAND),
-        level=int(plan.origin.get("level", usual.level)),
-        mutant=str(plan.origin.get("mutant", "")),
-        network=str(plan.origin.get("network", usual.network)),
+        level=int(story.origin.get("level", usual.level)),
+        mutant=str(story.origin.get("mutant", "")),
+        network=str(story.origin.get("network", usual.network)),
     )

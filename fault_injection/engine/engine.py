@@ -25,15 +25,15 @@ from fencepost.fault_injection.injectors.dispatch import injection_of
 from fencepost.fault_injection.injectors.injection import Deed, FaultTarget, Injection
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.trace_tail import NoTraces, Traces
-from fencepost.fault_injection.stories.plan import (
-    Action,
+from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.fault_injection.stories.story import (
     AfterAction,
     AfterEvent,
     At,
-    Plan,
-    plan_of,
+    Story,
+    StoryAction,
+    story_of,
 )
-from fencepost.fault_injection.stories.schedule import Schedule
 from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.spec.trace import Phase
@@ -47,9 +47,9 @@ WATCHING_POLL_S = 0.005
 RESOLVE_MS = 8_000
 """How long a role may stay vacant or its broker away; then the fault counts as without effect."""
 SOON_MS = 2_000
-"""An action so early in its plan leaves no time to make a process ready that starts anew."""
+"""An action so early leaves no time to make a process ready that starts anew."""
 READY_MS = 5_000
-"""How long such a plan waits for that; a second is usual."""
+"""How long such a story waits for that; a second is usual."""
 EVIDENCE_MS = 10_000
 """The hard deadline of a fault: its own length, and this much longer for evidence."""
 HEAL_MS = 20_000
@@ -91,7 +91,7 @@ class FaultEngine:
     _faults: list[RunningFault] = field(init=False, default_factory=list)
     _planned: list[RunningFault] = field(init=False, default_factory=list)
     _offset_ms: int = field(init=False, default=0)
-    """When the plan that is executed began."""
+    """When the story that is executed began."""
     _first_ms: int | None = field(init=False, default=None)
     _watch: Watch = field(init=False)
 
@@ -110,21 +110,21 @@ class FaultEngine:
     ) -> None:
         self._heal_now()
 
-    def run(self, schedule: Schedule | Plan) -> None:
+    def run(self, schedule: Schedule | Story) -> None:
         """Every fault has been injected and healed, or reported as without effect.
 
         A kill without a restart stays until `heal_all`. Raises `FaultError`, before anything is
         done, for a fault that only the simulator can do.
         """
-        plan = plan_of(schedule) if isinstance(schedule, Schedule) else schedule
-        for action in plan.actions:
+        story = story_of(schedule) if isinstance(schedule, Schedule) else schedule
+        for action in story.actions:
             require_backend(action.action_id, action.fault.kind, Backend.REAL)
-        self._await_successors(plan)
-        self._start(plan)
-        pending = [self._plan(action) for action in plan.actions]
+        self._await_successors(story)
+        self._start(story)
+        pending = [self._register(action) for action in story.actions]
         while pending or self._is_busy():
             self._look_at_events()
-            pending = [running for running in pending if not self._begins(running, plan)]
+            pending = [running for running in pending if not self._begins(running, story)]
             self._look_ahead(pending)
             self.tick()
             self.clock.wait(WATCHING_POLL_S if self._watch.needs_events else POLL_S)
@@ -136,7 +136,7 @@ class FaultEngine:
         """
         require_backend(fault_id, fault.kind, Backend.REAL)
         when = At(at_ms=self._now_ms() - self._offset_ms)
-        running = self._plan(Action(action_id=fault_id, fault=fault, when=when))
+        running = self._register(StoryAction(action_id=fault_id, fault=fault, when=when))
         running.is_held = is_held
         self._arm(running)
         self._tick_until(lambda: running.phase is not Phase.PLANNED)
@@ -172,7 +172,7 @@ class FaultEngine:
 
     @property
     def offset_ms(self) -> int:
-        """When the first plan began, from the start of the engine."""
+        """When the first story began, from the start of the engine."""
         return self._first_ms or 0
 
     def executed(self, seed: int) -> Schedule:
@@ -190,16 +190,16 @@ class FaultEngine:
         for running in self._armed():
             self._step(running)
 
-    def _start(self, plan: Plan) -> None:
+    def _start(self, story: Story) -> None:
         """Times count from now on, and so do events."""
         self._offset_ms = self._now_ms()
         self._first_ms = self._offset_ms if self._first_ms is None else self._first_ms
         self.traces.skip()
-        for action in plan.actions:
+        for action in story.actions:
             self._watch.add(action.when)
             self._watch.add(action.until)
 
-    def _plan(self, action: Action) -> RunningFault:
+    def _register(self, action: StoryAction) -> RunningFault:
         running = RunningFault(action=action, since_ms=self._now_ms())
         self._planned.append(running)
         self._note(running, "")
@@ -208,7 +208,7 @@ class FaultEngine:
     def _look_at_events(self) -> None:
         if self._watch.needs_events:
             for event in self.traces.events():
-                self._watch.observe(event, self._plan_ms())
+                self._watch.observe(event, self._story_ms())
 
     def _look_ahead(self, pending: Sequence[RunningFault]) -> None:
         """Who will have to start anew next has its next process ready by then, if all goes well."""
@@ -218,10 +218,10 @@ class FaultEngine:
             with suppress(*TROUBLE):
                 running.is_foreseen = make_ready(running.timed.fault, self.target) is not None
 
-    def _await_successors(self, plan: Plan) -> None:
+    def _await_successors(self, story: Story) -> None:
         """Who will have to start anew soon has its next process ready before time counts."""
         ready: list[IsReady] = []
-        for action in plan.actions:
+        for action in story.actions:
             is_soon = isinstance(action.when, At) and action.when.at_ms < SOON_MS
             if is_soon and needs_successor(action.fault):
                 with suppress(*TROUBLE):
@@ -231,11 +231,11 @@ class FaultEngine:
             lambda: all(is_ready() for is_ready in ready) or self._now_ms() > deadline_ms
         )
 
-    def _begins(self, running: RunningFault, plan: Plan) -> bool:
+    def _begins(self, running: RunningFault, story: Story) -> bool:
         """Its time has come, or never will: either way it waits no more."""
         when = running.action.when
-        if self._watch.has_come(when, self._plan_ms()):
-            if plan.is_quiet(self._plan_ms()):
+        if self._watch.has_come(when, self._story_ms()):
+            if story.is_quiet(self._story_ms()):
                 return False
             self._arm(running)
             return True
@@ -254,7 +254,7 @@ class FaultEngine:
     def _is_late(self, running: RunningFault, when: AfterEvent | AfterAction) -> bool:
         """True when its deadline is over, which counts from when it could begin at the earliest."""
         first_ms = self._watch.since_ms(when)
-        return first_ms is not None and self._plan_ms() > first_ms + running.action.deadline_ms
+        return first_ms is not None and self._story_ms() > first_ms + running.action.deadline_ms
 
     def _arm(self, running: RunningFault) -> None:
         running.since_ms = self._now_ms()
@@ -343,7 +343,7 @@ class FaultEngine:
     def _is_ended(self, running: RunningFault) -> bool:
         """True when what it lasts until has come."""
         until = running.action.until
-        return until is not None and self._watch.has_come(until, self._plan_ms())
+        return until is not None and self._watch.has_come(until, self._story_ms())
 
     def _start_healing(self, running: RunningFault) -> None:
         if running.injection is None:
@@ -404,8 +404,8 @@ class FaultEngine:
     def _now_ms(self) -> int:
         return (self.clock.now_ns() - self._started_ns) // 1_000_000
 
-    def _plan_ms(self) -> int:
-        """The time of the plan that is executed."""
+    def _story_ms(self) -> int:
+        """The time of the story that is executed."""
         return self._now_ms() - self._offset_ms
 
     def _resolved(self, target: Target) -> int | None:
@@ -413,7 +413,7 @@ class FaultEngine:
 
     def _move(self, running: RunningFault, phase: Phase, detail: str = "") -> None:
         running.phase, running.since_ms = phase, self._now_ms()
-        self._watch.note(running.timed.fault_id, phase, self._plan_ms())
+        self._watch.note(running.timed.fault_id, phase, self._story_ms())
         self._note(running, detail)
 
     def _note(self, running: RunningFault, detail: str) -> None:

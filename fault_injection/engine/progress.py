@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fencepost.fault_injection.injectors.injection import Deed, FaultTarget, Injection
-from fencepost.fault_injection.stories.plan import Action
 from fencepost.fault_injection.stories.schedule import TimedFault
+from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.spec.trace import Phase
 
 
@@ -51,7 +51,7 @@ class FaultReport:
 class RunningFault:
     """A fault between its time and its end."""
 
-    action: Action
+    action: StoryAction
     since_ms: int
     """When the current phase began."""
     phase: Phase = Phase.PLANNED

@@ -9,7 +9,7 @@ from fencepost.fault_injection.faults.parameters import most_of
 from fencepost.fault_injection.faults.targets import FaultError
 
 
-class PlanError(FaultError):
+class StoryError(FaultError):
     """A schedule file that is not valid; one sentence."""
 
 
@@ -23,12 +23,12 @@ class Reader:
 
     @classmethod
     def of(cls, where: str, document: object) -> "Reader":
-        """A reader of an object; raises `PlanError` for anything else."""
+        """A reader of an object; raises `StoryError` for anything else."""
         if not isinstance(document, Mapping):
-            raise PlanError(f"{where}: expected an object with named fields, found {document!r}")
+            raise StoryError(f"{where}: expected an object with named fields, found {document!r}")
         strange = [key for key in document if not isinstance(key, str)]
         if strange:
-            raise PlanError(f"{where}: the name {strange[0]!r} is no text; put it in quotes")
+            raise StoryError(f"{where}: the name {strange[0]!r} is no text; put it in quotes")
         return cls(where, dict(document))
 
     def has(self, name: str) -> bool:
@@ -36,7 +36,7 @@ class Reader:
         return name in self.given
 
     def number(self, name: str, default: int | None = None, *, at_least: int = 0) -> int:
-        """A whole number; raises `PlanError` when it is missing without default, or too small."""
+        """A whole number; raises `StoryError` when it is missing without default, or too small."""
         value = self._take(name, default)
         if type(value) is not int:
             raise self.error(f"{name} is {value!r}; give a whole number")
@@ -90,15 +90,15 @@ class Reader:
         self._asked.update(names)
 
     def finish(self) -> None:
-        """Raise `PlanError` for a field that does not exist."""
+        """Raise `StoryError` for a field that does not exist."""
         unknown = sorted(set(self.given) - self._asked)
         if unknown:
             known = ", ".join(sorted(self._asked))
             raise self.error(f"there is no field {unknown[0]!r}; choose among {known}")
 
-    def error(self, says: str) -> PlanError:
+    def error(self, says: str) -> StoryError:
         """A complaint with its place."""
-        return PlanError(f"{self.where}: {says}")
+        return StoryError(f"{self.where}: {says}")
 
     def _take(self, name: str, default: object) -> Any:  # noqa: ANN401
         self._asked.add(name)

@@ -11,7 +11,7 @@ import msgspec
 
 from fencepost.fault_injection.faults.targets import FaultError, Target, parse_target
 from fencepost.fault_injection.stories.document_reader import Reader, instead
-from fencepost.fault_injection.stories.plan import (
+from fencepost.fault_injection.stories.story import (
     AfterAction,
     AfterEvent,
     At,
@@ -26,7 +26,7 @@ TRIGGERS = ("at_ms", "after", "with", "on")
 PHASES = (Phase.INJECTING, Phase.ACTIVE, Phase.HEALING, Phase.HEALED)
 """Those that an action may wait for."""
 EVENTS = (*Action, *NODE_LINES)
-"""What is watched while a plan is played: the lines of brokers and clients."""
+"""What is watched while a story is played: the lines of brokers and clients."""
 UNORDERED = (Operator.EQ, Operator.NE, Operator.IN)
 NOUNS: dict[Any, str] = {
     str: "a text",
@@ -52,7 +52,7 @@ FIELDS: dict[str, Any] = {
 def read_trigger(reader: Reader, name: str, own_id: str) -> Trigger:
     """The trigger in the field `name`; `own_id` is what an end counts from when it does not say.
 
-    Raises `PlanError`.
+    Raises `StoryError`.
     """
     inner = reader.inner(name)
     given = [one for one in TRIGGERS if inner.has(one)]
@@ -153,7 +153,7 @@ def _comparisons(reader: Reader, name: str, value: object) -> list[Condition]:
 
 
 def _check_compared(reader: Reader, name: str, operator: Operator, value: object) -> None:
-    """Raise `PlanError` for what the field never is; `ne: null` says that it is there."""
+    """Raise `StoryError` for what the field never is; `ne: null` says that it is there."""
     if operator is Operator.NE and value is None:
         return
     if operator is Operator.IN and not isinstance(value, list):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fencepost.fault_injection.faults.targets import Target
-from fencepost.fault_injection.stories.plan import AfterAction, AfterEvent, At, Trigger
+from fencepost.fault_injection.stories.story import AfterAction, AfterEvent, At, Trigger
 from fencepost.spec.trace import Phase, TraceEvent
 
 OVER = (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED)
@@ -27,7 +27,7 @@ class Count:
 
 @dataclass(slots=True, kw_only=True)
 class Watch:
-    """All that the actions of one plan wait for; times count from the start of the plan."""
+    """All that the actions of one story wait for; times count from the start of the story."""
 
     resolve: Resolve
     _counts: dict[AfterEvent, Count] = field(default_factory=dict)

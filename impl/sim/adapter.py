@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
-from fencepost.fault_injection.stories.plan_file import plan_from_document
+from fencepost.fault_injection.stories.story_file import story_from_document
 from fencepost.impl.mutants.mutants import Mutant
 from fencepost.impl.mutants.records import MUTANTS
 from fencepost.impl.sim.draw.draw import DrawKind, draw
 from fencepost.impl.sim.draw.story_mutations import deal, scenario_of
 from fencepost.impl.sim.draw.swarm import swarm
 from fencepost.impl.sim.engine.move_lists import moves_of, moves_of_run, moves_of_variation
-from fencepost.impl.sim.engine.plan_run import Host, described_plan
 from fencepost.impl.sim.engine.run import IsEnough, described, run
 from fencepost.impl.sim.engine.shrink import Fails, shrink as shrink_run
+from fencepost.impl.sim.engine.story_run import Host, described_story
 from fencepost.impl.sim.script.play import play as play_script, scenario_text
 from fencepost.impl.sim.script.stage import Judge
 from fencepost.impl.sim.stepped.schedule import SCHEDULES, ScheduleError, read_schedule
@@ -49,16 +49,16 @@ def simulate_long(seed: int, *, level: int, seconds: int) -> list[TraceEvent]:
     return run(described(options), f"sim-{seed}-level-{level}-long")
 
 
-def play_plan(
+def play_story(
     document: dict[str, object], *, level: int, mutant: str | None = None, host: str = Host.QUICK
 ) -> list[TraceEvent]:
     """The trace of a schedule file as plain values, on a `quick` or a `busy` host.
 
     Raises `ValueError` with one sentence.
     """
-    plan = plan_from_document(document)
-    given = described_plan(plan, level=_level(level), mutant=_mutant(mutant), host=Host(host))
-    return run(given, f"sim-{plan.plan_id}-level-{level}")
+    story = story_from_document(document)
+    given = described_story(story, level=_level(level), mutant=_mutant(mutant), host=Host(host))
+    return run(given, f"sim-{story.story_id}-level-{level}")
 
 
 def mutants() -> list[dict[str, object]]:

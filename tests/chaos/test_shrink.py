@@ -11,7 +11,7 @@ from fencepost.conformance.runs.directed import find_schedule, scenario_of
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.story_tries import violations_of
-from fencepost.fault_injection.stories.plan_file import plan_from_text, read_plan
+from fencepost.fault_injection.stories.story_file import read_story, story_from_text
 
 pytestmark = pytest.mark.chaos
 
@@ -51,7 +51,7 @@ actions:
 def test_a_real_finding_is_made_small_and_stays_one(tmp_path: Path) -> None:
     run = tmp_path / "run"
     result = ScenarioRun(
-        scenario=scenario_of(plan_from_text(PLAN)),
+        scenario=scenario_of(story_from_text(PLAN)),
         settings=ClusterSettings(mutant=MUTANT),
         seed=3,
         folder=run,
@@ -63,7 +63,7 @@ def test_a_real_finding_is_made_small_and_stays_one(tmp_path: Path) -> None:
     assert main(["chaos", "--shrink", str(run), "--out", str(tmp_path / "small")]) == 0
 
     schedule = tmp_path / "small" / "schedule.yaml"
-    small = read_plan(schedule)
+    small = read_story(schedule)
     assert 1 <= len(small.actions) <= ACTIONS_MAX
     assert "kill" in {action.action_id for action in small.actions}
     (evidence,) = (tmp_path / "small").glob("try-*")

@@ -7,7 +7,7 @@ import pytest
 from fencepost.ci.cli import run
 from fencepost.ci.pages.generated import ROOT
 from fencepost.fault_injection.faults.catalogue import KINDS
-from fencepost.fault_injection.stories.plan_schema import SCHEMA
+from fencepost.fault_injection.stories.story_schema import SCHEMA
 
 
 def test_every_kind_has_a_row(capsys: pytest.CaptureFixture[str]) -> None:

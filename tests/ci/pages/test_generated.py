@@ -7,7 +7,7 @@ import pytest
 
 from fencepost.ci.pages.generated import ROOT, SCHEMA, WIRE, GeneratorError, main, refresh
 from fencepost.fault_injection.faults import table
-from fencepost.fault_injection.stories import plan_schema
+from fencepost.fault_injection.stories import story_schema
 from fencepost.spec.pages import README
 
 
@@ -16,7 +16,7 @@ def copy(tmp_path: Path) -> Path:
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "spec", tmp_path / "spec", ignore=ignore)
     (tmp_path / table.README).parent.mkdir()
-    for path in (table.README, plan_schema.SCHEMA):
+    for path in (table.README, story_schema.SCHEMA):
         shutil.copy(ROOT / path, tmp_path / path)
     return tmp_path
 
@@ -53,10 +53,10 @@ def test_a_new_sentence_in_a_module_makes_the_tables_stale(copy: Path) -> None:
 
 
 def test_a_schema_of_other_faults_is_stale(copy: Path) -> None:
-    schema = copy / plan_schema.SCHEMA
+    schema = copy / story_schema.SCHEMA
     schema.write_text(schema.read_text().replace("proc.pause", "proc.nap"))
 
-    assert refresh(copy, only_compare=True) == [plan_schema.SCHEMA]
+    assert refresh(copy, only_compare=True) == [story_schema.SCHEMA]
 
 
 def test_a_page_without_a_place_for_a_table_is_an_error(copy: Path) -> None:

@@ -17,9 +17,9 @@ from fencepost.conformance.whitebox.simulate import write_trace
 from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
-from fencepost.fault_injection.stories.plan import Plan
-from fencepost.fault_injection.stories.plan_record import write_executed
 from fencepost.fault_injection.stories.schedule import TimedFault
+from fencepost.fault_injection.stories.story import Story
+from fencepost.fault_injection.stories.story_record import write_executed
 from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.spec.trace import Phase
 from fencepost.spec.vocabulary import Invariant
@@ -36,7 +36,7 @@ REPORT = FaultReport(
 
 
 def test_issue_scenarios_are_there_and_described() -> None:
-    scripts = [name for name, scenario in SCENARIOS.items() if scenario.plan is None]
+    scripts = [name for name, scenario in SCENARIOS.items() if scenario.story is None]
     assert scripts == [
         "quiet",
         "leader_pause",
@@ -217,7 +217,7 @@ def test_a_scenario_with_deeds_of_its_own_is_replayed_as_a_script(
     name: str, tmp_path: Path
 ) -> None:
     script = SCENARIOS[name]
-    executed = Plan(plan_id=name, script=name, cluster={"first_controller": 2})
+    executed = Story(story_id=name, script=name, cluster={"first_controller": 2})
     write_executed(tmp_path, executed, (), offset_ms=0)
 
     replayed = find_executed(tmp_path)
@@ -229,7 +229,7 @@ def test_a_scenario_with_deeds_of_its_own_is_replayed_as_a_script(
 
 
 def test_the_script_of_a_record_has_to_be_known(tmp_path: Path) -> None:
-    write_executed(tmp_path, Plan(plan_id="a", script="b"), (), offset_ms=0)
+    write_executed(tmp_path, Story(story_id="a", script="b"), (), offset_ms=0)
 
     with pytest.raises(ChoiceError, match="unknown scenario 'b'; choose one of quiet"):
         find_executed(tmp_path)

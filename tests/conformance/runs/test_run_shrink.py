@@ -1,4 +1,4 @@
-"""Plans are made small: what is not needed goes, and the rest gets shorter and closer."""
+"""Stories are made small: what is not needed goes, and the rest gets shorter and closer."""
 
 import json
 from collections.abc import Callable
@@ -11,37 +11,37 @@ import pytest
 
 from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
 from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
-from fencepost.conformance.runs.run_shrink import ShrunkRun, shrink_plan, shrink_run
+from fencepost.conformance.runs.run_shrink import ShrunkRun, shrink_run, shrink_story
 from fencepost.conformance.runs.story_shrink import shrink_actions
 from fencepost.conformance.whitebox.story_tries import RealTries, SimulatedTries, violations_of
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
-from fencepost.fault_injection.stories.plan import Action, AfterAction, At, Plan, Trigger
-from fencepost.fault_injection.stories.plan_file import plan_from_text, to_yaml
-from fencepost.fault_injection.stories.plan_record import EXECUTED
+from fencepost.fault_injection.stories.story import AfterAction, At, Story, StoryAction, Trigger
+from fencepost.fault_injection.stories.story_file import story_from_text, to_yaml
+from fencepost.fault_injection.stories.story_record import EXECUTED
 from fencepost.spec.trace import Kind
 
 
-def pause(name: str, when: Trigger, for_ms: int = 800, until: Trigger | None = None) -> Action:
+def pause(name: str, when: Trigger, for_ms: int = 800, until: Trigger | None = None) -> StoryAction:
     fault = PauseBroker(target=broker(1), for_ms=for_ms)
-    return Action(action_id=name, fault=fault, when=when, until=until)
+    return StoryAction(action_id=name, fault=fault, when=when, until=until)
 
 
-def shrunk(plan: Plan, fails: Callable[[Plan], bool], runs_max: int = 100) -> Plan:
-    found = shrink_actions(plan, fails, runs_max=runs_max)
+def shrunk(story: Story, fails: Callable[[Story], bool], runs_max: int = 100) -> Story:
+    found = shrink_actions(story, fails, runs_max=runs_max)
     assert found.runs <= runs_max
-    return found.plan
+    return found.story
 
 
-def names(plan: Plan) -> list[str]:
-    return [action.action_id for action in plan.actions]
+def names(story: Story) -> list[str]:
+    return [action.action_id for action in story.actions]
 
 
 def test_what_is_not_needed_is_left_out_and_the_rest_is_shorter_and_sooner() -> None:
-    plan = Plan(plan_id="p", actions=tuple(pause(n, At(at_ms=500)) for n in "abcdef"))
+    story = Story(story_id="p", actions=tuple(pause(n, At(at_ms=500)) for n in "abcdef"))
 
-    found = shrunk(plan, lambda one: "d" in names(one))
+    found = shrunk(story, lambda one: "d" in names(one))
 
     (left,) = found.actions
     assert left.action_id == "d"
@@ -51,8 +51,8 @@ def test_what_is_not_needed_is_left_out_and_the_rest_is_shorter_and_sooner() -> 
 
 def test_an_action_that_waits_for_one_that_is_left_out_goes_with_it() -> None:
     ends = AfterAction(action_id="b")
-    plan = Plan(
-        plan_id="p",
+    story = Story(
+        story_id="p",
         actions=(
             pause("a", At(at_ms=0), until=ends),
             pause("b", At(at_ms=0)),
@@ -63,20 +63,20 @@ def test_an_action_that_waits_for_one_that_is_left_out_goes_with_it() -> None:
 
     seen: list[list[str]] = []
 
-    def fails(one: Plan) -> bool:
+    def fails(one: Story) -> bool:
         seen.append(names(one))
         return "d" in names(one)
 
-    assert names(shrunk(plan, fails)) == ["d"]
+    assert names(shrunk(story, fails)) == ["d"]
     assert all("b" in one or not {"a", "c"} & set(one) for one in seen)
 
 
 def test_what_was_larger_is_told_the_last_first() -> None:
-    plan = Plan(plan_id="p", actions=(pause("a", At(at_ms=0)), pause("b", At(at_ms=500))))
+    story = Story(story_id="p", actions=(pause("a", At(at_ms=0)), pause("b", At(at_ms=500))))
 
-    found = shrink_actions(plan, lambda one: "b" in names(one), runs_max=100)
+    found = shrink_actions(story, lambda one: "b" in names(one), runs_max=100)
 
-    stages = [one.actions[0] for one in (found.plan, *found.larger)]
+    stages = [one.actions[0] for one in (found.story, *found.larger)]
     assert [one.fault.active_ms for one in stages] == [50, 50, 800]
     assert [one.when for one in stages] == [At(at_ms=0), At(at_ms=500), At(at_ms=500)]
 
@@ -99,10 +99,10 @@ Violates = Callable[[list[str]], bool]
 def in_simulator(monkeypatch: pytest.MonkeyPatch, violates: Violates) -> None:
     """A simulator in which schedules violate that."""
 
-    def play_plan(document: dict[str, Any], **_: object) -> list[str]:
+    def play_story(document: dict[str, Any], **_: object) -> list[str]:
         return [action["id"] for action in document["actions"]]
 
-    target = SimpleNamespace(play_plan=play_plan)
+    target = SimpleNamespace(play_story=play_story)
     monkeypatch.setattr("fencepost.conformance.whitebox.story_tries.load", lambda _: target)
     monkeypatch.setattr(
         "fencepost.conformance.whitebox.story_tries.failures",
@@ -114,7 +114,7 @@ def on_processes(monkeypatch: pytest.MonkeyPatch, violates: Violates) -> list[li
     """Processes of which the same can be said; what they have played."""
     played: list[list[str]] = []
 
-    def play(tries: RealTries, candidate: Plan) -> Path:
+    def play(tries: RealTries, candidate: Story) -> Path:
         played.append(names(candidate))
         folder = tries.out / f"try-{len(played)}"
         folder.mkdir(parents=True)
@@ -129,7 +129,7 @@ def on_processes(monkeypatch: pytest.MonkeyPatch, violates: Violates) -> list[li
 
 
 def shrink(out: Path, violated: frozenset[str] = LOST) -> ShrunkRun:
-    return shrink_plan(plan_from_text(PLAN), violated, out=out, settings=ClusterSettings())
+    return shrink_story(story_from_text(PLAN), violated, out=out, settings=ClusterSettings())
 
 
 def test_a_simulated_plan_that_violates_nothing_runs_on_processes_and_is_refused(
@@ -153,12 +153,12 @@ def test_what_also_fails_in_the_simulator_is_made_small_there(
     found = shrink(tmp_path)
 
     assert found.backend is Backend.SIM
-    assert names(found.plan) == ["first"]
+    assert names(found.story) == ["first"]
     assert played == [["first"]], "what the simulator found is seen on real processes"
     assert (found.actions_before, found.violated) == (2, ("Lost",))
-    assert (found.plan.plan_id, found.plan.fails_at) == ("lost_small", (2,))
-    assert found.plan.origin["kind"] == "shrunk"
-    assert plan_from_text(to_yaml(found.plan)) == found.plan
+    assert (found.story.story_id, found.story.fails_at) == ("lost_small", (2,))
+    assert found.story.origin["kind"] == "shrunk"
+    assert story_from_text(to_yaml(found.story)) == found.story
 
 
 def test_what_only_a_longer_fault_shows_on_processes_keeps_its_length(
@@ -167,7 +167,7 @@ def test_what_only_a_longer_fault_shows_on_processes_keeps_its_length(
     in_simulator(monkeypatch, lambda ids: "first" in ids)
     lengths: list[int | None] = []
 
-    def is_long(tries: RealTries, candidate: Plan) -> bool:
+    def is_long(tries: RealTries, candidate: Story) -> bool:
         (action,) = candidate.actions
         lengths.append(action.fault.active_ms)
         tries.evidence, tries.found = tmp_path, LOST
@@ -178,7 +178,7 @@ def test_what_only_a_longer_fault_shows_on_processes_keeps_its_length(
     found = shrink(tmp_path)
 
     assert found.backend is Backend.SIM
-    assert (names(found.plan), lengths[-1]) == (["first"], 900)
+    assert (names(found.story), lengths[-1]) == (["first"], 900)
     assert set(lengths[:-1]) == {56}
 
 
@@ -192,7 +192,7 @@ def test_what_fails_in_the_simulator_alone_is_made_small_on_processes(
     found = shrink(tmp_path)
 
     assert found.backend is Backend.REAL
-    assert names(found.plan) == ["late"]
+    assert names(found.story) == ["late"]
     assert played[:11] == [["first"]] * 9 + [[], ["late", "first"]]
 
 
@@ -204,8 +204,8 @@ def test_what_needs_no_fault_becomes_a_schedule_of_none(
 
     found = shrink(tmp_path)
 
-    assert (found.backend, found.plan.actions, played) == (Backend.SIM, (), [[]])
-    assert plan_from_text(to_yaml(found.plan)) == found.plan
+    assert (found.backend, found.story.actions, played) == (Backend.SIM, (), [[]])
+    assert story_from_text(to_yaml(found.story)) == found.story
 
 
 def test_what_is_violated_without_any_fault_is_left_aside(
@@ -220,17 +220,17 @@ def test_what_is_violated_without_any_fault_is_left_aside(
 
     found = shrink(tmp_path, LOST | {"Always"})
 
-    assert names(found.plan) == ["first"]
+    assert names(found.story) == ["first"]
     assert found.violated == ("Lost",)
 
 
 def test_a_simulated_candidate_has_to_fail_at_every_pace_at_which_the_plan_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plan = plan_from_text(PLAN)
+    story = story_from_text(PLAN)
     played: list[tuple[int, str]] = []
 
-    def play_plan(document: dict[str, Any], *, host: str, **_: object) -> frozenset[str]:
+    def play_story(document: dict[str, Any], *, host: str, **_: object) -> frozenset[str]:
         played.append((document["seed"], host))
         ids = [action["id"] for action in document["actions"]]
         is_lost = "first" in ids and (host == "quick" or "late" in ids)
@@ -238,15 +238,15 @@ def test_a_simulated_candidate_has_to_fail_at_every_pace_at_which_the_plan_does(
 
     monkeypatch.setattr(
         "fencepost.conformance.whitebox.story_tries.load",
-        lambda _: SimpleNamespace(play_plan=play_plan),
+        lambda _: SimpleNamespace(play_story=play_story),
     )
     monkeypatch.setattr("fencepost.conformance.whitebox.story_tries.failures", lambda play: play())
     tries = SimulatedTries(level=2, mutant="")
 
-    assert tries.begin(plan, LOST)
+    assert tries.begin(story, LOST)
     assert {setting.host for setting in tries.settings} == {"quick", "busy"}
-    assert not tries.violates(replace(plan, actions=plan.actions[1:]))
-    assert tries.violates(plan)
+    assert not tries.violates(replace(story, actions=story.actions[1:]))
+    assert tries.violates(story)
 
 
 def test_a_run_that_did_not_heal_is_one_that_failed(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
 from fencepost.fault_injection.faults.targets import CONTROLLER, FaultError, broker
-from fencepost.fault_injection.stories.plan import Action, AfterAction, At, Plan, Trigger
-from fencepost.fault_injection.stories.plan_file import to_yaml
 from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
+from fencepost.fault_injection.stories.story import AfterAction, At, Story, StoryAction, Trigger
+from fencepost.fault_injection.stories.story_file import to_yaml
 
 PAUSE = PauseBroker(target=CONTROLLER, for_ms=9)
 
@@ -26,12 +26,12 @@ PAUSE = PauseBroker(target=CONTROLLER, for_ms=9)
 class ListeningEngine:
     said: list[str] = field(default_factory=list)
     has_effect: bool = True
-    plans: list[Plan] = field(default_factory=list)
+    stories: list[Story] = field(default_factory=list)
 
     def inject(self, fault_id: str, fault: Fault, *, is_held: bool) -> RunningFault:
         assert is_held
         self.said.append(f"inject {fault_id} {fault.victim}")
-        action = Action(action_id=fault_id, fault=fault, when=At(at_ms=0))
+        action = StoryAction(action_id=fault_id, fault=fault, when=At(at_ms=0))
         return RunningFault(action=action, since_ms=0, broker_id=3)
 
     def await_active(self, running: RunningFault) -> None:
@@ -42,8 +42,8 @@ class ListeningEngine:
     def heal(self, running: RunningFault) -> None:
         self.said.append(f"heal {running.timed.fault_id}")
 
-    def run(self, plan: Plan) -> None:
-        self.plans.append(plan)
+    def run(self, story: Story) -> None:
+        self.stories.append(story)
 
 
 @dataclass
@@ -59,7 +59,7 @@ class EngineOnly:
 
 def faults_of(
     engine: ListeningEngine,
-    recorded: Mapping[str, Action] | None = None,
+    recorded: Mapping[str, StoryAction] | None = None,
     drawn: Schedule | None = None,
 ) -> Faults:
     stage = cast(ScenarioStage, EngineOnly(engine))
@@ -70,9 +70,9 @@ def timed(fault_id: str, at_ms: int, fault: Fault = PAUSE) -> TimedFault:
     return TimedFault(fault_id=fault_id, at_ms=at_ms, fault=fault)
 
 
-def at(action_id: str, when: int | Trigger, fault: Fault = PAUSE) -> Action:
+def at(action_id: str, when: int | Trigger, fault: Fault = PAUSE) -> StoryAction:
     trigger = At(at_ms=when) if isinstance(when, int) else when
-    return Action(action_id=action_id, fault=fault, when=trigger)
+    return StoryAction(action_id=action_id, fault=fault, when=trigger)
 
 
 def test_fault_is_active_in_its_block_and_healed_after_it() -> None:
@@ -113,10 +113,10 @@ def test_broker_that_the_cluster_has_not_is_told_before_anything_is_injected() -
     ):
         engine.said.append("the body")
     with pytest.raises(FaultError, match=r"\(mine\): target is 7: there is no broker 7"):
-        faults_of(engine).run(Plan(plan_id="a", actions=(at("mine", 0, nobody),)))
+        faults_of(engine).run(Story(story_id="a", actions=(at("mine", 0, nobody),)))
 
     assert engine.said == []
-    assert engine.plans == []
+    assert engine.stories == []
 
 
 def test_fault_without_effect_is_healed_and_its_body_not_run() -> None:
@@ -131,8 +131,8 @@ def test_fault_without_effect_is_healed_and_its_body_not_run() -> None:
     assert engine.said == ["inject fault-1 controller", "heal fault-1"]
 
 
-def ids(plan: Plan) -> list[str]:
-    return [action.action_id for action in plan.actions]
+def ids(story: Story) -> list[str]:
+    return [action.action_id for action in story.actions]
 
 
 def test_schedules_of_one_test_share_no_fault_id() -> None:
@@ -142,33 +142,33 @@ def test_schedules_of_one_test_share_no_fault_id() -> None:
     faults.run(Schedule(seed=1, faults=(timed("mine", 0), timed("other", 5))))
     faults.run(Schedule(seed=1, faults=(timed("mine", 0),)))
 
-    assert [ids(plan) for plan in engine.plans] == [["fault-1", "fault-2"], ["fault-3"]]
+    assert [ids(story) for story in engine.stories] == [["fault-1", "fault-2"], ["fault-3"]]
 
 
 def test_plan_keeps_the_ids_that_its_triggers_name() -> None:
     engine = ListeningEngine()
     faults = faults_of(engine)
     after = AfterAction(action_id="fault-1")
-    plan = Plan(plan_id="p", actions=(at("fault-1", 0), at("then", after)))
+    story = Story(story_id="p", actions=(at("fault-1", 0), at("then", after)))
 
-    faults.run(plan)
+    faults.run(story)
     with faults.active(PAUSE) as evidence:
         pass
 
-    assert ids(engine.plans[0]) == ["fault-1", "then"]
+    assert ids(engine.stories[0]) == ["fault-1", "then"]
     assert evidence.fault_id == "fault-2"
     with pytest.raises(ChoiceError, match="has a fault 'fault-1' already"):
-        faults.run(plan)
+        faults.run(story)
 
 
 def test_schedule_file_is_read(tmp_path: Path) -> None:
     engine = ListeningEngine()
     file = tmp_path / "own.yaml"
-    file.write_text(to_yaml(Plan(plan_id="own", actions=(at("mine", 7),))))
+    file.write_text(to_yaml(Story(story_id="own", actions=(at("mine", 7),))))
 
     faults_of(engine).run(file)
 
-    assert ids(engine.plans[0]) == ["mine"]
+    assert ids(engine.stories[0]) == ["mine"]
 
 
 def test_replayed_schedule_hits_the_recorded_brokers_at_the_recorded_distance() -> None:
@@ -179,7 +179,7 @@ def test_replayed_schedule_hits_the_recorded_brokers_at_the_recorded_distance() 
 
     faults.run(Schedule(seed=1, faults=(timed("a", 100), timed("b", 1_000))))
 
-    again = [(one.when, str(one.fault.victim)) for one in engine.plans[0].actions]
+    again = [(one.when, str(one.fault.victim)) for one in engine.stories[0].actions]
     assert again == [(At(at_ms=100), "2"), (At(at_ms=1_040), "2")]
 
 
@@ -189,7 +189,7 @@ def test_replayed_fault_that_was_never_injected_keeps_its_time() -> None:
 
     faults.run(Schedule(seed=1, faults=(timed("a", 100), timed("b", 1_000))))
 
-    assert [one.when for one in engine.plans[0].actions] == [At(at_ms=100), At(at_ms=1_000)]
+    assert [one.when for one in engine.stories[0].actions] == [At(at_ms=100), At(at_ms=1_000)]
 
 
 def test_replay_of_a_test_that_does_something_else_is_refused() -> None:

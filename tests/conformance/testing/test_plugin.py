@@ -12,8 +12,8 @@ from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
 from fencepost.conformance.testing.bundle import read_bundle
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
-from fencepost.fault_injection.stories.plan import Action, At, Plan
-from fencepost.fault_injection.stories.plan_file import as_document
+from fencepost.fault_injection.stories.story import At, Story, StoryAction
+from fencepost.fault_injection.stories.story_file import as_document
 from fencepost.spec.trace import Kind
 
 PLUGIN = "fencepost.conformance.testing.plugin"
@@ -40,10 +40,10 @@ def test_far(cluster): ...
 """
 NAMESPACES = {"network": "namespaces"}
 PAUSE = PauseBroker(target=broker(2), for_ms=9)
-EXECUTED = Plan(
-    plan_id="test_it",
+EXECUTED = Story(
+    story_id="test_it",
     cluster={"first_controller": 3},
-    actions=(Action(action_id="fault-1", fault=PAUSE, when=At(at_ms=40)),),
+    actions=(StoryAction(action_id="fault-1", fault=PAUSE, when=At(at_ms=40)),),
 )
 
 

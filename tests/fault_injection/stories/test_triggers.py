@@ -9,15 +9,15 @@ import pytest
 from fencepost.fault_injection.faults.targets import CONTROLLER, broker
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.processes.trace_tail import TraceTail
-from fencepost.fault_injection.stories.plan import (
-    Action,
+from fencepost.fault_injection.stories.story import (
     AfterAction,
     AfterEvent,
     At,
     Condition,
     Operator,
-    Plan,
-    Quiet,
+    QuietTime,
+    Story,
+    StoryAction,
     Trigger,
 )
 from fencepost.fault_injection.stories.triggers import Watch
@@ -132,24 +132,24 @@ class Told:
 
 def play(
     bench: Bench,
-    *actions: Action,
+    *actions: StoryAction,
     script: Sequence[tuple[int, TraceEvent]] = (),
-    quiet: tuple[Quiet, ...] = (),
+    quiet: tuple[QuietTime, ...] = (),
 ) -> dict[str, tuple[int, int]]:
     """From when to when each action was active, in milliseconds; 0: not at all."""
     engine = bench.engine()
     engine.traces = Told(bench, list(script))
     with engine:
-        engine.run(Plan(plan_id="p", actions=actions, quiet=quiet))
+        engine.run(Story(story_id="p", actions=actions, quiet=quiet))
     return {
         running.timed.fault_id: (running.injected_ms or 0, running.healing_ms or 0)
         for running in engine.running()
     }
 
 
-def act(name: str, when: Trigger, until: Trigger | None = None) -> Action:
+def act(name: str, when: Trigger, until: Trigger | None = None) -> StoryAction:
     fault = pause(name, 0, 5_000 if until else 100).fault
-    return Action(action_id=name, fault=fault, when=when, until=until, deadline_ms=400)
+    return StoryAction(action_id=name, fault=fault, when=when, until=until, deadline_ms=400)
 
 
 def test_an_action_begins_when_the_trace_shows_what_it_waits_for() -> None:
@@ -199,7 +199,7 @@ def test_nothing_begins_in_a_quiet_time() -> None:
         bench,
         act("a", AfterEvent(event="x")),
         script=[(20, event("x"))],
-        quiet=(Quiet(at_ms=0, for_ms=200),),
+        quiet=(QuietTime(at_ms=0, for_ms=200),),
     )
 
     assert found["a"][0] >= 200
@@ -207,7 +207,7 @@ def test_nothing_begins_in_a_quiet_time() -> None:
 
 def test_an_expiry_can_follow_a_kind_without_length() -> None:
     bench = Bench()
-    expire = Action(
+    expire = StoryAction(
         action_id="e", fault=ExpireSession(target=broker(1)), when=AfterAction(action_id="a")
     )
     play(bench, act("a", At(at_ms=0)), expire)

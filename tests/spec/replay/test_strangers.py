@@ -4,7 +4,7 @@ import json
 
 from fencepost.fault_injection.faults.admin_faults import KickController
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.impl.sim.adapter import play_plan
+from fencepost.impl.sim.adapter import play_story
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Projection, partitions_of_run, project
@@ -51,7 +51,7 @@ def test_a_run_ends_where_a_stranger_deposes_the_controller_and_says_so() -> Non
 
 def run_with_a_kill(wipe: str) -> list[TraceFileLine]:
     kill = {"id": "kill", "kind": "proc.kill", "target": 2, "for_ms": 300, "params": {"wipe": wipe}}
-    events = play_plan({"schema": 1, "id": "a", "actions": [kill]}, level=LEVEL)
+    events = play_story({"schema": 1, "id": "a", "actions": [kill]}, level=LEVEL)
     return total_order(recorded_run("run", as_lines(events)))
 
 

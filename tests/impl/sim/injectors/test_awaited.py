@@ -6,8 +6,8 @@ from functools import cache
 import pytest
 
 from fencepost.conformance.whitebox.shrink import failures
-from fencepost.fault_injection.stories.plan_file import as_document, plan_from_text
-from fencepost.impl.sim.adapter import play_plan
+from fencepost.fault_injection.stories.story_file import as_document, story_from_text
+from fencepost.impl.sim.adapter import play_story
 from fencepost.spec.replay.limits import has_strangers
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Invariant
@@ -75,7 +75,7 @@ actions:
 
 @cache
 def play(text: str) -> list[TraceEvent]:
-    return play_plan(as_document(plan_from_text(text)), level=2)
+    return play_story(as_document(story_from_text(text)), level=2)
 
 
 def phases(events: list[TraceEvent], fault_id: str) -> list[Phase | None]:
@@ -91,7 +91,7 @@ def told(events: list[TraceEvent], fault_id: str, phase: Phase) -> dict[str, obj
 def test_each_takes_effect_and_heals_and_nothing_is_violated(text: str) -> None:
     events = play(text)
 
-    for action in plan_from_text(text).actions:
+    for action in story_from_text(text).actions:
         assert phases(events, action.action_id) == HEALED, action.action_id
     assert failures(lambda: events) == frozenset()
 
@@ -148,7 +148,7 @@ def test_a_stranger_owns_up_to_what_it_writes() -> None:
 
 def test_what_cannot_be_done_has_no_effect_and_says_why() -> None:
     events = play(NOTHING_TO_DO)
-    ids = [action.action_id for action in plan_from_text(NOTHING_TO_DO).actions]
+    ids = [action.action_id for action in story_from_text(NOTHING_TO_DO).actions]
 
     assert {phases(events, fault_id)[-1] for fault_id in ids} == {Phase.INEFFECTIVE}
     assert all(told(events, fault_id, Phase.INEFFECTIVE)["reason"] for fault_id in ids)

@@ -1,6 +1,6 @@
-"""Schedule files: plans as YAML, or JSON, which is YAML too. `fault_injection/README.md` tells all.
+"""Stories as files: YAML, or JSON, which is YAML too; described in `fault_injection/README.md`.
 
-Reading is strict. What `as_document` writes is what `plan_from_document` reads.
+Reading is strict. What `as_document` writes is what `story_from_document` reads.
 """
 
 import re
@@ -12,17 +12,17 @@ import yaml
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.fault_json import as_json, make_fault
 from fencepost.fault_injection.faults.targets import FaultError
-from fencepost.fault_injection.stories.document_reader import PlanError, Reader
-from fencepost.fault_injection.stories.plan import (
+from fencepost.fault_injection.stories.document_reader import Reader, StoryError
+from fencepost.fault_injection.stories.story import (
     DEADLINE_MS,
-    Action,
     AfterAction,
     AfterEvent,
     At,
+    ClientLoad,
     Floors,
-    Load,
-    Plan,
-    Quiet,
+    QuietTime,
+    Story,
+    StoryAction,
     Trigger,
 )
 from fencepost.fault_injection.stories.trigger_reader import read_trigger
@@ -52,7 +52,7 @@ class StrictLoader(yaml.SafeLoader):
         names = [self.construct_object(key, deep=True) for key, _ in node.value]
         twice = sorted({str(name) for name in names if names.count(name) > 1})
         if twice:
-            raise PlanError(
+            raise StoryError(
                 f"line {node.start_mark.line + 1}: the name {twice[0]!r} is given twice; keep one"
             )
         return super().construct_mapping(node, deep)
@@ -65,42 +65,42 @@ StrictLoader.yaml_implicit_resolvers = {
 """`on` is a name here, and not another word for true."""
 
 
-def read_plan(path: Path) -> Plan:
-    """The plan in a file; raises `PlanError`, which begins with the file's name."""
+def read_story(path: Path) -> Story:
+    """The story in a file; raises `StoryError`, which begins with the file's name."""
     try:
         with path.open("rb") as file:
             text = file.read(FILE_MAX + 1)
         if len(text) > FILE_MAX:
-            raise PlanError(f"it is larger than {FILE_MAX >> 20} MiB; name a schedule file")
-        return plan_from_text(text.decode("utf-8-sig"))
+            raise StoryError(f"it is larger than {FILE_MAX >> 20} MiB; name a schedule file")
+        return story_from_text(text.decode("utf-8-sig"))
     except OSError as error:
-        raise PlanError(f"{path}: {error.strerror}; name a schedule file") from error
+        raise StoryError(f"{path}: {error.strerror}; name a schedule file") from error
     except UnicodeDecodeError as error:
-        raise PlanError(f"{path}: it is no UTF-8 text; name a schedule file") from error
+        raise StoryError(f"{path}: it is no UTF-8 text; name a schedule file") from error
     except FaultError as error:
-        raise PlanError(f"{path}: {error}") from error
+        raise StoryError(f"{path}: {error}") from error
 
 
-def plan_from_text(text: str) -> Plan:
-    """The plan in a text; raises `PlanError`."""
+def story_from_text(text: str) -> Story:
+    """The story in a text; raises `StoryError`."""
     try:
         document = yaml.load(text, Loader=StrictLoader)  # noqa: S506  a safe loader, see above
     except yaml.YAMLError as error:
         line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
         problem = getattr(error, "problem", None) or "it has characters that are no text"
         where = f"line {line}: " if line else ""
-        raise PlanError(f"{where}no valid YAML: {problem}") from error
+        raise StoryError(f"{where}no valid YAML: {problem}") from error
     except ValueError as error:
-        raise PlanError(f"no valid YAML: {error}") from error
+        raise StoryError(f"no valid YAML: {error}") from error
     except RecursionError as error:
-        raise PlanError("no valid YAML: too many brackets within brackets") from error
+        raise StoryError("no valid YAML: too many brackets within brackets") from error
     if document is None:
-        raise PlanError("it is empty; give at least schema and id")
-    return plan_from_document(document)
+        raise StoryError("it is empty; give at least schema and id")
+    return story_from_document(document)
 
 
-def plan_from_document(document: object) -> Plan:
-    """The plan that `as_document` wrote; raises `PlanError` with one sentence."""
+def story_from_document(document: object) -> Story:
+    """The story that `as_document` wrote; raises `StoryError` with one sentence."""
     reader = Reader.of("the schedule", document)
     version = reader.number("schema", at_least=1)
     if version != SCHEMA_VERSION:
@@ -110,11 +110,11 @@ def plan_from_document(document: object) -> Plan:
         for index, item in enumerate(reader.list_of("actions", dict))
     )
     try:
-        plan = Plan(
-            plan_id=_name(reader),
+        story = Story(
+            story_id=_name(reader),
             says=reader.text("says", ""),
             seed=reader.number("seed", 0),
-            profile=Load(reader.choice("profile", Load.STEADY, tuple(Load))),
+            profile=ClientLoad(reader.choice("profile", ClientLoad.STEADY, tuple(ClientLoad))),
             script=reader.text("script", ""),
             cluster=_cluster(reader.inner("cluster")),
             floors=_floors(reader.inner("floors")),
@@ -124,12 +124,12 @@ def plan_from_document(document: object) -> Plan:
             fails_at=_levels(reader),
             origin=_origin(reader),
         )
-    except PlanError:
+    except StoryError:
         raise
     except FaultError as error:
         raise reader.error(str(error)) from error
     reader.finish()
-    return plan
+    return story
 
 
 def _name(reader: Reader) -> str:
@@ -167,15 +167,15 @@ def _floors(reader: Reader) -> Floors:
     return found
 
 
-def _quiet(document: object) -> Quiet:
+def _quiet(document: object) -> QuietTime:
     reader = Reader.of("quiet", document)
-    found = Quiet(at_ms=reader.number("at_ms"), for_ms=reader.number("for_ms", at_least=1))
+    found = QuietTime(at_ms=reader.number("at_ms"), for_ms=reader.number("for_ms", at_least=1))
     reader.finish()
     return found
 
 
 def _final(reader: Reader) -> int:
-    found = reader.number("healthy_within_ms", Plan(plan_id="").healthy_within_ms, at_least=1)
+    found = reader.number("healthy_within_ms", Story(story_id="").healthy_within_ms, at_least=1)
     reader.finish()
     return found
 
@@ -206,7 +206,7 @@ def _origin(reader: Reader) -> dict[str, Any]:
     return inner.given
 
 
-def _action(where: str, document: object) -> Action:
+def _action(where: str, document: object) -> StoryAction:
     reader = Reader.of(where, document)
     action_id = reader.text("id")
     if not action_id:
@@ -214,7 +214,7 @@ def _action(where: str, document: object) -> Action:
     reader.where = f"{where} ({action_id})"
     until = read_trigger(reader, "until", action_id) if reader.has("until") else None
     deadline_ms = reader.number("deadline_ms", DEADLINE_MS, at_least=1)
-    action = Action(
+    action = StoryAction(
         action_id=action_id,
         fault=_fault(reader, deadline_ms if until else None),
         when=read_trigger(reader, "when", "") if reader.has("when") else At(at_ms=0),
@@ -236,7 +236,7 @@ def _fault(reader: Reader, until_deadline_ms: int | None) -> Fault:
 
     try:
         kind = kind_of(reader.text("kind"))
-    except PlanError:
+    except StoryError:
         raise
     except FaultError as error:
         raise reader.error(str(error)) from error
@@ -264,31 +264,31 @@ def _fault(reader: Reader, until_deadline_ms: int | None) -> Fault:
         raise reader.error(str(error)) from error
 
 
-def as_document(plan: Plan) -> dict[str, Any]:
-    """The plan as plain values; what is usual is left out."""
-    usual = Plan(plan_id="")
-    floors = plan.floors
-    document: dict[str, Any] = {"schema": SCHEMA_VERSION, "id": plan.plan_id}
-    document |= {"says": plan.says} if plan.says else {}
-    document |= {"seed": plan.seed, "profile": str(plan.profile)}
-    document |= {"script": plan.script} if plan.script else {}
-    document |= {"cluster": dict(plan.cluster)} if plan.cluster else {}
+def as_document(story: Story) -> dict[str, Any]:
+    """The story as plain values; what is usual is left out."""
+    usual = Story(story_id="")
+    floors = story.floors
+    document: dict[str, Any] = {"schema": SCHEMA_VERSION, "id": story.story_id}
+    document |= {"says": story.says} if story.says else {}
+    document |= {"seed": story.seed, "profile": str(story.profile)}
+    document |= {"script": story.script} if story.script else {}
+    document |= {"cluster": dict(story.cluster)} if story.cluster else {}
     document["floors"] = {
         "before": floors.before,
         "during": floors.during,
         "after": floors.after,
     }
-    document["actions"] = [action_document(action) for action in plan.actions]
-    if plan.quiet:
-        document["quiet"] = [{"at_ms": one.at_ms, "for_ms": one.for_ms} for one in plan.quiet]
-    if plan.healthy_within_ms != usual.healthy_within_ms:
-        document["final"] = {"healthy_within_ms": plan.healthy_within_ms}
-    document |= {"fails_at": list(plan.fails_at)} if plan.fails_at else {}
-    document["origin"] = dict(plan.origin)
+    document["actions"] = [action_document(action) for action in story.actions]
+    if story.quiet:
+        document["quiet"] = [{"at_ms": one.at_ms, "for_ms": one.for_ms} for one in story.quiet]
+    if story.healthy_within_ms != usual.healthy_within_ms:
+        document["final"] = {"healthy_within_ms": story.healthy_within_ms}
+    document |= {"fails_at": list(story.fails_at)} if story.fails_at else {}
+    document["origin"] = dict(story.origin)
     return document
 
 
-def action_document(action: Action) -> dict[str, Any]:
+def action_document(action: StoryAction) -> dict[str, Any]:
     """One action as plain values."""
     given = as_json(action.fault)
     document: dict[str, Any] = {"id": action.action_id, "kind": given.pop("fault")}
@@ -337,7 +337,7 @@ def _as_list(value: object) -> object:
     return list(map(_as_list, value)) if isinstance(value, tuple) else value
 
 
-def to_yaml(plan: Plan, comment: str = "") -> str:
-    """The plan as a file that can be committed."""
+def to_yaml(story: Story, comment: str = "") -> str:
+    """The story as a file that can be committed."""
     head = "".join(f"# {line}\n" for line in comment.splitlines())
-    return head + yaml.safe_dump(as_document(plan), sort_keys=False, width=100, allow_unicode=True)
+    return head + yaml.safe_dump(as_document(story), sort_keys=False, width=100, allow_unicode=True)

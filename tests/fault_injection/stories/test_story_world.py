@@ -1,12 +1,12 @@
-"""Who and what a plan names is there, or the plan is refused with the place and what would do."""
+"""Who and what a story names is there, or the story is refused with the place and what would do."""
 
 import pytest
 
-from fencepost.fault_injection.stories.document_reader import PlanError
-from fencepost.fault_injection.stories.plan_file import plan_from_text
-from fencepost.fault_injection.stories.plan_world import World, require_there
+from fencepost.fault_injection.stories.document_reader import StoryError
+from fencepost.fault_injection.stories.story_file import story_from_text
+from fencepost.fault_injection.stories.story_world import StoryWorld, require_there
 
-WORLD = World(brokers=(1, 2, 3), topics={"orders": 3})
+WORLD = StoryWorld(brokers=(1, 2, 3), topics={"orders": 3})
 PAUSE = "kind: proc.pause, target: 1, for_ms: 5"
 
 
@@ -64,8 +64,8 @@ def one(action: str) -> str:
     ],
 )
 def test_what_is_not_there_is_told_with_what_is(action: str, message: str) -> None:
-    with pytest.raises(PlanError, match=message):
-        require_there(plan_from_text(one(action)), WORLD)
+    with pytest.raises(StoryError, match=message):
+        require_there(story_from_text(one(action)), WORLD)
 
 
 @pytest.mark.parametrize(
@@ -79,34 +79,34 @@ def test_what_is_not_there_is_told_with_what_is(action: str, message: str) -> No
     ],
 )
 def test_what_is_there_or_may_be_anything_is_taken(action: str) -> None:
-    require_there(plan_from_text(one(action)), WORLD)
+    require_there(story_from_text(one(action)), WORLD)
 
 
 def test_partitions_that_the_plan_adds_are_there() -> None:
     more = "kind: admin.add_partitions, params: {topic: orders, count: 2}"
     late = "  - {id: late, kind: zk.expire, target: leader(orders/4)}\n"
 
-    require_there(plan_from_text(one(more) + late), WORLD)
-    with pytest.raises(PlanError, match="no partition 5 of orders; choose one of 0 to 4"):
-        require_there(plan_from_text(one(more) + late.replace("/4", "/5")), WORLD)
+    require_there(story_from_text(one(more) + late), WORLD)
+    with pytest.raises(StoryError, match="no partition 5 of orders; choose one of 0 to 4"):
+        require_there(story_from_text(one(more) + late.replace("/4", "/5")), WORLD)
 
 
 def test_where_nobody_knows_the_topics_only_brokers_are_looked_for() -> None:
-    world = World(brokers=(1,), topics=None)
+    world = StoryWorld(brokers=(1,), topics=None)
 
-    require_there(plan_from_text(one("kind: zk.expire, target: leader(mine/9)")), world)
-    with pytest.raises(PlanError, match="there is no broker 2; choose among 1"):
-        require_there(plan_from_text(one("kind: zk.expire, target: 2")), world)
+    require_there(story_from_text(one("kind: zk.expire, target: leader(mine/9)")), world)
+    with pytest.raises(StoryError, match="there is no broker 2; choose among 1"):
+        require_there(story_from_text(one("kind: zk.expire, target: 2")), world)
 
 
 def test_without_clients_there_is_no_topic() -> None:
-    plan = plan_from_text(one("kind: zk.expire, target: leader(orders/0)"))
+    story = story_from_text(one("kind: zk.expire, target: leader(orders/0)"))
 
-    with pytest.raises(PlanError, match="no topic 'orders'; clients of profile none make none"):
-        require_there(plan, World(brokers=(1,), topics={}))
+    with pytest.raises(StoryError, match="no topic 'orders'; clients of profile none make none"):
+        require_there(story, StoryWorld(brokers=(1,), topics={}))
 
 
 def test_the_record_of_a_script_names_what_the_script_had() -> None:
     text = one("kind: zk.expire, target: leader(history/0)") + "script: truncation_loss\n"
 
-    require_there(plan_from_text(text), WORLD)
+    require_there(story_from_text(text), WORLD)

@@ -1,4 +1,4 @@
-"""Whether whom and what a plan names is there: brokers, topics, partitions.
+"""Whether whom and what a story names is there: brokers, topics, partitions.
 
 A file alone does not know: how many brokers a cluster has unless it says, and which topics, is the
 matter of whoever plays it.
@@ -11,9 +11,15 @@ from fencepost.fault_injection.faults.admin_faults import AddPartitions
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.parameters import fields_of
 from fencepost.fault_injection.faults.targets import FaultError, Role, Target
-from fencepost.fault_injection.stories.document_reader import PlanError, instead
-from fencepost.fault_injection.stories.plan import Action, AfterEvent, Operator, Plan, Trigger
-from fencepost.fault_injection.stories.plan_file import WHO
+from fencepost.fault_injection.stories.document_reader import StoryError, instead
+from fencepost.fault_injection.stories.story import (
+    AfterEvent,
+    Operator,
+    Story,
+    StoryAction,
+    Trigger,
+)
+from fencepost.fault_injection.stories.story_file import WHO
 
 BROKER_FIELDS = ("broker_id", "leader", "controller_id")
 """Of a trace line; none is -1."""
@@ -21,7 +27,7 @@ BROKERS_FIELDS = ("isr", "maximal_isr", "assigned_replicas", "live_brokers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class StoryWorld:
     """Who and what is there."""
 
     brokers: Sequence[int]
@@ -62,32 +68,32 @@ class World:
         return self.why_no_partition(target.partition.topic, target.partition.partition)
 
 
-def require_there(plan: Plan, world: World) -> None:
-    """Raise `PlanError` for the first action that names who or what is not there.
+def require_there(story: Story, world: StoryWorld) -> None:
+    """Raise `StoryError` for the first action that names who or what is not there.
 
-    A plan with a script is a record: nothing of it is done a second time.
+    A story with a script is a record: nothing of it is done a second time.
     """
-    if plan.script:
+    if story.script:
         return
-    world = _grown(world, plan)
-    for index, action in enumerate(plan.actions):
+    world = _grown(world, story)
+    for index, action in enumerate(story.actions):
         for name, value, why in _named(action, world):
             if why:
                 where = f"actions[{index}] ({action.action_id}): {name}"
-                raise PlanError(f"{where} is {value}: {why}")
+                raise StoryError(f"{where} is {value}: {why}")
 
 
-def require_fault_there(fault: Fault, world: World) -> None:
+def require_fault_there(fault: Fault, world: StoryWorld) -> None:
     """Raise `FaultError` when the fault names who or what is not there."""
     for name, value, why in _by_fault(fault, world):
         if why:
             raise FaultError(f"{fault.kind}: {name} is {value}: {why}")
 
 
-def _grown(world: World, plan: Plan) -> World:
-    """With the partitions that the plan itself adds, whenever it does."""
+def _grown(world: StoryWorld, story: Story) -> StoryWorld:
+    """With the partitions that the story itself adds, whenever it does."""
     topics = None if world.topics is None else dict(world.topics)
-    for fault in (action.fault for action in plan.actions):
+    for fault in (action.fault for action in story.actions):
         if topics and isinstance(fault, AddPartitions) and fault.topic in topics:
             topics[fault.topic] += fault.count
     return replace(world, topics=topics)
@@ -97,14 +103,14 @@ Named = tuple[str, object, str]
 """The name of a field, its value, and what is wrong with it."""
 
 
-def _named(action: Action, world: World) -> Iterator[Named]:
+def _named(action: StoryAction, world: StoryWorld) -> Iterator[Named]:
     yield from _by_fault(action.fault, world)
     yield from _by_trigger("when", action.when, world)
     if action.until is not None:
         yield from _by_trigger("until", action.until, world)
 
 
-def _by_fault(fault: Fault, world: World) -> Iterator[Named]:
+def _by_fault(fault: Fault, world: StoryWorld) -> Iterator[Named]:
     given = {item.name: getattr(fault, item.name) for item in fields_of(type(fault))}
     for name, value in given.items():
         if isinstance(value, Target):
@@ -117,7 +123,7 @@ def _by_fault(fault: Fault, world: World) -> Iterator[Named]:
         yield "partition", number, world.why_no_partition(topic, number)
 
 
-def _by_trigger(name: str, trigger: Trigger, world: World) -> Iterator[Named]:
+def _by_trigger(name: str, trigger: Trigger, world: StoryWorld) -> Iterator[Named]:
     """A line of a trace that nobody there can write is never seen."""
     if not isinstance(trigger, AfterEvent):
         return

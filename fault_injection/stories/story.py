@@ -1,7 +1,7 @@
-"""Plans: what a schedule file says. Actions that begin at a time, or after what the trace shows.
+"""Stories: what a schedule file says. Actions that begin at a time, or after what the trace shows.
 
-`Schedule` is its simplest form, times only; `plan_of` makes a plan of it. The engine executes plans
-on real processes and the simulator in virtual time. No clock, no I/O; `plan_file.py` reads files.
+`Schedule` is its simplest form, times only; `story_of` makes a story of it. The engine executes it
+on real processes and the simulator in virtual time. No clock, no I/O; `story_file.py` reads files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def _is_ordered(operator: Operator, found: int, value: int) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class At:
-    """A time, counted from the start of the plan."""
+    """A time, counted from the start of the story."""
 
     at_ms: int
 
@@ -84,7 +84,7 @@ class AfterEvent:
     match: tuple[Condition, ...] = ()
     nth: int = 1
     since: str = ""
-    """Counted from the injection of this action; empty: from the start of the plan."""
+    """Counted from the injection of this action; empty: from the start of the story."""
     plus_ms: int = 0
 
 
@@ -101,7 +101,7 @@ Trigger = At | AfterEvent | AfterAction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class StoryAction:
     """One fault, when it begins, and when it ends if that is not after a time."""
 
     action_id: str
@@ -110,7 +110,7 @@ class Action:
     until: Trigger | None = None
     """What ends it before its own time; it is without credit when that never comes."""
     deadline_ms: int = DEADLINE_MS
-    """How long it may wait to begin, from the start of the plan or of the phase it follows."""
+    """How long it may wait to begin, from the start of the story or of the phase it follows."""
     must_take_effect: bool = True
     covers: tuple[str, ...] = ()
     """Ids of requirements."""
@@ -139,14 +139,14 @@ class Floors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quiet:
+class QuietTime:
     """A time in which nothing is injected; what would begin then begins at its end."""
 
     at_ms: int
     for_ms: int
 
 
-class Load(StrEnum):
+class ClientLoad(StrEnum):
     """What clients do meanwhile."""
 
     STEADY = "steady"
@@ -154,22 +154,22 @@ class Load(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Story:
     """Actions in the order of the file, and what they are played on."""
 
-    plan_id: str
+    story_id: str
     says: str = ""
     """The story in one sentence."""
     seed: int = 0
-    profile: Load = Load.STEADY
+    profile: ClientLoad = ClientLoad.STEADY
     script: str = ""
     """The scenario of that name is played, with the clients and the orders of its own; the actions
     are what it did."""
     cluster: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the cluster that differ from the usual ones, by name."""
     floors: Floors = field(default_factory=Floors)
-    actions: tuple[Action, ...] = ()
-    quiet: tuple[Quiet, ...] = ()
+    actions: tuple[StoryAction, ...] = ()
+    quiet: tuple[QuietTime, ...] = ()
     healthy_within_ms: int = 25_000
     """How long the cluster may take to be in sync after the last fault was healed."""
     fails_at: tuple[int, ...] = ()
@@ -195,7 +195,7 @@ class Plan:
         """True when nothing may be injected now."""
         return any(q.at_ms <= now_ms < q.at_ms + q.for_ms for q in self.quiet)
 
-    def _check_references(self, action: Action, before: set[str]) -> None:
+    def _check_references(self, action: StoryAction, before: set[str]) -> None:
         """What an action follows stands before it, so that no two wait for each other."""
         for name in referred(action.when):
             if name not in before:
@@ -208,7 +208,7 @@ class Plan:
                 f"{action.action_id}: at_ms {action.when.at_ms} is in a quiet time; move one"
             )
 
-    def _check_end(self, action: Action, known: set[str]) -> None:
+    def _check_end(self, action: StoryAction, known: set[str]) -> None:
         for name in referred(action.until) if action.until else ():
             if name not in known:
                 raise FaultError(
@@ -222,7 +222,7 @@ class Plan:
             )
 
 
-def _can_end(action: Action) -> bool:
+def _can_end(action: StoryAction) -> bool:
     """False when its end would come before its beginning, or waits for itself."""
     match action.until:
         case At(at_ms=end_ms):
@@ -244,15 +244,15 @@ def referred(trigger: Trigger) -> tuple[str, ...]:
             return ()
 
 
-def plan_of(schedule: Schedule, plan_id: str = "schedule") -> Plan:
+def story_of(schedule: Schedule, story_id: str = "schedule") -> Story:
     """The same faults at the same times."""
-    return Plan(plan_id=plan_id, seed=schedule.seed, actions=actions_of(schedule.faults))
+    return Story(story_id=story_id, seed=schedule.seed, actions=actions_of(schedule.faults))
 
 
-def actions_of(faults: Sequence[TimedFault]) -> tuple[Action, ...]:
+def actions_of(faults: Sequence[TimedFault]) -> tuple[StoryAction, ...]:
     """Each fault at its time."""
     return tuple(
-        Action(
+        StoryAction(
             action_id=timed.fault_id,
             fault=timed.fault,
             when=At(at_ms=timed.at_ms),

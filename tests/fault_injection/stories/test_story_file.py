@@ -14,28 +14,28 @@ from fencepost.fault_injection.faults.parameters import Field
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import HoldRequest
 from fencepost.fault_injection.faults.targets import Target, broker, leader
-from fencepost.fault_injection.stories.document_reader import PlanError
-from fencepost.fault_injection.stories.plan import (
+from fencepost.fault_injection.stories.document_reader import StoryError
+from fencepost.fault_injection.stories.schedule import generate
+from fencepost.fault_injection.stories.story import (
     AfterAction,
     AfterEvent,
     At,
     Condition,
     Operator,
-    Plan,
-    plan_of,
+    Story,
+    story_of,
 )
-from fencepost.fault_injection.stories.plan_file import (
+from fencepost.fault_injection.stories.story_file import (
     LASTS,
     WHO,
     StrictLoader,
     as_document,
-    plan_from_document,
-    plan_from_text,
-    read_plan,
+    read_story,
+    story_from_document,
+    story_from_text,
     to_yaml,
 )
-from fencepost.fault_injection.stories.plan_schema import plan_schema
-from fencepost.fault_injection.stories.schedule import generate
+from fencepost.fault_injection.stories.story_schema import story_schema
 from fencepost.fault_injection.stories.trigger_reader import EVENTS
 from fencepost.spec.trace import Phase
 
@@ -72,10 +72,15 @@ actions:
 
 
 def test_a_file_tells_what_waits_for_what() -> None:
-    plan = plan_from_text(WHOLE)
-    hold, kill, expire, jump, pause = plan.actions
+    story = story_from_text(WHOLE)
+    hold, kill, expire, jump, pause = story.actions
 
-    assert (plan.plan_id, plan.seed, plan.fails_at, plan.covers) == ("story", 7, (0,), ("CTL-006",))
+    assert (story.story_id, story.seed, story.fails_at, story.covers) == (
+        "story",
+        7,
+        (0,),
+        ("CTL-006",),
+    )
     assert hold.fault == HoldRequest(
         method="LeaderAndIsr",
         sender=hold.fault.victim,
@@ -104,32 +109,32 @@ def test_a_file_tells_what_waits_for_what() -> None:
         (Operator.NE, None),
     ]
     assert pause.when == At(at_ms=150)
-    assert plan.is_quiet(100)
-    assert not plan.is_quiet(150)
+    assert story.is_quiet(100)
+    assert not story.is_quiet(150)
 
 
 def test_what_is_written_is_read_again() -> None:
-    plan = plan_from_text(WHOLE)
+    story = story_from_text(WHOLE)
 
-    assert plan_from_text(to_yaml(plan, "two\nlines")) == plan
+    assert story_from_text(to_yaml(story, "two\nlines")) == story
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_drawn_schedule_is_a_plan_as_well(seed: int) -> None:
     drawn = generate(seed, brokers=[1, 2, 3], duration_ms=20_000, session_timeout_ms=1500)
-    plan = plan_of(drawn)
+    story = story_of(drawn)
 
-    assert plan_from_text(to_yaml(plan)) == plan
-    assert tuple(action.timed for action in plan.actions) == drawn.faults
+    assert story_from_text(to_yaml(story)) == story
+    assert tuple(action.timed for action in story.actions) == drawn.faults
 
 
 @pytest.mark.parametrize("path", sorted(SCHEDULES.glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_file_that_comes_along_has_the_name_of_its_plan(path: Path) -> None:
-    plan = read_plan(path)
+def test_a_file_that_comes_along_has_the_name_of_its_story(path: Path) -> None:
+    story = read_story(path)
 
-    assert plan.plan_id == path.stem
-    assert plan.says.endswith(".")
-    assert plan.covers
+    assert story.story_id == path.stem
+    assert story.says.endswith(".")
+    assert story.covers
 
 
 def one(action: str) -> str:
@@ -234,16 +239,16 @@ def test_a_mistake_is_told_with_its_place(text: str, message: str, tmp_path: Pat
     path = tmp_path / "story.yaml"
     path.write_text(text)
 
-    with pytest.raises(PlanError, match=message) as caught:
-        read_plan(path)
+    with pytest.raises(StoryError, match=message) as caught:
+        read_story(path)
 
     assert str(caught.value).startswith(f"{path}: ")
     assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"none\.yaml: No such file or directory; name a schedule"):
-        read_plan(tmp_path / "none.yaml")
+    with pytest.raises(StoryError, match=r"none\.yaml: No such file or directory; name a schedule"):
+        read_story(tmp_path / "none.yaml")
 
 
 def test_every_line_that_can_be_waited_for_is_in_the_table_of_lines() -> None:
@@ -253,13 +258,13 @@ def test_every_line_that_can_be_waited_for_is_in_the_table_of_lines() -> None:
 
 
 def test_the_usual_is_left_out_of_a_small_file() -> None:
-    assert to_yaml(Plan(plan_id="small")) == (
+    assert to_yaml(Story(story_id="small")) == (
         "schema: 1\nid: small\nseed: 0\nprofile: steady\n"
         "floors:\n  before: 20\n  during: 0\n  after: 20\nactions: []\norigin:\n  kind: hand\n"
     )
 
 
-SCHEMA_OF_PLANS = jsonschema.Draft202012Validator(plan_schema())
+SCHEMA_OF_PLANS = jsonschema.Draft202012Validator(story_schema())
 
 
 def shown(document: object) -> list[str]:
@@ -272,7 +277,7 @@ def document_of(text: str) -> object:
 
 
 def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(plan_schema())
+    jsonschema.Draft202012Validator.check_schema(story_schema())
 
 
 @pytest.mark.parametrize("path", sorted(SCHEDULES.glob("*.yaml")), ids=lambda path: path.stem)
@@ -282,7 +287,7 @@ def test_the_schema_takes_the_files_that_come_along(path: Path) -> None:
 
 def test_the_schema_takes_what_the_reader_takes_and_what_is_written() -> None:
     assert shown(document_of(WHOLE)) == []
-    assert shown(as_document(plan_from_text(WHOLE))) == []
+    assert shown(as_document(story_from_text(WHOLE))) == []
 
 
 @pytest.mark.parametrize("text", [text for text, _ in SEEN_BY_SCHEMA])
@@ -295,12 +300,12 @@ def test_the_schema_takes_each_kind_and_no_parameter_out_of_its_range(kind: str)
     action = {"id": "first", "kind": kind, **least(kind)}
     document = {"schema": 1, "id": "a", "actions": [action]}
 
-    assert plan_from_document(document).actions[0].fault.kind == kind
+    assert story_from_document(document).actions[0].fault.kind == kind
     assert shown(document) == []
     for wrong in spoilt(kind, action):
         spoilt_document = {**document, "actions": [wrong]}
-        with pytest.raises(PlanError):
-            plan_from_document(spoilt_document)
+        with pytest.raises(StoryError):
+            story_from_document(spoilt_document)
         assert shown(spoilt_document), wrong
 
 

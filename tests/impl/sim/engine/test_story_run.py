@@ -4,8 +4,8 @@ import pytest
 
 from fencepost.conformance.runs.directed import SCHEDULES
 from fencepost.conformance.whitebox.shrink import failures
-from fencepost.fault_injection.stories.plan_file import as_document, plan_from_text, read_plan
-from fencepost.impl.sim.adapter import play_plan
+from fencepost.fault_injection.stories.story_file import as_document, read_story, story_from_text
+from fencepost.impl.sim.adapter import play_story
 from fencepost.spec.trace import Phase, TraceEvent, encode
 from fencepost.spec.vocabulary import Action
 
@@ -37,7 +37,7 @@ actions:
 
 
 def play(text: str) -> list[TraceEvent]:
-    return play_plan(as_document(plan_from_text(text)), level=2)
+    return play_story(as_document(story_from_text(text)), level=2)
 
 
 def at_ms(events: list[TraceEvent], fault_id: str, phase: Phase) -> float:
@@ -66,7 +66,7 @@ def test_the_same_plan_gives_the_same_bytes() -> None:
 
 @pytest.mark.parametrize("name", ["broken_disk", "disks", "requests"])
 def test_a_file_that_comes_along_is_simulated_as_well(name: str) -> None:
-    events = play_plan(as_document(read_plan(SCHEDULES / f"{name}.yaml")), level=2)
+    events = play_story(as_document(read_story(SCHEDULES / f"{name}.yaml")), level=2)
 
     assert failures(lambda: events) == frozenset()
     assert {e.phase for e in events if e.fault_id} >= {Phase.ACTIVE, Phase.HEALED}
@@ -82,7 +82,7 @@ actions: [{id: bounce, kind: proc.kill, target: 2, for_ms: 100}]
 
 @pytest.mark.parametrize(("host", "boot_ms"), [("quick", 300), ("busy", 1500)])
 def test_a_cluster_begins_as_one_of_processes_does(host: str, boot_ms: int) -> None:
-    events = play_plan(as_document(plan_from_text(FIRST)), level=2, host=host)
+    events = play_story(as_document(story_from_text(FIRST)), level=2, host=host)
 
     elected = [event.node for event in events if event.action == Action.ELECT_CONTROLLER]
     leaders = {e.partition: e.broker_id for e in reversed(events) if e.action == "BecomeLeader"}

@@ -1,6 +1,6 @@
 """The JSON Schema (2020-12) of schedule files, made from the catalogue of faults.
 
-For editors and other programs. `plan_file.py` is who decides: it also checks what a schema cannot
+For editors and other programs. `story_file.py` is who decides: it also checks what a schema cannot
 say, as that a trigger names an action that stands before it. What it takes, the schema takes.
 """
 
@@ -16,8 +16,8 @@ from fencepost.fault_injection.faults.fault_kind import FaultKind
 from fencepost.fault_injection.faults.parameters import Field
 from fencepost.fault_injection.faults.table import default_of
 from fencepost.fault_injection.faults.targets import Target
-from fencepost.fault_injection.stories.plan import DEADLINE_MS, Floors, Load, Operator, Plan
-from fencepost.fault_injection.stories.plan_file import (
+from fencepost.fault_injection.stories.story import DEADLINE_MS, ClientLoad, Floors, Operator, Story
+from fencepost.fault_injection.stories.story_file import (
     BROKERS_MAX,
     CLUSTER_NUMBERS,
     LASTS,
@@ -43,21 +43,21 @@ Json = dict[str, Any]
 
 def schema_text() -> str:
     """What is committed, and what `fencepost faults schema` prints."""
-    return json.dumps(plan_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(story_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def plan_schema() -> Json:
+def story_schema() -> Json:
     """The schema as a JSON object."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Fencepost: a schedule of faults",
-        **_object(_plan(), needs=("schema", "id")),
+        **_object(_story(), needs=("schema", "id")),
         "$defs": _definitions(),
     }
 
 
-def _plan() -> Json:
-    usual = Plan(plan_id="")
+def _story() -> Json:
+    usual = Story(story_id="")
     healthy = "how long the cluster may take to be in sync after the last fault was healed"
     quiet = {"at_ms": _ms("from the start"), "for_ms": _ms("how long", at_least=1)}
     return {
@@ -65,7 +65,11 @@ def _plan() -> Json:
         "id": {**_text("the name of the schedule"), "pattern": f"^{PLAN_NAME.pattern}$"},
         "says": _text("the story in one sentence"),
         "seed": _number("of the clients", default=usual.seed),
-        "profile": {"description": "what clients do", "enum": list(Load), "default": usual.profile},
+        "profile": {
+            "description": "what clients do",
+            "enum": list(ClientLoad),
+            "default": usual.profile,
+        },
         "script": _text("the scenario that is played, whose deeds the actions are"),
         "cluster": _object(_cluster(), "settings that differ from the usual ones"),
         "floors": _object(_floors(), "without so many, the run is VACUOUS"),

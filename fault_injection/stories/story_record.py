@@ -1,4 +1,4 @@
-"""What became of a plan: as it was meant, as its roles resolved, and as it was executed.
+"""What became of a story: as it was meant, as its roles resolved, and as it was executed.
 
 All three are schedule files. `expanded` has the brokers that roles resolved to; `executed` has the
 times too, and beside each action a `record` of what proved it and how it ended, which a reader
@@ -13,11 +13,11 @@ from typing import Any
 
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.faults.process_faults import KillBroker
-from fencepost.fault_injection.stories.plan import Action, At, Plan
-from fencepost.fault_injection.stories.plan_file import (
+from fencepost.fault_injection.stories.story import At, Story, StoryAction
+from fencepost.fault_injection.stories.story_file import (
     action_document,
     as_document,
-    read_plan,
+    read_story,
     to_yaml,
 )
 
@@ -26,23 +26,23 @@ EXPANDED = "schedule.expanded.json"
 EXECUTED = "schedule.executed.json"
 
 
-def write_source(folder: Path, plan: Plan) -> None:
-    """The plan as it was meant is in the run's folder."""
-    (folder / SOURCE).write_text(to_yaml(plan), encoding="utf-8")
+def write_source(folder: Path, story: Story) -> None:
+    """The story as it was meant is in the run's folder."""
+    (folder / SOURCE).write_text(to_yaml(story), encoding="utf-8")
 
 
-def write_expanded(folder: Path, plan: Plan, faults: Sequence[RunningFault]) -> None:
+def write_expanded(folder: Path, story: Story, faults: Sequence[RunningFault]) -> None:
     """What is resolved so far is in the run's folder."""
     known = {running.timed.fault_id: _pinned(running) for running in faults}
-    actions = [known.get(action.action_id, action) for action in plan.actions]
-    _write(folder / EXPANDED, as_document(replace(plan, actions=tuple(actions))))
+    actions = [known.get(action.action_id, action) for action in story.actions]
+    _write(folder / EXPANDED, as_document(replace(story, actions=tuple(actions))))
 
 
 def write_executed(
-    folder: Path, plan: Plan, faults: Iterable[RunningFault], *, offset_ms: int
+    folder: Path, story: Story, faults: Iterable[RunningFault], *, offset_ms: int
 ) -> None:
-    """What was done is in the run's folder, and can be replayed; `plan` is where it comes from."""
-    document = as_document(plan)
+    """What was done is in the run's folder, and can be replayed; `story` is where it comes from."""
+    document = as_document(story)
     document["actions"] = [
         {**action_document(_done(running, offset_ms)), "record": _record(running, offset_ms)}
         for running in faults
@@ -50,17 +50,17 @@ def write_executed(
     _write(folder / EXECUTED, document)
 
 
-def read_executed(folder: Path) -> Plan:
-    """The plan that a run executed; raises `PlanError`."""
-    return read_plan(folder / EXECUTED)
+def read_executed(folder: Path) -> Story:
+    """The story that a run executed; raises `StoryError`."""
+    return read_story(folder / EXECUTED)
 
 
-def _pinned(running: RunningFault) -> Action:
+def _pinned(running: RunningFault) -> StoryAction:
     fault = running.action.fault.pinned(running.broker_id, running.receiver_id)
     return replace(running.action, fault=fault)
 
 
-def _done(running: RunningFault, offset_ms: int) -> Action:
+def _done(running: RunningFault, offset_ms: int) -> StoryAction:
     """At its real time and of its real length, where these were times and no events."""
     action = _pinned(running)
     if running.injected_ms is None:

@@ -1,4 +1,4 @@
-"""One simulated run of a plan: actions that wait for events, by the clock of the simulator.
+"""One simulated run of a story: actions that wait for events, by the clock of the simulator.
 
 For directed use: a schedule file, or one that is made small. Random runs have schedules of times.
 """
@@ -8,8 +8,8 @@ from enum import StrEnum
 from functools import partial
 
 from fencepost.fault_injection.faults.targets import Target
-from fencepost.fault_injection.stories.plan import Action, At, Load, Plan
 from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.fault_injection.stories.story import At, ClientLoad, Story, StoryAction
 from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.impl.core.types.topic_messages import ReplicaList
 from fencepost.impl.mutants.mutants import Mutant
@@ -31,11 +31,11 @@ ASSIGNMENT = tuple(tuple(map(BrokerId, one)) for one in ((1, 2, 3), (2, 3, 1), (
 THINK_MS = (10, 20)
 """Between two operations of a client: about as often as clients of real processes work."""
 LOOK_MS = 1
-"""How often the plan looks at what has happened."""
+"""How often the story looks at what has happened."""
 WARM_UP_MS = 500
 COOL_DOWN_MS = 1_500
 LONGEST_MS = 300_000
-"""Every action has its deadlines; this is for a plan that has very many."""
+"""Every action has its deadlines; this is for a story that has very many."""
 
 
 class Host(StrEnum):
@@ -62,28 +62,28 @@ HOST_SPEEDS = {
 
 
 @dataclass(slots=True, kw_only=True)
-class PlanFollower:
-    """Begins and ends the actions of a plan when what they wait for has come."""
+class StoryFollower:
+    """Begins and ends the actions of a story when what they wait for has come."""
 
-    plan: Plan
+    story: Story
     cluster: VirtualCluster
     injector: Injector
     _watch: Watch = field(init=False)
-    _waiting: list[Action] = field(init=False)
-    _lasting: dict[str, Action] = field(init=False, default_factory=dict)
+    _waiting: list[StoryAction] = field(init=False)
+    _lasting: dict[str, StoryAction] = field(init=False, default_factory=dict)
     _begun_ms: dict[str, int] = field(init=False, default_factory=dict)
     _start_ms: int = field(init=False, default=0)
     _seen: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self._watch = Watch(resolve=self._resolved)
-        self._waiting = list(self.plan.actions)
+        self._waiting = list(self.story.actions)
 
     def start(self) -> None:
         """Times count from now on, and so do events."""
         self._start_ms = self.cluster.scheduler.now_ms
         self._seen = len(self.cluster.recorder.events)
-        for action in self.plan.actions:
+        for action in self.story.actions:
             self.injector.announce(action.timed)
             self._watch.add(action.when)
             self._watch.add(action.until)
@@ -93,7 +93,7 @@ class PlanFollower:
         """True when no action waits, and none that ends by itself is under way."""
         lasting = (
             action.fault.active_ms is not None
-            for action in self.plan.actions
+            for action in self.story.actions
             if action.action_id in self.injector.active
         )
         return not self._waiting and not any(lasting)
@@ -118,10 +118,10 @@ class PlanFollower:
                 self._watch.observe(event, now_ms)
             self._seen += 1
 
-    def _consider(self, action: Action, now_ms: int) -> None:
+    def _consider(self, action: StoryAction, now_ms: int) -> None:
         when = action.when
         if self._watch.has_come(when, now_ms):
-            if self.plan.is_quiet(now_ms):
+            if self.story.is_quiet(now_ms):
                 return
             self._waiting.remove(action)
             self._begun_ms[action.action_id] = now_ms
@@ -133,13 +133,13 @@ class PlanFollower:
             self._waiting.remove(action)
             self.injector.give_up(action.timed, "what it waits for did not come")
 
-    def _is_late(self, action: Action, now_ms: int) -> bool:
+    def _is_late(self, action: StoryAction, now_ms: int) -> bool:
         if isinstance(action.when, At):
             return False
         since_ms = self._watch.since_ms(action.when)
         return since_ms is not None and now_ms > since_ms + action.deadline_ms
 
-    def _consider_end(self, action_id: str, action: Action, now_ms: int) -> None:
+    def _consider_end(self, action_id: str, action: StoryAction, now_ms: int) -> None:
         assert action.until is not None
         if action_id not in self.injector.active:
             del self._lasting[action_id]
@@ -152,15 +152,15 @@ class PlanFollower:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanPart:
-    """The actions of a plan, with clients at work before, during and after them."""
+class StoryPart:
+    """The actions of a story, with clients at work before, during and after them."""
 
-    plan: Plan
+    story: Story
 
     def work(self, run: SimulatedRun, _: int) -> None:
-        """Start the clients, and follow the plan to its end."""
+        """Start the clients, and follow the story to its end."""
         run.clients += start_clients(run.cluster, _create_topic(run))
-        follower = PlanFollower(plan=self.plan, cluster=run.cluster, injector=run.injector)
+        follower = StoryFollower(story=self.story, cluster=run.cluster, injector=run.injector)
         run.pass_time(WARM_UP_MS)
         follower.start()
         run.pass_time(LONGEST_MS, follower.is_done)
@@ -172,17 +172,19 @@ class PlanPart:
 
 
 def options_of(
-    plan: Plan, *, level: ProtocolLevel, mutant: Mutant | None, host: Host = Host.QUICK
+    story: Story, *, level: ProtocolLevel, mutant: Mutant | None, host: Host = Host.QUICK
 ) -> RunOptions:
-    """The run of a plan: the settings of its cluster, in weather that is only slow or quick.
+    """The run of a story: the settings of its cluster, in weather that is only slow or quick.
 
     Raises `ValueError` for the record of a script, which only real processes can play.
     """
-    if plan.script:
-        raise ValueError(f"{plan.plan_id} is a record of the script {plan.script}: not simulated")
-    cluster, is_idle = plan.cluster, plan.profile is Load.NONE
+    if story.script:
+        raise ValueError(
+            f"{story.story_id} is a record of the script {story.script}: not simulated"
+        )
+    cluster, is_idle = story.cluster, story.profile is ClientLoad.NONE
     return RunOptions(
-        seed=plan.seed,
+        seed=story.seed,
         level=level,
         mutant=mutant,
         brokers=cluster.get("brokers", 3),
@@ -192,27 +194,27 @@ def options_of(
         session_timeout_ms=cluster.get("session_timeout_ms", 1_500),
         replica_lag_time_ms=cluster.get("replica_lag_ms", 1_500),
         think_ms=THINK_MS,
-        settle_ms=plan.healthy_within_ms,
+        settle_ms=story.healthy_within_ms,
         weather=HOST_SPEEDS[host].weather,
-        schedule=Schedule(seed=plan.seed),
+        schedule=Schedule(seed=story.seed),
     )
 
 
-def described_plan(
-    plan: Plan, *, level: ProtocolLevel, mutant: Mutant | None, host: Host = Host.QUICK
-) -> RunDescription[PlanPart]:
-    """The run of the plan, which begins as one of real processes does.
+def described_story(
+    story: Story, *, level: ProtocolLevel, mutant: Mutant | None, host: Host = Host.QUICK
+) -> RunDescription[StoryPart]:
+    """The run of the story, which begins as one of real processes does.
 
     Raises `ValueError` with one sentence when the first controller is none of the brokers.
     """
-    options = options_of(plan, level=level, mutant=mutant, host=host)
+    options = options_of(story, level=level, mutant=mutant, host=host)
     return RunDescription(
         options=options,
-        scenario=plan.plan_id,
-        reproduce=f"the schedule {plan.plan_id} at level {options.level:d}",
+        scenario=story.story_id,
+        reproduce=f"the schedule {story.story_id} at level {options.level:d}",
         prepare=start_all,
-        parts=(PlanPart(plan),),
-        first=_first_of(plan, options),
+        parts=(StoryPart(story),),
+        first=_first_of(story, options),
         boot_ms=HOST_SPEEDS[host].boot_ms,
     )
 
@@ -243,9 +245,9 @@ def _create_topic(run: SimulatedRun) -> list[TopicPartition]:
     return creator.keys
 
 
-def _first_of(plan: Plan, options: RunOptions) -> BrokerId | None:
+def _first_of(story: Story, options: RunOptions) -> BrokerId | None:
     """Who starts first and is elected; None: whoever comes first."""
-    first = plan.cluster.get("first_controller")
+    first = story.cluster.get("first_controller")
     if first is None:
         return None
     if first > options.brokers:
