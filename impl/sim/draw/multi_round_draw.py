@@ -51,8 +51,8 @@ IDEMPOTENT = 0.5
 """Share of runs with idempotent producers."""
 ADMINISTRATOR = 0.6
 """Share of rounds with an administrator."""
-NONSENSE = 0.3
-"""Share of rounds in which somebody writes by hand what is no topic."""
+BAD_TOPIC = 0.3
+"""Share of rounds in which a znode beside the topics holds no topic."""
 LONELY = 0.3
 """Share of rounds at whose end some brokers are dead, and the others must heal without them."""
 
@@ -180,7 +180,7 @@ def _round(random: Random, options: RunOptions, number: int, about: About) -> Fa
     return FaultRound(
         options=replace(drawn, schedule=Schedule(seed=options.seed, faults=numbered)),
         administrator_ms=(least_ms, 4 * least_ms) if has_administrator else None,
-        has_nonsense=random.random() < NONSENSE,
+        has_bad_topic=random.random() < BAD_TOPIC,
     )
 
 

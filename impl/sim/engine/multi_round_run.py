@@ -11,7 +11,13 @@ from fencepost.impl.sim.engine.liveness_state import unhealed
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import SimulatedRun, prepare_topic
 from fencepost.impl.sim.injectors.znodes import kick
-from fencepost.impl.sim.world.admin_workload import Administrator, remove_nonsense, write_nonsense
+from fencepost.impl.sim.world.admin_workload import (
+    KEYS_OF_EVERYTHING,
+    SimulatedAdministrator,
+    everything,
+    remove_bad_topic,
+    write_bad_topic,
+)
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.workload import break_connections, start_workers
 from fencepost.spec.vocabulary import Liveness
@@ -35,7 +41,7 @@ def prepare_rounds(run: SimulatedRun) -> None:
     for disk in run.cluster.disks.values():
         disk.keeps_empty = False
     prepare_topic(run)
-    Administrator(run.cluster, "client-founder", (0, 0)).found_again()
+    SimulatedAdministrator(run.cluster, "client-founder", everything).keep_topic()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +52,7 @@ class FaultRound:
     """As in all rounds, but for clients, weather and schedule."""
     administrator_ms: tuple[int, int] | None
     """Between two requests of the administrator; None: there is none."""
-    has_nonsense: bool
+    has_bad_topic: bool
     """True when a znode beside the topics holds no topic for the length of the round."""
 
     def work(self, run: SimulatedRun, number: int) -> None:
@@ -54,12 +60,14 @@ class FaultRound:
         cluster = run.cluster
         options = cluster.options = self.options
         cluster.network.weather = options.weather
-        if self.has_nonsense:
-            write_nonsense(cluster)
+        if self.has_bad_topic:
+            write_bad_topic(cluster)
         keys = sorted(cluster.assignments())
         if self.administrator_ms:
-            administrator = Administrator(cluster, f"client-admin-{number}", self.administrator_ms)
-            keys = administrator.keys
+            administrator = SimulatedAdministrator(
+                cluster, f"client-admin-{number}", everything, between_ms=self.administrator_ms
+            )
+            keys = list(KEYS_OF_EVERYTHING)
             administrator.begin_work()
             run.clients.append(administrator)
         names = [f"client-{number}-{n}" for n in range(1, options.producers + 2)]
@@ -114,7 +122,7 @@ def _converge(cluster: VirtualCluster) -> set[Liveness]:
     owed = _wait(cluster, cluster.options.settle_ms, but=ORPHANS)
     if owed - ORPHANS:
         return owed
-    remove_nonsense(cluster)
+    remove_bad_topic(cluster)
     if _wait(cluster, ORPHANS_MS) == ORPHANS:
         kick(cluster)
     return _wait(cluster, cluster.options.settle_ms)

@@ -16,14 +16,8 @@ WRITE = "WriteLeaderAndIsr"
 
 
 def kick(cluster: VirtualCluster) -> Heal:
-    """Somebody who is no broker deletes `/controller`."""
-    server = cluster.zookeeper
-    session_id = server.open_session(cluster.options.session_timeout_ms)
-    op = Delete(path=CONTROLLER, expected_version=ANY_VERSION)
-    if cluster.move_recorder is not None and server.peek(CONTROLLER).stat is not None:
-        cluster.move_recorder.written(op)
-    result = server.write(session_id, (op,))
-    server.end_session(session_id)
+    """Delete `/controller` in a session that no broker has."""
+    result = cluster.write_by_hand(Delete(path=CONTROLLER, expected_version=ANY_VERSION))
     return lambda: {"matched": int(isinstance(result, Written))}
 
 

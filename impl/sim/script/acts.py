@@ -12,10 +12,9 @@ from fencepost.impl.sim.script.language import Command, milliseconds
 from fencepost.impl.sim.script.stage import Stage, number, point, writes
 from fencepost.impl.sim.world.network import RequestRule
 from fencepost.impl.sim.world.process import Process
-from fencepost.spec.vocabulary import ANY_VERSION, SessionId
+from fencepost.spec.vocabulary import ANY_VERSION
 
 Lines = list[str]
-HARNESS_SESSION_MS = 1_000_000
 
 
 # Processes
@@ -166,15 +165,10 @@ def create_znode(stage: Stage, command: Command) -> Lines:
 
 
 def _write(stage: Stage, command: Command, op: Create | Delete | SetData) -> Lines:
-    """By hand: by a session that is nobody's."""
-    zookeeper = stage.cluster.zookeeper
-    if isinstance(op, Delete | SetData) and zookeeper.peek(op.path).stat is None:
+    """Write a znode in a session that no broker has."""
+    if isinstance(op, Delete | SetData) and stage.cluster.zookeeper.peek(op.path).stat is None:
         raise command.error(f"there is no znode {op.path}")
-    if stage.cluster.move_recorder is not None:
-        stage.cluster.move_recorder.written(op)
-    session_id: SessionId = zookeeper.open_session(HARNESS_SESSION_MS)
-    result = zookeeper.write(session_id, (op,))
-    zookeeper.end_session(session_id)
+    result = stage.cluster.write_by_hand(op)
     if isinstance(result, Rejected):
         raise command.error(f"ZooKeeper refuses to {command.verb} {op.path}: {result.error}")
     return []

@@ -23,6 +23,7 @@ from fencepost.impl.sim.world.clients import (
     SimulatedClient,
 )
 from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.outcomes import fetched, produced
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Offset, Outcome, ProducerId
 from fencepost.spec.znodes import TopicPartition
@@ -158,42 +159,20 @@ class ScriptClient(SimulatedClient):
 
 
 def _produced(operation: Operation, response: Response | None) -> str:
+    outcome, fields = produced(response)
+    operation.end(outcome, fields)
     if not isinstance(response, ProduceResponse):
-        operation.end(Outcome.INDEFINITE, {"error_code": ErrorCode.REQUEST_TIMED_OUT.value})
         return NO_ANSWER
-    fields: Line = {
-        "broker_id": response.broker_id,
-        "leader_epoch": response.leader_epoch,
-        "partition_incarnation": response.partition_incarnation or None,
-    }
-    if response.error_code is ErrorCode.NONE:
-        fields |= {"offset": response.base_offset, "high_watermark": response.high_watermark}
-        operation.end(Outcome.OK, fields)
-        return f"ok offset={response.base_offset}"
-    indefinite = response.error_code.is_indefinite
-    fields["error_code"] = response.error_code.value
-    operation.end(Outcome.INDEFINITE if indefinite else Outcome.DEFINITE_ERROR, fields)
-    return response.error_code.value
+    ok = f"ok offset={response.base_offset}"
+    return ok if outcome is Outcome.OK else response.error_code.value
 
 
 def _fetched(operation: Operation, response: Response | None) -> str:
+    outcome, fields = fetched(response)
+    operation.end(outcome, fields)
     if not isinstance(response, FetchResponse):
-        error = ErrorCode.REQUEST_TIMED_OUT.value
-        operation.end(Outcome.DEFINITE_ERROR, {"error_code": error})
         return NO_ANSWER
-    fields: Line = {
-        "broker_id": response.broker_id,
-        "leader_epoch": response.leader_epoch,
-        "partition_incarnation": response.partition_incarnation or None,
-        "high_watermark": response.high_watermark,
-        "log_end_offset": response.log_end_offset,
-    }
-    if response.error_code is not ErrorCode.NONE:
-        fields["error_code"] = response.error_code.value
-        operation.end(Outcome.DEFINITE_ERROR, fields)
+    if outcome is not Outcome.OK:
         return response.error_code.value
-    values = [record.value for record in response.records]
-    fields["values"] = values
-    fields["record_epochs"] = [record.leader_epoch for record in response.records]
-    operation.end(Outcome.OK, fields)
-    return f"ok {' '.join(values) or 'nothing'}, high_watermark={response.high_watermark}"
+    values = " ".join(fields["values"]) or "nothing"
+    return f"ok {values}, high_watermark={response.high_watermark}"

@@ -27,6 +27,7 @@ from fencepost.impl.sim.engine.recorder import TraceRecorder, transaction_line
 from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.stepped.actor import SESSION_TIMEOUT_MS, HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.schedule import SteppedSetting
+from fencepost.impl.sim.world.outcomes import fetched, produced
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper, ZnodeChange
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.pacing import Move, Verb
@@ -310,22 +311,13 @@ class SteppedCluster:
         op_id = line["op_id"]
         assert isinstance(op_id, int)
         self.moves.append(Move(verb=Verb.COMPLETED, step=self.step, number=op_id))
-        error = response.error_code
-        if error is not ErrorCode.NONE:
-            outcome = Outcome.INDEFINITE if error.is_indefinite else Outcome.DEFINITE_ERROR
-            self.client.write({**line, "outcome": outcome, "error_code": error})
-            return
-        record = {"leader_epoch": response.leader_epoch, "value": value}
-        self.ledger.acknowledged.append({"offset": response.base_offset, "record": record})
-        told: Line = {
-            "outcome": Outcome.OK,
-            "broker_id": response.broker_id,
-            "leader_epoch": response.leader_epoch,
-            "partition_incarnation": response.partition_incarnation or None,
-            "offset": response.base_offset,
-            "high_watermark": response.high_watermark,
-        }
-        self.client.write({**line, **told})
+        outcome, fields = produced(response)
+        if outcome is not Outcome.OK:
+            fields = {"error_code": fields["error_code"]}
+        else:
+            record = {"leader_epoch": response.leader_epoch, "value": value}
+            self.ledger.acknowledged.append({"offset": response.base_offset, "record": record})
+        self.client.write({**line, "outcome": outcome, **fields})
 
     def read(self, number: int) -> None:
         """A client reads what this broker shows, from offset 0."""
@@ -349,7 +341,11 @@ class SteppedCluster:
             (response,) = answers
             assert isinstance(response, FetchResponse)
             self.moves.append(Move(verb=Verb.READ, step=self.step, number=op_id))
-            reader.write({"kind": Kind.COMPLETE, **line, "inv_ns": inv_ns, **_fetched(response)})
+            outcome, fields = fetched(response)
+            if outcome is not Outcome.OK:
+                fields = {"error_code": fields["error_code"]}
+            ending = {"kind": Kind.COMPLETE, "inv_ns": inv_ns, "outcome": outcome}
+            reader.write({**line, **ending, **fields})
             found += len(response.records)
             if response.error_code is not ErrorCode.NONE or found >= response.high_watermark:
                 return
@@ -437,22 +433,6 @@ class SteppedCluster:
     def running(self) -> Iterator[SteppedBroker]:
         """The brokers with a node."""
         return (a for n, a in self.actors.items() if n in self.setting.brokers and a.node)
-
-
-def _fetched(response: FetchResponse) -> Line:
-    error = response.error_code
-    if error is not ErrorCode.NONE:
-        return {"outcome": Outcome.DEFINITE_ERROR, "error_code": error}
-    return {
-        "outcome": Outcome.OK,
-        "broker_id": response.broker_id,
-        "leader_epoch": response.leader_epoch,
-        "partition_incarnation": response.partition_incarnation or None,
-        "high_watermark": response.high_watermark,
-        "log_end_offset": response.log_end_offset,
-        "values": [record.value for record in response.records],
-        "record_epochs": [record.leader_epoch for record in response.records],
-    }
 
 
 def is_read(held: HeldAsk) -> bool:

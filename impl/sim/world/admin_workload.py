@@ -1,10 +1,10 @@
-"""A simulated administrator who does a little of everything, and somebody who writes nonsense.
+"""The simulated administrator: asks any broker for one change after the other, out of a mix.
 
-Unlike those of `movers.py` and `founders.py` it asks for whatever there is to ask for: topics come
-and go and come again, with replicas drawn or named, grow and shrink, and move.
+A mix draws what is asked next, and of which broker: changes of a topic's life, moves of partitions,
+or whatever there is to ask for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
@@ -27,121 +27,230 @@ from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import ANY_VERSION, BrokerId, ElectionKind
 from fencepost.spec.znodes import TopicPartition, topic_path
 
+BETWEEN_MS = (100, 1_500)
+ADDED_MAX = 2
+"""Partitions that a topic may have beyond those of the options."""
 OTHER_TOPICS = ("u", "v")
 PARTITIONS_MAX = 3
-"""Of one topic."""
-FIRST_AGAIN_MS = 300
+"""Of one topic, where everything is asked for."""
+AGAIN_MS = 300
 MISTAKES = 0.1
-"""Share of the lists of replicas that name somebody who is not there."""
+"""Share of the lists of replicas that name a broker that does not exist."""
 BAD_TOPIC = topic_path("bad")
-SESSION_MS = 10_000
+
+Mix = Callable[["SimulatedAdministrator"], tuple[BrokerId, Request]]
+"""Draws the next request, and the broker that gets it."""
 
 
-class Administrator(SimulatedClient):
-    """Asks any broker for one change after the other; once stopped, for a topic if there is none.
+class SimulatedAdministrator(SimulatedClient):
+    """Asks for one change after the other until it is stopped."""
 
-    A late request may delete the topic at any time: the run ends with one all the same.
-    """
+    def __init__(
+        self,
+        cluster: VirtualCluster,
+        name: str,
+        mix: Mix,
+        *,
+        between_ms: tuple[int, int] = BETWEEN_MS,
+        restores_topic: bool = False,
+    ) -> None:
+        """One that restores the topic goes on when it is stopped while there is none.
 
-    def __init__(self, cluster: VirtualCluster, name: str, between_ms: tuple[int, int]) -> None:
+        A late request may delete the topic at any time: the run ends with one all the same.
+        """
         super().__init__(cluster, name)
+        self._mix = mix
         self._between_ms = between_ms
-
-    @property
-    def keys(self) -> list[TopicPartition]:
-        """All partitions that there may ever be."""
-        topics = (TOPIC, *OTHER_TOPICS)
-        return [TopicPartition(topic, n) for topic in topics for n in range(PARTITIONS_MAX)]
+        self._restores_topic = restores_topic
 
     def begin_work(self) -> None:
-        """Ask now and then until stopped."""
+        """Ask for the next change after a while."""
         self.cluster.scheduler.after_ms(self.random.randint(*self._between_ms), self._change)
 
-    def found_again(self) -> None:
-        """There will be a topic, whoever deletes it; without end."""
-        there = any(key.topic == TOPIC for key in self.cluster.assignments())
-        if not there:
-            self._ask_anybody(self._creation(TOPIC), lambda: None)
-        self.cluster.scheduler.after_ms(FIRST_AGAIN_MS, self.found_again)
-
     def _change(self) -> None:
-        if not self.is_stopped:
-            self._ask_anybody(self._request(), self.begin_work)
+        if self.is_stopped and not self._restores_topic:
+            return
+        if self.is_stopped and self.partitions(TOPIC):
+            self.begin_work()
+            return
+        to, request = self._mix(self)
+        self.ask(to, request, lambda _: self.begin_work())
 
-    def _ask_anybody(self, request: Request, then: Callable[[], None]) -> None:
-        to = self.random.choice(sorted(self.cluster.disks))
-        self.ask(to, request, lambda _: then())
+    def keep_topic(self) -> None:
+        """Create the topic whenever there is none, without end."""
+        if not self.partitions(TOPIC):
+            request = self.creation_with_replicas(TOPIC)
+            self.ask(self.any_broker(), request, lambda _: None)
+        self.cluster.scheduler.after_ms(AGAIN_MS, self.keep_topic)
 
-    def _request(self) -> Request:
-        known = sorted(self.cluster.assignments())
-        if not any(key.topic == TOPIC for key in known):
-            return self._creation(TOPIC)
-        key = self.random.choice(known)
-        draw = self.random.random()
-        if draw < 0.3:
-            return self._reassignment(key, self._replicas())
-        if draw < 0.45:
-            return self._reassignment(key, ())
-        if draw < 0.55:
-            one = PartitionId(topic=key.topic, partition=key.partition)
-            return ElectLeadersRequest(kind=ElectionKind.PREFERRED, partitions=(one,))
-        if draw < 0.75:
-            return self._resizing(key.topic, known)
-        return self._life_of_topics(known)
+    # What a mix draws from
 
-    def _life_of_topics(self, known: list[TopicPartition]) -> Request:
-        topic = self.random.choice((TOPIC, *OTHER_TOPICS))
-        if any(key.topic == topic for key in known):
-            return DeleteTopicRequest(topic=topic)
-        return self._creation(topic)
+    def partitions(self, topic: str) -> list[TopicPartition]:
+        """The partitions that the topic has now."""
+        return [key for key in self.cluster.assignments() if key.topic == topic]
 
-    def _creation(self, topic: str) -> Request:
-        count = self.cluster.options.partitions if topic == TOPIC else self.random.choice((1, 2))
-        if self.random.random() < 0.5:
-            is_mistake = self.random.random() < MISTAKES
-            replicas = self._mistaken if is_mistake else self._replicas
-            lists = tuple(ReplicaList(replicas=replicas()) for _ in range(count))
-            return CreateTopicRequest(topic=topic, assignment=lists)
+    def any_broker(self) -> BrokerId:
+        """A broker, alive or not."""
+        return self.random.choice(sorted(self.cluster.disks))
+
+    def some_brokers(self, count: int) -> tuple[BrokerId, ...]:
+        """So many brokers."""
+        return tuple(self.random.sample(sorted(self.cluster.disks), count))
+
+    def creation(self, topic: str, count: int) -> Request:
+        """Of a topic whose replicas the broker chooses."""
         factor = self.cluster.options.replication_factor
         return CreateTopicRequest(topic=topic, partition_count=count, replication_factor=factor)
 
-    def _resizing(self, topic: str, known: list[TopicPartition]) -> Request:
-        there = [key.partition for key in known if key.topic == topic]
-        if len(there) > 1 and self.random.random() < 0.5:
-            return RemovePartitionsRequest(topic=topic, partitions=(max(there),))
-        count = min(len(there) + 1, PARTITIONS_MAX)
-        return CreatePartitionsRequest(topic=topic, partition_count=count)
+    def creation_with_replicas(self, topic: str) -> Request:
+        """Of a topic whose replicas are named half of the time, now and then wrongly."""
+        count = self.cluster.options.partitions if topic == TOPIC else self.random.choice((1, 2))
+        if self.random.random() >= 0.5:
+            return self.creation(topic, count)
+        is_mistake = self.random.random() < MISTAKES
+        replicas = self._missing_broker if is_mistake else self.usual_replicas
+        lists = tuple(ReplicaList(replicas=replicas()) for _ in range(count))
+        return CreateTopicRequest(topic=topic, assignment=lists)
 
-    def _replicas(self) -> tuple[BrokerId, ...]:
+    def usual_replicas(self) -> tuple[BrokerId, ...]:
         """As many as usual, or one."""
         factor = self.cluster.options.replication_factor
-        count = factor if self.random.random() < 0.8 else 1
-        return tuple(self.random.sample(sorted(self.cluster.disks), count))
+        return self.some_brokers(factor if self.random.random() < 0.8 else 1)
 
-    def _mistaken(self) -> tuple[BrokerId, ...]:
-        """One that is not there."""
+    def _missing_broker(self) -> tuple[BrokerId, ...]:
         return (BrokerId(max(self.cluster.disks) + 1),)
 
-    def _reassignment(self, key: TopicPartition, replicas: tuple[BrokerId, ...]) -> Request:
-        one = Reassignment(topic=key.topic, partition=key.partition, replicas=replicas)
-        return AlterPartitionReassignmentsRequest(reassignments=(one,))
+
+# Mixes
 
 
-def write_nonsense(cluster: VirtualCluster) -> None:
-    """Somebody writes by hand what is no topic beside the topics, if it is not there."""
+def topic_changes(admin: SimulatedAdministrator) -> tuple[BrokerId, Request]:
+    """The topic is deleted and created again, and resized, with clients at work on it."""
+    return admin.any_broker(), _topic_change(admin)
+
+
+def _topic_change(admin: SimulatedAdministrator) -> Request:
+    there = admin.partitions(TOPIC)
+    options = admin.cluster.options
+    if not there:
+        return admin.creation(TOPIC, options.partitions)
+    draw = admin.random.random()
+    if draw < 0.3:
+        return DeleteTopicRequest(topic=TOPIC)
+    if draw < 0.6 and len(there) > 1:
+        return _removal(max(there))
+    if draw < 0.9:
+        return _addition(TOPIC, min(len(there) + 1, options.partitions + ADDED_MAX))
+    return _preferred_election(admin.random.choice(there))
+
+
+def keys_of_topic_changes(cluster: VirtualCluster) -> list[TopicPartition]:
+    """All partitions that `topic_changes` may ever create."""
+    count = cluster.options.partitions + ADDED_MAX
+    return [TopicPartition(TOPIC, partition) for partition in range(count)]
+
+
+def moves_of(keys: Sequence[TopicPartition]) -> Mix:
+    """The partitions move, change leaders, and are joined by others for a while.
+
+    Only partitions that were added here are removed, which hold no records of the clients, and none
+    is added after that: partitions that come again are for `topic_changes`.
+    """
+    has_removed = False
+
+    def draw_move(admin: SimulatedAdministrator) -> tuple[BrokerId, Request]:
+        return admin.any_broker(), move(admin)
+
+    def move(admin: SimulatedAdministrator) -> Request:
+        key = admin.random.choice(keys)
+        draw = admin.random.random()
+        if draw < 0.55:
+            factor = admin.cluster.options.replication_factor
+            return _reassignment(key, admin.some_brokers(factor))
+        if draw < 0.7:
+            return _reassignment(key, ())
+        if draw < 0.85 or has_removed:
+            return _preferred_election(key)
+        return resizing(admin, key.topic)
+
+    def resizing(admin: SimulatedAdministrator, topic: str) -> Request:
+        nonlocal has_removed
+        there = admin.partitions(topic)
+        added = sorted(set(there) - set(keys))
+        if added and admin.random.random() < 0.6:
+            has_removed = True
+            return _removal(added[-1])
+        return _addition(topic, min(len(there) + 1, len(keys) + ADDED_MAX))
+
+    return draw_move
+
+
+def everything(admin: SimulatedAdministrator) -> tuple[BrokerId, Request]:
+    """Topics come, go and come again, grow and shrink, and their partitions move."""
+    request = _anything(admin)
+    return admin.any_broker(), request
+
+
+def _anything(admin: SimulatedAdministrator) -> Request:
+    known = sorted(admin.cluster.assignments())
+    if not any(key.topic == TOPIC for key in known):
+        return admin.creation_with_replicas(TOPIC)
+    key = admin.random.choice(known)
+    draw = admin.random.random()
+    if draw < 0.3:
+        return _reassignment(key, admin.usual_replicas())
+    if draw < 0.45:
+        return _reassignment(key, ())
+    if draw < 0.55:
+        return _preferred_election(key)
+    if draw < 0.75:
+        return _resizing(admin, [one for one in known if one.topic == key.topic])
+    topic = admin.random.choice((TOPIC, *OTHER_TOPICS))
+    if any(one.topic == topic for one in known):
+        return DeleteTopicRequest(topic=topic)
+    return admin.creation_with_replicas(topic)
+
+
+def _resizing(admin: SimulatedAdministrator, there: list[TopicPartition]) -> Request:
+    if len(there) > 1 and admin.random.random() < 0.5:
+        return _removal(max(there))
+    return _addition(there[0].topic, min(len(there) + 1, PARTITIONS_MAX))
+
+
+KEYS_OF_EVERYTHING = tuple(
+    TopicPartition(topic, n) for topic in (TOPIC, *OTHER_TOPICS) for n in range(PARTITIONS_MAX)
+)
+"""All partitions that `everything` may ever create."""
+
+
+def _reassignment(key: TopicPartition, replicas: tuple[BrokerId, ...]) -> Request:
+    one = Reassignment(topic=key.topic, partition=key.partition, replicas=replicas)
+    return AlterPartitionReassignmentsRequest(reassignments=(one,))
+
+
+def _preferred_election(key: TopicPartition) -> Request:
+    one = PartitionId(topic=key.topic, partition=key.partition)
+    return ElectLeadersRequest(kind=ElectionKind.PREFERRED, partitions=(one,))
+
+
+def _removal(key: TopicPartition) -> Request:
+    return RemovePartitionsRequest(topic=key.topic, partitions=(key.partition,))
+
+
+def _addition(topic: str, count: int) -> Request:
+    return CreatePartitionsRequest(topic=topic, partition_count=count)
+
+
+# A znode that holds no topic
+
+
+def write_bad_topic(cluster: VirtualCluster) -> None:
+    """Write a znode beside the topics that holds no document, unless it is there."""
     if cluster.zookeeper.peek(BAD_TOPIC).stat is None:
-        _write(cluster, Create(path=BAD_TOPIC, data=b"{"))
+        cluster.write_by_hand(Create(path=BAD_TOPIC, data=b"{"))
 
 
-def remove_nonsense(cluster: VirtualCluster) -> None:
-    """It is gone again."""
+def remove_bad_topic(cluster: VirtualCluster) -> None:
+    """Delete the znode that holds no topic."""
     if cluster.zookeeper.peek(BAD_TOPIC).stat is not None:
-        _write(cluster, Delete(path=BAD_TOPIC, expected_version=ANY_VERSION))
-
-
-def _write(cluster: VirtualCluster, op: Create | Delete) -> None:
-    if cluster.move_recorder is not None:
-        cluster.move_recorder.written(op)
-    session_id = cluster.zookeeper.open_session(SESSION_MS)
-    cluster.zookeeper.write(session_id, (op,))
-    cluster.zookeeper.end_session(session_id)
+        cluster.write_by_hand(Delete(path=BAD_TOPIC, expected_version=ANY_VERSION))

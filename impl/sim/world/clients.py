@@ -18,7 +18,6 @@ from fencepost.impl.core.types.messages import (
     InitProducerIdRequest,
     InitProducerIdResponse,
     ProduceRequest,
-    ProduceResponse,
     Request,
     Response,
 )
@@ -29,6 +28,7 @@ from fencepost.impl.core.types.topic_messages import (
 )
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX
 from fencepost.impl.sim.world.cluster import CLIENT, VirtualCluster
+from fencepost.impl.sim.world.outcomes import fetched, produced
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import (
@@ -229,7 +229,7 @@ class SimulatedProducer(SimulatedClient):
             self.is_stopped = True
             self._on_crash()
             return
-        outcome, fields = _told(response)
+        outcome, fields = produced(response)
         if outcome is not Outcome.OK:
             self.forget(tried.key)
             tried = replace(tried, left=tried.left - 1)
@@ -254,23 +254,6 @@ class SimulatedProducer(SimulatedClient):
             outcome = Outcome.INDEFINITE if is_indefinite else outcome
         tried.operation.end(outcome, fields)
         self.later(self.produce)
-
-
-def _told(response: Response | None) -> tuple[Outcome, Line]:
-    """How one try ended, and what the trace says of it."""
-    if not isinstance(response, ProduceResponse):
-        return Outcome.INDEFINITE, {"error_code": ErrorCode.REQUEST_TIMED_OUT.value}
-    fields: Line = {
-        "broker_id": response.broker_id,
-        "leader_epoch": response.leader_epoch,
-        "partition_incarnation": response.partition_incarnation or None,
-    }
-    if response.error_code is ErrorCode.NONE:
-        fields |= {"offset": response.base_offset, "high_watermark": response.high_watermark}
-        return Outcome.OK, fields
-    fields["error_code"] = response.error_code.value
-    indefinite = response.error_code.is_indefinite
-    return Outcome.INDEFINITE if indefinite else Outcome.DEFINITE_ERROR, fields
 
 
 class SimulatedConsumer(SimulatedClient):
@@ -325,28 +308,14 @@ class SimulatedConsumer(SimulatedClient):
     def _end(
         self, operation: Operation, key: TopicPartition, response: Response | None
     ) -> FetchResponse | None:
-        if not isinstance(response, FetchResponse):
-            self.forget(key)
-            error = ErrorCode.REQUEST_TIMED_OUT.value
-            operation.end(Outcome.DEFINITE_ERROR, {"error_code": error})
-            return None
-        self._note_incarnation(key, response.partition_incarnation)
-        fields: Line = {
-            "broker_id": response.broker_id,
-            "leader_epoch": response.leader_epoch,
-            "partition_incarnation": response.partition_incarnation or None,
-            "high_watermark": response.high_watermark,
-            "log_end_offset": response.log_end_offset,
-        }
-        if response.error_code is not ErrorCode.NONE:
-            self.forget(key)
-            fields["error_code"] = response.error_code.value
-            operation.end(Outcome.DEFINITE_ERROR, fields)
-            return None
-        fields["values"] = [record.value for record in response.records]
-        fields["record_epochs"] = [record.leader_epoch for record in response.records]
-        operation.end(Outcome.OK, fields)
-        return response
+        outcome, fields = fetched(response)
+        if isinstance(response, FetchResponse):
+            self._note_incarnation(key, response.partition_incarnation)
+        operation.end(outcome, fields)
+        if isinstance(response, FetchResponse) and outcome is Outcome.OK:
+            return response
+        self.forget(key)
+        return None
 
 
 class FinalReader(SimulatedConsumer):

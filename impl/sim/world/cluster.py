@@ -10,6 +10,7 @@ from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import Request, Response
+from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteResult, Written
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.recorder import TraceRecorder, transaction_line
@@ -149,6 +150,15 @@ class VirtualCluster:
     def reaches_zookeeper(self, broker_id: BrokerId) -> bool:
         """True when a broker that connects now would be served."""
         return self.zookeeper.is_serving and not self.cut_from_zookeeper[broker_id]
+
+    def write_by_hand(self, op: Create | Delete | SetData) -> WriteResult:
+        """Write one znode in a session that no broker has, as a person with a shell does."""
+        session_id = self.zookeeper.open_session(self.options.session_timeout_ms)
+        result = self.zookeeper.write(session_id, (op,))
+        self.zookeeper.end_session(session_id)
+        if self.move_recorder is not None and isinstance(result, Written):
+            self.move_recorder.written(op)
+        return result
 
     def _tick_zookeeper(self) -> None:
         self.zookeeper.end_silent_sessions()

@@ -4,6 +4,12 @@ from functools import partial
 
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import TOPIC
+from fencepost.impl.sim.world.admin_workload import (
+    SimulatedAdministrator,
+    keys_of_topic_changes,
+    moves_of,
+    topic_changes,
+)
 from fencepost.impl.sim.world.clients import (
     SimulatedClient,
     SimulatedConsumer,
@@ -11,8 +17,6 @@ from fencepost.impl.sim.world.clients import (
     TopicCreator,
 )
 from fencepost.impl.sim.world.cluster import VirtualCluster
-from fencepost.impl.sim.world.reassignment_workload import Mover
-from fencepost.impl.sim.world.topic_workload import Founder
 from fencepost.spec.znodes import TopicPartition
 
 START_MS = 8_000
@@ -30,17 +34,22 @@ def create_topic(cluster: VirtualCluster, topic: str, partitions: int) -> list[T
 def start_clients(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[SimulatedClient]:
     """Start all clients of the options on these partitions; they work until they are stopped."""
     options = cluster.options
-    founders = [Founder(cluster)] if options.founds else []
-    for founder in founders:
-        keys.extend(key for key in founder.keys if key not in keys)
-        founder.begin_founding()
+    administrators: list[SimulatedClient] = []
+    if options.founds:
+        keys.extend(key for key in keys_of_topic_changes(cluster) if key not in keys)
+        founder = SimulatedAdministrator(
+            cluster, "client-founder", topic_changes, restores_topic=True
+        )
+        founder.begin_work()
+        administrators.append(founder)
     names = [f"client-{n}" for n in range(1, options.producers + options.consumers + 1)]
     workers = start_workers(cluster, names, options.producers, keys)
     creators = _late_creators(cluster, keys)
-    movers = [Mover(cluster, keys)] if options.moves else []
-    for mover in movers:
-        mover.begin_moving()
-    return [*workers, *creators, *movers, *founders]
+    if options.moves:
+        mover = SimulatedAdministrator(cluster, "client-mover", moves_of(keys))
+        mover.begin_work()
+        administrators.append(mover)
+    return [*workers, *creators, *administrators]
 
 
 def start_workers(

@@ -32,9 +32,9 @@ def test_the_number_alone_decides_what_happens() -> None:
     assert plain != multi_round(8, level=LEVEL)
     for one, other in zip(plain.parts, wrong.parts, strict=True):
         assert one.options.schedule == other.options.schedule
-        assert (one.administrator_ms, one.has_nonsense) == (
+        assert (one.administrator_ms, one.has_bad_topic) == (
             other.administrator_ms,
-            other.has_nonsense,
+            other.has_bad_topic,
         )
 
 
@@ -48,7 +48,7 @@ def test_twenty_numbers_have_something_of_everything() -> None:
     assert {run.options.idempotent for run in runs} == {False, True}
     assert PATIENT_MS in {run.options.session_timeout_ms for run in runs}
     assert any(one.administrator_ms for one in rounds)
-    assert any(one.has_nonsense for one in rounds)
+    assert any(one.has_bad_topic for one in rounds)
     assert any(one.options.survivors_first for one in rounds)
     assert kinds >= {
         "admin.controller_kick",
