@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fencepost.impl.core.broker.fetcher import Follower
 from fencepost.impl.core.broker.isr_update import IsrWriter
 from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.trace_lines import action_taken

@@ -14,11 +14,11 @@ from fencepost.impl.core.admin.topic_creation import Admin
 from fencepost.impl.core.admin.topic_deletion import TopicDeletion
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.registration import Membership
 from fencepost.impl.core.rules.producers import ProducerTable
 from fencepost.impl.core.rules.replica import RecoveredLog, Replica
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import Effect
 from fencepost.impl.core.types.events import (
     ChildrenListed,
@@ -61,7 +61,6 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicRequest,
     DeleteTopicsRequest,
 )
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import ProtocolLevel
 from fencepost.spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
 
@@ -218,7 +217,7 @@ class Node:
 
 
 def _restore(config: Config, recovered: Mapping[TopicPartition, RecoveredLog]) -> list[Replica]:
-    is_bold = config.mutant is Mutant.RECOVER_ABOVE_CHECKPOINT
+    is_bold = config.mutant == "recover_above_checkpoint"
     return [
         Replica(
             broker_id=config.broker_id,

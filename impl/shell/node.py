@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
 from fencepost.impl.core.rules.replica import RecoveredLog
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import (
     ActionTaken,
     AppendRecords,
@@ -45,7 +45,7 @@ from fencepost.impl.core.types.events import (
 from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, StopReplicaRequest
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.shell.clock import NodeClock
 from fencepost.impl.shell.crashes import LEAVES_S, CrashPointReached, CrashPoints
 from fencepost.impl.shell.fault_control import FaultControl
@@ -179,8 +179,8 @@ class BrokerProcess:
         self._listens = config.host, self._server.bind(config.host, config.port)
         host, port = self._options.advertised or self._listens
         self._core = self._begin_node(replace(config, host=host, port=port), recoveries)
-        if config.mutant:
-            self._tell_mutant(config.mutant)
+        if self._options.mutant:
+            self._tell_mutant(self._options.mutant)
         for partition, error in dict(self._storage.failed).items():
             self._fail(partition, error)
 
@@ -396,7 +396,7 @@ class BrokerProcess:
         message = describe(error) if isinstance(error, Exception) else str(context.get("message"))
         self._put(Stop(message))
 
-    def _tell_mutant(self, mutant: Mutant) -> None:
+    def _tell_mutant(self, mutant: MutantName) -> None:
         """A wrong rule is never on unseen."""
         self._say(f"MUTANT {mutant}: this broker breaks a rule on purpose")
         self._tracer.write(mutant_awake(self._options.config.broker_id, mutant))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from fencepost.impl.core.types.config import Config
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.core.config import Config
+from fencepost.impl.mutants.mutant import MutantName
+from fencepost.impl.mutants.mutants import mutant_name, rules_of
 from fencepost.impl.shell.gate import GO_OPTION
 from fencepost.impl.shell.storage.log_store import SEGMENT_BYTES, FlushPolicy, LogOptions
 from fencepost.impl.shell.zookeeper.addresses import (
@@ -38,6 +39,7 @@ class NodeOptions:
     start_timeout_ms: int
     log: LogOptions
     fault_control: bool
+    mutant: MutantName | None
     advertised: tuple[str, int] | None
     """Where others are told to find this broker; None: where it listens."""
     paced: str
@@ -68,10 +70,10 @@ def number(low: int, high: int) -> Callable[[str], int]:
     return convert
 
 
-def mutant(text: str) -> Mutant:
+def mutant(text: str) -> MutantName:
     """A converter for the name of a wrong rule."""
     try:
-        return Mutant(text)
+        return mutant_name(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"there is no mutant {text!r}") from None
 
@@ -207,6 +209,7 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
             min_insync_replicas=arguments.min_insync_replicas,
             unclean_leader_election=arguments.unclean_leader_election,
             mutant=arguments.mutant,
+            rules=rules_of(arguments.level, arguments.mutant),
         ),
         zookeeper=arguments.zookeeper,
         data=arguments.data,
@@ -219,6 +222,7 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
             flush=FlushPolicy(records=arguments.flush_records, ms=arguments.flush_ms),
         ),
         fault_control=arguments.fault_control,
+        mutant=arguments.mutant,
         advertised=arguments.advertised,
         paced=arguments.paced,
         own_pace=arguments.own_pace,

@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from fencepost.fault_injection.stories.story_file import story_from_document
-from fencepost.impl.mutants.mutants import Mutant
-from fencepost.impl.mutants.records import MUTANTS
+from fencepost.impl.mutants.mutant import MutantName
+from fencepost.impl.mutants.mutants import MUTANTS, mutant_name
 from fencepost.impl.sim.draw.draw import DrawKind, draw
 from fencepost.impl.sim.draw.story_mutations import deal, scenario_of
 from fencepost.impl.sim.draw.swarm import swarm
@@ -65,14 +65,14 @@ def mutants() -> list[dict[str, object]]:
     """What can be made wrong on purpose, and which checks must see it."""
     return [
         {
-            "mutant": record.mutant.value,
+            "mutant": record.name,
             "rule": record.rule,
             "requirement": record.requirement,
             "caught_by": sorted(invariant.value for invariant in record.caught_by),
             "seed": record.seed,
             "shows": record.shows,
         }
-        for record in MUTANTS
+        for record in MUTANTS.values()
     ]
 
 
@@ -194,7 +194,7 @@ def _play_schedule(path: Path, judge: Judge) -> dict[str, object]:
         "of": len(played.blocks),
         "mismatch": f"line {other[0]}: it prints something else" if other else "",
         "violated": sorted({name for line in told for name in line.split(", ")}),
-        "wanted": next(record.shows for record in MUTANTS if record.mutant == path.stem),
+        "wanted": MUTANTS[mutant_name(path.stem)].shows,
         "path": str(path),
         "events": list(played.traces[0]),
     }
@@ -246,11 +246,11 @@ def _level(level: int) -> ProtocolLevel:
         raise ValueError(f"level {level} is not implemented; choose one of {known}") from None
 
 
-def _mutant(name: str | None) -> Mutant | None:
+def _mutant(name: str | None) -> MutantName | None:
     if name is None:
         return None
     try:
-        return Mutant(name)
+        return mutant_name(name)
     except ValueError:
-        known = ", ".join(Mutant)
+        known = ", ".join(MUTANTS)
         raise ValueError(f"unknown mutant {name!r}; choose one of {known}") from None

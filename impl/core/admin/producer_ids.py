@@ -3,7 +3,7 @@
 A block that was taken under a lost reply is never used: ids need be unique, not dense.
 """
 
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.effects import Reply, ReportMalformed
 from fencepost.impl.core.types.messages import InitProducerIdResponse
 from fencepost.impl.core.types.scripts import Outbox, Script, read, write

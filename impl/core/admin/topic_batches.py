@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from fencepost.impl.core.admin.topic_creation import Admin, creation_error, live_brokers, validate
 from fencepost.impl.core.admin.topic_deletion import TopicDeletion, no_topic, whole_deletion
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.fenced_writes import (
     OPS_MAX,
     Ended,
@@ -16,7 +17,6 @@ from fencepost.impl.core.controller.fenced_writes import (
     FencedWrites,
     NoFence,
 )
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read

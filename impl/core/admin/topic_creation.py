@@ -5,7 +5,7 @@ Below level 5 every broker writes topics itself (V3 Paths 3); the controller lea
 
 from collections.abc import Callable
 
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.effects import ActionTaken, Reply
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataResponse, PartitionState
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
@@ -20,7 +20,6 @@ from fencepost.impl.core.types.zookeeper import (
     ZkError,
     Znode,
 )
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import (
     Action,
     BrokerId,
@@ -78,7 +77,7 @@ class Admin:
             return
         live = live_brokers(listed[0])
         error, reason = validate(request, live)
-        if self._config.mutant is Mutant.ASSIGN_TO_ANY_BROKER and request.assignment:
+        if self._config.mutant == "assign_to_any_broker" and request.assignment:
             error = ErrorCode.NONE
         if error is not ErrorCode.NONE:
             self._answer(token, error, reason)

@@ -8,8 +8,8 @@ whoever goes on with it writes about this incarnation too; the controller does, 
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.fenced_writes import FencedWrites
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ActionTaken, Reply
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import (

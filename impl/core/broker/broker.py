@@ -15,6 +15,7 @@ from fencepost.impl.core.broker.produce import Appender
 from fencepost.impl.core.broker.purgatory import ParkedFetch
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.broker.stop_replica import Stopping
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.obedience import Obedience
 from fencepost.impl.core.rules.replica import (
     LOG_START,
@@ -28,7 +29,6 @@ from fencepost.impl.core.rules.replica import (
     not_leading,
 )
 from fencepost.impl.core.rules.replication import note_high_watermark_sent, serve_fetch
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import (
     ActionTaken,
     CheckpointHighWatermark,
@@ -50,7 +50,6 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.timers import earliest
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import (
     NO_BROKER,
     NO_BROKER_EPOCH,
@@ -151,16 +150,16 @@ class Broker:
             self.stopping.forget(controller_epoch)
 
     def _adopt(self, controller_epoch: ControllerEpoch) -> None:
-        if self.config.mutant is Mutant.ADOPT_EPOCH_FROM_ZOOKEEPER_ONLY:
+        if self.config.mutant == "adopt_epoch_from_zookeeper_only":
             return
         self.follow_controller(controller_epoch)
 
     def _is_stale(self, controller_epoch: ControllerEpoch) -> bool:
         if self.config.level < ProtocolLevel.CONTROLLER_EPOCH:
             return False
-        if self.config.mutant is Mutant.ACCEPT_OLDER_CONTROLLER_EPOCH:
+        if self.config.mutant == "accept_older_controller_epoch":
             return False
-        if self.config.mutant is Mutant.COMMANDS_WITHOUT_EPOCHS:
+        if self.config.mutant == "commands_without_epochs":
             return False
         return controller_epoch < self.controller_epoch
 
@@ -169,7 +168,7 @@ class Broker:
         said = (request.controller_epoch, request.broker_epoch)
         if not request.is_init or request.broker_epoch != self.broker_epoch:
             return
-        if said != self._obeyed or self.config.mutant is Mutant.INIT_DELETES_BY_OMISSION:
+        if said != self._obeyed or self.config.mutant == "init_deletes_by_omission":
             self._obeyed = said
             self.stopping.obey_init(request, self._quit)
 
@@ -190,7 +189,7 @@ class Broker:
             )
             return ErrorCode.REPLICA_NOT_AVAILABLE if is_lost else ErrorCode.STALE_LEADER_EPOCH
         leads = command.leader == self.config.broker_id
-        if self.config.mutant is Mutant.LEADER_IGNORES_COMMAND and leads and replica.is_leader:
+        if self.config.mutant == "leader_ignores_command" and leads and replica.is_leader:
             return ErrorCode.NONE
         if replica.role is Role.WAITING:
             incarnation = command.partition_incarnation
@@ -214,7 +213,7 @@ class Broker:
         key, incarnation = command.key, command.partition_incarnation
         replica = self.replicas.get(key)
         is_other = replica and are_different(replica.partition_incarnation, incarnation)
-        if self.config.mutant is Mutant.KEEP_LOG_OF_OLD_INCARNATION and replica and is_other:
+        if self.config.mutant == "keep_log_of_old_incarnation" and replica and is_other:
             return replica.with_floor(NO_EPOCH, replica.znode_version)
         if is_other:
             self._quit(key)
@@ -229,12 +228,12 @@ class Broker:
         self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
     ) -> None:
         after = become_leader(replica, command, request.controller_epoch, self.outbox.now_ms)
-        if self.config.mutant is Mutant.REMEMBER_END_OFFSETS:
+        if self.config.mutant == "remember_end_offsets":
             after = replace(after, followers=replica.followers)
-        if self.config.mutant is Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE:
+        if self.config.mutant == "forget_producers_on_leader_change":
             self.replicas.producers(after.topic_partition).truncate(LOG_START)
         knew = replica.assigned_replicas
-        if self.config.mutant is Mutant.LEADER_IGNORES_NEW_REPLICAS and knew:
+        if self.config.mutant == "leader_ignores_new_replicas" and knew:
             after = replace(after, assigned_replicas=knew)
         self.replicas.put(after)
         self.replicas.took_role(Action.BECOME_LEADER, after, request)
@@ -252,10 +251,10 @@ class Broker:
         after = become_follower(
             replica, command, request.controller_epoch, fenced_by_epoch=fenced_by_epoch
         )
-        if self.config.mutant is Mutant.REMEMBER_END_OFFSETS:
+        if self.config.mutant == "remember_end_offsets":
             after = replace(after, followers=replica.followers)
         is_same_leader = replica.role is Role.FOLLOWER and replica.leader == after.leader
-        if self.config.mutant is Mutant.TRUNCATE_ON_NEW_LEADER_ONLY and is_same_leader:
+        if self.config.mutant == "truncate_on_new_leader_only" and is_same_leader:
             after = replace(after, needs_truncation=replica.needs_truncation)
         self.replicas.put(after)
         self.replicas.took_role(Action.BECOME_FOLLOWER, after, request)
@@ -294,7 +293,7 @@ class Broker:
             topic_partition=key,
             partition_incarnation=event.partition_incarnation,
         )
-        if replica.role is Role.OFFLINE or self.config.mutant is Mutant.GO_ON_WITHOUT_LOG:
+        if replica.role is Role.OFFLINE or self.config.mutant == "go_on_without_log":
             return
         self.follower.stop_fetching(key)
         self.replicas.put(go_offline(replica))
@@ -323,7 +322,7 @@ class Broker:
 
     def committed_end(self, replica: Replica) -> Offset:
         """The high watermark is the first offset that is not committed (REPL-002, H0)."""
-        if self.config.mutant is Mutant.INCLUSIVE_HIGH_WATERMARK:
+        if self.config.mutant == "inclusive_high_watermark":
             return Offset(min(replica.high_watermark + 1, replica.log_end_offset))
         return replica.high_watermark
 
@@ -362,7 +361,7 @@ class Broker:
         if replica is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         is_consumer = request.replica_id == NO_BROKER
-        answers_all = self.config.mutant is Mutant.FOLLOWERS_SERVE_CONSUMERS
+        answers_all = self.config.mutant == "followers_serve_consumers"
         if not replica.is_leader and not (is_consumer and answers_all):
             return not_leading(replica)
         if are_different(request.partition_incarnation, replica.partition_incarnation):
@@ -373,7 +372,7 @@ class Broker:
             if request.leader_epoch > replica.leader_epoch:
                 return ErrorCode.UNKNOWN_LEADER_EPOCH
         end = replica.log_end_offset
-        if self.config.mutant is Mutant.REFUSE_ABOVE_HIGH_WATERMARK:
+        if self.config.mutant == "refuse_above_high_watermark":
             end = replica.high_watermark if is_consumer else end
         if not 0 <= request.fetch_offset <= end:
             return ErrorCode.OFFSET_OUT_OF_RANGE
@@ -381,7 +380,7 @@ class Broker:
 
     @property
     def _fences_fetches(self) -> bool:
-        if self.config.mutant is Mutant.FETCH_WITHOUT_EPOCH:
+        if self.config.mutant == "fetch_without_epoch":
             return False
         return self.config.level >= ProtocolLevel.LEADER_EPOCH
 

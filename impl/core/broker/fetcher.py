@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import whole_batches
 from fencepost.impl.core.rules.replica import Replica, Role, compare_logs, truncate_log
 from fencepost.impl.core.rules.replication import follower_append
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ActionTaken, AppendRecords, Send, TruncateRecords
 from fencepost.impl.core.types.messages import (
     FetchRequest,
@@ -21,7 +21,6 @@ from fencepost.impl.core.types.messages import (
     OffsetForLeaderEpochResponse,
 )
 from fencepost.impl.core.types.scripts import Outbox
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import NO_BROKER, NO_EPOCH, Action, ErrorCode, Offset, ProtocolLevel
 from fencepost.spec.znodes import TopicPartition
 
@@ -117,10 +116,10 @@ class Follower:
             self._pause(request_id, key)
             return
         offset, agree = compare_logs(replica, response.leader_epoch, response.end_offset)
-        if self._config.mutant is Mutant.END_OFFSET_ALONE:
+        if self._config.mutant == "end_offset_alone":
             offset = response.end_offset
         self.truncate(key, offset)
-        agree = agree or self._config.mutant is Mutant.TRUNCATE_ONCE
+        agree = agree or self._config.mutant == "truncate_once"
         if agree or self._replicas[key].log_end_offset == 0:
             self._replicas.put(replace(self._replicas[key], needs_truncation=False))
         self._ask(key)
@@ -134,7 +133,7 @@ class Follower:
     def _is_current(self, replica: Replica, response: FetchResponse) -> bool:
         if response.fetch_offset != replica.log_end_offset:
             return False
-        if self._config.mutant is Mutant.FETCH_WITHOUT_EPOCH:
+        if self._config.mutant == "fetch_without_epoch":
             return response.broker_id == replica.leader
         if self._config.level >= ProtocolLevel.LEADER_EPOCH:
             return response.leader_epoch == replica.leader_epoch
@@ -156,9 +155,9 @@ class Follower:
     def _append(self, replica: Replica, response: FetchResponse) -> None:
         records = whole_batches(response.records)
         after = follower_append(replica, records, response.high_watermark)
-        if self._config.mutant is Mutant.FOLLOWER_IGNORES_HIGH_WATERMARK:
+        if self._config.mutant == "follower_ignores_high_watermark":
             after = replace(after, high_watermark=replica.high_watermark)
-        if self._config.mutant is Mutant.UNBOUNDED_HIGH_WATERMARK:
+        if self._config.mutant == "unbounded_high_watermark":
             after = replace(after, high_watermark=response.high_watermark)
         if after == replica:
             return

@@ -5,21 +5,17 @@ from collections.abc import Generator
 from msgspec.structs import replace
 
 from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_generation import FIRST_VERSION
 from fencepost.impl.core.rules.isr import (
     adopt_isr,
-    expand_isr,
     fence_leader,
-    lags_at_ms,
-    shrink_isr,
 )
 from fencepost.impl.core.rules.replica import Replica, are_different
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read, write
 from fencepost.impl.core.types.timers import earliest
 from fencepost.impl.core.types.zookeeper import Check, SetData, Written
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     NO_INCARNATION,
@@ -61,49 +57,38 @@ class IsrWriter:
         if due_ms is not None and due_ms <= self._outbox.now_ms:
             del self._unsettled[key]
             self._outbox.run(self._resume(key, replica.leader_epoch))
-        if self._config.mutant is Mutant.SHRINK_ON_FETCH_ONLY:
+        if self._config.mutant == "shrink_on_fetch_only":
             return
         self._shrink(key)
 
     def _shrink(self, key: TopicPartition) -> None:
-        if self._config.mutant is Mutant.SHRINK_NOBODY:
-            return
         replica = self._replicas[key]
         before = self._changeable(replica)
-        wanted = shrink_isr(
-            before,
-            self._outbox.now_ms,
-            self._config.replica_lag_time_ms,
-            leader_too=self._config.mutant is Mutant.LEADER_MAY_LEAVE_ISR,
+        wanted = self._config.rules.shrink_isr(
+            before, self._outbox.now_ms, self._config.replica_lag_time_ms
         )
         self._change(Action.SHRINK_ISR, before, wanted)
 
     def due_ms(self, key: TopicPartition) -> int | None:
         """When `tick` has something to do, if nothing else happens."""
-        lags_ms = lags_at_ms(
-            self._changeable(self._replicas[key]),
-            self._config.replica_lag_time_ms,
-            leader_too=self._config.mutant is Mutant.LEADER_MAY_LEAVE_ISR,
+        lags_ms = self._config.rules.lags_at_ms(
+            self._changeable(self._replicas[key]), self._config.replica_lag_time_ms
         )
         return earliest(lags_ms, self._unsettled.get(key))
 
     def expand(self, key: TopicPartition) -> None:
         """Followers that caught up are asked in."""
         before = self._changeable(self._replicas[key])
-        wanted = expand_isr(
-            before,
-            self._outbox.now_ms,
-            self._config.replica_lag_time_ms,
-            laggards=self._config.mutant is Mutant.EXPAND_LAGGARDS,
-            below_epoch_start=self._config.mutant is Mutant.EXPAND_BELOW_EPOCH_START,
+        wanted = self._config.rules.expand_isr(
+            before, self._outbox.now_ms, self._config.replica_lag_time_ms
         )
         self._change(Action.EXPAND_ISR, before, wanted)
-        if self._config.mutant is Mutant.SHRINK_ON_FETCH_ONLY:
+        if self._config.mutant == "shrink_on_fetch_only":
             self._shrink(key)
 
     def _changeable(self, replica: Replica) -> Replica:
         """What a change starts from; a mutant forgets the one in flight (H37)."""
-        if self._config.mutant is Mutant.EXPAND_OVERWRITES_SHRINK:
+        if self._config.mutant == "expand_overwrites_shrink":
             return replace(replica, wanted_isr=None)
         return replica
 
@@ -120,7 +105,7 @@ class IsrWriter:
         while is_undecided:
             replica = self._replicas[key]
             state = self._wanted(replica)
-            unchecked = self._config.mutant is Mutant.NO_ZNODE_VERSION_CHECK
+            unchecked = self._config.mutant == "no_znode_version_check"
             result = yield from write(
                 *self._id_check(replica),
                 *self._removal_check(replica),
@@ -142,7 +127,7 @@ class IsrWriter:
         """The znode of another incarnation may have the same versions (H12)."""
         if not replica.topic_id:
             return ()
-        if self._config.mutant is Mutant.TRUST_VERSION_ACROSS_INCARNATIONS:
+        if self._config.mutant == "trust_version_across_incarnations":
             return ()
         path = topic_id_path(replica.topic_partition.topic, replica.topic_id)
         return (Check(path=path, expected_version=ANY_VERSION),)
@@ -199,7 +184,7 @@ class IsrWriter:
         return False
 
     def _fence(self, replica: Replica) -> None:
-        if self._config.mutant is Mutant.NO_STEP_DOWN:
+        if self._config.mutant == "no_step_down":
             assert replica.wanted_isr is not None
             adopted = adopt_isr(replica, replica.wanted_isr, replica.znode_version)
             self._decide(Action.ADOPT_ISR, adopted)

@@ -3,13 +3,13 @@
 from msgspec.structs import replace
 
 from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.replica import (
     Replica,
     are_different,
     end_offset_for_epoch,
     not_leading,
 )
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import (
     ListOffsetsRequest,

@@ -2,6 +2,7 @@
 
 from fencepost.impl.core.broker.purgatory import PendingProduce
 from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import (
     UNKNOWN_PRODUCER,
     Batch,
@@ -11,11 +12,9 @@ from fencepost.impl.core.rules.producers import (
 )
 from fencepost.impl.core.rules.replica import Replica, not_leading
 from fencepost.impl.core.rules.replication import leader_append
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import AppendRecords, Reply
 from fencepost.impl.core.types.messages import ACKS_ALL, ProduceRequest, ProduceResponse
 from fencepost.impl.core.types.scripts import Outbox
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import NO_PRODUCER, Action, ErrorCode, Offset
 from fencepost.spec.znodes import TopicPartition
 
@@ -55,7 +54,7 @@ class Appender:
     def reply(self, key: TopicPartition, produce: PendingProduce, error_code: ErrorCode) -> None:
         """The client of a produce that is in the log hears how it went."""
         is_over = error_code is ErrorCode.NOT_LEADER_AFTER_APPEND
-        if self._config.mutant is Mutant.ACKNOWLEDGE_ON_STEP_DOWN and is_over:
+        if self._config.mutant == "acknowledge_on_step_down" and is_over:
             error_code = ErrorCode.NONE
         response = ProduceResponse(
             error_code=error_code,
@@ -94,7 +93,7 @@ class Appender:
         if request.producer_id == NO_PRODUCER:
             return ErrorCode.NONE
         known = self._replicas.producers(replica.topic_partition)[request.producer_id]
-        if self._config.mutant is Mutant.FORGET_PRODUCERS_ON_LEADER_CHANGE:
+        if self._config.mutant == "forget_producers_on_leader_change":
             known_at_all = known is not UNKNOWN_PRODUCER
             return sequence_error(known, request) if known_at_all else ErrorCode.NONE
         return sequence_error(known, request)
@@ -141,6 +140,6 @@ class Appender:
             self._replicas.expect(replica.topic_partition, produce.deadline_ms)
 
     def _answers_at_once(self, request: ProduceRequest) -> bool:
-        if self._config.mutant is Mutant.ACKNOWLEDGE_BEFORE_REPLICATION:
+        if self._config.mutant == "acknowledge_before_replication":
             return True
         return request.acks != ACKS_ALL

@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Mapping
 
 from fencepost.impl.core.broker.purgatory import Waiting
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import ProducerTable
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.replication import advance_high_watermark
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, Record
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.timers import Alarms
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import Action, Offset
 from fencepost.spec.znodes import TopicPartition
 
@@ -71,7 +70,7 @@ class Replicas:
     def put(self, replica: Replica) -> None:
         """The replica is what it is now."""
         is_in_log = 0 <= replica.high_watermark <= replica.log_end_offset
-        assert is_in_log or self._config.mutant is Mutant.UNBOUNDED_HIGH_WATERMARK, replica
+        assert is_in_log or self._config.mutant == "unbounded_high_watermark", replica
         key = replica.topic_partition
         before = self._replicas.get(key)
         if before is None:
@@ -108,14 +107,14 @@ class Replicas:
 
     def advance(self, key: TopicPartition, *, on_fetch: bool = False) -> bool:
         """The high watermark is as high as it may be; true when it moved."""
-        if self._config.mutant is Mutant.HIGH_WATERMARK_ON_FETCH_ONLY and not on_fetch:
+        if self._config.mutant == "high_watermark_on_fetch_only" and not on_fetch:
             return False
         before = self._replicas[key]
         after = advance_high_watermark(
             before,
-            from_leader_alone=self._config.mutant is Mutant.HIGH_WATERMARK_FROM_LEADER_ALONE,
-            with_old_isr=self._config.mutant is Mutant.COMMIT_WITH_OLD_ISR,
-            recomputed=self._config.mutant is Mutant.RECOMPUTE_HIGH_WATERMARK,
+            from_leader_alone=self._config.mutant == "high_watermark_from_leader_alone",
+            with_old_isr=self._config.mutant == "commit_with_old_isr",
+            recomputed=self._config.mutant == "recompute_high_watermark",
         )
         if after is before:
             return False

@@ -8,13 +8,12 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
 from fencepost.impl.core.broker.broker import Broker
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.partition_change_step import assignment_in
 from fencepost.impl.core.rules.replica import Replica, Role, are_different
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ActionTaken, ReportMalformed
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, list_children, read
 from fencepost.impl.core.types.zookeeper import Znode
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import Action, PartitionIncarnation
 from fencepost.spec.znodes import (
     TOPICS,
@@ -90,7 +89,7 @@ class Startup:
 
     def _own(self, topic: str, znode: Znode) -> set[TopicPartition]:
         named = parse_topic(znode.path, znode.data)
-        if self._config.mutant is Mutant.DELETE_WHAT_ASSIGNMENT_OMITS:
+        if self._config.mutant == "delete_what_assignment_omits":
             document = parse_topic_document(znode.path, znode.data)
             found = {partition: assignment_in(document, partition) for partition in named}
             named = {partition: one.settled for partition, one in found.items() if one}
@@ -145,16 +144,16 @@ class Startup:
         is_other = are_different(
             replica.partition_incarnation, PartitionIncarnation(znode.stat.czxid)
         )
-        if self._config.mutant is Mutant.KEEP_LOG_OF_OLD_INCARNATION and is_other:
+        if self._config.mutant == "keep_log_of_old_incarnation" and is_other:
             return is_own
         if is_other:
             return False
-        if self._config.mutant is Mutant.DELETE_WHAT_ASSIGNMENT_OMITS:
+        if self._config.mutant == "delete_what_assignment_omits":
             return is_own
         return is_own or state is None or replica.broker_id in {*state.isr, state.leader}
 
     def _set_floor(self, key: TopicPartition, znode: Znode, state: LeaderAndIsr | None) -> None:
-        if self._config.mutant is Mutant.RESTART_IGNORES_ZNODE:
+        if self._config.mutant == "restart_ignores_znode":
             return
         if state is None or znode.stat is None:
             return

@@ -11,12 +11,11 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.broker.fetcher import Follower
 from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.replica import Replica, Role
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ActionTaken, DeleteLog
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, PartitionStop
 from fencepost.impl.core.types.scripts import Outbox
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import (
     NO_BROKER,
     NO_EPOCH,
@@ -64,7 +63,7 @@ class Stopping:
 
     def is_overtaken(self, command: PartitionState) -> bool:
         """True when what the command names was stopped after it was decided (TOP-003)."""
-        if self._config.mutant is Mutant.FORGET_STOPPED_INCARNATION:
+        if self._config.mutant == "forget_stopped_incarnation":
             return False
         stopped = self._stopped.get(command.key)
         if stopped is not None and stopped.covers(command):
@@ -98,9 +97,9 @@ class Stopping:
 
     def _is_omitted(self, replica: Replica, request: LeaderAndIsrRequest) -> bool:
         """What is newer than the reading that the request rests on, it cannot speak of."""
-        if self._config.mutant is Mutant.INIT_DELETES_BY_OMISSION:
+        if self._config.mutant == "init_deletes_by_omission":
             return True
-        if self._config.mutant is Mutant.INIT_OMITS_NEWER_TOPICS:
+        if self._config.mutant == "init_omits_newer_topics":
             return True
         return NO_INCARNATION < replica.partition_incarnation <= request.zxid
 
@@ -139,7 +138,7 @@ class Stopping:
     def make_way(self, key: TopicPartition, incarnation: PartitionIncarnation) -> Replica | None:
         """Nothing is left of another incarnation (H10b); what a mutant's replica begins with."""
         old = self._replicas[key]
-        if self._config.mutant is Mutant.DIRECTORY_WITHOUT_INCARNATION:
+        if self._config.mutant == "directory_without_incarnation":
             self._follower.stop_fetching(key)
             return Replica(
                 broker_id=old.broker_id,
@@ -159,10 +158,10 @@ class Stopping:
 
     def _is_newer(self, replica: Replica, stop: PartitionStop) -> bool:
         if replica.partition_incarnation != stop.partition_incarnation:
-            if self._config.mutant is Mutant.STOP_REPLICA_WITHOUT_INCARNATION:
+            if self._config.mutant == "stop_replica_without_incarnation":
                 return False
             return replica.partition_incarnation > stop.partition_incarnation
-        if self._config.mutant is Mutant.STOP_REPLICA_WITHOUT_EPOCH:
+        if self._config.mutant == "stop_replica_without_epoch":
             return False
         return stop.leader_epoch != NO_EPOCH and stop.leader_epoch < replica.leader_epoch
 

@@ -8,6 +8,7 @@ partitions, and how it gets into ZooKeeper, is in `decisions.py`; commands go ou
 
 from collections.abc import Generator
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_channel import Commands
 from fencepost.impl.core.controller.controller_context import ControllerContext, Whole
 from fencepost.impl.core.controller.controller_generation import Office
@@ -16,12 +17,10 @@ from fencepost.impl.core.controller.leader_election import Decisions
 from fencepost.impl.core.controller.partition_change import Agent
 from fencepost.impl.core.controller.topic_discovery import TopicChanges
 from fencepost.impl.core.controller.unclean import UncleanElections
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ActionTaken, Reply
 from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest, LogsFailedResponse
 from fencepost.impl.core.types.messages import CommandResponse, PartitionState, StopReplicaResponse
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, list_children, read
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode, ZnodeVersion
 from fencepost.spec.znodes import BROKER_IDS, TopicPartition, broker_path
 
@@ -110,7 +109,7 @@ class Controller:
     def _fail_over(self) -> Script:
         """V3 D: read all state, send it on, then treat broker changes and new partitions."""
         term = self.term
-        is_blind = self.config.mutant is Mutant.FAIL_OVER_WITHOUT_WATCHES
+        is_blind = self.config.mutant == "fail_over_without_watches"
         if (yield from self._read_live_brokers(watch=not is_blind)) is None:
             return
         self._took_broker_change()
@@ -128,7 +127,7 @@ class Controller:
         self.is_loaded = True
         for broker_id in self.context.live:
             self.commands.begin_init(broker_id)
-        if self.config.mutant is Mutant.SUCCESSOR_TELLS_NOTHING:
+        if self.config.mutant == "successor_tells_nothing":
             self.decisions.decide(keys)
         else:
             self.decisions.decide_or_tell(keys)
@@ -141,7 +140,7 @@ class Controller:
 
     def on_broker_change(self) -> None:
         """The children of `/brokers/ids` changed."""
-        if self.config.mutant is Mutant.RETRY_KEEPS_LIVE_BROKERS and self.context.undecided:
+        if self.config.mutant == "retry_keeps_live_brokers" and self.context.undecided:
             return
         if self.is_active:
             self.outbox.run(self._on_broker_change())
@@ -193,7 +192,7 @@ class Controller:
             self._miss("brokers")
             return None
         return self.context.detect_broker_change(
-            znodes, ids_only=self.config.mutant is Mutant.COMPARE_BROKER_IDS_ONLY
+            znodes, ids_only=self.config.mutant == "compare_broker_ids_only"
         )
 
     def _took_broker_change(self) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_context import Whole
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ActionTaken, Send
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (

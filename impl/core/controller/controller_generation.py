@@ -1,8 +1,7 @@
 """The controller's office as one node sees it: in which term it holds it, and under which epoch."""
 
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.zookeeper import Check
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import (
     NO_CONTROLLER_EPOCH,
     ControllerEpoch,
@@ -44,9 +43,9 @@ class Office:
         if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
             return ()
         office = Check(path=CONTROLLER, expected_version=FIRST_VERSION)
-        if self._config.mutant is Mutant.NO_CONTROLLER_EPOCH_CHECK:
+        if self._config.mutant == "no_controller_epoch_check":
             return (office,)
         epoch = Check(path=CONTROLLER_EPOCH, expected_version=self.epoch_version)
-        if self._config.mutant is Mutant.NO_CONTROLLER_ZNODE_CHECK:
+        if self._config.mutant == "no_controller_znode_check":
             return (epoch,)
         return (epoch, office)

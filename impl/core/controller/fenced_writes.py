@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, write
 from fencepost.impl.core.types.zookeeper import (
     Check,
@@ -23,7 +23,6 @@ from fencepost.impl.core.types.zookeeper import (
     Written,
     ZkError,
 )
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import ZnodeVersion
 
 OPS_MAX = 250
@@ -106,7 +105,7 @@ class FencedWrites:
         office is lost nothing is told.
         """
         batches = _batches(writes)
-        if self._config.mutant is Mutant.UNBOUNDED_BATCH and batches:
+        if self._config.mutant == "unbounded_batch" and batches:
             batches = [[one for batch in batches for one in batch]]
         for batch in batches:
             self._queue.append(_Batch(batch, done))  # type: ignore[arg-type]  # done takes its own
@@ -139,7 +138,7 @@ class FencedWrites:
             return
         self._in_flight -= 1
         ended, again = _settle(batch.writes, result, len(ops))
-        if self._config.mutant is Mutant.TELL_PARTIAL_BATCH:
+        if self._config.mutant == "tell_partial_batch":
             ended, again = [*ended, *_as_if_written(again)], []
         self._queue.extendleft(_Batch(half, batch.done) for half in reversed(_halves(again)))
         self._start()

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_context import ControllerContext
 from fencepost.impl.core.controller.controller_generation import FIRST_VERSION, Office
 from fencepost.impl.core.controller.fenced_writes import Ended, FencedWrite, FencedWrites
 from fencepost.impl.core.rules.leadership import elect_leader, init_leader, is_unclean
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ActionTaken, ReportMalformed
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
 from fencepost.impl.core.types.zookeeper import (
@@ -26,7 +26,6 @@ from fencepost.impl.core.types.zookeeper import (
     Written,
     ZkError,
 )
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import ANY_VERSION, NO_BROKER, Action, ZnodeVersion
 from fencepost.spec.znodes import (
     LeaderAndIsr,
@@ -166,7 +165,7 @@ class Decisions:
         """A partition that needs no decision is told as it stands; the others once it is made."""
         for key in keys:
             is_settled = self.context.is_settled_as_decided(key)
-            if self._config.mutant is Mutant.FORGET_UNSETTLED_DECISION and is_settled:
+            if self._config.mutant == "forget_unsettled_decision" and is_settled:
                 self._decide(key)
                 continue
             if is_settled:
@@ -188,12 +187,12 @@ class Decisions:
     def initialises_again(self, state: LeaderAndIsr) -> bool:
         """A mutant's wrong rule: what earlier controllers decided counts for nothing (H9b)."""
         is_older = state.controller_epoch < self._office.controller_epoch
-        return is_older and self._config.mutant is Mutant.INIT_IS_UNCONDITIONAL
+        return is_older and self._config.mutant == "init_is_unconditional"
 
     def init_leader(self, key: TopicPartition) -> None:
         """A partition without a LeaderAndISR znode gets its first leader, by creation only (H9)."""
         replicas = self.context.assignments[key]
-        if self._config.mutant is Mutant.LAST_REPLICA_IS_PREFERRED:
+        if self._config.mutant == "last_replica_is_preferred":
             replicas = replicas[::-1]
         live = self.context.live_for(key)
         state = init_leader(replicas, live, self._office.controller_epoch)
@@ -233,7 +232,7 @@ class Decisions:
         confirmed: bool = False,
     ) -> None:
         """A partition whose leader or ISR is not alive gets new ones, if the version stands."""
-        if self._config.mutant is Mutant.NO_ELECTION_ON_ARRIVAL and state.leader == NO_BROKER:
+        if self._config.mutant == "no_election_on_arrival" and state.leader == NO_BROKER:
             return
         elected = elect_leader(
             state,
@@ -245,20 +244,20 @@ class Decisions:
         if elected is None:
             self.context.bounced.pop(key, None)
             return
-        if self._config.mutant is Mutant.LEAVE_ISR_TO_LEADER and elected.leader == state.leader:
+        if self._config.mutant == "leave_isr_to_leader" and elected.leader == state.leader:
             return
         after = replace(elected, controller_epoch=self._office.controller_epoch)
         outside = is_unclean(state, after)
-        on_old_list = self._config.mutant is Mutant.UNCLEAN_ON_OLD_LIVE_LIST
+        on_old_list = self._config.mutant == "unclean_on_old_live_list"
         if outside and not confirmed and not on_old_list:
             self._busy.add(key)
             self._confirm(key)
             return
-        if self._config.mutant is Mutant.LEADER_EPOCH_NOT_RAISED:
+        if self._config.mutant == "leader_epoch_not_raised":
             after = replace(after, leader_epoch=state.leader_epoch)
-        if self._config.mutant is Mutant.SHRINK_ON_ELECTION_EMPTIES_ISR:
+        if self._config.mutant == "shrink_on_election_empties_isr":
             after = replace(after, isr=after.isr & self.context.live.keys())
-        unchecked = self._config.mutant is Mutant.NO_ZNODE_VERSION_CHECK
+        unchecked = self._config.mutant == "no_znode_version_check"
         expected_version = ANY_VERSION if unchecked else znode_version
         path = leader_and_isr_path(key)
         op = SetData(path=path, data=after.document(), expected_version=expected_version)
@@ -344,7 +343,7 @@ class Decisions:
         """True when nothing more is to be known of it: its topic is gone."""
         if not isinstance(result, Rejected):
             return False
-        if self._config.mutant is Mutant.SEND_UNWRITTEN_DECISIONS:
+        if self._config.mutant == "send_unwritten_decisions":
             op = decision.ops[-1]
             version = op.expected_version + 1 if isinstance(op, SetData) else FIRST_VERSION
             self.publish_decision(decision.key, decision.state, ZnodeVersion(version), None)

@@ -35,7 +35,6 @@ from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.messages import PartitionStop
 from fencepost.impl.core.types.scripts import Answer, Ask, Script
 from fencepost.impl.core.types.zookeeper import Create, Rejected, SetData, WriteOp, Written, ZkError
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import (
     NO_BROKER,
     Action,
@@ -101,7 +100,7 @@ class Agent:
 
     def tick(self) -> None:
         """The timer: it also finds what no watch tells of."""
-        if self._config.mutant is Mutant.AGENT_WITHOUT_TIMER:
+        if self._config.mutant == "agent_without_timer":
             return
         if self._next_ms <= self._outbox.now_ms:
             self.wake()
@@ -132,7 +131,7 @@ class Agent:
         if requests is None:
             self._must_retry = True
             return
-        by_request_only = self._config.mutant is Mutant.MOVE_BY_REQUEST_ONLY
+        by_request_only = self._config.mutant == "move_by_request_only"
         begun = frozenset() if by_request_only else self._controller.context.moving
         by_topic: dict[str, dict[TopicPartition, Requests]] = {}
         for key, asked in requests.items():
@@ -213,7 +212,7 @@ class Agent:
             zxid = PartitionIncarnation(view.last_zxid)
             stopped = named is None and self._are_stopped(key, leaving, zxid)
             request = asked.get(PARTITIONS_REMOVE)
-            stops_first = self._config.mutant is Mutant.STOP_BEFORE_UNASSIGN
+            stops_first = self._config.mutant == "stop_before_unassign"
             if stops_first and named is not None and seen is not None:
                 told = Assignment(assigned=(), removing=frozenset(named.assigned))
                 if not self._are_stopped(key, told, seen.incarnation, seen):
@@ -242,7 +241,7 @@ class Agent:
         step = add_partitions(key, request, named, seen)
         if step is None:
             self._controller.decisions.decide([key])
-        is_replayed = self._config.mutant is Mutant.REPLAY_TRIGGER
+        is_replayed = self._config.mutant == "replay_trigger"
         if step is None or named is None or seen is None or not is_replayed:
             return step
         epoch = self._controller.controller_epoch
@@ -262,7 +261,7 @@ class Agent:
     def _reassign(
         self, key: TopicPartition, named: Assignment, request: PartitionRequest | None, seen: Seen
     ) -> Step | None:
-        if request is not None and self._config.mutant is Mutant.IGNORE_CHANGED_TARGET:
+        if request is not None and self._config.mutant == "ignore_changed_target":
             request = self._first.setdefault(key, request)
         target = request.replicas if request is not None else None
         checks = (request.check(),) if request is not None else ()
@@ -271,10 +270,10 @@ class Agent:
             seen.state,
             target,
             self._controller.context.live_for(key),
-            leader_stays=self._config.mutant is Mutant.LEADER_STAYS_OUTSIDE,
-            whole_isr=self._config.mutant is Mutant.WAIT_FOR_WHOLE_ISR,
+            leader_stays=self._config.mutant == "leader_stays_outside",
+            whole_isr=self._config.mutant == "wait_for_whole_isr",
         )
-        stops_first = self._config.mutant is Mutant.DELETE_BEFORE_ASSIGNMENT
+        stops_first = self._config.mutant == "delete_before_assignment"
         leaving = advance.assignment if advance is not None and stops_first else None
         if leaving and not self._are_stopped(key, leaving, seen.incarnation, seen):
             return None
@@ -331,9 +330,9 @@ class Agent:
 
     def _forget_told(self, key: TopicPartition, leaving: frozenset[BrokerId]) -> None:
         """Who does not leave now is told again when it leaves the next time."""
-        if self._config.mutant is Mutant.STOP_BEFORE_UNASSIGN:
+        if self._config.mutant == "stop_before_unassign":
             return
-        if self._config.mutant is Mutant.DELETE_BEFORE_ASSIGNMENT:
+        if self._config.mutant == "delete_before_assignment":
             return
         if key in self._told:
             self._told[key] &= leaving
@@ -385,7 +384,7 @@ class Agent:
         if self._controller.term != term:
             return False
         is_gone = isinstance(result, Rejected) and result.error is ZkError.NO_NODE
-        if is_gone and document and self._config.mutant is Mutant.WRITE_ASSIGNMENT_CREATES:
+        if is_gone and document and self._config.mutant == "write_assignment_creates":
             creation = Create(path=topic_path(view.topic), data=document_bytes(document))
             yield from self._controller.writes.write(creation)
         self._controller.decisions.release(keys)

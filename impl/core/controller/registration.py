@@ -8,9 +8,9 @@ from collections.abc import Generator
 
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.broker.startup import Startup
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_generation import FIRST_VERSION
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ActionTaken, ReportMalformed, ReportWaiting
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read, write
 from fencepost.impl.core.types.zookeeper import (
@@ -22,7 +22,6 @@ from fencepost.impl.core.types.zookeeper import (
     Written,
     Znode,
 )
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
@@ -139,7 +138,7 @@ class Membership:
     def _register(self, session_id: SessionId) -> Generator[Ask, Answer, bool]:
         """The registration is this session's; an older one is waited out (START-005)."""
         path = broker_path(self._config.broker_id)
-        is_blind = self._config.mutant is Mutant.REGISTRATION_NOT_WATCHED
+        is_blind = self._config.mutant == "registration_not_watched"
         znodes = yield from read(path, watch=not is_blind)
         if self.session_id != session_id:
             return False
@@ -186,7 +185,7 @@ class Membership:
     def _stand_for_election(self) -> Script:
         """Whoever holds `/controller` is known and watched; if nobody does, this node tries."""
         session_id = self.session_id
-        is_blind = self._config.mutant is Mutant.CONTROLLER_NOT_WATCHED
+        is_blind = self._config.mutant == "controller_not_watched"
         znodes = yield from read(CONTROLLER, CONTROLLER_EPOCH, watch=not is_blind)
         if self.session_id != session_id:
             return
@@ -200,17 +199,17 @@ class Membership:
             return
         holder, epoch = znodes
         is_mine = holder.stat is not None and holder.stat.ephemeral_owner == session_id
-        if self._config.mutant is Mutant.FORGET_OWN_CONTROLLER_ZNODE:
+        if self._config.mutant == "forget_own_controller_znode":
             is_mine = is_mine and self._controller.is_active
         if is_mine:
             yield from self._hold_office(session_id, holder, epoch)
             return
-        if self._config.mutant is Mutant.RESIGN_ON_EXPIRY_ONLY and self._controller.is_active:
+        if self._config.mutant == "resign_on_expiry_only" and self._controller.is_active:
             return
         self._controller.resign_controller()
         brokerid = self._parse_holder(holder)
         is_new_here = self.active_controller_id == NO_BROKER
-        if self._config.mutant is Mutant.STAND_AFTER_ANOTHER_ONLY and is_new_here:
+        if self._config.mutant == "stand_after_another_only" and is_new_here:
             self.learn_controller(brokerid, self._parse_epoch(epoch))
             return
         self.learn_controller(brokerid, self._parse_epoch(epoch))
@@ -247,16 +246,16 @@ class Membership:
         document = ControllerDocument(
             brokerid=self._config.broker_id, timestamp=str(self._outbox.now_ms)
         )
-        lasts = self._config.mutant is Mutant.PERSISTENT_CONTROLLER_ZNODE
+        lasts = self._config.mutant == "persistent_controller_znode"
         office = Create(path=CONTROLLER, data=document_bytes(document), ephemeral=not lasts)
         yield from self._win(session_id, epoch, office)
 
     def _win(self, session_id: SessionId, epoch: Znode, office: Create | Check) -> Script:
-        if self._config.mutant is Mutant.TWO_STEP_CONTROLLER_ELECTION:
+        if self._config.mutant == "two_step_controller_election":
             yield from self._win_in_two_steps(session_id, office)
             return
         controller_epoch = ControllerEpoch(self._parse_epoch(epoch) + 1)
-        if self._config.mutant is Mutant.CONTROLLER_EPOCH_NOT_RAISED:
+        if self._config.mutant == "controller_epoch_not_raised":
             controller_epoch = self._parse_epoch(epoch)
         result = yield from write(*self._election(office, epoch, controller_epoch))
         if self.session_id != session_id:
@@ -269,7 +268,7 @@ class Membership:
             else:
                 self.elect_controller(controller_epoch, result.versions[-1], result.zxid)
             return
-        if self._config.mutant is Mutant.LOSER_TAKES_OFFICE and isinstance(result, Rejected):
+        if self._config.mutant == "loser_takes_office" and isinstance(result, Rejected):
             self.elect_controller(controller_epoch, FIRST_VERSION, zxid=0)
             return
         self._again()

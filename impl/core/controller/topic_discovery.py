@@ -8,16 +8,15 @@ which one to look at.
 from collections.abc import Generator
 
 from fencepost.impl.core.admin.topic_deletion import finish_deletion
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_channel import Commands
 from fencepost.impl.core.controller.controller_generation import Office
 from fencepost.impl.core.controller.fenced_writes import FencedWrites
 from fencepost.impl.core.controller.leader_election import Decisions
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.messages import PartitionStop
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, list_children, read
 from fencepost.impl.core.types.zookeeper import Znode
-from fencepost.impl.mutants.mutants import Mutant
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import (
     TOPICS,
@@ -134,7 +133,7 @@ class TopicChanges:
         for topic, znode in zip(wanted, znodes, strict=True):
             added += self.detect_topic_change(topic, znode)
             is_bad = topic in context.unreadable
-            if self._config.mutant is Mutant.MALFORMED_TOPIC_ENDS_READING and is_bad:
+            if self._config.mutant == "malformed_topic_ends_reading" and is_bad:
                 break
         return sorted(added)
 
@@ -144,7 +143,7 @@ class TopicChanges:
         known = context.topics.get(topic)
         czxid = znode.stat.czxid if znode.stat is not None else None
         is_same = known is not None and known.czxid == czxid and not self._is_begun(znode)
-        if self._config.mutant is Mutant.COMPARE_TOPIC_NAMES_ONLY and known and czxid is not None:
+        if self._config.mutant == "compare_topic_names_only" and known and czxid is not None:
             return []
         if known is not None and not is_same:
             self._stop(context.all_of_topic(topic))

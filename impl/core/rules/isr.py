@@ -4,72 +4,67 @@ Actions of `spec/tla/LeaderAndIsr.tla`. At most one change of a partition is in 
 decided, commits need the old members and the new ones (ISR-003).
 """
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
-from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.replica import FollowerProgress, Replica
 from fencepost.spec.vocabulary import BrokerId, ZnodeVersion
 
 
-def shrink_isr(
-    replica: Replica, now_ms: int, replica_lag_time_ms: int, *, leader_too: bool = False
-) -> Replica:
+def shrink_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
     """The leader wants those out of the ISR that were not caught up for too long (ISR-001).
 
     The leader itself never lags (ISR-006, H38); a member that never fetched counts from the moment
-    at which this leader took over (ISR-005). `leader_too` is a mutant's wrong rule.
+    at which this leader took over (ISR-005).
     """
-    if not _may_change_isr(replica):
+    followers = replica.isr - {replica.broker_id}
+    return drop_lagging(replica, followers, now_ms - replica_lag_time_ms)
+
+
+def drop_lagging(replica: Replica, members: frozenset[BrokerId], oldest_ms: int) -> Replica:
+    """The leader wants those of `members` out that were last caught up before `oldest_ms`."""
+    if not may_change_isr(replica):
         return replica
-    oldest_ms = now_ms - replica_lag_time_ms
-    lagging = frozenset(
-        member
-        for member in (replica.isr if leader_too else replica.isr - {replica.broker_id})
-        if _caught_up_ms(replica, member) < oldest_ms
-    )
+    lagging = frozenset(one for one in members if caught_up_ms(replica, one) < oldest_ms)
     return replace(replica, wanted_isr=replica.isr - lagging) if lagging else replica
 
 
-def lags_at_ms(
-    replica: Replica, replica_lag_time_ms: int, *, leader_too: bool = False
+def lags_at_ms(replica: Replica, replica_lag_time_ms: int) -> int | None:
+    """When the first member will have lagged too long without a fetch; None while none can."""
+    return first_lags_at_ms(replica, replica.isr - {replica.broker_id}, replica_lag_time_ms)
+
+
+def first_lags_at_ms(
+    replica: Replica, members: frozenset[BrokerId], replica_lag_time_ms: int
 ) -> int | None:
-    """When the first member will have lagged too long if nobody fetches; None while none can."""
-    members = replica.isr if leader_too else replica.isr - {replica.broker_id}
-    if not members or not _may_change_isr(replica):
+    """When the first of `members` will have lagged too long; None while none can."""
+    if not members or not may_change_isr(replica):
         return None
-    return min(_caught_up_ms(replica, member) for member in members) + replica_lag_time_ms + 1
+    return min(caught_up_ms(replica, member) for member in members) + replica_lag_time_ms + 1
 
 
-def expand_isr(
-    replica: Replica,
-    now_ms: int,
-    replica_lag_time_ms: int,
-    *,
-    laggards: bool = False,
-    below_epoch_start: bool = False,
-) -> Replica:
+def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
     """The leader wants those in that reached the high watermark and its epoch's start (ISR-002).
 
-    Nobody who would be asked out at once, such as a follower that had all when it fell silent: two
+    None that would be asked out at once, such as a follower that had all when it fell silent: two
     writes would follow each other for as long as others fetch. The specs know no lag time.
-
-    The flags are mutants' wrong rules: V3's test, which admits whoever is behind all members (H35);
-    the high watermark alone, which may lag behind what was committed before (H36).
     """
-    if not _may_change_isr(replica):
-        return replica
     oldest_ms = now_ms - replica_lag_time_ms
     needed = max(replica.high_watermark, replica.epoch_start_offset)
-    if below_epoch_start:
-        needed = replica.high_watermark
+    return admit(
+        replica, lambda one: one.log_end_offset >= needed and one.caught_up_ms >= oldest_ms
+    )
+
+
+def admit(replica: Replica, is_ready: Callable[[FollowerProgress], bool]) -> Replica:
+    """The leader wants the assigned replicas in whose progress `is_ready`."""
+    if not may_change_isr(replica):
+        return replica
     ready = frozenset(
         follower
         for follower, progress in replica.followers.items()
-        if follower in replica.assigned_replicas
-        and (
-            _is_behind_all(replica, follower)
-            if laggards
-            else progress.log_end_offset >= needed and progress.caught_up_ms >= oldest_ms
-        )
+        if follower in replica.assigned_replicas and is_ready(progress)
     )
     return replace(replica, wanted_isr=replica.isr | ready) if ready - replica.isr else replica
 
@@ -84,17 +79,12 @@ def fence_leader(replica: Replica) -> Replica:
     return replace(replica, is_fenced=True, wanted_isr=None)
 
 
-def _may_change_isr(replica: Replica) -> bool:
+def may_change_isr(replica: Replica) -> bool:
+    """True while no other change is in flight and the leader is not fenced (ISR-003)."""
     return replica.is_leader and not replica.is_fenced and replica.wanted_isr is None
 
 
-def _caught_up_ms(replica: Replica, member: BrokerId) -> int:
+def caught_up_ms(replica: Replica, member: BrokerId) -> int:
+    """When the member last had all that the leader had."""
     progress = replica.followers.get(member)
     return progress.caught_up_ms if progress else replica.leading_since_ms
-
-
-def _is_behind_all(replica: Replica, follower: BrokerId) -> bool:
-    members = replica.isr & replica.followers.keys() - {replica.broker_id}
-    ends = [replica.followers[member].log_end_offset for member in members]
-    smallest = min([replica.log_end_offset, *ends])
-    return replica.followers[follower].log_end_offset <= smallest

@@ -27,7 +27,8 @@ from fencepost.impl.core.types.events import (
     ZnodesWritten,
 )
 from fencepost.impl.core.types.scripts import Answer, Ask, unknown
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
+from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.paced import PacedPermissions, expand_now, told, truncate_now
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.vocabulary import SessionId
@@ -54,7 +55,7 @@ class Broker(Protocol):
     async def send(self, send: Send, address: str) -> None:
         """The request leaves for `address`; the response comes as an event."""
 
-    def awaken(self, mutant: Mutant) -> None:
+    def awaken(self, mutant: MutantName) -> None:
         """The core has this wrong rule from now on, and the trace says so."""
 
 
@@ -277,8 +278,8 @@ class Pacer:
             await self._changed.wait()
 
 
-def _mutant(name: str) -> Mutant:
+def _mutant(name: str) -> MutantName:
     try:
-        return Mutant(name)
+        return mutant_name(name)
     except ValueError:
         raise CannotMoveError(f"there is no mutant {name!r}") from None

@@ -7,9 +7,9 @@ stands still. It may be given a mutant by a move, and whoever has one says so.
 import asyncio
 from collections.abc import Mapping
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
 from fencepost.impl.core.rules.replica import RecoveredLog
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import (
     ActionTaken,
     ListChildren,
@@ -19,7 +19,8 @@ from fencepost.impl.core.types.effects import (
 )
 from fencepost.impl.core.types.events import Event
 from fencepost.impl.core.types.scripts import Ask
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
+from fencepost.impl.mutants.mutants import with_mutant
 from fencepost.impl.paced import paced
 from fencepost.impl.shell.node import BrokerProcess, LedStep
 from fencepost.impl.shell.options import NodeOptions
@@ -63,10 +64,11 @@ class LedProcess(BrokerProcess):
         await self._client.reach(send.to, address)
         self._client.send(send)
 
-    def awaken(self, mutant: Mutant) -> None:
+    def awaken(self, mutant: MutantName) -> None:
         """The core has this wrong rule from now on, and stderr and the trace say so."""
         self._tell_mutant(mutant)
         object.__setattr__(self._config, "mutant", mutant)
+        object.__setattr__(self._config, "rules", with_mutant(self._config.rules, mutant))
 
     # What a process does otherwise
 

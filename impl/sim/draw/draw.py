@@ -6,7 +6,7 @@ The kind and the seed decide the run; the level and the mutant change nothing el
 from collections.abc import Callable
 from enum import StrEnum
 
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.draw.multi_round_draw import multi_round
 from fencepost.impl.sim.draw.swarm import swarm
 from fencepost.impl.sim.engine.run import RunDescription, RunPart, described
@@ -23,21 +23,25 @@ class DrawKind(StrEnum):
 
 
 def draw(
-    kind: DrawKind, seed: int, *, level: ProtocolLevel, mutant: Mutant | None = None
+    kind: DrawKind, seed: int, *, level: ProtocolLevel, mutant: MutantName | None = None
 ) -> RunDescription[RunPart]:
     """The run of that kind that belongs to `seed`."""
     return _KINDS[kind](seed, level, mutant)
 
 
-def _swarm(seed: int, level: ProtocolLevel, mutant: Mutant | None) -> RunDescription[RunPart]:
+def _swarm(seed: int, level: ProtocolLevel, mutant: MutantName | None) -> RunDescription[RunPart]:
     return described(swarm(seed, level=level, mutant=mutant))
 
 
-def _multi_round(seed: int, level: ProtocolLevel, mutant: Mutant | None) -> RunDescription[RunPart]:
+def _multi_round(
+    seed: int, level: ProtocolLevel, mutant: MutantName | None
+) -> RunDescription[RunPart]:
     return multi_round(seed, level=level, mutant=mutant)
 
 
-_KINDS: dict[DrawKind, Callable[[int, ProtocolLevel, Mutant | None], RunDescription[RunPart]]] = {
+_KINDS: dict[
+    DrawKind, Callable[[int, ProtocolLevel, MutantName | None], RunDescription[RunPart]]
+] = {
     DrawKind.SWARM: _swarm,
     DrawKind.MULTI_ROUND: _multi_round,
 }

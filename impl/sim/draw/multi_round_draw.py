@@ -23,7 +23,7 @@ from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import DuplicateRequest
 from fencepost.fault_injection.faults.targets import broker, follower
 from fencepost.fault_injection.stories.schedule import Schedule, TimedFault, generate
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.draw.drawn_faults import Draw
 from fencepost.impl.sim.draw.fault_stories import About, Composer
 from fencepost.impl.sim.engine.multi_round_run import FaultRound, prepare_rounds
@@ -58,7 +58,7 @@ LONELY = 0.3
 
 
 def multi_round(
-    number: int, *, level: ProtocolLevel, mutant: Mutant | None = None
+    number: int, *, level: ProtocolLevel, mutant: MutantName | None = None
 ) -> RunDescription[FaultRound]:
     """The run of that number, from 1 on; the level and the mutant change nothing else of it.
 

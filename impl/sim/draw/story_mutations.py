@@ -13,7 +13,7 @@ from functools import partial
 from random import Random
 
 from fencepost.fault_injection.faults.fault_json import as_json
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.draw.fault_stories import About, Composer
 from fencepost.impl.sim.engine.liveness_state import unhealed
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
@@ -139,13 +139,13 @@ def _own_options(cluster: Command, random: Random) -> dict[str, str]:
 
 
 def play_variation(
-    variation: Variation, mutant: Mutant | None, run_id: str
+    variation: Variation, mutant: MutantName | None, run_id: str
 ) -> tuple[RunOptions, MoveRecorder, list[TraceEvent]]:
     """Play it to its end, all faults over, all partitions read; its cluster, moves and trace."""
     stage = Stage(run_id, unjudged, move_recorder=partial(MoveRecorder, is_for_processes=True))
     first, *rest = variation.commands
     if mutant is not None:
-        first = replace(first, options={**first.options, "mutant": mutant.value})
+        first = replace(first, options={**first.options, "mutant": mutant})
     perform(stage, first)
     for command in rest:
         _try(stage, command)

@@ -15,7 +15,7 @@ from fencepost.fault_injection.stories.recipes import (
     lonely_leader,
 )
 from fencepost.fault_injection.stories.schedule import Schedule, generate
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.draw.drawn_faults import Draw
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, BROKERS, CALM, TOPIC, RunOptions
 from fencepost.impl.sim.world.network import Weather
@@ -52,7 +52,7 @@ def swarm(
     seed: int,
     *,
     level: ProtocolLevel,
-    mutant: Mutant | None = None,
+    mutant: MutantName | None = None,
     duration_ms: int | None = None,
 ) -> RunOptions:
     """The run that belongs to `seed`; the level and the mutant change nothing else of it.

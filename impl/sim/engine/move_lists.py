@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.draw.story_mutations import Variation, play_variation
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import RunOptions
@@ -42,7 +42,7 @@ def moves_of_run(
 
 
 def moves_of_variation(
-    variation: Variation, mutant: Mutant | None, name: str
+    variation: Variation, mutant: MutantName | None, name: str
 ) -> tuple[Callable[[], MoveList], list[TraceEvent]]:
     """What makes the moves of a variation, which raises `ValueError` as `moves_of`; its trace."""
     options, move_recorder, events = play_variation(variation, mutant, name)
@@ -61,7 +61,7 @@ def _listed(name: str, options: RunOptions, move_recorder: MoveRecorder) -> Move
         flags=_flags(
             options, loses_power=any(m.verb is Verb.LOSE_POWER for m in move_recorder.moves)
         ),
-        mutant=options.mutant.value if options.mutant else "",
+        mutant=options.mutant or "",
         steps=(),
         taken=0,
         is_free=True,

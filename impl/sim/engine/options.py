@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from fencepost.fault_injection.stories.schedule import Schedule
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.world.network import Weather
 from fencepost.spec.vocabulary import ProtocolLevel
 
@@ -20,7 +20,7 @@ class RunOptions:
 
     seed: int
     level: ProtocolLevel
-    mutant: Mutant | None = None
+    mutant: MutantName | None = None
     brokers: int = len(BROKERS)
     replication_factor: int = len(BROKERS)
     partitions: int = 1

@@ -12,7 +12,7 @@ from fencepost.fault_injection.stories.schedule import Schedule
 from fencepost.fault_injection.stories.story import At, ClientLoad, Story, StoryAction
 from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.impl.core.types.topic_messages import ReplicaList
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun
@@ -172,7 +172,7 @@ class StoryPart:
 
 
 def options_of(
-    story: Story, *, level: ProtocolLevel, mutant: Mutant | None, host: Host = Host.QUICK
+    story: Story, *, level: ProtocolLevel, mutant: MutantName | None, host: Host = Host.QUICK
 ) -> RunOptions:
     """The run of a story: the settings of its cluster, in weather that is only slow or quick.
 
@@ -201,7 +201,7 @@ def options_of(
 
 
 def described_story(
-    story: Story, *, level: ProtocolLevel, mutant: Mutant | None, host: Host = Host.QUICK
+    story: Story, *, level: ProtocolLevel, mutant: MutantName | None, host: Host = Host.QUICK
 ) -> RunDescription[StoryPart]:
     """The run of the story, which begins as one of real processes does.
 

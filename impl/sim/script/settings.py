@@ -9,6 +9,8 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.impl.mutants.mutant import MutantName
+from fencepost.impl.mutants.mutants import MUTANTS, mutant_name
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.world.network import Weather
 from fencepost.spec.vocabulary import ProtocolLevel
@@ -64,6 +66,8 @@ def _read(kind: Any, name: str, text: str) -> object:  # noqa: ANN401  a type, o
         if members:  # a range
             low, high = text.split("..")
             return members[0](low), members[1](high)
+        if kind is MutantName:
+            return mutant_name(text)
         return kind(int(text)) if kind is ProtocolLevel else kind(text)
     except (KeyError, ValueError):
         raise ValueError(f"{name}={text} is none; write {_form(kind)}") from None
@@ -76,4 +80,5 @@ def _form(kind: Any) -> str:  # noqa: ANN401
         return "two numbers, as in 1..60"
     if kind in (int, float):
         return "a number"
-    return f"one of {', '.join(str(member.value) for member in kind)}"
+    names = MUTANTS if kind is MutantName else [str(member.value) for member in kind]
+    return f"one of {', '.join(names)}"

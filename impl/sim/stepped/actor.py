@@ -7,9 +7,9 @@ from typing import Any, Protocol
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
 from fencepost.impl.core.rules.replica import Replica
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import (
     ActionTaken,
     Effect,
@@ -36,7 +36,8 @@ from fencepost.impl.core.types.events import (
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, Request, Response
 from fencepost.impl.core.types.scripts import Answer, Ask, unknown
 from fencepost.impl.core.types.zookeeper import Create
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
+from fencepost.impl.mutants.mutants import with_mutant
 from fencepost.impl.paced import PacedPermissions, expand_now, paced, told, truncate_now
 from fencepost.impl.sim.engine.recorder import NodeTrace, TraceRecorder
 from fencepost.impl.sim.stepped.schedule import SteppedSetting
@@ -130,15 +131,16 @@ class SteppedBroker:
 
     # Life
 
-    def awaken(self, mutants: list[Mutant]) -> None:
+    def awaken(self, mutants: list[MutantName]) -> None:
         """From now on the node, which may run already, has this wrong rule.
 
         The beginning is the protocol's: the specs' first state is the same with every switch.
         """
         assert len(mutants) <= 1, "the core knows one mutant at a time"
         for mutant in mutants:
-            self._note(Verb.AWAKEN, mutant=mutant.value)
+            self._note(Verb.AWAKEN, mutant=mutant)
             object.__setattr__(self.config, "mutant", mutant)
+            object.__setattr__(self.config, "rules", with_mutant(self.config.rules, mutant))
 
     def start(self) -> None:
         """The process runs, and has not heard of its session."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutants import MUTANTS
 from fencepost.impl.sim.stepped.abstract import LOG_VARIABLES, VARIABLES, Abstract, Plain, canonical
 from fencepost.impl.sim.stepped.reading import UnknownStepError, read_step
 from fencepost.spec.tlc.config import ModelConfig
@@ -166,7 +166,7 @@ def _foreign(schedule: SteppedSchedule) -> Iterator[str]:
     setting = schedule.setting
     if setting.level not in {*ProtocolLevel}:
         yield f"there is no level {setting.level}"
-    yield from (f"there is no mutant {name}" for name in setting.mutants if name not in {*Mutant})
+    yield from (f"there is no mutant {name}" for name in setting.mutants if name not in MUTANTS)
     known = LOG_VARIABLES if setting.has_logs else VARIABLES
     yield from (f"the first state lacks {name}" for name in sorted(known - {*schedule.first}))
     actors = {0, *setting.brokers, *setting.controllers}

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutants import MUTANTS
 from fencepost.impl.sim.stepped.behaviours import counterexample
 from fencepost.impl.sim.stepped.schedule import (
     SCHEDULES,
@@ -118,7 +118,7 @@ def obstacle(model: Model) -> str:
         return f"the core is not led through {model.module.removeprefix('MC')}, step by step"
     if model.tlc_config().specification:
         return f"{model.invariant} is a liveness property: its counterexample has no end"
-    unknown = sorted(set(read_setting(model.tlc_config()).mutants) - {*Mutant})
+    unknown = sorted(set(read_setting(model.tlc_config()).mutants) - MUTANTS.keys())
     return f"the core has no mutant {unknown[0]}" if unknown else ""
 
 

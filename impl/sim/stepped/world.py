@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, Send
 from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import (
@@ -22,7 +22,7 @@ from fencepost.impl.core.types.messages import (
     Response,
 )
 from fencepost.impl.core.types.zookeeper import Create, Delete, Written
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutants import mutant_name, rules_of
 from fencepost.impl.sim.engine.recorder import TraceRecorder, transaction_line
 from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.stepped.actor import SESSION_TIMEOUT_MS, HeldAsk, SteppedBroker
@@ -167,6 +167,7 @@ class SteppedCluster:
         return Config(
             broker_id=BrokerId(number),
             level=ProtocolLevel(self.setting.level),
+            rules=rules_of(self.setting.level),
             unclean_leader_election=self.setting.unclean_leader_election,
             replica_lag_time_ms=LAG_MS,
             fetch_wait_ms=0,
@@ -199,7 +200,7 @@ class SteppedCluster:
         else:
             self._stand()
         for actor in self.actors.values():
-            actor.awaken([Mutant(name) for name in self.setting.mutants])
+            actor.awaken([mutant_name(name) for name in self.setting.mutants])
 
     def _stand(self) -> None:
         for number in self.setting.controllers:

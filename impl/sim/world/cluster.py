@@ -7,10 +7,11 @@ from functools import partial
 from random import Random
 
 from fencepost.fault_injection.faults.targets import ClusterView
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteResult, Written
+from fencepost.impl.mutants.mutants import rules_of
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.recorder import TraceRecorder, transaction_line
@@ -114,6 +115,7 @@ class VirtualCluster:
             unclean_leader_election=options.unclean_leader_election,
             fetch_records_max=options.fetch_records_max,
             mutant=options.mutant,
+            rules=rules_of(options.level, options.mutant),
         )
         self.processes[broker_id] = Process(
             self,

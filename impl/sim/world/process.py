@@ -12,9 +12,9 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
 from fencepost.impl.core.rules.replica import RecoveredLog
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import (
     ActionTaken,
     DeleteLog,

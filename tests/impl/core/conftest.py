@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.spec.vocabulary import BrokerId
 from tests.impl.core.driver import Driver
 

@@ -34,7 +34,8 @@ from fencepost.impl.core.types.messages import (
     Request,
 )
 from fencepost.impl.core.types.topic_messages import CreateTopicRequest, DeleteTopicRequest
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
+from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import BROKERS
 from fencepost.impl.sim.injectors.awaited import Heal
@@ -79,7 +80,7 @@ class Reader(OnDemand, SimulatedConsumer):
 class ClusterMachine(RuleBasedStateMachine):
     """Three brokers and a topic of one partition; other topics come and go."""
 
-    mutant: Mutant | None = None
+    mutant: MutantName | None = None
     heals: Bundle[Heal] = Bundle("heals")
     topics: Bundle[str] = Bundle("topics")
 
@@ -202,7 +203,7 @@ class ClusterMachine(RuleBasedStateMachine):
 class HastyLeader(ClusterMachine):
     """The leader acknowledges what nobody else has."""
 
-    mutant = Mutant.ACKNOWLEDGE_BEFORE_REPLICATION
+    mutant = mutant_name("acknowledge_before_replication")
 
 
 def test_whatever_is_done_to_a_cluster_it_heals_and_all_checks_hold() -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from fencepost.conformance.checks.registry import judge
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.draw.swarm import swarm
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import described, run
@@ -245,7 +245,7 @@ def test_a_znode_is_deleted_by_hand() -> None:
 
 @pytest.mark.parametrize("seed", [3, 36, 99])
 def test_a_run_that_is_written_down_plays_again_event_for_event(seed: int) -> None:
-    options = swarm(seed, level=ProtocolLevel.LEADER_EPOCH, mutant=Mutant.NO_STEP_DOWN)
+    options = swarm(seed, level=ProtocolLevel.LEADER_EPOCH, mutant=mutant_name("no_step_down"))
     text = scenario_text(options, comment=f"Seed {seed}.\nAs it was.")
 
     played = play(text, "s", judge)

@@ -7,8 +7,8 @@ import pytest
 
 from fencepost.conformance.checks.registry import CHECKS, judge
 from fencepost.conformance.whitebox.simulate import MutantResult, hunt_mutants
-from fencepost.impl.mutants.mutants import Mutant, MutantRecord
-from fencepost.impl.mutants.records import MUTANTS
+from fencepost.impl.mutants.mutant import Mutant
+from fencepost.impl.mutants.mutants import MUTANTS
 from fencepost.impl.sim import adapter
 from fencepost.impl.sim.stepped.behaviours import random_behaviours
 from fencepost.impl.sim.stepped.schedule import (
@@ -81,10 +81,10 @@ def test_every_schedule_has_a_source_and_every_source_a_schedule() -> None:
 
 def test_every_mutant_has_a_schedule_unless_its_runs_do_not_heal() -> None:
     """A counterexample of the specs to a liveness property has no end that could be judged."""
-    never_heal = {r.mutant.value for r in MUTANTS if r.caught_by & {*Liveness}}
+    never_heal = {r.name for r in MUTANTS.values() if r.caught_by & {*Liveness}}
     stepped = {path.stem for path in SCHEDULES.glob("*.*")} - {LEVEL_ONE}
 
-    assert {mutant.value for mutant in Mutant} == stepped | never_heal | NOT_MODELLED | NOT_STEPPED
+    assert {*MUTANTS} == stepped | never_heal | NOT_MODELLED | NOT_STEPPED
     assert never_heal & set(NAMES) == set()
 
 
@@ -124,9 +124,9 @@ def test_the_check_of_the_same_name_fails_the_trace(name: str) -> None:
     assert Invariant(schedule.violates) in violated(done.events)
 
 
-@pytest.mark.parametrize("record", [r for r in MUTANTS if r.shows], ids=lambda r: r.mutant)
-def test_a_mutant_hunted_along_its_schedule_shows_that_property(record: MutantRecord) -> None:
-    done = adapter.replay(record.mutant.value, judge)
+@pytest.mark.parametrize("record", [r for r in MUTANTS.values() if r.shows], ids=lambda r: r.mutant)
+def test_a_mutant_hunted_along_its_schedule_shows_that_property(record: Mutant) -> None:
+    done = adapter.replay(record.name, judge)
 
     assert record.shows in done["violated"]  # type: ignore[operator]
     assert done["wanted"] == record.shows
@@ -134,7 +134,7 @@ def test_a_mutant_hunted_along_its_schedule_shows_that_property(record: MutantRe
 
 
 def test_the_hunt_takes_the_counterexample_first() -> None:
-    records = [r for r in adapter.mutants() if r["mutant"] == Mutant.EXPAND_LAGGARDS]
+    records = [r for r in adapter.mutants() if r["mutant"] == "expand_laggards"]
     (caught,) = hunt(records)
 
     assert caught.is_caught
@@ -144,7 +144,7 @@ def test_the_hunt_takes_the_counterexample_first() -> None:
 
 
 def test_a_schedule_that_the_core_leaves_catches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    records = [r for r in adapter.mutants() if r["mutant"] == Mutant.EXPAND_LAGGARDS]
+    records = [r for r in adapter.mutants() if r["mutant"] == "expand_laggards"]
     right = without_mutant(committed("expand_laggards"))
     monkeypatch.setattr(adapter, "read_schedule", lambda _: right)
     (escaped,) = hunt(records)

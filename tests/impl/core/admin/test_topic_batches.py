@@ -2,7 +2,7 @@
 
 import pytest
 
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
     CreateTopicsRequest,

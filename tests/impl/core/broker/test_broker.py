@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.replica import Role
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.messages import (
     FetchResponse,
     LeaderAndIsrResponse,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.effects import TruncateRecords
 from fencepost.impl.core.types.messages import (
     FetchResponse,

@@ -2,8 +2,8 @@
 
 import pytest
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.replica import Role
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import DeleteLog, StartLog
 from fencepost.impl.core.types.messages import (
     FetchResponse,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.messages import LeaderAndIsrResponse, PartitionError
 from fencepost.impl.core.types.zookeeper import Check, Create, Delete, SetData, WriteOp, Written
 from fencepost.spec.vocabulary import (

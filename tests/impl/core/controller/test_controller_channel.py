@@ -1,7 +1,7 @@
 """Commands leave per broker, one request at a time, stops before starts, newest first."""
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_channel import COMMANDS_MAX, Commands
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.messages import (
     CommandRequest,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_generation import FIRST_VERSION, Office
 from fencepost.impl.core.controller.fenced_writes import (
     BYTES_MAX,
@@ -11,7 +12,6 @@ from fencepost.impl.core.controller.fenced_writes import (
     FencedWrite,
     FencedWrites,
 )
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import WriteZnodes
 from fencepost.impl.core.types.events import ZnodesWritten
 from fencepost.impl.core.types.scripts import Outbox, Script

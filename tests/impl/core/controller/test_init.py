@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_channel import INIT_WAIT_MS
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ReportWaiting
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, LeaderAndIsrResponse

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.zookeeper import Create, Delete, SetData
 from fencepost.spec.vocabulary import ANY_VERSION, NO_BROKER, Action, ElectionKind, ErrorCode
 from fencepost.spec.znodes import (

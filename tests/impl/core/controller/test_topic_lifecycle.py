@@ -6,7 +6,7 @@ Broker 1 is controller and administrator; brokers 2 and 3 are played by the test
 import pytest
 
 from fencepost.impl.core.admin.topic_deletion import OPS_MAX
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.messages import (
     FetchRequest,
     FetchResponse,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from fencepost.impl.core.types.config import Config
+from fencepost.impl.core.config import Config
 from fencepost.spec.vocabulary import NO_BROKER, Action
 from fencepost.spec.znodes import BROKER_IDS
 from tests.impl.core.build import ME, T0, T1, state

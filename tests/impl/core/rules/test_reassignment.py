@@ -2,12 +2,12 @@
 
 from hypothesis import given, settings, strategies as st
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.reassignment import (
     Assignment,
     advance_reassignment,
     complete_reassignment,
 )
-from fencepost.impl.core.types.config import Config
 from fencepost.spec.vocabulary import Action, BrokerId, ErrorCode
 from fencepost.spec.znodes import PARTITIONS_REASSIGNED, request_path
 from tests.impl.core.build import ME, T0, state

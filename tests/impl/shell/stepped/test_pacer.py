@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
-from fencepost.impl.core.types.config import Config
 from fencepost.impl.core.types.effects import ReadZnodes, Send
 from fencepost.impl.core.types.events import (
     Event,
@@ -21,7 +21,7 @@ from fencepost.impl.core.types.events import (
 )
 from fencepost.impl.core.types.messages import FetchRequest, FetchResponse, MetadataRequest
 from fencepost.impl.core.types.scripts import Ask
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.shell.stepped.pacer import CannotMoveError, Pacer
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.vocabulary import BrokerId, Offset, SessionId
@@ -56,7 +56,7 @@ class Recording:
     async def send(self, send: Send, address: str) -> None:
         self.done.append((send, address))
 
-    def awaken(self, mutant: Mutant) -> None:
+    def awaken(self, mutant: MutantName) -> None:
         self.done.append(mutant)
 
 

@@ -3,7 +3,7 @@
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.whitebox.mutants_on_processes import is_violated
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.draw.multi_round_draw import NOT_REPEATED, PATIENT_MS, multi_round
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.run import never, run as play
@@ -25,7 +25,7 @@ def drawn_faults() -> list[Fault]:
 def test_the_number_alone_decides_what_happens() -> None:
     plain, wrong = (
         multi_round(7, level=LEVEL),
-        multi_round(7, level=LEVEL, mutant=Mutant.NO_STEP_DOWN),
+        multi_round(7, level=LEVEL, mutant=mutant_name("no_step_down")),
     )
 
     assert plain == multi_round(7, level=LEVEL)

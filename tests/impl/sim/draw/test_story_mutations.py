@@ -8,7 +8,7 @@ import pytest
 from fencepost.ci.bench.mutants_on_processes import scenarios
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.whitebox.mutants_on_processes import is_violated
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.adapter import VARIATIONS, variations
 from fencepost.impl.sim.draw.story_mutations import (
     BaseStory,
@@ -154,7 +154,7 @@ def test_the_same_variation_is_the_same_run_and_its_moves_can_be_made() -> None:
 
 
 def played(variation: Variation) -> list[TraceEvent]:
-    options, move_recorder, events = play_variation(variation, Mutant.NO_STEP_DOWN, "again")
+    options, move_recorder, events = play_variation(variation, mutant_name("no_step_down"), "again")
     assert isinstance(options, RunOptions)
     assert move_recorder.moves
     return events

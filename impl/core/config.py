@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from fencepost.impl.mutants.mutants import Mutant
+from fencepost.impl.core.levels import level_2
+from fencepost.impl.core.rules.rules import Rules
 from fencepost.spec.vocabulary import BrokerId, ProtocolLevel
 
 
@@ -14,6 +15,8 @@ class Config:
     host: str = "127.0.0.1"
     port: int = 0
     level: ProtocolLevel = ProtocolLevel.LEADER_EPOCH
+    rules: Rules = level_2.RULES
+    """Of a level, see `impl/core/levels`."""
     replica_lag_time_ms: int = 2000
     """A member of the ISR that was not caught up for longer is removed (ISR-001)."""
     fetch_wait_ms: int = 300
@@ -34,7 +37,7 @@ class Config:
 
     What the controller's configuration says counts; an administrator may ask for one such election.
     """
-    mutant: Mutant | None = None
+    mutant: str | None = None
     """One deliberately wrong rule. Set by `--mutant`, or by who leads a broker."""
 
     @property

@@ -1,0 +1,5 @@
+"""The rules of each level of the protocol, by its number."""
+
+from fencepost.impl.core.levels import level_0, level_1, level_2
+
+LEVELS = (level_0.RULES, level_1.RULES, level_2.RULES)

@@ -1,0 +1,135 @@
+"""Wrong rules of how a leader changes the ISR (ISR, ZK-003)."""
+
+from dataclasses import replace
+
+from fencepost.impl.core.rules.isr import admit, drop_lagging, first_lags_at_ms
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.mutants.mutant import mutant
+from fencepost.spec.vocabulary import Invariant, Liveness
+
+
+@mutant(
+    1,
+    requirement="ZK-003",
+    caught_by={Invariant.LINEARIZABLE_ZNODE, Invariant.ONLY_AUTHORISED_WRITES},
+)
+def no_znode_version_check(rules: Rules) -> Rules:
+    """Writes of LeaderAndISR are unconditional instead of tied to the version read."""
+    return rules
+
+
+@mutant(
+    2,
+    requirement="ISR-004",
+    caught_by={
+        Invariant.ACKNOWLEDGED_DURABLE,
+        Invariant.LEADER_COMPLETE,
+        Invariant.LINEARIZABLE_LOG,
+        Invariant.LOG_MATCHING,
+        Invariant.ONE_COMMITTER_PER_EPOCH,
+    },
+)
+def no_step_down(rules: Rules) -> Rules:
+    """A leader whose ISR write met another version leads on, with the ISR it wanted."""
+    return rules
+
+
+@mutant(
+    20,
+    requirement="ISR-006",
+    caught_by={Invariant.LEADER_IN_ISR},
+)
+def leader_may_leave_isr(rules: Rules) -> Rules:
+    """A leader that finds itself lagging leaves the ISR."""
+
+    def shrink_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
+        return drop_lagging(replica, replica.isr, now_ms - replica_lag_time_ms)
+
+    def lags_at_ms(replica: Replica, replica_lag_time_ms: int) -> int | None:
+        return first_lags_at_ms(replica, replica.isr, replica_lag_time_ms)
+
+    return replace(rules, shrink_isr=shrink_isr, lags_at_ms=lags_at_ms)
+
+
+@mutant(
+    22,
+    requirement="ISR-002",
+    caught_by={
+        Invariant.ACKNOWLEDGED_DURABLE,
+        Invariant.LEADER_COMPLETE,
+        Invariant.LINEARIZABLE_LOG,
+    },
+    shows="CommittedDurable",
+)
+def expand_laggards(rules: Rules) -> Rules:
+    """A replica joins the ISR when it is behind all members, as V3's test says."""
+
+    def expand_isr(replica: Replica, _now_ms: int, _replica_lag_time_ms: int) -> Replica:
+        members = replica.isr & replica.followers.keys() - {replica.broker_id}
+        ends = [replica.followers[member].log_end_offset for member in members]
+        smallest = min([replica.log_end_offset, *ends])
+        return admit(replica, lambda one: one.log_end_offset <= smallest)
+
+    return replace(rules, expand_isr=expand_isr)
+
+
+@mutant(
+    23,
+    requirement="ISR-002",
+    caught_by={Invariant.LEADER_COMPLETE},
+    shows="CommittedDurable",
+)
+def expand_below_epoch_start(rules: Rules) -> Rules:
+    """A replica joins the ISR at the high watermark, though the epoch began above."""
+
+    def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
+        oldest_ms, needed = now_ms - replica_lag_time_ms, replica.high_watermark
+        return admit(
+            replica, lambda one: one.log_end_offset >= needed and one.caught_up_ms >= oldest_ms
+        )
+
+    return replace(rules, expand_isr=expand_isr)
+
+
+@mutant(
+    31,
+    requirement="ISR-003",
+    shows="QuorumSuperset",
+)
+def expand_overwrites_shrink(rules: Rules) -> Rules:
+    """A change of the ISR does not wait for the one in flight; the last one is remembered."""
+    return rules
+
+
+@mutant(
+    59,
+    requirement="ZK-003",
+    caught_by={Invariant.ONLY_AUTHORISED_WRITES},
+    shows="OnlyAuthorisedWrites",
+)
+def trust_version_across_incarnations(rules: Rules) -> Rules:
+    """A leader's write does not check that the topic is the one that it leads."""
+    return rules
+
+
+@mutant(
+    83,
+    requirement="ISR-001",
+    caught_by={Liveness.EVENTUALLY_ISR_FULL},
+    shows="EventuallyIsrFull",
+)
+def shrink_nobody(rules: Rules) -> Rules:
+    """A leader never drops a member that lags."""
+    return replace(rules, shrink_isr=lambda replica, _now_ms, _replica_lag_time_ms: replica)
+
+
+@mutant(
+    84,
+    requirement="ISR-005",
+    caught_by={Liveness.EVENTUALLY_ACKED_OR_FAILED},
+    shows="EventuallyAckedOrFailed",
+)
+def shrink_on_fetch_only(rules: Rules) -> Rules:
+    """A leader looks who lags only while a follower fetches."""
+    return rules

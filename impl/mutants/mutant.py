@@ -1,0 +1,71 @@
+"""What a mutant is: one deliberately wrong rule of the core, and what must see it.
+
+A mutant is declared once, by a function that makes wrong rules from right ones: its name is the
+function's, the rule that it breaks is the function's docstring. It has effect only in a `Config`
+that was given its rules. Nothing reads the environment, and a broker process takes one only beside
+`--fault-control`, and says so on stderr and in its trace.
+"""
+
+from collections.abc import Callable, Set as AbstractSet
+from dataclasses import dataclass
+from typing import NewType
+
+from fencepost.impl.core.rules.rules import Rules
+from fencepost.spec.vocabulary import Invariant, Liveness
+
+MutantName = NewType("MutantName", str)
+"""One that exists: `mutants.mutant_name` makes it of a text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """The declaration of a mutant."""
+
+    name: MutantName
+    number: int
+    """Its place in the kill table."""
+    rule: str
+    """The rule that it breaks, in one sentence."""
+    requirement: str
+    """Id in the catalogue."""
+    caught_by: frozenset[Invariant | Liveness]
+    """At least one of these must fail, in a random schedule that shows the mutant.
+
+    A check of the trace, or what should have come to hold after the last fault of the run.
+    """
+    seed: int
+    """Of a random schedule that shows it, tried before the others: most show it seldom."""
+    shows: str
+    """The property that the counterexample of the specs' switch of the same name violates.
+
+    Set where random schedules seldom or never show the mutant: it is then hunted along that
+    counterexample, `impl/sim/schedules/<mutant>.json`, or along a scenario of its own,
+    `impl/sim/schedules/<mutant>.txt`.
+    """
+    change: Callable[[Rules], Rules]
+    """The rules of a level -> the same with this one wrong, for one node and one start of it."""
+
+
+def mutant(
+    number: int,
+    *,
+    requirement: str,
+    caught_by: AbstractSet[Invariant | Liveness] = frozenset(),
+    seed: int = 0,
+    shows: str = "",
+) -> Callable[[Callable[[Rules], Rules]], Mutant]:
+    """Declare the mutant that the decorated function makes; arguments as the fields of `Mutant`."""
+
+    def declare(change: Callable[[Rules], Rules]) -> Mutant:
+        return Mutant(
+            name=MutantName(change.__name__),
+            number=number,
+            rule=change.__doc__ or "",
+            requirement=requirement,
+            caught_by=frozenset(caught_by),
+            seed=seed,
+            shows=shows,
+            change=change,
+        )
+
+    return declare
