@@ -1,6 +1,6 @@
 """Lint of the catalogue: every link leads somewhere, and nothing that links is left out.
 
-Works on a checkout: it reads `spec/tla`, `impl/mutants/mutants.py` and `tests` as text, since this
+Works on a checkout: it reads `spec/tla`, `impl/mutants` and `tests` as text, since this
 room knows no implementation.
 """
 
@@ -30,7 +30,7 @@ PARTS = {
 
 _OPERATOR = re.compile(r"^(\w+)(?:\([^)]*\))?\s*==", re.MULTILINE)
 _TAG = re.compile(r"^\\\* @req (\S+)$")
-_MUTANT = re.compile(r'^    [A-Z0-9_]+ = "([a-z0-9_]+)"$', re.MULTILINE)
+_MUTANT = re.compile(r"^def ([a-z0-9_]+)\(rules: Rules\) -> Rules:$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +52,12 @@ class Surroundings:
 def survey(root: Path = ROOT) -> Surroundings:
     """Read a checkout."""
     modules = {path.stem: path.read_text() for path in sorted((root / "spec/tla").glob("*.tla"))}
-    mutants = root / "impl/mutants/mutants.py"
+    mutants = "".join(path.read_text() for path in sorted((root / "impl/mutants").glob("*.py")))
     return Surroundings(
         root=root,
         operators={name: frozenset(_OPERATOR.findall(text)) for name, text in modules.items()},
         tags=tuple(tag for name, text in modules.items() for tag in _tags(name, text)),
-        mutants=frozenset(_MUTANT.findall(mutants.read_text()) if mutants.is_file() else ()),
+        mutants=frozenset(_MUTANT.findall(mutants)),
         scenarios={name: frozenset(told.requirements) for name, told in SCENARIOS.items()},
         stories=frozenset(path.stem for place in STORIES for path in root.glob(f"{place}/*.txt")),
     )
@@ -143,7 +143,7 @@ def _link_faults(requirement: Requirement, found: Surroundings) -> Iterator[str]
             yield f"{test} does not exist"
     for mutant in requirement.mutants:
         if mutant not in found.mutants:
-            yield f"{mutant} is no mutant of impl/mutants/mutants.py"
+            yield f"{mutant} is no mutant of impl/mutants"
     for scenario in requirement.scenarios:
         if requirement.id not in found.scenarios.get(scenario, frozenset()):
             yield f"there is no scenario {scenario} that names it"
