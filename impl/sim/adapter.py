@@ -20,9 +20,9 @@ from fencepost.impl.sim.engine.shrink import Fails, shrink as shrink_run
 from fencepost.impl.sim.engine.story_run import Host, described_story
 from fencepost.impl.sim.script.play import play as play_script, scenario_text
 from fencepost.impl.sim.script.stage import Judge
+from fencepost.impl.sim.stepped.replay import moves_along, replay as replay_schedule
 from fencepost.impl.sim.stepped.schedule import SCHEDULES, ScheduleError, read_schedule
 from fencepost.impl.sim.stepped.sources import MADE_ANEW, SOURCES, obstacle, schedule_of
-from fencepost.impl.sim.stepped.stepper import moves_along, replay as replay_schedule
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.tlc.models import load_models, select
 from fencepost.spec.trace import TraceEvent

@@ -23,8 +23,8 @@ from fencepost.impl.sim.script.look import (
 )
 from fencepost.impl.sim.script.settings import SETTINGS, read_options
 from fencepost.impl.sim.script.stage import Stage, holder, key_of, number
+from fencepost.impl.sim.stepped.replay import replay
 from fencepost.impl.sim.stepped.schedule import SCHEDULES, read_schedule
-from fencepost.impl.sim.stepped.stepper import replay
 from fencepost.impl.sim.world.clients import FinalReader
 from fencepost.impl.sim.world.workload import break_connections, create_topic, start_clients
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, Offset, ProducerId

@@ -7,7 +7,7 @@ what the core did.
 from collections.abc import Callable, Iterable
 from itertools import combinations
 
-from fencepost.impl.sim.stepped.abstract import NO_BROKER, Abstract, Plain
+from fencepost.impl.sim.stepped.spec_state import NO_BROKER, Abstract, Plain
 
 Property = Callable[[Abstract, Abstract], bool]
 """Of the state before and after a step."""

@@ -1,7 +1,7 @@
 """A behaviour of the specs as a list of steps that can be saved, and replayed without TLC.
 
 A step is an action, its actor, what it is about, and what is different in the spec after it. The
-file is JSON with the fields of `SteppedSchedule`; states are as `abstract.py` has them, and a step
+file is JSON with the fields of `SteppedSchedule`; states are as in `spec_state.py`, and a step
 keeps those variables that it changed.
 """
 
@@ -12,8 +12,14 @@ from pathlib import Path
 import msgspec
 
 from fencepost.impl.mutants.mutants import MUTANTS
-from fencepost.impl.sim.stepped.abstract import LOG_VARIABLES, VARIABLES, Abstract, Plain, canonical
-from fencepost.impl.sim.stepped.reading import UnknownStepError, read_step
+from fencepost.impl.sim.stepped.spec_state import (
+    LOG_VARIABLES,
+    VARIABLES,
+    Abstract,
+    Plain,
+    canonical,
+)
+from fencepost.impl.sim.stepped.step_reader import UnknownStepError, read_step
 from fencepost.spec.tlc.config import ModelConfig
 from fencepost.spec.tlc.values import Value, parse_value
 from fencepost.spec.vocabulary import Action, EnvironmentAction, ProtocolLevel

@@ -11,6 +11,7 @@ from fencepost.impl.mutants.mutant import Mutant
 from fencepost.impl.mutants.mutants import MUTANTS
 from fencepost.impl.sim import adapter
 from fencepost.impl.sim.stepped.behaviours import random_behaviours
+from fencepost.impl.sim.stepped.replay import replay
 from fencepost.impl.sim.stepped.schedule import (
     SCHEDULES,
     ScheduleError,
@@ -21,7 +22,6 @@ from fencepost.impl.sim.stepped.schedule import (
     write_schedule,
 )
 from fencepost.impl.sim.stepped.sources import SOURCES, make
-from fencepost.impl.sim.stepped.stepper import replay
 from fencepost.spec.tlc.models import load_models, select
 from fencepost.spec.vocabulary import Action, EnvironmentAction, Invariant, Liveness
 from tests.impl.sim.build import violated
@@ -243,7 +243,7 @@ def corrupted(value: object, path: str = "") -> list[tuple[str, object]]:
 
 
 def is_not_compared(variable: str, path: str) -> bool:
-    """What `observe.py` says of an empty log."""
+    """What `observed_state.py` says of an empty log."""
     return variable == "logs" and path.endswith("is_truncated")
 
 

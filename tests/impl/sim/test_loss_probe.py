@@ -5,8 +5,8 @@ import pytest
 from fencepost.conformance.checks.unclean_elections import UNCLEAN_ONLY_IF_ISR_DEAD, judge_elections
 from fencepost.conformance.whitebox.stepped import is_visible, shows
 from fencepost.impl.sim.adapter import moves
+from fencepost.impl.sim.stepped.replay import SteppedReplay, repaired, replay
 from fencepost.impl.sim.stepped.schedule import SCHEDULES, SteppedSchedule, read_schedule
-from fencepost.impl.sim.stepped.stepper import SteppedReplay, repaired, replay
 from fencepost.spec.pacing import Verb
 from tests.impl.sim.build import violated
 
@@ -30,12 +30,12 @@ def judged(name: str) -> SteppedSchedule:
 def test_the_checks_see_what_a_counterexample_leads_to(name: str) -> None:
     schedule = judged(name)
 
-    assert shows(schedule.violates or "", found(replay(schedule, has_aftermath=True)))
+    assert shows(schedule.violates or "", found(replay(schedule, probes_loss=True)))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_repaired_core_loses_nothing_afterwards(name: str) -> None:
-    done = replay(repaired(judged(name)), has_aftermath=True)
+    done = replay(repaired(judged(name)), probes_loss=True)
 
     assert found(done) == []
     assert any("100" in (event.values or ()) for event in done.events if event.action == "Fetch")

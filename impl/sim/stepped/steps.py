@@ -6,12 +6,12 @@ Every move ends with the core having taken that action, or unable to; the steppe
 from collections.abc import Callable
 from dataclasses import replace
 
-from fencepost.impl.sim.stepped.controller_moves import ControllerSteps
-from fencepost.impl.sim.stepped.ground import ImpossibleStepError, repeat
-from fencepost.impl.sim.stepped.observe import pending_write
-from fencepost.impl.sim.stepped.replica_moves import ReplicaSteps
+from fencepost.impl.sim.stepped.cluster import is_state_read
+from fencepost.impl.sim.stepped.controller_steps import ControllerSteps
+from fencepost.impl.sim.stepped.observed_state import pending_write
+from fencepost.impl.sim.stepped.replica_steps import ReplicaSteps
 from fencepost.impl.sim.stepped.schedule import SpecStep
-from fencepost.impl.sim.stepped.world import is_state_read
+from fencepost.impl.sim.stepped.step_context import ImpossibleStepError, repeat
 from fencepost.spec.vocabulary import Action, EnvironmentAction
 
 Move = Callable[["StepPerformer", SpecStep], None]
@@ -28,58 +28,58 @@ class StepPerformer(ControllerSteps, ReplicaSteps):
 
     def create_topic(self, _: SpecStep) -> None:
         """The topic znode stands."""
-        self.world.create_topic()
+        self.cluster.create_topic()
 
     def crash_broker(self, step: SpecStep) -> None:
         """The process is gone; its session is not."""
-        self.actor(step).crash()
-        self.world.drop_answers(step.actor)
+        self.broker(step).crash()
+        self.cluster.drop_answers(step.actor)
 
     def restart_broker(self, step: SpecStep) -> None:
         """The process runs on its disk, with the checkpoint that the specs chose."""
-        actor = self.actor(step)
-        key = self.world.key
-        if key in actor.disk.recover():
-            actor.checkpoint(step.parameters["checkpoint"])
-        actor.start()
+        broker = self.broker(step)
+        key = self.cluster.key
+        if key in broker.disk.recover():
+            broker.checkpoint(step.parameters["checkpoint"])
+        broker.start()
 
     def expire_session(self, step: SpecStep) -> None:
         """The session's ephemeral znode is gone, and its process does not know."""
-        self.world.expire(step.actor)
+        self.cluster.expire(step.actor)
 
     def lose_reply(self, step: SpecStep) -> None:
         """ZooKeeper has applied the write; its author will be told that nobody knows."""
-        actor = self.actor(step)
-        if not step.parameters["is_controller"] and pending_write(actor) is None:
-            repeat(lambda: pending_write(actor) is None and actor.release(is_state_read))
-        held = pending_write(actor)
+        broker = self.broker(step)
+        if not step.parameters["is_controller"] and pending_write(broker) is None:
+            repeat(lambda: pending_write(broker) is None and broker.release(is_state_read))
+        held = pending_write(broker)
         if held is None:
             raise ImpossibleStepError("no write of the state is on its way")
-        actor.serve(held)
-        actor.lose(held)
-        actor.is_reply_lost = True
+        broker.serve(held)
+        broker.lose(held)
+        broker.is_reply_lost = True
 
     def lose_message(self, step: SpecStep) -> None:
         """A command or an answer will never arrive."""
         if "fetches" in step.parameters:
-            self.world.answers.remove(self.answer(step.parameters["fetches"]))
+            self.cluster.answers.remove(self.answer(step.parameters["fetches"]))
         elif step.parameters["messages"] in self.untold:
             self.untold.remove(step.parameters["messages"])
         else:
-            self.world.commands.remove(self.command(step.parameters["messages"]))
+            self.cluster.commands.remove(self.command(step.parameters["messages"]))
 
     def duplicate_message(self, step: SpecStep) -> None:
         """There is a second copy of a command or an answer."""
         if "fetches" in step.parameters:
             first = self.answer({**step.parameters["fetches"], "copy": 1})
-            self.world.answers.append(replace(first, copy=2))
+            self.cluster.answers.append(replace(first, copy=2))
             return
         told = {**step.parameters["messages"], "copy": 1}
         if told in self.untold:
             self.untold.append(step.parameters["messages"])
             return
         command = self.command(told)
-        self.world.commands.append(replace(command, copy=2))
+        self.cluster.commands.append(replace(command, copy=2))
 
 
 _MOVES: dict[str, Move] = {
@@ -102,8 +102,8 @@ _MOVES: dict[str, Move] = {
     Action.BECOME_FOLLOWER.value: StepPerformer.become,
     Action.SHRINK_ISR.value: StepPerformer.shrink_isr,
     Action.EXPAND_ISR.value: StepPerformer.expand_isr,
-    Action.ADOPT_ISR.value: StepPerformer.settle_isr,
-    Action.FENCE_LEADER.value: StepPerformer.settle_isr,
+    Action.ADOPT_ISR.value: StepPerformer.end_isr_write,
+    Action.FENCE_LEADER.value: StepPerformer.end_isr_write,
     Action.TRUNCATE_LOG.value: StepPerformer.truncate_log,
     Action.LEADER_APPEND.value: StepPerformer.leader_append,
     Action.FOLLOWER_APPEND.value: StepPerformer.follower_append,

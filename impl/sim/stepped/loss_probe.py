@@ -8,11 +8,11 @@ protocol loses nothing.
 """
 
 from fencepost.impl.core.rules.replica import Replica
-from fencepost.impl.sim.stepped.actor import SteppedBroker
-from fencepost.impl.sim.stepped.ground import TRIES_MAX, ImpossibleStepError
-from fencepost.impl.sim.stepped.moves import StepPerformer
+from fencepost.impl.sim.stepped.broker import SteppedBroker
+from fencepost.impl.sim.stepped.cluster import RETRY_MS, STATE, SteppedCluster
 from fencepost.impl.sim.stepped.schedule import SpecStep
-from fencepost.impl.sim.stepped.world import RETRY_MS, STATE, SteppedCluster
+from fencepost.impl.sim.stepped.step_context import TRIES_MAX, ImpossibleStepError
+from fencepost.impl.sim.stepped.steps import StepPerformer
 from fencepost.spec.vocabulary import Action, EnvironmentAction
 from fencepost.spec.znodes import LeaderAndIsr, broker_path, parse_leader_and_isr
 
@@ -24,10 +24,10 @@ ROUNDS_MAX = 10
 class LossProbe:
     """The end of a stepped cluster's life."""
 
-    def __init__(self, world: SteppedCluster, moves: StepPerformer, violates: str | None) -> None:
+    def __init__(self, cluster: SteppedCluster, steps: StepPerformer, violates: str | None) -> None:
         """`violates` is the property of the specs that the counterexample is about."""
-        self.world = world
-        self.moves = moves
+        self.cluster = cluster
+        self.steps = steps
         self._must_match = violates == "FollowersMatchLeader"
 
     def happen(self) -> None:
@@ -36,23 +36,23 @@ class LossProbe:
         if leader is not None and (self._must_match or self._is_durable()):
             self._commit_one_more(leader)
         if self._is_durable():
-            self.world.settle()
+            self.cluster.drain()
         survivor = self._survivor()
         if survivor is not None and self._is_led_by(survivor):
-            self.world.produce(survivor.number, SURVIVORS_VALUE)
-            self.moves.take(_step(Action.ADVANCE_HIGH_WATERMARK, survivor))
-            self.world.read(survivor.number)
+            self.cluster.produce(survivor.number, SURVIVORS_VALUE)
+            self.steps.take(_step(Action.ADVANCE_HIGH_WATERMARK, survivor))
+            self.cluster.read(survivor.number)
 
     # One record more
 
     def _state(self) -> LeaderAndIsr | None:
-        znode = self.world.zookeeper.peek(STATE)
+        znode = self.cluster.zookeeper.peek(STATE)
         return parse_leader_and_isr(STATE, znode.data) if znode.stat else None
 
     def _members(self) -> list[int]:
         """The published ISR."""
         state = self._state()
-        return [n for n in self.world.setting.brokers if state and n in state.isr]
+        return [n for n in self.cluster.setting.brokers if state and n in state.isr]
 
     def _is_durable(self) -> bool:
         """Nobody could be elected who lacks something."""
@@ -61,23 +61,23 @@ class LossProbe:
     def _acting_leader(self) -> SteppedBroker | None:
         """The published leader, if it runs and knows that it leads."""
         state = self._state()
-        actor = self.world.actors.get(int(state.leader)) if state else None
-        if state is None or actor is None or actor.node is None:
+        broker = self.cluster.nodes.get(int(state.leader)) if state else None
+        if state is None or broker is None or broker.node is None:
             return None
-        replica = actor.replica()
+        replica = broker.replica()
         leads = replica is not None and replica.is_leader and not replica.is_fenced
-        return actor if leads and _epoch(replica) == state.leader_epoch else None
+        return broker if leads and _epoch(replica) == state.leader_epoch else None
 
     def _commit_one_more(self, leader: SteppedBroker) -> None:
-        self.world.produce(leader.number, LAST_VALUE)
+        self.cluster.produce(leader.number, LAST_VALUE)
         replica = leader.replica()
         assert replica is not None
         for follower in sorted(replica.isr - {leader.config.broker_id}):
-            self._replicate(self.world.actors[int(follower)], leader)
-        self.moves.take(_step(Action.ADVANCE_HIGH_WATERMARK, leader))
+            self._replicate(self.cluster.nodes[int(follower)], leader)
+        self.steps.take(_step(Action.ADVANCE_HIGH_WATERMARK, leader))
         if self._must_match:
-            self.world.produce(leader.number, LAST_VALUE + 1)
-            for other in self.world.running():
+            self.cluster.produce(leader.number, LAST_VALUE + 1)
+            for other in self.cluster.running():
                 self._replicate(other, leader)
                 self._replicate(other, leader, rounds=1)
 
@@ -94,7 +94,7 @@ class LossProbe:
             if not rounds and known is not None and known.log_end_offset == other.log_end_offset:
                 return
             try:
-                self.moves.exchange(follower)
+                self.steps.exchange(follower)
             except ImpossibleStepError:
                 return
 
@@ -107,23 +107,23 @@ class LossProbe:
             return None
         state = self._state()
         number = min(members, key=lambda n: (self._has_all(n), state and state.leader == n, n))
-        for other in self.world.setting.brokers:
-            actor = self.world.actors[other]
+        for other in self.cluster.setting.brokers:
+            broker = self.cluster.nodes[other]
             if other == number:
                 continue
-            if actor.node is not None:
-                self.moves.take(_step(EnvironmentAction.CRASH_BROKER, actor))
-            if self.world.zookeeper.peek(broker_path(other)).stat:
-                self.world.expire(other)
-        return self.world.actors[number]
+            if broker.node is not None:
+                self.steps.take(_step(EnvironmentAction.CRASH_BROKER, broker))
+            if self.cluster.zookeeper.peek(broker_path(other)).stat:
+                self.cluster.expire(other)
+        return self.cluster.nodes[number]
 
     def _has_all(self, number: int) -> bool:
         """The broker holds every record that was committed, or acknowledged to a client."""
-        disk, key = self.world.actors[number].disk, self.world.key
+        disk, key = self.cluster.nodes[number].disk, self.cluster.key
         found = disk.recover().get(key)
         records = disk.read(key, 0, found.log_end_offset) if found else ()  # type: ignore[arg-type]
         held = [{"leader_epoch": r.leader_epoch, "value": int(r.value)} for r in records]
-        wanted = [*self.world.ledger.committed, *self.world.ledger.acknowledged]
+        wanted = [*self.cluster.ledger.committed, *self.cluster.ledger.acknowledged]
         return all(entry["record"] in held for entry in wanted)
 
     def _is_led_by(self, survivor: SteppedBroker) -> bool:
@@ -131,16 +131,16 @@ class LossProbe:
         if survivor.node is None:
             survivor.start()
         for _ in range(ROUNDS_MAX):
-            if not self.world.zookeeper.peek(broker_path(survivor.number)).stat:
+            if not self.cluster.zookeeper.peek(broker_path(survivor.number)).stat:
                 survivor.join()
-            self.world.settle()
+            self.cluster.drain()
             leader = self._acting_leader()
             if leader is survivor:
-                self.moves.take(_step(Action.ADVANCE_HIGH_WATERMARK, survivor))
+                self.steps.take(_step(Action.ADVANCE_HIGH_WATERMARK, survivor))
                 return True
-            for number in self.world.setting.controllers:
-                self.world.free_channels(number)
-                self.world.actors[number].tick(RETRY_MS)
+            for number in self.cluster.setting.controllers:
+                self.cluster.free_channels(number)
+                self.cluster.nodes[number].tick(RETRY_MS)
             survivor.tick(RETRY_MS)
         return False
 
@@ -149,5 +149,5 @@ def _epoch(replica: Replica | None) -> int:
     return -1 if replica is None else int(replica.leader_epoch)
 
 
-def _step(action: Action | EnvironmentAction, actor: SteppedBroker) -> SpecStep:
-    return SpecStep(action=action.value, actor=actor.number, changed={})
+def _step(action: Action | EnvironmentAction, broker: SteppedBroker) -> SpecStep:
+    return SpecStep(action=action.value, actor=broker.number, changed={})

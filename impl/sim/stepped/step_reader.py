@@ -5,7 +5,7 @@ Each reader looks for the effect of one action, and an effect belongs to one act
 
 from collections.abc import Callable
 
-from fencepost.impl.sim.stepped.abstract import Abstract, Plain
+from fencepost.impl.sim.stepped.spec_state import Abstract, Plain
 from fencepost.spec.vocabulary import Action, EnvironmentAction
 
 Found = tuple[int, dict[str, Plain]]
@@ -177,7 +177,7 @@ def _ask_isr(*, grows: bool) -> Reader:
     return read
 
 
-def _settle(role: str, *, is_fencing: bool) -> Reader:
+def _isr_write_ended(role: str, *, is_fencing: bool) -> Reader:
     def read(before: Abstract, after: Abstract) -> Found | None:
         for broker, was, now in _changed("replicas", before, after):
             if was["pending_isr"] and not now["pending_isr"] and now["role"] == role:
@@ -190,8 +190,8 @@ def _settle(role: str, *, is_fencing: bool) -> Reader:
 
 
 def _fence_leader(before: Abstract, after: Abstract) -> Found | None:
-    fenced = _settle("fenced", is_fencing=True)(before, after)
-    return fenced or _settle("leader", is_fencing=True)(before, after)
+    fenced = _isr_write_ended("fenced", is_fencing=True)(before, after)
+    return fenced or _isr_write_ended("leader", is_fencing=True)(before, after)
 
 
 def _lose_reply(before: Abstract, after: Abstract) -> Found | None:
@@ -284,7 +284,7 @@ _READERS: dict[str, Reader] = {
     Action.BECOME_FOLLOWER.value: _become(is_leader=False),
     Action.SHRINK_ISR.value: _ask_isr(grows=False),
     Action.EXPAND_ISR.value: _ask_isr(grows=True),
-    Action.ADOPT_ISR.value: _settle("leader", is_fencing=False),
+    Action.ADOPT_ISR.value: _isr_write_ended("leader", is_fencing=False),
     Action.FENCE_LEADER.value: _fence_leader,
     Action.TRUNCATE_LOG.value: _truncate_log,
     Action.LEADER_APPEND.value: _leader_append,

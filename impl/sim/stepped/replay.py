@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 import msgspec
 
 from fencepost.impl.core.types.effects import ActionTaken
-from fencepost.impl.sim.stepped.abstract import Abstract, Difference, differences
-from fencepost.impl.sim.stepped.ground import ImpossibleStepError
-from fencepost.impl.sim.stepped.moves import StepPerformer
-from fencepost.impl.sim.stepped.observe import observe
+from fencepost.impl.sim.stepped.cluster import FLAGS, SteppedCluster
+from fencepost.impl.sim.stepped.loss_probe import LossProbe
+from fencepost.impl.sim.stepped.observed_state import observe
 from fencepost.impl.sim.stepped.properties import violated
-from fencepost.impl.sim.stepped.quiescence import LossProbe
 from fencepost.impl.sim.stepped.schedule import SpecStep, SteppedSchedule, preference
-from fencepost.impl.sim.stepped.world import FLAGS, SteppedCluster
+from fencepost.impl.sim.stepped.spec_state import Abstract, Difference, differences
+from fencepost.impl.sim.stepped.step_context import ImpossibleStepError
+from fencepost.impl.sim.stepped.steps import StepPerformer
 from fencepost.spec.pacing import Move, MoveList
 from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent
 from fencepost.spec.vocabulary import ANY_VERSION, Action, ProtocolLevel
@@ -99,9 +99,9 @@ class SteppedReplay:
     """What leads processes the same way."""
 
 
-def replay(schedule: SteppedSchedule, *, has_aftermath: bool = False) -> SteppedReplay:
+def replay(schedule: SteppedSchedule, *, probes_loss: bool = False) -> SteppedReplay:
     """The schedule as far as the core follows it; then, if wanted, what shows what it broke."""
-    return _Stepper(schedule, has_aftermath=has_aftermath).run()
+    return _Stepper(schedule, probes_loss=probes_loss).run()
 
 
 def repaired(schedule: SteppedSchedule) -> SteppedSchedule:
@@ -118,7 +118,7 @@ def moves_along(schedule: SteppedSchedule, *, is_repaired: bool) -> MoveList:
     """
     schedule = repaired(schedule) if is_repaired else schedule
     setting = schedule.setting
-    done = replay(schedule, has_aftermath=True)
+    done = replay(schedule, probes_loss=True)
     return MoveList(
         name=schedule.name,
         level=setting.level,
@@ -136,19 +136,19 @@ def moves_along(schedule: SteppedSchedule, *, is_repaired: bool) -> MoveList:
 
 
 class _Stepper:
-    def __init__(self, schedule: SteppedSchedule, *, has_aftermath: bool) -> None:
+    def __init__(self, schedule: SteppedSchedule, *, probes_loss: bool) -> None:
         self.schedule = schedule
-        self.has_aftermath = has_aftermath
-        self.world = SteppedCluster(
+        self.probes_loss = probes_loss
+        self.cluster = SteppedCluster(
             schedule.setting, preference(schedule), f"steps-{schedule.name}"
         )
-        self.moves = StepPerformer(self.world)
+        self.steps = StepPerformer(self.cluster)
 
     def run(self) -> SteppedReplay:
         self._tell("RunStarted", {"trace_version": TRACE_VERSION, **self._describe()})
-        self.world.begin()
+        self.cluster.begin()
         states = self.schedule.states()
-        before = observe(self.world)
+        before = observe(self.cluster)
         mismatch = self._compare(0, SpecStep(action="Init", actor=0, changed={}), states[0], before)
         broken: set[str] = set()
         taken = 0
@@ -156,22 +156,22 @@ class _Stepper:
             if mismatch is not None:
                 break
             mismatch = self._take(number, step, states[number])
-            now = observe(self.world)
+            now = observe(self.cluster)
             if mismatch is None:
                 taken = number
             broken |= violated(before, now)
             before = now
-        if self.has_aftermath:
-            self.world.step = len(self.schedule.steps) + 1
-            LossProbe(self.world, self.moves, self.schedule.violates).happen()
+        if self.probes_loss:
+            self.cluster.step = len(self.schedule.steps) + 1
+            LossProbe(self.cluster, self.steps, self.schedule.violates).happen()
         self._tell("RunEnded", {"steps": taken})
-        events = self.world.recorder.events
+        events = self.cluster.recorder.events
         return SteppedReplay(
             steps=taken,
             mismatch=mismatch,
             violated=frozenset(broken),
             events=events,
-            moves=tuple(self.world.moves),
+            moves=tuple(self.cluster.moves),
         )
 
     def _describe(self) -> dict[str, object]:
@@ -186,14 +186,14 @@ class _Stepper:
 
     def _tell(self, action: str, detail: dict[str, object]) -> None:
         text = json.dumps(detail, sort_keys=True)
-        self.world.harness.write({"kind": Kind.RUN, "action": action, "detail": text})
+        self.cluster.harness.write({"kind": Kind.RUN, "action": action, "detail": text})
 
     def _take(self, number: int, step: SpecStep, expected: Abstract) -> Mismatch | None:
-        for actor in self.world.actors.values():
-            actor.taken.clear()
-        self.world.step = number
+        for broker in self.cluster.nodes.values():
+            broker.taken.clear()
+        self.cluster.step = number
         try:
-            self.moves.take(step)
+            self.steps.take(step)
         except ImpossibleStepError as error:
             return Mismatch(
                 step=number, action=step.action, actor=step.actor, impossible=str(error)
@@ -203,14 +203,14 @@ class _Stepper:
             return Mismatch(
                 step=number, action=step.action, actor=step.actor, differences=(reported,)
             )
-        return self._compare(number, step, expected, observe(self.world))
+        return self._compare(number, step, expected, observe(self.cluster))
 
     def _compare_actions(self, step: SpecStep) -> Difference | None:
         """The core has reported this action, and no other that is not a part of it."""
         taken = [
-            (actor.number, t)
-            for actor in self.world.actors.values()
-            for t in actor.taken
+            (broker.number, t)
+            for broker in self.cluster.nodes.values()
+            for t in broker.taken
             if t.action not in _UNCOMPOSED
         ]
         others = [(who, t) for who, t in taken if not self._belongs(step, who, t)]
@@ -237,7 +237,7 @@ class _Stepper:
 
     def _expected(self, spec: Abstract, core: Abstract) -> Abstract:
         """The spec's state without what `observe` says is not compared."""
-        untold = self.moves.untold
+        untold = self.steps.untold
         expected = {name: value for name, value in spec.items() if name != "budget"}
         expected["messages"] = [m for m in spec["messages"] if m not in untold]
         untold[:] = [m for m in untold if m in spec["messages"]]
@@ -245,7 +245,7 @@ class _Stepper:
             key: self._expected_controller(int(key), spec, core["controllers"][key])
             for key in spec["controllers"]
         }
-        if self.world.is_state_a_leaders and spec["state"] and core["state"]:
+        if self.cluster.is_state_a_leaders and spec["state"] and core["state"]:
             epoch = core["state"]["controller_epoch"]
             expected["state"] = {**spec["state"], "controller_epoch": epoch}
         if _OBEYS_OLDER_CONTROLLERS & set(self.schedule.setting.mutants):
@@ -275,11 +275,11 @@ class _Stepper:
         is_deposed = spec["controller"] != number
         if wanted["status"] == "active" and core["status"] == "standing" and is_deposed:
             return core
-        if number in self.moves.is_deferred:
+        if number in self.steps.is_deferred:
             wanted["to_send"] = core["to_send"]
         if wanted["decision"] and "no_znode_version_check" in self.schedule.setting.mutants:
             wanted["decision"] = [{**wanted["decision"][0], "expected_version": ANY_VERSION}]
-        if number in self.moves.is_hidden:
+        if number in self.steps.is_hidden:
             wanted["decision"] = core["decision"]
         return wanted
 

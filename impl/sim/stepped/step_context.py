@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from fencepost.impl.sim.stepped.abstract import Abstract
-from fencepost.impl.sim.stepped.actor import SteppedBroker
-from fencepost.impl.sim.stepped.observe import fetch, message
+from fencepost.impl.sim.stepped.broker import SteppedBroker
+from fencepost.impl.sim.stepped.cluster import FetchAnswer, HeldCommand, SteppedCluster
+from fencepost.impl.sim.stepped.observed_state import fetch, message
 from fencepost.impl.sim.stepped.schedule import SpecStep
-from fencepost.impl.sim.stepped.world import FetchAnswer, HeldCommand, SteppedCluster
+from fencepost.impl.sim.stepped.spec_state import Abstract
 
 TRIES_MAX = 12
 """Releases that one action of the specs may take on the core."""
@@ -19,8 +19,8 @@ class ImpossibleStepError(Exception):
 class StepContext:
     """One world, and where the core is known to differ from the specs by now."""
 
-    def __init__(self, world: SteppedCluster) -> None:
-        self.world = world
+    def __init__(self, cluster: SteppedCluster) -> None:
+        self.cluster = cluster
         self.untold: list[Abstract] = []
         """Messages of the specs that the core did not send: nobody can obey them."""
         self.is_deferred: set[int] = set()
@@ -28,20 +28,20 @@ class StepContext:
         self.is_hidden: set[int] = set()
         """Controllers that have already decided, which the specs do later."""
 
-    def actor(self, step: SpecStep) -> SteppedBroker:
+    def broker(self, step: SpecStep) -> SteppedBroker:
         """Who acts."""
-        return self.world.actors[step.actor]
+        return self.cluster.nodes[step.actor]
 
     def answer(self, wanted: Abstract) -> FetchAnswer:
         """The answer in flight that looks so."""
-        found = next((a for a in self.world.answers if fetch(a) == wanted), None)
+        found = next((a for a in self.cluster.answers if fetch(a) == wanted), None)
         if found is None:
             raise ImpossibleStepError(f"no such answer is in flight: {wanted}")
         return found
 
     def command(self, wanted: Abstract) -> HeldCommand:
         """The command in flight that says so."""
-        sent = (c for c in self.world.commands if c.is_sent and message(c) == wanted)
+        sent = (c for c in self.cluster.commands if c.is_sent and message(c) == wanted)
         found = next(sent, None)
         if found is None:
             why = "the core did not tell it" if wanted in self.untold else "it is not in flight"

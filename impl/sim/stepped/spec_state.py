@@ -1,6 +1,6 @@
 """The state that specs and core share, as one plain value: what is compared after each step.
 
-`canonical` makes it of TLC's values; `observe.py` makes it of a stepped cluster.
+`canonical` makes it of TLC's values; `observed_state.py` makes it of a stepped cluster.
 """
 
 from collections.abc import Iterator, Mapping

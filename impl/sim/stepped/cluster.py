@@ -25,7 +25,7 @@ from fencepost.impl.core.types.zookeeper import Create, Delete, Written
 from fencepost.impl.mutants.mutants import mutant_name, rules_of
 from fencepost.impl.sim.engine.recorder import TraceRecorder, transaction_line
 from fencepost.impl.sim.engine.scheduler import Scheduler
-from fencepost.impl.sim.stepped.actor import SESSION_TIMEOUT_MS, HeldAsk, SteppedBroker
+from fencepost.impl.sim.stepped.broker import SESSION_TIMEOUT_MS, HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.schedule import SteppedSetting
 from fencepost.impl.sim.world.outcomes import fetched, produced
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper, ZnodeChange
@@ -116,9 +116,9 @@ class SpecHistory:
     acknowledged: list[dict[str, object]] = field(default_factory=list)
     breaches: list[dict[str, object]] = field(default_factory=list)
 
-    def breach(self, invariant: str, actor: int) -> None:
+    def breach(self, invariant: str, broker: int) -> None:
         """An act that no rule allows."""
-        entry: dict[str, object] = {"actor": actor, "invariant": invariant}
+        entry: dict[str, object] = {"actor": broker, "invariant": invariant}
         if entry not in self.breaches:
             self.breaches.append(entry)
 
@@ -158,7 +158,7 @@ class SteppedCluster:
         self.zookeeper.ensure(PERSISTENT_PATHS)
         self.operator = self.zookeeper.open_session(SESSION_TIMEOUT_MS)
         self._write(Create(path=CONTROLLER_EPOCH, data=b"0"))
-        self.actors = {
+        self.nodes = {
             number: SteppedBroker(self, self._config(number))
             for number in (*setting.controllers, *setting.brokers)
         }
@@ -180,14 +180,14 @@ class SteppedCluster:
     def note(
         self,
         verb: Verb,
-        actor: SteppedBroker,
+        broker: SteppedBroker,
         *,
         at_ms: int | None = None,
         **fields: Any,  # noqa: ANN401 - fields of `Move`
     ) -> Move:
         """The move is the next one; `at_ms` is the actor's clock unless told otherwise."""
-        now_ms = actor.now_ms if at_ms is None else at_ms
-        move = Move(verb=verb, step=self.step, broker=actor.number, at_ms=now_ms, **fields)
+        now_ms = broker.now_ms if at_ms is None else at_ms
+        move = Move(verb=verb, step=self.step, broker=broker.number, at_ms=now_ms, **fields)
         self.moves.append(move)
         return move
 
@@ -199,14 +199,14 @@ class SteppedCluster:
             self._serve()
         else:
             self._stand()
-        for actor in self.actors.values():
-            actor.awaken([mutant_name(name) for name in self.setting.mutants])
+        for broker in self.nodes.values():
+            broker.awaken([mutant_name(name) for name in self.setting.mutants])
 
     def _stand(self) -> None:
         for number in self.setting.controllers:
             self._join(number, lambda held: CONTROLLER not in held.paths or is_read(held))
         for number in self.setting.brokers:
-            self.actors[number].start()
+            self.nodes[number].start()
 
     def _serve(self) -> None:
         for number in self.setting.controllers:
@@ -214,53 +214,53 @@ class SteppedCluster:
         for number in self.setting.initial_isr:
             self._join(number)
         self.create_topic()
-        self.settle()
+        self.drain()
         for number in sorted(set(self.setting.brokers) - set(self.setting.initial_isr)):
             self._join(number)
-        for actor in self.running():
-            actor.truncate_now()
+        for broker in self.running():
+            broker.truncate_now()
 
     def _join(self, number: int, wanted: Callable[[HeldAsk], bool] = lambda _: True) -> None:
-        self.actors[number].start()
-        self.actors[number].join()
-        self.settle(wanted)
+        self.nodes[number].start()
+        self.nodes[number].join()
+        self.drain(wanted)
 
-    def settle(self, wanted: Callable[[HeldAsk], bool] = lambda _: True) -> None:
+    def drain(self, wanted: Callable[[HeldAsk], bool] = lambda _: True) -> None:
         """Everything that is held has happened, but fetches, and questions of other kinds."""
         for _ in range(SETTLES_MAX):
-            if not any(self._settle_one(actor, wanted) for actor in self.actors.values()):
+            if not any(self._release_one(broker, wanted) for broker in self.nodes.values()):
                 return
         raise AssertionError("the cluster does not come to rest")
 
-    def _settle_one(self, actor: SteppedBroker, wanted: Callable[[HeldAsk], bool]) -> bool:
-        if actor.node is None:
+    def _release_one(self, broker: SteppedBroker, wanted: Callable[[HeldAsk], bool]) -> bool:
+        if broker.node is None:
             return False
-        if actor.watches:
-            actor.release_watch(actor.watches[0].path)
+        if broker.watches:
+            broker.release_watch(broker.watches[0].path)
             return True
-        if actor.release(wanted):
+        if broker.release(wanted):
             return True
-        mine = [command for command in self.commands if command.send.to == actor.number]
+        mine = [command for command in self.commands if command.send.to == broker.number]
         for command in mine[:1]:
             self.commands.remove(command)
-            self._obey(actor, command)
+            self._deliver_command(broker, command)
         return bool(mine)
 
-    def _obey(self, actor: SteppedBroker, command: HeldCommand) -> None:
+    def _deliver_command(self, broker: SteppedBroker, command: HeldCommand) -> None:
         """The command arrives, and its answer at once too."""
 
         def answer(response: Response) -> None:
             waiting = self.outstanding[command.sender]
             if waiting.get(int(command.send.to)) is command.send:
                 del waiting[int(command.send.to)]
-            controller = self.actors[command.sender]
-            controller.respond(command.send, response, actor.trace.lamport)
+            controller = self.nodes[command.sender]
+            controller.respond(command.send, response, broker.trace.lamport)
 
-        actor.receive(command.request, command.lamport, answer, self.sent(command))
+        broker.receive(command.request, command.lamport, answer, self.sent(command))
 
     def sent(self, command: HeldCommand) -> tuple[SteppedBroker, Send]:
         """Who sends it, and what."""
-        return self.actors[command.sender], command.send
+        return self.nodes[command.sender], command.send
 
     # The world's own acts
 
@@ -286,7 +286,7 @@ class SteppedCluster:
 
     def produce(self, number: int, value: int) -> None:
         """A client appends a record and waits until it is told that it is safe."""
-        actor = self.actors[number]
+        broker = self.nodes[number]
         self._operations += 1
         line: Line = {
             "op_id": self._operations,
@@ -306,7 +306,7 @@ class SteppedCluster:
         request = ProduceRequest(
             topic=KEY.topic, partition=KEY.partition, values=(str(value),), timeout_ms=NEVER_MS
         )
-        actor.receive(request, self.client.lamport, answer)
+        broker.receive(request, self.client.lamport, answer)
 
     def _complete(self, line: Line, value: int, response: ProduceResponse) -> None:
         op_id = line["op_id"]
@@ -322,7 +322,7 @@ class SteppedCluster:
 
     def read(self, number: int) -> None:
         """A client reads what this broker shows, from offset 0."""
-        actor, reader = self.actors[number], self.recorder.node(FINAL_READER)
+        broker, reader = self.nodes[number], self.recorder.node(FINAL_READER)
         found = 0
         for op_id in range(1, READS_MAX + 1):
             line: Line = {
@@ -338,7 +338,7 @@ class SteppedCluster:
             request = FetchRequest(
                 topic=KEY.topic, partition=KEY.partition, fetch_offset=Offset(found)
             )
-            actor.receive(request, reader.lamport, answers.append)
+            broker.receive(request, reader.lamport, answers.append)
             (response,) = answers
             assert isinstance(response, FetchResponse)
             self.moves.append(Move(verb=Verb.READ, step=self.step, number=op_id))
@@ -353,18 +353,18 @@ class SteppedCluster:
 
     # Commands
 
-    def hold_command(self, actor: SteppedBroker, send: Send) -> None:
+    def hold_command(self, broker: SteppedBroker, send: Send) -> None:
         """A controller wants a command sent."""
-        self.outstanding[actor.number][int(send.to)] = send
-        self.commands.append(HeldCommand(actor.number, send, actor.trace.lamport))
+        self.outstanding[broker.number][int(send.to)] = send
+        self.commands.append(HeldCommand(broker.number, send, broker.trace.lamport))
 
     def free_channels(self, controller: int) -> None:
         """The controller may send again to those that have not answered: their time is over."""
-        actor = self.actors[controller]
+        broker = self.nodes[controller]
         waiting, self.outstanding[controller] = self.outstanding[controller], {}
         for send in waiting.values():
-            actor.fail(send)
-        actor.now_ms += RETRY_MS
+            broker.fail(send)
+        broker.now_ms += RETRY_MS
 
     def drop_answers(self, follower: int, copies: tuple[int, ...] = (1, 2)) -> None:
         """Answers on their way to the follower come too late to mean anything to it."""
@@ -378,15 +378,15 @@ class SteppedCluster:
 
     def owner(self, session_id: SessionId) -> int:
         """The node of a session, 0 for nobody's."""
-        for actor in self.actors.values():
-            if actor.session_id and actor.session_id == session_id:
-                self._owners[session_id] = actor.number
+        for broker in self.nodes.values():
+            if broker.session_id and broker.session_id == session_id:
+                self._owners[session_id] = broker.number
         return self._owners.get(session_id, 0)
 
     def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
         number = self.owner(session_id)
-        if number and self.actors[number].session_id == session_id:
-            self.actors[number].watches.append(event)
+        if number and self.nodes[number].session_id == session_id:
+            self.nodes[number].watches.append(event)
 
     def _on_transaction(self, transaction: ZnodeChange) -> None:
         self._zookeeper_trace.write(transaction_line(transaction))
@@ -433,7 +433,7 @@ class SteppedCluster:
 
     def running(self) -> Iterator[SteppedBroker]:
         """The brokers with a node."""
-        return (a for n, a in self.actors.items() if n in self.setting.brokers and a.node)
+        return (a for n, a in self.nodes.items() if n in self.setting.brokers and a.node)
 
 
 def is_read(held: HeldAsk) -> bool:

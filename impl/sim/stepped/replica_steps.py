@@ -4,11 +4,16 @@ from collections.abc import Callable
 
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.messages import FetchRequest, OffsetForLeaderEpochRequest, Response
-from fencepost.impl.sim.stepped.actor import HeldAsk, HeldRequest, SteppedBroker
-from fencepost.impl.sim.stepped.ground import TRIES_MAX, ImpossibleStepError, StepContext, repeat
-from fencepost.impl.sim.stepped.observe import message
+from fencepost.impl.sim.stepped.broker import HeldAsk, HeldRequest, SteppedBroker
+from fencepost.impl.sim.stepped.cluster import LAG_MS, RETRY_MS, STATE, FetchAnswer, is_membership
+from fencepost.impl.sim.stepped.observed_state import message
 from fencepost.impl.sim.stepped.schedule import SpecStep
-from fencepost.impl.sim.stepped.world import LAG_MS, RETRY_MS, STATE, FetchAnswer, is_membership
+from fencepost.impl.sim.stepped.step_context import (
+    TRIES_MAX,
+    ImpossibleStepError,
+    StepContext,
+    repeat,
+)
 from fencepost.spec.pacing import Verb
 from fencepost.spec.vocabulary import BrokerId, Offset
 from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, broker_path
@@ -19,68 +24,68 @@ class ReplicaSteps(StepContext):
 
     def register_broker(self, step: SpecStep) -> None:
         """The broker has a new session and is registered; a starting one has read its state."""
-        actor = self.actor(step)
-        actor.join()
-        is_new = not actor.running.broker.is_ready
+        broker = self.broker(step)
+        broker.join()
+        is_new = not broker.running.broker.is_ready
         own = broker_path(step.actor)
 
         def wanted(held: HeldAsk) -> bool:
             is_mine = own in held.paths
             return is_mine or (is_new and not is_membership(held))
 
-        repeat(lambda: actor.release(wanted))
+        repeat(lambda: broker.release(wanted))
 
     def learn_controller(self, step: SpecStep) -> None:
         """The broker has read who is controller."""
-        actor = self.actor(step)
+        broker = self.broker(step)
         repeat(
             lambda: (
-                actor.release_watch(CONTROLLER, CONTROLLER_EPOCH) or actor.release(is_membership)
+                broker.release_watch(CONTROLLER, CONTROLLER_EPOCH) or broker.release(is_membership)
             )
         )
 
     def become(self, step: SpecStep) -> None:
         """A command arrives; its answer is not waited for."""
-        actor = self.actor(step)
+        broker = self.broker(step)
         command = self.command(step.parameters["message"])
-        known = actor.running.broker.controller_epoch
-        self.world.commands.remove(command)
-        actor.receive(command.request, command.lamport, lambda _: None, self.world.sent(command))
-        if all(taken.action != step.action for taken in actor.taken):
+        known = broker.running.broker.controller_epoch
+        self.cluster.commands.remove(command)
+        broker.receive(command.request, command.lamport, lambda _: None, self.cluster.sent(command))
+        if all(taken.action != step.action for taken in broker.taken):
             raise ImpossibleStepError(f"broker {step.actor} refuses {message(command)}")
-        actor.is_reply_lost = False
-        self._forget_writes(actor)
-        self.world.drop_answers(step.actor)
+        broker.is_reply_lost = False
+        self._forget_writes(broker)
+        self.cluster.drop_answers(step.actor)
         if command.request.controller_epoch < known:
-            self.world.ledger.breach("StaleControllerHarmless", step.actor)
+            self.cluster.ledger.breach("StaleControllerHarmless", step.actor)
 
-    def _forget_writes(self, actor: SteppedBroker) -> None:
+    def _forget_writes(self, broker: SteppedBroker) -> None:
         """A change of the ISR that was in flight may have been lost on its way (CMD-003)."""
-        actor.asks = [held for held in actor.asks if STATE not in held.paths]
+        broker.asks = [held for held in broker.asks if STATE not in held.paths]
 
     # The ISR
 
     def shrink_isr(self, step: SpecStep) -> None:
         """Time passes until the member lags; without logs the others are made to fetch."""
-        actor = self.actor(step)
-        actor.now_ms += LAG_MS + 1
-        replica = actor.replica()
+        broker = self.broker(step)
+        broker.now_ms += LAG_MS + 1
+        replica = broker.replica()
         assert replica is not None
-        if not self.world.setting.has_logs:
+        if not self.cluster.setting.has_logs:
             for other in sorted(replica.isr - {BrokerId(step.parameters["member"])}):
-                self._fetch_as(other, actor)
-        actor.pace.may_shrink = True
-        actor.tick()
-        actor.pace.may_shrink = False
-        actor.is_reply_lost = False
+                self._fetch_as(other, broker)
+        broker.pace.may_shrink = True
+        broker.tick()
+        broker.pace.may_shrink = False
+        broker.is_reply_lost = False
 
     def expand_isr(self, step: SpecStep) -> None:
         """The leader has asked a follower in; without logs the follower fetches first."""
-        actor = self.actor(step)
-        if not self.world.setting.has_logs:
-            self._fetch_as(step.parameters["member"], actor)
-        actor.expand_now()
-        actor.is_reply_lost = False
+        broker = self.broker(step)
+        if not self.cluster.setting.has_logs:
+            self._fetch_as(step.parameters["member"], broker)
+        broker.expand_now()
+        broker.is_reply_lost = False
 
     def _fetch_as(self, follower: int, leader: SteppedBroker) -> None:
         """`LeaderAndIsr` has no fetches: one is made up, as the follower would send it."""
@@ -88,83 +93,83 @@ class ReplicaSteps(StepContext):
         if replica is None or follower == leader.number:
             return
         request = FetchRequest(
-            topic=self.world.key.topic,
-            partition=self.world.key.partition,
+            topic=self.cluster.key.topic,
+            partition=self.cluster.key.partition,
             replica_id=BrokerId(follower),
             leader_epoch=replica.leader_epoch,
             fetch_offset=replica.log_end_offset,
         )
         leader.receive(request, 0, lambda _: None)
 
-    def settle_isr(self, step: SpecStep) -> None:
+    def end_isr_write(self, step: SpecStep) -> None:
         """The write's outcome, or what is read after it is lost, until the leader knows."""
-        actor = self.actor(step)
+        broker = self.broker(step)
         for _ in range(TRIES_MAX):
-            replica = actor.replica()
+            replica = broker.replica()
             if replica is None or replica.wanted_isr is None:
                 break
-            if not actor.release(lambda held: STATE in held.paths):
+            if not broker.release(lambda held: STATE in held.paths):
                 raise ImpossibleStepError(f"leader {step.actor} waits for no answer")
-        actor.is_reply_lost = False
+        broker.is_reply_lost = False
 
     # Records
 
     def leader_append(self, step: SpecStep) -> None:
         """A client's record is in the log of a leader."""
-        self.world.produce(step.actor, step.parameters["value"])
+        self.cluster.produce(step.actor, step.parameters["value"])
 
     def truncate_log(self, step: SpecStep) -> None:
         """Question and answer, until the logs agree."""
-        actor = self.actor(step)
-        actor.truncate_now()
+        broker = self.broker(step)
+        broker.truncate_now()
         for _ in range(TRIES_MAX):
-            replica = actor.replica()
+            replica = broker.replica()
             if replica is None or not replica.needs_truncation:
                 return
-            question = self._question(actor)
+            question = self._question(broker)
             if not isinstance(question.send.request, OffsetForLeaderEpochRequest):
                 return
-            self._ask(question, actor, actor.respond)
+            self._ask(question, broker, broker.respond)
 
-    def _question(self, actor: SteppedBroker) -> HeldRequest:
+    def _question(self, broker: SteppedBroker) -> HeldRequest:
         """What the follower asks its leader now: an unanswered question is asked again."""
-        if actor.question is not None and actor.question.is_delivered:
-            actor.fail(actor.question.send)
-            actor.tick(RETRY_MS)
-        if actor.question is None or actor.question.is_delivered:
-            raise ImpossibleStepError(f"follower {actor.number} asks nobody anything")
-        return actor.question
+        if broker.question is not None and broker.question.is_delivered:
+            broker.fail(broker.question.send)
+            broker.tick(RETRY_MS)
+        if broker.question is None or broker.question.is_delivered:
+            raise ImpossibleStepError(f"follower {broker.number} asks nobody anything")
+        return broker.question
 
     def _ask(
         self,
         question: HeldRequest,
-        actor: SteppedBroker,
+        broker: SteppedBroker,
         on_answer: Callable[[Send, Response, int], None],
     ) -> None:
         question.is_delivered = True
         send = question.send
-        leader = self.world.actors.get(int(send.to))
+        leader = self.cluster.nodes.get(int(send.to))
         if leader is None or leader.node is None:
-            raise ImpossibleStepError(f"{send.to}, whom {actor.number} asks, is down")
+            raise ImpossibleStepError(f"{send.to}, whom {broker.number} asks, is down")
         answers: list[Response] = []
-        leader.receive(send.request, actor.trace.lamport, answers.append, (actor, send))
+        leader.receive(send.request, broker.trace.lamport, answers.append, (broker, send))
         if answers:
-            self.world.note(Verb.HEARD, actor, number=send.request_id)
+            self.cluster.note(Verb.HEARD, broker, number=send.request_id)
         for answer in answers:
             on_answer(send, answer, leader.trace.lamport)
 
-    def exchange(self, actor: SteppedBroker) -> None:
+    def exchange(self, broker: SteppedBroker) -> None:
         """The follower's next question to its leader is asked and answered."""
-        actor.truncate_now()
-        self._ask(self._question(actor), actor, actor.respond)
+        broker.truncate_now()
+        self._ask(self._question(broker), broker, broker.respond)
 
     def serve_fetch(self, step: SpecStep) -> None:
         """The leader has answered a fetch; the answer is in flight."""
-        follower = self.world.actors[step.parameters["follower"]]
+        follower = self.cluster.nodes[step.parameters["follower"]]
         question = self._question(follower)
         if not isinstance(question.send.request, FetchRequest):
             raise ImpossibleStepError(f"follower {follower.number} compares logs first")
-        self.world.drop_answers(follower.number, copies=(1,))
+        self.cluster.drop_answers(follower.number, copies=(1,))
         replica = follower.replica()
         assert replica is not None
 
@@ -177,30 +182,30 @@ class ReplicaSteps(StepContext):
                 leader_epoch=replica.leader_epoch,
                 lamport=lamport,
             )
-            self.world.answers.append(answer)
+            self.cluster.answers.append(answer)
 
         self._ask(question, follower, keep)
 
     def follower_append(self, step: SpecStep) -> None:
         """The follower has taken an answer."""
         answer = self.answer(step.parameters["answer"])
-        self.world.answers.remove(answer)
-        self.actor(step).respond(answer.send, answer.response, answer.lamport)
+        self.cluster.answers.remove(answer)
+        self.broker(step).respond(answer.send, answer.response, answer.lamport)
 
     def advance_high_watermark(self, step: SpecStep) -> None:
         """The leader has moved its high watermark."""
-        actor = self.actor(step)
-        actor.pace.may_advance = True
-        actor.tick()
-        actor.pace.may_advance = False
-        replica = actor.replica()
+        broker = self.broker(step)
+        broker.pace.may_advance = True
+        broker.tick()
+        broker.pace.may_advance = False
+        replica = broker.replica()
         assert replica is not None
-        end = actor.running.broker.committed_end(replica)
-        records = actor.disk.read(self.world.key, Offset(0), end)
+        end = broker.running.broker.committed_end(replica)
+        records = broker.disk.read(self.cluster.key, Offset(0), end)
         for offset, record in enumerate(records):
             entry: dict[str, object] = {
                 "offset": offset,
                 "record": {"leader_epoch": record.leader_epoch, "value": int(record.value)},
             }
-            if entry not in self.world.ledger.committed:
-                self.world.ledger.committed.append(entry)
+            if entry not in self.cluster.ledger.committed:
+                self.cluster.ledger.committed.append(entry)

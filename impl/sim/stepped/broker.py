@@ -91,22 +91,22 @@ class SteppedBrokerHost(Protocol):
     def note(
         self,
         verb: Verb,
-        actor: "SteppedBroker",
+        broker: "SteppedBroker",
         *,
         at_ms: int | None = None,
         **fields: Any,  # noqa: ANN401 - fields of `Move`
     ) -> Move:
         """Append the move to the list that processes repeat."""
 
-    def hold_command(self, actor: "SteppedBroker", send: Send) -> None:
+    def hold_command(self, broker: "SteppedBroker", send: Send) -> None:
         """Keep a LeaderAndIsr request until a step of the schedule sends it."""
 
 
 class SteppedBroker:
     """A node while it runs, its disk, and all that is held between it and the world."""
 
-    def __init__(self, world: SteppedBrokerHost, config: Config) -> None:
-        self.world = world
+    def __init__(self, cluster: SteppedBrokerHost, config: Config) -> None:
+        self.cluster = cluster
         self.config = config
         self.number = int(config.broker_id)
         self.now_ms = 0
@@ -146,7 +146,7 @@ class SteppedBroker:
         """The process runs, and has not heard of its session."""
         self._note(Verb.START, checkpoint=self._checkpoint)
         self._starts += 1
-        self.trace: NodeTrace = self.world.recorder.node(f"broker-{self.number}", self._starts)
+        self.trace: NodeTrace = self.cluster.recorder.node(f"broker-{self.number}", self._starts)
         self.trace.write(node_started(self.config.broker_id))
         recovered = self.disk.recover()
         for key, log in recovered.items():
@@ -158,7 +158,7 @@ class SteppedBroker:
     def checkpoint(self, offset: int) -> None:
         """The disk of the broker, which is down, shows this high watermark."""
         self._checkpoint = offset
-        self.disk.checkpoint(self.world.key, Offset(offset))
+        self.disk.checkpoint(self.cluster.key, Offset(offset))
 
     def crash(self) -> None:
         """The process is gone, with all that was on its way to it."""
@@ -179,8 +179,8 @@ class SteppedBroker:
             self._note(Verb.FORGET_WATCHES)
             self._note(Verb.EXPIRE)
             self.step(SessionLost())
-            self.world.zookeeper.end_session(self.session_id)
-        self.session_id = self.world.zookeeper.open_session(SESSION_TIMEOUT_MS)
+            self.cluster.zookeeper.end_session(self.session_id)
+        self.session_id = self.cluster.zookeeper.open_session(SESSION_TIMEOUT_MS)
         self._note(Verb.ESTABLISH)
         self.step(SessionEstablished(session_id=self.session_id))
 
@@ -192,19 +192,19 @@ class SteppedBroker:
 
     def replica(self) -> Replica | None:
         """The replica of the one partition."""
-        return self.running.broker.replicas.get(self.world.key)
+        return self.running.broker.replicas.get(self.cluster.key)
 
     # Steps
 
     def _note(self, verb: Verb, **fields: Any) -> None:  # noqa: ANN401 - fields of `Move`
         """Whoever leads a process as this node is led makes this move now."""
-        self._move = self.world.note(verb, self, **fields)
+        self._move = self.cluster.note(verb, self, **fields)
 
     def step(self, event: Event) -> None:
         """The core has taken the event; what it wants is held."""
         for effect in self.running.step(event, self.now_ms):
             self._hold(effect)
-        self._lose_bids()
+        self._lose_elections()
 
     def tick(self, after_ms: int = 0) -> None:
         """So much time has passed for this node."""
@@ -222,14 +222,14 @@ class SteppedBroker:
 
     def expand_now(self) -> None:
         """The leader asks followers in, if any is ready."""
-        self._note(Verb.EXPAND, topic=self.world.key.topic)
-        expand_now(self.running, self.pace, self.world.key)
+        self._note(Verb.EXPAND, topic=self.cluster.key.topic)
+        expand_now(self.running, self.pace, self.cluster.key)
         self.nudge()
 
     def truncate_now(self) -> None:
         """Below level 2: the truncation that was held is done."""
-        self._note(Verb.TRUNCATE, topic=self.world.key.topic)
-        truncate_now(self.running, self.world.key)
+        self._note(Verb.TRUNCATE, topic=self.cluster.key.topic)
+        truncate_now(self.running, self.cluster.key)
         self.nudge()
 
     def _hold(self, effect: Effect) -> None:
@@ -239,7 +239,7 @@ class SteppedBroker:
                 self.taken.append(effect)
                 self._move.takes.append(told(effect))
             case Send(request=LeaderAndIsrRequest()):
-                self.world.hold_command(self, effect)
+                self.cluster.hold_command(self, effect)
             case Send():
                 self.question = HeldRequest(effect)
             case Reply(token=token, response=response):
@@ -259,11 +259,11 @@ class SteppedBroker:
             case _:
                 self.disk.perform(effect)
 
-    def _lose_bids(self) -> None:
+    def _lose_elections(self) -> None:
         """Brokers that host replicas never win the office: the specs keep the two apart."""
-        if self.number in self.world.setting.controllers:
+        if self.number in self.cluster.setting.controllers:
             return
-        for held in [h for h in self.asks if _is_bid(h.ask)]:
+        for held in [h for h in self.asks if _is_election(h.ask)]:
             self.lose(held)
             self.deliver(held)
 
@@ -272,7 +272,7 @@ class SteppedBroker:
     def serve(self, held: HeldAsk) -> None:
         """ZooKeeper has done what was asked; the answer is on its way."""
         self._note(Verb.ASK, number=held.ask.op_id)
-        held.answer = self.world.zookeeper.answer(self.session_id, held.ask)
+        held.answer = self.cluster.zookeeper.answer(self.session_id, held.ask)
 
     def lose(self, held: HeldAsk) -> None:
         """The answer will be that nobody knows; whether it was done is another matter."""
@@ -331,7 +331,7 @@ class SteppedBroker:
             )
         else:
             sender, send = sent
-            self._move = self.world.note(
+            self._move = self.cluster.note(
                 Verb.SEND, sender, number=send.request_id, to=self.number, at_ms=self.now_ms
             )
         self.step(RequestReceived(token=self._last_token, request=request))
@@ -358,7 +358,7 @@ def _body(request: Request) -> dict[str, Any]:
     return {name: list(v) if isinstance(v, tuple) else v for name, v in body.items()}
 
 
-def _is_bid(ask: Ask) -> bool:
+def _is_election(ask: Ask) -> bool:
     if not isinstance(ask, WriteZnodes):
         return False
     return any(isinstance(op, Create) and op.path == CONTROLLER for op in ask.ops)

@@ -1,4 +1,4 @@
-"""The abstract state of a stepped cluster: what `abstract.canonical` is for the specs.
+"""The abstract state of a stepped cluster: what `spec_state.canonical` is for the specs.
 
 Not compared, and why:
 * czxids, session ids and the data of registrations: the specs leave them out.
@@ -7,12 +7,13 @@ Not compared, and why:
   break. `place` in an ordered link: the stepper's links keep no order.
 * `is_truncated` of a replica with an empty log: the core has nothing to ask then.
 * `to_send` and messages for whom the core does not tell: a broker that is not live in the
-  controller's eyes, and a state that a decision is about to replace (`Ground.untold`).
+  controller's eyes, and a state that a decision is about to replace (`StepContext.untold`).
 * `expected_version` under `no_znode_version_check`: the core's write has none.
 * a replica's `controller_epoch` under `accept_older_controller_epoch` and under
   `commands_without_epochs`: the core's never falls.
 * A deposed controller that learned so from its refused write: it resigns at once, the specs' later.
-* `decision` that the core takes at once after the one before, the specs later (`Ground.is_hidden`).
+* `decision` that the core takes at once after the one before, the specs later
+  (`StepContext.is_hidden`).
 * `controller_epoch` of a state that a leader wrote: the core's is of the controller whose command
   the leader obeyed, the specs' of the controller that decided (`spec/znodes.py`).
 * `acknowledged` that the core did not answer: the specs have no clients and count every committed
@@ -27,15 +28,15 @@ from fencepost.impl.core.types.messages import FetchResponse
 from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.core.types.zookeeper import Create, SetData, Znode
 from fencepost.impl.paced import PacedFollower
-from fencepost.impl.sim.stepped.abstract import NO_BROKER, NO_VERSION, Abstract, Plain, bag
-from fencepost.impl.sim.stepped.actor import HeldAsk, SteppedBroker
-from fencepost.impl.sim.stepped.world import (
+from fencepost.impl.sim.stepped.broker import HeldAsk, SteppedBroker
+from fencepost.impl.sim.stepped.cluster import (
     STATE,
     FetchAnswer,
     HeldCommand,
     SteppedCluster,
     is_state_read,
 )
+from fencepost.impl.sim.stepped.spec_state import NO_BROKER, NO_VERSION, Abstract, Plain, bag
 from fencepost.spec.vocabulary import NO_EPOCH
 from fencepost.spec.znodes import (
     CONTROLLER,
@@ -56,22 +57,24 @@ _DOWN: Abstract = {
 }
 
 
-def observe(world: SteppedCluster) -> Abstract:
+def observe(cluster: SteppedCluster) -> Abstract:
     """The cluster as the specs would describe it."""
-    setting = world.setting
+    setting = cluster.setting
     found: Abstract = {
-        **_znodes(world),
-        "controllers": {str(c): _controller(world, world.actors[c]) for c in setting.controllers},
-        "replicas": {str(b): _replica(world.actors[b]) for b in setting.brokers},
-        "messages": bag([message(command) for command in world.commands if command.is_sent]),
-        "breaches": bag(world.ledger.breaches),
+        **_znodes(cluster),
+        "controllers": {
+            str(c): _controller(cluster, cluster.nodes[c]) for c in setting.controllers
+        },
+        "replicas": {str(b): _replica(cluster.nodes[b]) for b in setting.brokers},
+        "messages": bag([message(command) for command in cluster.commands if command.is_sent]),
+        "breaches": bag(cluster.ledger.breaches),
     }
     if setting.has_logs:
         found |= {
-            "logs": {str(b): _log(world, world.actors[b]) for b in setting.brokers},
-            "fetches": bag([fetch(answer) for answer in world.answers]),
-            "committed": bag(world.ledger.committed),
-            "acknowledged": bag(world.ledger.acknowledged),
+            "logs": {str(b): _log(cluster, cluster.nodes[b]) for b in setting.brokers},
+            "fetches": bag([fetch(answer) for answer in cluster.answers]),
+            "committed": bag(cluster.ledger.committed),
+            "acknowledged": bag(cluster.ledger.acknowledged),
         }
     return found
 
@@ -109,15 +112,15 @@ def fetch(answer: FetchAnswer) -> Abstract:
     }
 
 
-def _znodes(world: SteppedCluster) -> Abstract:
-    zookeeper, setting = world.zookeeper, world.setting
+def _znodes(cluster: SteppedCluster) -> Abstract:
+    zookeeper, setting = cluster.zookeeper, cluster.setting
     office, epoch = zookeeper.peek(CONTROLLER), zookeeper.peek(CONTROLLER_EPOCH)
     assert epoch.stat is not None
     return {
         "registered": [b for b in setting.brokers if zookeeper.peek(broker_path(b)).stat],
-        "controller": world.owner(office.stat.ephemeral_owner) if office.stat else 0,
+        "controller": cluster.owner(office.stat.ephemeral_owner) if office.stat else 0,
         "controller_epoch": [int(epoch.data), epoch.stat.version],
-        "topic": zookeeper.peek(topic_path(world.key.topic)).stat is not None,
+        "topic": zookeeper.peek(topic_path(cluster.key.topic)).stat is not None,
         "state": state_of(zookeeper.peek(STATE)),
     }
 
@@ -142,30 +145,30 @@ def _document(data: bytes) -> Abstract:
 # Controllers
 
 
-def _controller(world: SteppedCluster, actor: SteppedBroker) -> Abstract:
-    controller = actor.running.controller
+def _controller(cluster: SteppedCluster, broker: SteppedBroker) -> Abstract:
+    controller = broker.running.controller
     is_active = controller.is_active
-    brokers = set(world.setting.brokers)
-    decision = pending_write(actor)
+    brokers = set(cluster.setting.brokers)
+    decision = pending_write(broker)
     return {
         "controller_epoch": controller.controller_epoch if is_active else 0,
         "decision": [] if decision is None else [_decision(decision.ask)],
-        "is_reply_lost": actor.is_reply_lost,
+        "is_reply_lost": broker.is_reply_lost,
         "live_brokers": sorted(brokers & controller.context.live.keys()) if is_active else [],
-        "status": "active" if is_active else _status(actor),
-        "to_send": _to_send(world, actor),
+        "status": "active" if is_active else _status(broker),
+        "to_send": _to_send(cluster, broker),
     }
 
 
-def _status(actor: SteppedBroker) -> str:
+def _status(broker: SteppedBroker) -> str:
     """`created` is the mutant's halfway house: the office is held, the epoch not raised."""
-    raises = any(CONTROLLER not in h.paths and CONTROLLER_EPOCH in h.paths for h in actor.asks)
+    raises = any(CONTROLLER not in h.paths and CONTROLLER_EPOCH in h.paths for h in broker.asks)
     return "created" if raises else "standing"
 
 
-def pending_write(actor: SteppedBroker) -> HeldAsk | None:
+def pending_write(broker: SteppedBroker) -> HeldAsk | None:
     """The write of the partition's state that the node waits for."""
-    writes = (h for h in actor.asks if isinstance(h.ask, WriteZnodes) and STATE in h.paths)
+    writes = (h for h in broker.asks if isinstance(h.ask, WriteZnodes) and STATE in h.paths)
     return next(writes, None)
 
 
@@ -177,14 +180,14 @@ def _decision(ask: Ask) -> Abstract:
     return {"expected_version": version, "state": _document(op.data)}
 
 
-def _to_send(world: SteppedCluster, actor: SteppedBroker) -> list[Plain]:
+def _to_send(cluster: SteppedCluster, broker: SteppedBroker) -> list[Plain]:
     """What the controller is about to tell: in commands not sent, or in a state just read."""
-    unsent = [c for c in world.commands if c.sender == actor.number and not c.is_sent]
+    unsent = [c for c in cluster.commands if c.sender == broker.number and not c.is_sent]
     if unsent:
         told = message(unsent[-1])
         state = {name: told[name] for name in ("isr", "leader", "leader_epoch")}
         return [{"state": state, "znode_version": told["znode_version"]}]
-    read = next((h for h in actor.asks if is_state_read(h) and h.answer is not None), None)
+    read = next((h for h in broker.asks if is_state_read(h) and h.answer is not None), None)
     if read is None or not isinstance(read.answer, ZnodesRead) or not read.answer.znodes:
         return []
     found = state_of(read.answer.znodes[-1])
@@ -198,19 +201,19 @@ def _to_send(world: SteppedCluster, actor: SteppedBroker) -> list[Plain]:
 # Replicas
 
 
-def _replica(actor: SteppedBroker) -> Abstract:
-    if actor.node is None:
+def _replica(broker: SteppedBroker) -> Abstract:
+    if broker.node is None:
         return {**_DOWN, "role": "down"}
-    if not actor.node.broker.is_ready:
+    if not broker.node.broker.is_ready:
         return {**_DOWN, "role": "starting"}
-    replica = actor.replica()
-    epoch = actor.node.broker.controller_epoch
+    replica = broker.replica()
+    epoch = broker.node.broker.controller_epoch
     if replica is None:
         return {**_DOWN, "role": "idle", "controller_epoch": epoch}
     wanted = replica.wanted_isr
     return {
         "controller_epoch": epoch,
-        "is_reply_lost": actor.is_reply_lost,
+        "is_reply_lost": broker.is_reply_lost,
         "isr": sorted(replica.isr) if replica.is_leader else [],
         "leader": replica.leader,
         "leader_epoch": replica.leader_epoch,
@@ -232,30 +235,30 @@ def _role(replica: Replica) -> str:
             raise AssertionError("no log of the specs fails")
 
 
-def _log(world: SteppedCluster, actor: SteppedBroker) -> Abstract:
-    log = actor.disk.recover().get(world.key)
+def _log(cluster: SteppedCluster, broker: SteppedBroker) -> Abstract:
+    log = broker.disk.recover().get(cluster.key)
     end = log.log_end_offset if log else 0
-    records = actor.disk.read(world.key, 0, end) if log else ()  # type: ignore[arg-type]
-    replica = actor.replica() if actor.node is not None else None
+    records = broker.disk.read(cluster.key, 0, end) if log else ()  # type: ignore[arg-type]
+    replica = broker.replica() if broker.node is not None else None
     leads = replica is not None and replica.is_leader
-    ends = dict.fromkeys(world.setting.brokers, NO_VERSION)
+    ends = dict.fromkeys(cluster.setting.brokers, NO_VERSION)
     if replica is not None:
-        actor.high_watermark = replica.high_watermark
+        broker.high_watermark = replica.high_watermark
         ends |= {int(f): int(p.log_end_offset) for f, p in replica.followers.items()}
     return {
         "end_offsets": {str(b): end_offset for b, end_offset in ends.items()},
         "epoch_start": replica.epoch_start_offset if replica is not None and leads else 0,
-        "high_watermark": actor.high_watermark,
-        "is_truncated": _is_truncated(world, actor, replica),
+        "high_watermark": broker.high_watermark,
+        "is_truncated": _is_truncated(cluster, broker, replica),
         "records": [
             {"leader_epoch": record.leader_epoch, "value": int(record.value)} for record in records
         ],
     }
 
 
-def _is_truncated(world: SteppedCluster, actor: SteppedBroker, replica: Replica | None) -> bool:
+def _is_truncated(cluster: SteppedCluster, broker: SteppedBroker, replica: Replica | None) -> bool:
     if replica is None or replica.role is Role.WAITING:
         return False
-    follower = actor.running.broker.follower
-    is_held = isinstance(follower, PacedFollower) and world.key in follower.held
+    follower = broker.running.broker.follower
+    is_held = isinstance(follower, PacedFollower) and cluster.key in follower.held
     return not replica.needs_truncation and not is_held
