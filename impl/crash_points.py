@@ -26,14 +26,6 @@ _EFFECTS: dict[str, tuple[type, ...]] = {
     "effect": (object,),
 }
 
-CRASH_POINTS = tuple(
-    f"{when}_{what}" for what in _EFFECTS if what != "effect" for when in ("before", "after")
-)
-"""Around each kind of effect; the names of `proc.crash_at`."""
-HOLD_POINTS = tuple(
-    point for point in CRASH_POINTS if point not in ("after_reply", "after_send", "after_write")
-)
-"""Where a process can stand still and what came before is seen by others."""
 MESSAGES = (Send, Reply, ReplyRecords, WriteZnodes)
 """What leaves the process a moment after its effect was performed."""
 

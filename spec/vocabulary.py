@@ -7,7 +7,7 @@ share one snake_case name. Nothing here has behaviour beyond the mapping between
 
 import re
 from enum import IntEnum, StrEnum
-from typing import NewType
+from typing import Literal, NewType, get_args
 
 BrokerId = NewType("BrokerId", int)
 BrokerEpoch = NewType("BrokerEpoch", int)
@@ -248,6 +248,28 @@ class Outcome(StrEnum):
     OK = "ok"
     DEFINITE_ERROR = "definite_error"
     INDEFINITE = "indefinite"
+
+
+CrashPoint = Literal[
+    "before_append",
+    "after_append",
+    "before_checkpoint",
+    "after_checkpoint",
+    "before_reply",
+    "after_reply",
+    "before_send",
+    "after_send",
+    "before_truncate",
+    "after_truncate",
+    "before_write",
+    "after_write",
+]
+"""Where a step of the core can be cut in two: around each kind of effect."""
+CRASH_POINTS: tuple[CrashPoint, ...] = get_args(CrashPoint)
+HOLD_POINTS = tuple(
+    point for point in CRASH_POINTS if point not in ("after_reply", "after_send", "after_write")
+)
+"""Where a process can stand still; what it has sent leaves it a moment later."""
 
 
 def snake_case(name: str) -> str:

@@ -27,7 +27,7 @@ def list_faults(as_json: JsonOption = False) -> int:
         [
             kind.kind,
             ", ".join(kind.backends),
-            ", ".join(item.name for item in kind.parameters),
+            ", ".join(kind.parameters),
             kind.sentence,
         ]
         for kind in KINDS.values()

@@ -4,8 +4,10 @@ How a story is played, and what counts as failing, is the caller's.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
+
+import msgspec
 
 from fencepost.fault_injection.stories.ddmin import Minimizer
 from fencepost.fault_injection.stories.story import At, Story, StoryAction, referred
@@ -60,10 +62,10 @@ def _shorter(story: Story) -> Iterator[Story]:
     """Each story in which one action lasts half as long."""
     for index, action in enumerate(story.actions):
         fault, lasts_ms = action.fault, action.fault.active_ms
-        names = [item.name for item in fields(fault) if item.name in LENGTHS]
+        names = [name for name in fault.__struct_fields__ if name in LENGTHS]
         if not names or action.until is not None or not lasts_ms or lasts_ms // 2 < SHORTEST_MS:
             continue
-        shorter = replace(action, fault=replace(fault, **{names[0]: lasts_ms // 2}))
+        shorter = replace(action, fault=msgspec.structs.replace(fault, **{names[0]: lasts_ms // 2}))
         yield _with(story, index, shorter)
 
 

@@ -1,8 +1,7 @@
 """ZooKeeper itself is hurt: its leader dies or stands still, and a server restarts."""
 
 from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
-from fencepost.fault_injection.faults.ensemble_faults import HurtServer
-from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper
+from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper, HurtServer
 from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
 
 AWAY_MS = 1_000

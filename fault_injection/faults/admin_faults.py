@@ -1,58 +1,48 @@
 """What administrators do, in the middle of everything else: done in time, seen, and ended."""
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
+
+from msgspec import Meta
 
 from fencepost.fault_injection.faults.fault import Fault, ForMs
 from fencepost.fault_injection.faults.fault_kind import FaultKind
-from fencepost.fault_injection.faults.parameters import Parameter
+from fencepost.fault_injection.faults.parameters import number
 
-TopicName = Annotated[str, Parameter("the name of the topic")]
-PartitionNumber = Annotated[int, Parameter("the number of the partition", at_least=0)]
+TopicName = Annotated[str, Meta(description="the name of the topic")]
+PartitionNumber = Annotated[int, number("the number of the partition", ge=0)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KickController(Fault):
+class KickController(Fault, frozen=True, kw_only=True, tag="admin.controller_kick"):
     """Somebody deletes `/controller` while the controller lives and does not know it."""
 
-    kind: ClassVar[str] = "admin.controller_kick"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReassignPartition(Fault):
+class ReassignPartition(Fault, frozen=True, kw_only=True, tag="admin.reassign"):
     """A partition is moved to other brokers."""
 
-    kind: ClassVar[str] = "admin.reassign"
     topic: TopicName
     partition: PartitionNumber = 0
     replicas: Annotated[
-        tuple[int, ...], Parameter("where it goes, the preferred leader first", at_least=1)
+        tuple[int, ...], Meta(min_length=1, description="where it goes, the preferred leader first")
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddPartitions(Fault):
+class AddPartitions(Fault, frozen=True, kw_only=True, tag="admin.add_partitions"):
     """A topic gets more partitions."""
 
-    kind: ClassVar[str] = "admin.add_partitions"
     topic: TopicName
-    count: Annotated[int, Parameter("how many more", at_least=1)] = 1
+    count: Annotated[int, number("how many more", ge=1)] = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecreateTopic(Fault):
+class RecreateTopic(Fault, frozen=True, kw_only=True, tag="admin.delete_recreate_topic"):
     """A topic is deleted with all its records, and created again under the same name."""
 
-    kind: ClassVar[str] = "admin.delete_recreate_topic"
     topic: TopicName
     for_ms: ForMs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElectPreferred(Fault):
+class ElectPreferred(Fault, frozen=True, kw_only=True, tag="admin.preferred_leader"):
     """The first of the assigned replicas is to lead its partition again."""
 
-    kind: ClassVar[str] = "admin.preferred_leader"
     topic: TopicName
     partition: PartitionNumber = 0
 

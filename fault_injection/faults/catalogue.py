@@ -11,7 +11,6 @@ from fencepost.fault_injection.faults import (
     admin_faults,
     clock_faults,
     disk_faults,
-    ensemble_faults,
     load_faults,
     network_faults,
     process_faults,
@@ -26,7 +25,6 @@ from fencepost.fault_injection.faults.zookeeper_faults import HurtZooKeeperLink
 AREAS = (
     process_faults,
     zookeeper_faults,
-    ensemble_faults,
     request_faults,
     network_faults,
     disk_faults,

@@ -5,50 +5,41 @@ much from the start is as good as one that is right, and one that comes to be of
 there is no `clock.offset` beside `clock.jump`. No clock goes back: a monotonic one never does.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from fencepost.fault_injection.faults.fault import BrokerFault, LastingBrokerFault
 from fencepost.fault_injection.faults.fault_kind import FaultKind
-from fencepost.fault_injection.faults.parameters import Parameter
+from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.spec.vocabulary import EnvironmentAction
 
 TRUE_RATE = 1_000
 """Of a clock, in thousandths."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriftClock(LastingBrokerFault):
+class DriftClock(LastingBrokerFault, frozen=True, kw_only=True, tag="clock.drift"):
     """The broker's clock runs too fast or too slow, and keeps what it gained or lost."""
 
-    kind: ClassVar[str] = "clock.drift"
     rate: Annotated[
         int,
-        Parameter(
+        number(
             "how fast it runs: 0 stands still, 2000 is twice as fast",
             unit="thousandths of the true rate",
-            at_least=0,
+            ge=0,
         ),
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JumpClock(BrokerFault):
+class JumpClock(BrokerFault, frozen=True, kw_only=True, tag="clock.jump"):
     """The broker's clock jumps forward, as after a suspended virtual machine; never back."""
 
-    kind: ClassVar[str] = "clock.jump"
-    by_ms: Annotated[int, Parameter("how far it jumps", unit="ms", at_least=1)]
+    by_ms: Annotated[int, milliseconds("how far it jumps", ge=1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrobeClock(LastingBrokerFault):
+class StrobeClock(LastingBrokerFault, frozen=True, kw_only=True, tag="clock.strobe"):
     """The broker's clock jumps forward again and again, as when it is corrected all the time."""
 
-    kind: ClassVar[str] = "clock.strobe"
-    by_ms: Annotated[int, Parameter("how far it jumps each time", unit="ms", at_least=1)]
-    every_ms: Annotated[
-        int, Parameter("the time between two jumps", unit="ms", at_least=20, at_most=60_000)
-    ]
+    by_ms: Annotated[int, milliseconds("how far it jumps each time", ge=1)]
+    every_ms: Annotated[int, milliseconds("the time between two jumps", ge=20, le=60_000)]
 
 
 KINDS = (

@@ -1,60 +1,47 @@
 """Faults on the disk of one broker."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from fencepost.fault_injection.faults.fault import LastingBrokerFault
 from fencepost.fault_injection.faults.fault_kind import FaultKind
-from fencepost.fault_injection.faults.parameters import Parameter
+from fencepost.fault_injection.faults.parameters import milliseconds
 from fencepost.spec.vocabulary import EnvironmentAction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LosePower(LastingBrokerFault):
+class LosePower(LastingBrokerFault, frozen=True, kw_only=True, tag="disk.lose_unsynced"):
     """The host loses power and what was not flushed; the broker starts again afterwards."""
 
-    kind: ClassVar[str] = "disk.lose_unsynced"
     starts_anew: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaleCheckpoint(LastingBrokerFault):
+class StaleCheckpoint(LastingBrokerFault, frozen=True, kw_only=True, tag="disk.stale_checkpoint"):
     """The process dies, and finds an older checkpoint of its high watermarks at its next start."""
 
-    kind: ClassVar[str] = "disk.stale_checkpoint"
     starts_anew: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FillDisk(LastingBrokerFault):
+class FillDisk(LastingBrokerFault, frozen=True, kw_only=True, tag="disk.enospc"):
     """The disk takes no more writes; the broker starts again when there is room."""
 
-    kind: ClassVar[str] = "disk.enospc"
     starts_anew: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BreakDisk(LastingBrokerFault):
+class BreakDisk(LastingBrokerFault, frozen=True, kw_only=True, tag="disk.eio"):
     """Nothing can be read from the disk or written; the broker starts again on a copy of it."""
 
-    kind: ClassVar[str] = "disk.eio"
     starts_anew: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorruptTail(LastingBrokerFault):
+class CorruptTail(LastingBrokerFault, frozen=True, kw_only=True, tag="disk.corrupt_tail"):
     """The host loses power in the middle of a write: what was not flushed is spoilt in places."""
 
-    kind: ClassVar[str] = "disk.corrupt_tail"
     starts_anew: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlowDisk(LastingBrokerFault):
+class SlowDisk(LastingBrokerFault, frozen=True, kw_only=True, tag="disk.slow"):
     """Each write of records takes longer, and the broker waits for it."""
 
-    kind: ClassVar[str] = "disk.slow"
-    delay_ms: Annotated[int, Parameter("how much longer", unit="ms", at_least=1, at_most=10_000)]
+    delay_ms: Annotated[int, milliseconds("how much longer", ge=1, le=10_000)]
 
 
 DATA_LOSS_ALLOWED = (

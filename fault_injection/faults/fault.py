@@ -5,28 +5,52 @@ in virtual time; both read the same values. A fault names its target by broker i
 is resolved when the fault is injected, against the `ClusterView` of that moment.
 """
 
-from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Self
 
-from fencepost.fault_injection.faults.parameters import Parameter, check_fields
-from fencepost.fault_injection.faults.targets import ANY_BROKER, Target, broker
+import msgspec
+from msgspec import Meta, Struct, field
 
-Victim = Annotated[Target, Parameter("who is hurt", plays="victim")]
-Sender = Annotated[Target, Parameter("whose messages", plays="victim")]
-Receiver = Annotated[Target, Parameter("to whom", plays="receiver")]
-ForMs = Annotated[int, Parameter("how long it lasts before it is healed", unit="ms", at_least=1)]
+from fencepost.fault_injection.faults.parameters import ONE_BROKER, check_values, milliseconds
+from fencepost.fault_injection.faults.targets import (
+    ANY_BROKER,
+    FaultError,
+    Target,
+    any_broker,
+    broker,
+)
+
+Victim = Annotated[
+    Target, Meta(description="the broker that it hurts", extra_json_schema=ONE_BROKER)
+]
+Sender = Annotated[Target, Meta(description="the sender", extra_json_schema=ONE_BROKER)]
+Receiver = Annotated[
+    Target, Meta(description="the receiver, or any", extra_json_schema={"default": "any"})
+]
+ForMs = Annotated[int, milliseconds("how long it lasts before it is healed", ge=1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """One thing that is done to somebody; its parameters are within their ranges."""
+class Kind:
+    """The tag of a class of faults: `PauseBroker.kind` is `proc.pause`."""
 
-    kind: ClassVar[str]
+    def __get__(self, fault: object, fault_class: type[Struct]) -> str:
+        return str(fault_class.__struct_config__.tag)
+
+
+class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="fault"):
+    """One change to the cluster or its surroundings; its parameters are within their ranges."""
+
+    kind: ClassVar[Kind] = Kind()
     starts_anew: ClassVar[bool] = False
     """True when a process ends or may end, and another one takes its place, which takes a while."""
+    left_out: ClassVar[tuple[str, ...]] = ()
+    """Parameters that older recorded faults lack: left out of the JSON form at their defaults."""
 
     def __post_init__(self) -> None:
-        check_fields(self.kind, self)
+        check_values(self.kind, self)
+        if any(getattr(self, name, None) == ANY_BROKER for name in ("target", "sender")):
+            raise FaultError(
+                f"{self.kind}: the target 'any' is for receivers only; name one broker or role"
+            )
 
     @property
     def active_ms(self) -> int | None:
@@ -41,51 +65,48 @@ class Fault:
 
     @property
     def victim(self) -> Target:
-        """Whose process or session it hurts; of messages, who sends them; `any`: no single one."""
+        """The broker whose process, session or sent requests it hurts; `any`: no single one."""
         return ANY_BROKER
 
     @property
     def towards(self) -> Target:
-        """Of a fault on messages, to whom they go."""
+        """Of a fault on messages, their receiver."""
         receiver: Target = getattr(self, "receiver", ANY_BROKER)
         return receiver
 
     def pinned(self, victim_id: int | None, receiver_id: int | None) -> Self:
         """The same fault with the brokers that its roles resolved to."""
-        who = "sender" if hasattr(self, "sender") else "target"
-        found = {who: victim_id, "receiver": receiver_id}
+        victim = "sender" if hasattr(self, "sender") else "target"
+        found = {victim: victim_id, "receiver": receiver_id}
         named = {name: broker(one) for name, one in found.items() if one is not None}
-        return replace(self, **named)
+        return msgspec.structs.replace(self, **named)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerFault(Fault):
+class BrokerFault(Fault, frozen=True, kw_only=True):
     """What the faults on one broker have in common."""
 
     target: Victim
 
     @property
     def victim(self) -> Target:
-        """Who is hurt."""
+        """The target."""
         return self.target
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastingBrokerFault(BrokerFault):
+class LastingBrokerFault(BrokerFault, frozen=True, kw_only=True):
     """What the faults that last for a while on one broker have in common."""
 
     for_ms: ForMs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkFault(Fault):
-    """What the faults on the way from one broker to another have in common."""
+class LinkFault(Fault, frozen=True, kw_only=True):
+    """What the faults on the link from one broker to another have in common."""
 
     sender: Sender
-    receiver: Receiver = ANY_BROKER
+    receiver: Receiver = field(default_factory=any_broker)
     for_ms: ForMs
 
     @property
     def victim(self) -> Target:
-        """Who sends."""
+        """The sender."""
         return self.sender

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.parameters import Field, fields_of
+from fencepost.fault_injection.faults.parameters import Json, is_required, parameters_of
 from fencepost.spec.vocabulary import EnvironmentAction
 
 
@@ -56,9 +56,14 @@ class FaultKind:
         return (self.fault_class.__doc__ or "").strip()
 
     @property
-    def parameters(self) -> tuple[Field, ...]:
-        """In the order of its JSON form."""
-        return fields_of(self.fault_class)
+    def parameters(self) -> dict[str, Json]:
+        """The JSON Schema of each, in the order of its JSON form."""
+        return parameters_of(self.fault_class)
+
+    @property
+    def required(self) -> list[str]:
+        """The parameters without a default."""
+        return [name for name in self.parameters if is_required(self.fault_class, name)]
 
     @property
     def backends(self) -> tuple[Backend, ...]:

@@ -1,27 +1,21 @@
 """What clients do to a cluster: more at once than it is used to, and ends in the middle."""
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from fencepost.fault_injection.faults.fault import Fault, ForMs
 from fencepost.fault_injection.faults.fault_kind import FaultKind
-from fencepost.fault_injection.faults.parameters import Parameter
+from fencepost.fault_injection.faults.parameters import number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BurstLoad(Fault):
+class BurstLoad(Fault, frozen=True, kw_only=True, tag="load.burst"):
     """More producers than usual work at once, none of them with a pause between two requests."""
 
-    kind: ClassVar[str] = "load.burst"
-    producers: Annotated[int, Parameter("how many more", at_least=1, at_most=100)]
+    producers: Annotated[int, number("how many more", ge=1, le=100)]
     for_ms: ForMs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrashClient(Fault):
+class CrashClient(Fault, frozen=True, kw_only=True, tag="client.crash"):
     """A producer ends between a request and its answer, of which nobody will ever know."""
-
-    kind: ClassVar[str] = "client.crash"
 
 
 KINDS = (

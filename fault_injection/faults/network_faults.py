@@ -6,73 +6,59 @@ network namespaces (`namespaces/`) the kernel drops packets, and TCP sends them 
 is late or slow waits in front of the bridge.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
+
+from msgspec import Meta
 
 from fencepost.fault_injection.faults.fault import Fault, ForMs, LastingBrokerFault, LinkFault
 from fencepost.fault_injection.faults.fault_kind import Backend, FaultKind
-from fencepost.fault_injection.faults.parameters import Parameter
+from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.spec.vocabulary import EnvironmentAction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IsolateBroker(LastingBrokerFault):
+class IsolateBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="net.isolate"):
     """Nothing passes between the broker and other brokers or clients; ZooKeeper stays in reach."""
 
-    kind: ClassVar[str] = "net.isolate"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionBrokers(Fault):
+class PartitionBrokers(Fault, frozen=True, kw_only=True, tag="net.partition"):
     """Nothing passes between the brokers of one side and all others; clients reach both sides."""
 
-    kind: ClassVar[str] = "net.partition"
-    side: Annotated[tuple[int, ...], Parameter("the brokers of one side", at_least=1)]
+    side: Annotated[tuple[int, ...], Meta(min_length=1, description="the brokers of one side")]
     for_ms: ForMs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CutOneWay(LinkFault):
+class CutOneWay(LinkFault, frozen=True, kw_only=True, tag="net.oneway"):
     """Neither requests nor answers get from the sender to the receiver; the way back is open."""
 
-    kind: ClassVar[str] = "net.oneway"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReorderLink(LinkFault):
+class ReorderLink(LinkFault, frozen=True, kw_only=True, tag="net.reorder"):
     """Each message to the receiver takes its own time, so that later ones overtake earlier ones."""
 
-    kind: ClassVar[str] = "net.reorder"
-    delay_ms: Annotated[int, Parameter("at most this much more than usual", unit="ms", at_least=1)]
+    delay_ms: Annotated[int, milliseconds("at most this much more than usual", ge=1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BridgeBrokers(LastingBrokerFault):
+class BridgeBrokers(LastingBrokerFault, frozen=True, kw_only=True, tag="net.bridge"):
     """The brokers fall into two halves, and one broker alone still reaches both; clients all."""
 
-    kind: ClassVar[str] = "net.bridge"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RingOfMajorities(Fault):
+class RingOfMajorities(Fault, frozen=True, kw_only=True, tag="net.majority_ring"):
     """Each broker hears only from a majority around itself, and no two from the same one."""
 
-    kind: ClassVar[str] = "net.majority_ring"
     for_ms: ForMs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SwizzleBrokers(Fault):
+class SwizzleBrokers(Fault, frozen=True, kw_only=True, tag="net.swizzle"):
     """Brokers are cut off from all others one by one, and come back one by one otherwise."""
 
-    kind: ClassVar[str] = "net.swizzle"
-    cut: Annotated[tuple[int, ...], Parameter("who is cut off, in this order", at_least=1)]
-    back: Annotated[tuple[int, ...], Parameter("the same brokers, as they come back", at_least=1)]
-    gap_ms: Annotated[int, Parameter("the time between two steps", unit="ms", at_least=1)]
+    cut: Annotated[tuple[int, ...], Meta(min_length=1, description="who is cut off, in this order")]
+    back: Annotated[
+        tuple[int, ...], Meta(min_length=1, description="the same brokers, as they come back")
+    ]
+    gap_ms: Annotated[int, milliseconds("the time between two steps", ge=1)]
 
     def __post_init__(self) -> None:
-        Fault.__post_init__(self)
+        super().__post_init__()
         if sorted(self.cut) != sorted(self.back) or len(set(self.cut)) < len(self.cut):
             raise FaultError(f"{self.kind}: cut and back do not name the same brokers, each once")
 
@@ -90,13 +76,11 @@ class SwizzleBrokers(Fault):
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlapBroker(LastingBrokerFault):
+class FlapBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="net.flap"):
     """The broker is cut off from other brokers and clients again and again, for a while each."""
 
-    kind: ClassVar[str] = "net.flap"
-    cut_ms: Annotated[int, Parameter("how long it is cut off each time", unit="ms", at_least=1)]
-    open_ms: Annotated[int, Parameter("how long it is reached between", unit="ms", at_least=1)]
+    cut_ms: Annotated[int, milliseconds("how long it is cut off each time", ge=1)]
+    open_ms: Annotated[int, milliseconds("how long it is reached between", ge=1)]
 
     def windows(self) -> tuple[tuple[int, int], ...]:
         """From when to when it is cut off."""
@@ -104,29 +88,23 @@ class FlapBroker(LastingBrokerFault):
         return tuple((start, min(start + self.cut_ms, self.for_ms)) for start in starts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DelayLink(LinkFault):
+class DelayLink(LinkFault, frozen=True, kw_only=True, tag="net.latency"):
     """What the sender says to the receiver comes late; the way back is as fast as always."""
 
-    kind: ClassVar[str] = "net.latency"
-    delay_ms: Annotated[int, Parameter("how much later than usual", unit="ms", at_least=1)]
-    jitter_ms: Annotated[int, Parameter("up to this much more", unit="ms", at_least=0)] = 0
+    delay_ms: Annotated[int, milliseconds("how much later than usual", ge=1)]
+    jitter_ms: Annotated[int, milliseconds("up to this much more", ge=0)] = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NarrowLink(LinkFault):
+class NarrowLink(LinkFault, frozen=True, kw_only=True, tag="net.bandwidth"):
     """Only so many bytes per second get from the sender to the receiver."""
 
-    kind: ClassVar[str] = "net.bandwidth"
-    kb_per_s: Annotated[int, Parameter("how many thousand bytes per second pass", at_least=1)]
+    kb_per_s: Annotated[int, number("how many thousand bytes per second pass", ge=1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResetStreams(LinkFault):
+class ResetStreams(LinkFault, frozen=True, kw_only=True, tag="rpc.stream_reset"):
     """Whatever the sender has connected to the receiver is reset, again and again."""
 
-    kind: ClassVar[str] = "rpc.stream_reset"
-    every_ms: Annotated[int, Parameter("the time between two resets", unit="ms", at_least=1)]
+    every_ms: Annotated[int, milliseconds("the time between two resets", ge=1)]
 
 
 def windows_of_moments(for_ms: int, every_ms: int) -> tuple[tuple[int, int], ...]:

@@ -1,19 +1,49 @@
-"""What the parameters of faults are: their type, unit, bounds and meaning, read from annotations.
+"""The parameters of faults: their types, bounds and JSON Schema, all from the annotations.
 
-A field `for_ms: Annotated[int, Parameter("how long it lasts", unit="ms", at_least=1)]` is all that
-is said of a parameter anywhere; values, JSON, schedule files and tables are checked and made by it.
+A field `for_ms: Annotated[int, milliseconds("how long it lasts", ge=1)]` is the only description
+of a parameter: msgspec checks values and makes the schema by it. What msgspec refuses is told here
+in one sentence.
 """
 
-import types
-from dataclasses import MISSING, dataclass, fields
-from typing import Any, Union, get_args, get_origin, get_type_hints
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
 
-from fencepost.fault_injection.faults.targets import FaultError, Role, Target, parse_target
+import msgspec
+from msgspec import Meta, Struct
+
+from fencepost.fault_injection.faults.targets import FaultError, Target, parse_target
 
 NUMBER_MAX = (1 << 63) - 1
 """What every program that reads a trace can hold."""
 MS_MAX = (1 << 31) - 1
 """Some 24 days; no timer takes more."""
+ONE_BROKER = {"$ref": "#/$defs/one_broker"}
+ANY_RECEIVER = {"$ref": "#/$defs/receiver"}
+
+Json = dict[str, Any]
+AnyFault = TypeVar("AnyFault", bound=Struct)
+
+_AT_FIELD = re.compile(r" - at `\$\.(\w+)")
+_NAMED_FIELD = re.compile(r"Object (missing required|contains unknown) field `(.*)`")
+_NOUNS = {
+    "string": "text",
+    "integer": "whole number",
+    "boolean": "true or false",
+    "array": "list of broker ids",
+}
+
+
+def number(description: str, *, ge: int, le: int = NUMBER_MAX, unit: str = "") -> Meta:
+    """A whole number within these bounds."""
+    shown = {"x-unit": unit} if unit else None
+    return Meta(description=description or None, ge=ge, le=le, extra_json_schema=shown)
+
+
+def milliseconds(description: str, *, ge: int, le: int = MS_MAX) -> Meta:
+    """A time in milliseconds within these bounds."""
+    return number(description, ge=ge, le=le, unit="ms")
 
 
 def most_of(unit: str) -> int:
@@ -21,140 +51,103 @@ def most_of(unit: str) -> int:
     return MS_MAX if unit == "ms" else NUMBER_MAX
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """What an annotation says of a number, a text or a target."""
-
-    says: str
-    """What it means, as the end of the sentence "it is ..."."""
-    unit: str = ""
-    at_least: int | None = None
-    at_most: int | None = None
-    choices: tuple[str, ...] = ()
-    """Of a text; empty: any."""
-    is_younger: bool = False
-    """True when there are recorded faults without it: its default is left out of JSON."""
-    plays: str = ""
-    """Of a target: `victim`, which is one broker, or `receiver`, which may be all of them."""
+@cache
+def schema_of(fault_class: type[Struct]) -> Json:
+    """The JSON Schema of a class; targets refer to `#/$defs/one_broker` or `receiver`."""
+    _, schemas = msgspec.json.schema_components([fault_class], schema_hook=_schema_of_target)
+    schema: Json = schemas[fault_class.__name__]
+    return schema
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
-    """One parameter of a kind of fault."""
-
-    name: str
-    type: type
-    """`int`, `str`, `bool`, `Target`, or `tuple` for broker ids."""
-    may_be_none: bool
-    default: Any
-    """`MISSING` when it must be given."""
-    parameter: Parameter
-
-    @property
-    def is_required(self) -> bool:
-        """True when there is no default."""
-        return self.default is MISSING
-
-    @property
-    def range(self) -> str:
-        """The values that it takes, in words."""
-        rule = self.parameter
-        if rule.choices:
-            return ", ".join(choice or "''" for choice in rule.choices)
-        if self.type is int and rule.at_most is not None:
-            words = f"{rule.at_least or 0} to {rule.at_most}"
-        elif self.type is int and rule.at_least is not None:
-            words = f"{rule.at_least} or more"
-        else:
-            words = _NOUNS[self.type]
-        return f"{words}, or none" if self.may_be_none else words
-
-    def check(self, kind: str, value: Any) -> None:  # noqa: ANN401
-        """Raise `FaultError` when the value is outside of its range."""
-        rule = self.parameter
-        if isinstance(value, Target):
-            if rule.plays == "victim" and value.role is Role.ANY:
-                raise FaultError(
-                    f"{kind}: the target 'any' is for receivers only; name one broker or role"
-                )
-            return
-        if rule.choices and value not in rule.choices:
-            known = ", ".join(choice for choice in rule.choices if choice)
-            empty = ", or leave it empty" if "" in rule.choices else ""
-            raise FaultError(f"{kind}: {self.name} {value!r} is none; choose one of {known}{empty}")
-        self._check_number(kind, value)
-
-    def _check_number(self, kind: str, value: Any) -> None:  # noqa: ANN401
-        rule = self.parameter
-        size, name = value, self.name
-        if isinstance(value, tuple):
-            size, name = len(value), f"the number of brokers in {self.name}"
-        if not isinstance(size, int):
-            return
-        if rule.at_least is not None and size < rule.at_least:
-            raise FaultError(f"{kind}: {name} is {size}; give {rule.at_least} or more")
-        most = most_of(rule.unit) if rule.at_most is None else rule.at_most
-        if size > most:
-            raise FaultError(f"{kind}: {name} is {size}; give {most} or less")
-
-    def read(self, value: object) -> Any:  # noqa: ANN401
-        """The value that JSON holds; raises `FaultError` for one of another type."""
-        if value is None and self.may_be_none:
-            return None
-        if self.type is Target:
-            return parse_target(str(value))
-        if self.type is tuple:
-            if not isinstance(value, list) or not all(type(one) is int for one in value):
-                raise FaultError(f"{self.name} is {value!r}; give a list of broker ids")
-            return tuple(value)
-        if type(value) is not self.type:
-            raise FaultError(f"{self.name} is {value!r}; give a {_NOUNS[self.type]}")
-        return value
+def parameters_of(fault_class: type[Struct]) -> dict[str, Json]:
+    """The JSON Schema of each parameter, in the order of the JSON form."""
+    properties: Json = schema_of(fault_class)["properties"]
+    return {name: properties[name] for name in fault_class.__struct_fields__}
 
 
-_NOUNS: dict[type, str] = {
-    str: "text",
-    int: "whole number",
-    bool: "true or false",
-    Target: "broker id or role",
-    tuple: "list of broker ids",
-}
+def is_required(fault_class: type[Struct], name: str) -> bool:
+    """True when the parameter has no default."""
+    return name in schema_of(fault_class)["required"]
 
 
-_FIELDS: dict[type, tuple[Field, ...]] = {}
+def range_of(parameter: Json) -> str:
+    """The values that a parameter takes, in words."""
+    if "anyOf" in parameter:
+        return f"{range_of(parameter['anyOf'][0])}, or none"
+    if "enum" in parameter:
+        return ", ".join(choice or "''" for choice in parameter["enum"])
+    least, most = parameter.get("minimum"), parameter.get("maximum")
+    if most not in (None, MS_MAX, NUMBER_MAX):
+        return f"{least} to {most}"
+    return f"{least} or more" if least is not None else noun_of(parameter)
 
 
-def fields_of(fault_class: type) -> tuple[Field, ...]:
-    """The parameters of a class of faults, in their order."""
-    if fault_class not in _FIELDS:
-        _FIELDS[fault_class] = _read_annotations(fault_class)
-    return _FIELDS[fault_class]
+def noun_of(parameter: Json) -> str:
+    """The type of a parameter, in words."""
+    return _NOUNS.get(parameter.get("type", ""), "broker id or role")
 
 
-def _read_annotations(fault_class: type) -> tuple[Field, ...]:
-    hints = get_type_hints(fault_class, include_extras=True)
-    return tuple(
-        _field(fault_class, item.name, hints[item.name], item.default)
-        for item in fields(fault_class)
-    )
+def check_values(kind: str, fault: Struct) -> None:
+    """Raise `FaultError` when a parameter of `fault` is of another type or out of its bounds."""
+    try:
+        msgspec.convert(fault, _unchecked(type(fault)), from_attributes=True)
+    except msgspec.ValidationError as error:
+        raise _refused(kind, type(fault), fault.__getattribute__, error) from error
 
 
-def check_fields(kind: str, fault: object) -> None:
-    """Raise `FaultError` when a parameter of `fault` is outside of its range."""
-    for item in fields_of(type(fault)):
-        item.check(kind, getattr(fault, item.name))
+def read_values(kind: str, fault_class: type[AnyFault], given: Json) -> AnyFault:
+    """The fault with these parameters in their JSON form; raises `FaultError`."""
+    try:
+        return msgspec.convert(given, fault_class, dec_hook=_read_target)
+    except msgspec.ValidationError as error:
+        if isinstance(error.__cause__, FaultError):
+            raise error.__cause__ from error
+        raise _refused(kind, fault_class, given.__getitem__, error) from error
 
 
-def _field(fault_class: type, name: str, hint: Any, default: object) -> Field:  # noqa: ANN401
-    plain, *said = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
-    assert said, f"{fault_class.__name__}.{name} has no Parameter"
-    parameter = said[0]
-    assert isinstance(parameter, Parameter)
-    may_be_none = get_origin(plain) in (Union, types.UnionType)
-    if may_be_none:
-        plain = next(one for one in get_args(plain) if one is not type(None))
-    plain = get_origin(plain) or plain
-    assert plain in _NOUNS, f"{fault_class.__name__}.{name}: {plain} is no type of a parameter"
-    return Field(
-        name=name, type=plain, may_be_none=may_be_none, default=default, parameter=parameter
-    )
+@cache
+def _unchecked(fault_class: type[Struct]) -> type[Struct]:
+    """The same fields without `__post_init__`: what a fault that was made in Python is read as."""
+    fields = [(item.name, item.type) for item in msgspec.structs.fields(fault_class)]
+    return msgspec.defstruct(fault_class.__name__, fields)
+
+
+def _read_target(_: type, value: object) -> Target:
+    return parse_target(str(value))
+
+
+def _schema_of_target(_: type) -> Json:
+    return ANY_RECEIVER
+
+
+def _refused(
+    kind: str,
+    fault_class: type[Struct],
+    value_of: Callable[[str], object],
+    error: msgspec.ValidationError,
+) -> FaultError:
+    """What msgspec says, with the value and what to give instead."""
+    if at_field := _AT_FIELD.search(str(error)):
+        name = at_field[1]
+        return FaultError(
+            f"{kind}: {_wrong(name, value_of(name), parameters_of(fault_class)[name])}"
+        )
+    object_field = _NAMED_FIELD.search(str(error))
+    assert object_field is not None, error
+    has = "needs the" if object_field[1] == "missing required" else "has no"
+    return FaultError(f"{kind} {has} field {object_field[2]!r}")
+
+
+def _wrong(name: str, value: object, parameter: Json) -> str:
+    rule = parameter["anyOf"][0] if "anyOf" in parameter else parameter
+    if "enum" in rule:
+        known = ", ".join(filter(None, rule["enum"]))
+        empty = ", or leave it empty" if "" in rule["enum"] else ""
+        return f"{name} {value!r} is none; choose one of {known}{empty}"
+    if isinstance(value, list | tuple) and not value:
+        return f"the number of brokers in {name} is 0; give {rule['minItems']} or more"
+    if type(value) is not int or rule.get("type") != "integer":
+        return f"{name} is {value!r}; give a {noun_of(rule)}"
+    if value < rule["minimum"]:
+        return f"{name} is {value}; give {rule['minimum']} or more"
+    return f"{name} is {value}; give {rule['maximum']} or less"

@@ -1,37 +1,23 @@
 """Faults on processes: they stand still, die, or both again and again."""
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
 
 from fencepost.fault_injection.faults.fault import BrokerFault, Fault, LastingBrokerFault
 from fencepost.fault_injection.faults.fault_kind import FaultKind
-from fencepost.fault_injection.faults.parameters import Parameter
+from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import FaultError
-from fencepost.spec.vocabulary import EnvironmentAction
-
-_SENT = ("reply", "send", "write")
-CRASH_POINTS = tuple(
-    f"{when}_{what}"
-    for what in ("append", "checkpoint", "reply", "send", "truncate", "write")
-    for when in ("before", "after")
-)
-"""Where a step of the core can be cut in two: around each kind of effect."""
-HOLD_POINTS = tuple(p for p in CRASH_POINTS if p not in {f"after_{w}" for w in _SENT})
-WIPES = ("none", "log", "all")
+from fencepost.spec.vocabulary import HOLD_POINTS, CrashPoint, EnvironmentAction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DownBrokerFault(BrokerFault):
+class DownBrokerFault(BrokerFault, frozen=True, kw_only=True):
     """What the faults that end a process for a while have in common."""
 
     starts_anew: ClassVar[bool] = True
     restart_after_ms: Annotated[
-        int | None,
-        Parameter(
-            "when it starts again; none: when the faults of the run are healed",
-            unit="ms",
-            at_least=0,
-        ),
+        Annotated[int, milliseconds("", ge=0)] | None,
+        Meta(description="when it starts again; none: when the faults of the run are healed"),
     ]
 
     @property
@@ -40,62 +26,50 @@ class DownBrokerFault(BrokerFault):
         return self.restart_after_ms
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PauseBroker(LastingBrokerFault):
+class PauseBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="proc.pause"):
     """The process stands still and goes on later, as in a long garbage collection."""
 
-    kind: ClassVar[str] = "proc.pause"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KillBroker(DownBrokerFault):
+class KillBroker(DownBrokerFault, frozen=True, kw_only=True, tag="proc.kill"):
     """The process dies at once; after a while it starts again, on what it finds of its data."""
 
-    kind: ClassVar[str] = "proc.kill"
     wipe: Annotated[
-        str,
-        Parameter(
-            "what is gone by then: none: nothing; log: the files of records, while checkpoints "
-            "stay; all: whatever its data folder held",
-            choices=WIPES,
-            is_younger=True,
+        Literal["none", "log", "all"],
+        Meta(
+            description="what is gone by then: none: nothing; log: the files of records, while "
+            "checkpoints stay; all: whatever its data folder held"
         ),
     ] = "none"
+    left_out: ClassVar[tuple[str, ...]] = ("wipe",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StutterBroker(LastingBrokerFault):
+class StutterBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="proc.stutter"):
     """The process stands still again and again, each time for less than its session lasts."""
 
-    kind: ClassVar[str] = "proc.stutter"
-    stands_ms: Annotated[
-        int, Parameter("how long it stands still each time", unit="ms", at_least=1)
-    ]
-    runs_ms: Annotated[int, Parameter("how long it runs in between", unit="ms", at_least=1)]
+    stands_ms: Annotated[int, milliseconds("how long it stands still each time", ge=1)]
+    runs_ms: Annotated[int, milliseconds("how long it runs in between", ge=1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrashAt(LastingBrokerFault):
+class CrashAt(LastingBrokerFault, frozen=True, kw_only=True, tag="proc.crash_at"):
     """The process dies or stands still at a named point of a step, and goes on when healed."""
 
-    kind: ClassVar[str] = "proc.crash_at"
     starts_anew: ClassVar[bool] = True
-    point: Annotated[str, Parameter("where in a step it dies", choices=CRASH_POINTS)]
+    point: Annotated[CrashPoint, Meta(description="where in a step it dies")]
     nth: Annotated[
         int,
-        Parameter("at which passage of the point, counted from the injection", at_least=1),
+        number("at which passage of the point, counted from the injection", ge=1),
     ] = 1
     action: Annotated[
-        str,
-        Parameter(
-            "what becomes of it there: it dies, or stands still until the fault is healed",
-            choices=("die", "hold"),
-            is_younger=True,
+        Literal["die", "hold"],
+        Meta(
+            description="what becomes of it there: it dies, or stands still until the fault is "
+            "healed"
         ),
     ] = "die"
+    left_out: ClassVar[tuple[str, ...]] = ("action",)
 
     def __post_init__(self) -> None:
-        LastingBrokerFault.__post_init__(self)
+        super().__post_init__()
         if self.action == "hold" and self.point not in HOLD_POINTS:
             raise FaultError(
                 f"{self.kind}: what a process sends leaves it later, so it cannot hold "
@@ -103,40 +77,29 @@ class CrashAt(LastingBrokerFault):
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopBroker(DownBrokerFault):
+class StopBroker(DownBrokerFault, frozen=True, kw_only=True, tag="proc.term"):
     """The process is told to end and does so in good order; after a while it starts again."""
 
-    kind: ClassVar[str] = "proc.term"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BounceBroker(BrokerFault):
+class BounceBroker(BrokerFault, frozen=True, kw_only=True, tag="proc.bounce_fast"):
     """The process dies and starts again at once, so that its old session is not over yet."""
 
-    kind: ClassVar[str] = "proc.bounce_fast"
     starts_anew: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RollBrokers(Fault):
+class RollBrokers(Fault, frozen=True, kw_only=True, tag="proc.rolling"):
     """All brokers are restarted one after the other, as for a new version."""
 
-    kind: ClassVar[str] = "proc.rolling"
-    how: Annotated[str, Parameter("how each one ends", choices=("term", "kill"))] = "term"
+    how: Annotated[Literal["term", "kill"], Meta(description="how each one ends")] = "term"
     wait: Annotated[
-        str,
-        Parameter(
-            "what must be so before the next one: all replicas in sync, this broker registered",
-            choices=("isr_full", "registered", "none"),
+        Literal["isr_full", "registered", "none"],
+        Meta(
+            description="what must be so before the next one: all replicas in sync, this broker "
+            "registered"
         ),
     ] = "isr_full"
-    gap_ms: Annotated[
-        int, Parameter("how long each one stays down", unit="ms", at_least=0, at_most=600_000)
-    ] = 0
-    for_ms: Annotated[
-        int, Parameter("how long all of it may take", unit="ms", at_least=1, at_most=3_600_000)
-    ] = 60_000
+    gap_ms: Annotated[int, milliseconds("how long each one stays down", ge=0, le=600_000)] = 0
+    for_ms: Annotated[int, milliseconds("how long all of it may take", ge=1, le=3_600_000)] = 60_000
 
     @property
     def is_over_when_seen(self) -> bool:
@@ -144,15 +107,11 @@ class RollBrokers(Fault):
         return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StarveBroker(LastingBrokerFault):
+class StarveBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="cpu.starve"):
     """The process gets only a small part of a processor's time."""
 
-    kind: ClassVar[str] = "cpu.starve"
-    quota_percent: Annotated[
-        int, Parameter("of each period, so much", unit="percent", at_least=1, at_most=90)
-    ]
-    period_ms: Annotated[int, Parameter("of its running", unit="ms", at_least=10)] = 50
+    quota_percent: Annotated[int, number("of each period, so much", unit="percent", ge=1, le=90)]
+    period_ms: Annotated[int, milliseconds("of its running", ge=10)] = 50
 
     @property
     def runs_ms(self) -> int:

@@ -1,17 +1,18 @@
 """Faults on single requests between brokers; the sender applies them."""
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
 
 from fencepost.fault_injection.faults.fault import Fault, ForMs, Receiver, Sender
 from fencepost.fault_injection.faults.fault_kind import FaultKind
-from fencepost.fault_injection.faults.parameters import Parameter
-from fencepost.fault_injection.faults.targets import ANY_BROKER, Target
+from fencepost.fault_injection.faults.parameters import milliseconds, number
+from fencepost.fault_injection.faults.targets import Target, any_broker
 from fencepost.spec.vocabulary import EnvironmentAction
 
-RPC_METHODS = ("", "LeaderAndIsr", "Fetch", "OffsetForLeaderEpoch")
-"""What brokers say to each other; the empty name matches all of it."""
-STATUS_CODES = (
+RpcMethod = Literal["", "LeaderAndIsr", "Fetch", "OffsetForLeaderEpoch"]
+"""Requests between brokers; the empty name matches all of them."""
+StatusCode = Literal[
     "ABORTED",
     "INTERNAL",
     "PERMISSION_DENIED",
@@ -19,88 +20,65 @@ STATUS_CODES = (
     "UNAVAILABLE",
     "UNIMPLEMENTED",
     "UNKNOWN",
-)
-"""By which a server says that it has not done what it was asked."""
+]
+"""The statuses of gRPC that say that a request was not executed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RpcFault(Fault):
+class RpcFault(Fault, frozen=True, kw_only=True):
     """What the faults on requests between brokers have in common."""
 
-    verb: ClassVar[str]
-    """As `RpcRule.verb` of `spec/wire/fault_control.proto`."""
-    method: Annotated[str, Parameter("which requests; empty: all", choices=RPC_METHODS)]
+    method: Annotated[RpcMethod, Meta(description="which requests; empty: all")]
     sender: Sender
-    receiver: Receiver = ANY_BROKER
-    topic: Annotated[str, Parameter("what they are about; empty: whatever it is")] = ""
+    receiver: Receiver = field(default_factory=any_broker)
+    topic: Annotated[str, Meta(description="what they are about; empty: whatever it is")] = ""
     count: Annotated[
-        int, Parameter("to how many requests it applies; 0: to all while it is active", at_least=0)
+        int, number("to how many requests it applies; 0: to all while it is active", ge=0)
     ] = 1
     for_ms: ForMs
 
     @property
     def victim(self) -> Target:
-        """Who sends."""
+        """The sender."""
         return self.sender
 
+    @property
+    def verb(self) -> str:
+        """As `RpcRule.verb` of `spec/wire/fault_control.proto`."""
+        return self.kind.removeprefix("rpc.")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropRequest(RpcFault):
+
+class DropRequest(RpcFault, frozen=True, kw_only=True, tag="rpc.drop_request"):
     """The request never reaches the receiver; the sender sees it fail."""
 
-    kind: ClassVar[str] = "rpc.drop_request"
-    verb: ClassVar[str] = "drop_request"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropResponse(RpcFault):
+class DropResponse(RpcFault, frozen=True, kw_only=True, tag="rpc.drop_response"):
     """The receiver obeys the request, but its answer never reaches the sender."""
 
-    kind: ClassVar[str] = "rpc.drop_response"
-    verb: ClassVar[str] = "drop_response"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HoldRequest(RpcFault):
+class HoldRequest(RpcFault, frozen=True, kw_only=True, tag="rpc.hold"):
     """The sender gives the request up, and the receiver gets it late, when the fault heals."""
 
-    kind: ClassVar[str] = "rpc.hold"
-    verb: ClassVar[str] = "hold"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DuplicateRequest(RpcFault):
+class DuplicateRequest(RpcFault, frozen=True, kw_only=True, tag="rpc.duplicate"):
     """The receiver gets the request twice."""
 
-    kind: ClassVar[str] = "rpc.duplicate"
-    verb: ClassVar[str] = "duplicate"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DelayRequest(RpcFault):
+class DelayRequest(RpcFault, frozen=True, kw_only=True, tag="rpc.delay"):
     """The request leaves late, and reaches the receiver though its sender has given it up."""
 
-    kind: ClassVar[str] = "rpc.delay"
-    verb: ClassVar[str] = "delay"
-    delay_ms: Annotated[int, Parameter("how late", unit="ms", at_least=1, at_most=600_000)]
+    delay_ms: Annotated[int, milliseconds("how late", ge=1, le=600_000)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReorderRequests(RpcFault):
+class ReorderRequests(RpcFault, frozen=True, kw_only=True, tag="rpc.reorder"):
     """Requests wait until there are a few, and leave in reverse order."""
 
-    kind: ClassVar[str] = "rpc.reorder"
-    verb: ClassVar[str] = "reorder"
-    window: Annotated[int, Parameter("how many wait for each other", at_least=2)] = 2
+    window: Annotated[int, number("how many wait for each other", ge=2)] = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefuseRequest(RpcFault):
+class RefuseRequest(RpcFault, frozen=True, kw_only=True, tag="rpc.error"):
     """The request never reaches the receiver; the sender is told so at once, by a status."""
 
-    kind: ClassVar[str] = "rpc.error"
-    verb: ClassVar[str] = "error"
-    code: Annotated[str, Parameter("which status of gRPC", choices=STATUS_CODES)] = "UNAVAILABLE"
+    code: Annotated[StatusCode, Meta(description="which status of gRPC")] = "UNAVAILABLE"
 
 
 KINDS = (

@@ -1,11 +1,10 @@
 """The kinds of faults as a table for people, and as JSON for machines: both from the catalogue."""
 
 from pathlib import Path
-from typing import Any
 
 from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.fault_injection.faults.fault_kind import FaultKind
-from fencepost.fault_injection.faults.parameters import Field
+from fencepost.fault_injection.faults.parameters import Json, range_of
 from fencepost.fault_injection.faults.targets import FaultError
 
 README = Path("fault_injection/README.md")
@@ -13,12 +12,12 @@ BEGIN = "<!-- table: faults -->"
 END = "<!-- end of faults -->"
 
 
-def as_document(kind: FaultKind) -> dict[str, Any]:
+def as_document(kind: FaultKind) -> Json:
     """All about a kind, for machines."""
     return {
         "kind": kind.kind,
         "sentence": kind.sentence,
-        "parameters": [_parameter(item) for item in kind.parameters],
+        "parameters": [_parameter(*item) for item in kind.parameters.items()],
         "backends": list(kind.backends),
         "missing": {str(backend): why for backend, why in kind.missing.items()},
         "needs_proxy": kind.needs_proxy,
@@ -30,21 +29,14 @@ def as_document(kind: FaultKind) -> dict[str, Any]:
     }
 
 
-def _parameter(item: Field) -> dict[str, Any]:
-    shown = {} if item.is_required else {"default": default_of(item)}
+def _parameter(name: str, rule: Json) -> Json:
     return {
-        "name": item.name,
-        "unit": item.parameter.unit,
-        "range": item.range,
-        "says": item.parameter.says,
-        **shown,
+        "name": name,
+        "unit": rule.get("x-unit", ""),
+        "range": range_of(rule),
+        "says": rule["description"],
+        **({"default": rule["default"]} if "default" in rule else {}),
     }
-
-
-def default_of(item: Field) -> object:
-    """The default of an optional parameter as JSON has it."""
-    value = item.default
-    return value if value is None or isinstance(value, int | bool) else str(value)
 
 
 def refreshed(text: str) -> str:
@@ -68,7 +60,7 @@ def markdown() -> str:
 
 
 def _names(kind: FaultKind) -> str:
-    return ", ".join(f"`{item.name}`" for item in kind.parameters) or "none"
+    return ", ".join(f"`{name}`" for name in kind.parameters) or "none"
 
 
 def _where(kind: FaultKind) -> str:

@@ -1,4 +1,4 @@
-"""Who is hurt: a broker by id or by role, resolved against the cluster as it is at that moment."""
+"""Targets of faults: a broker by id or by role, resolved when the fault is injected."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterView:
-    """Who plays which role at one moment, as ZooKeeper shows it."""
+    """The controller, leaders and replicas at one moment, as ZooKeeper shows them."""
 
     controller_id: int | None = None
     leaders: Mapping[TopicPartition, int] = field(default_factory=dict)
@@ -36,15 +36,36 @@ class ClusterView:
         return tuple(r for r in self.assigned_replicas.get(partition, ()) if r != leader)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A broker, by id or by role; `ANY` is every broker and only receives."""
+    """A broker, by id or by role; `ANY` is every broker and only receives. Never changed.
 
-    role: Role
-    broker_id: int = -1
-    partition: TopicPartition | None = None
-    position: int = 0
-    """Of a follower: its place among the followers, from 0."""
+    A plain class, which msgspec reads and writes as its text; a dataclass would be an object.
+    """
+
+    __slots__ = ("broker_id", "partition", "position", "role")
+
+    def __init__(
+        self,
+        *,
+        role: Role,
+        broker_id: int = -1,
+        partition: TopicPartition | None = None,
+        position: int = 0,
+    ) -> None:
+        """`position` is that of a follower among the followers, from 0."""
+        self.role = role
+        self.broker_id = broker_id
+        self.partition = partition
+        self.position = position
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Target) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __repr__(self) -> str:
+        return f"Target({self})"
 
     def __str__(self) -> str:
         match self.role:
@@ -58,7 +79,7 @@ class Target:
                 return self.role.value
 
     def resolve(self, view: ClusterView) -> int | None:
-        """The broker that this is under `view`; None when nobody plays the role now."""
+        """The broker that this is under `view`; None when no broker has the role now."""
         if self.role is Role.BROKER:
             return self.broker_id
         if self.role is Role.CONTROLLER:
@@ -76,13 +97,18 @@ CONTROLLER = Target(role=Role.CONTROLLER)
 ANY_BROKER = Target(role=Role.ANY)
 
 
+def any_broker() -> Target:
+    """Every broker, as a receiver."""
+    return ANY_BROKER
+
+
 def broker(broker_id: int) -> Target:
     """The broker of that id."""
     return Target(role=Role.BROKER, broker_id=broker_id)
 
 
 def leader(topic: str, partition: int = 0) -> Target:
-    """Whoever leads the partition when the fault is injected."""
+    """The leader of the partition when the fault is injected."""
     return Target(role=Role.LEADER, partition=TopicPartition(topic, partition))
 
 

@@ -1,152 +1,139 @@
 """Faults between a broker and ZooKeeper, and of ZooKeeper itself."""
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta
 
 from fencepost.fault_injection.faults.fault import BrokerFault, Fault, ForMs, LastingBrokerFault
 from fencepost.fault_injection.faults.fault_kind import Backend, FaultKind
-from fencepost.fault_injection.faults.parameters import Parameter
+from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.spec.vocabulary import EnvironmentAction
 
-EXPIRY_MODES = ("duplicate", "server", "local_only")
-DIRECTIONS = ("both", "c2s", "s2c")
-"""Of the bytes between a broker (client) and ZooKeeper (server)."""
-MODES = ("stall", "reset", "refuse")
-ERROR_CODES = {
+ZooKeeperErrorName = Literal["SYSTEM_ERROR", "MARSHALLING_ERROR", "OPERATION_TIMEOUT", "API_ERROR"]
+"""Errors of ZooKeeper itself, which say nothing of the znode."""
+ERROR_CODES: dict[ZooKeeperErrorName, int] = {
     "SYSTEM_ERROR": -1,
     "MARSHALLING_ERROR": -5,
     "OPERATION_TIMEOUT": -7,
     "API_ERROR": -100,
 }
-"""By which ZooKeeper says that something is wrong with itself, and nothing of the znode."""
-REQUESTS = ("any", "write")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpireSession(BrokerFault):
+class ExpireSession(BrokerFault, frozen=True, kw_only=True, tag="zk.expire"):
     """ZooKeeper ends the broker's session while the process lives and does not know it."""
 
-    kind: ClassVar[str] = "zk.expire"
     mode: Annotated[
-        str,
-        Parameter(
-            "duplicate: a second client with its password closes it; server: ZooKeeper ends it by "
-            "itself, if it runs as a process of ours; local_only: the broker takes it for lost "
-            "while ZooKeeper keeps it until its timeout",
-            choices=EXPIRY_MODES,
-            is_younger=True,
+        Literal["duplicate", "server", "local_only"],
+        Meta(
+            description="duplicate: a second client with its password closes it; server: "
+            "ZooKeeper ends it by itself, if it runs as a process of ours; local_only: the broker "
+            "takes it for lost while ZooKeeper keeps it until its timeout"
         ),
     ] = "duplicate"
+    left_out: ClassVar[tuple[str, ...]] = ("mode",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CutZooKeeper(LastingBrokerFault):
+class CutZooKeeper(LastingBrokerFault, frozen=True, kw_only=True, tag="zk.cut"):
     """The broker does not reach ZooKeeper; if that is long, its session ends unheard of."""
 
-    kind: ClassVar[str] = "zk.cut"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HurtZooKeeperLink(LastingBrokerFault):
+class HurtZooKeeperLink(LastingBrokerFault, frozen=True, kw_only=True, tag="zk.link"):
     """The way between the broker and ZooKeeper is hurt in one direction or both, by a proxy."""
 
-    kind: ClassVar[str] = "zk.link"
     direction: Annotated[
-        str,
-        Parameter("whose bytes: of both, client to server, or back", choices=DIRECTIONS),
+        Literal["both", "c2s", "s2c"],
+        Meta(description="which bytes: all, broker to ZooKeeper, or back"),
     ] = "both"
     mode: Annotated[
-        str,
-        Parameter("bytes wait, connections are reset, or only new ones are refused", choices=MODES),
+        Literal["stall", "reset", "refuse"],
+        Meta(description="bytes wait, connections are reset, or only new ones are refused"),
     ] = "stall"
 
     def __post_init__(self) -> None:
-        LastingBrokerFault.__post_init__(self)
+        super().__post_init__()
         if self.mode != "stall" and self.direction != "both":
             raise FaultError(
                 f"{self.kind}: {self.mode} ends both directions; leave direction at 'both'"
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropConnection(LastingBrokerFault):
+class DropConnection(LastingBrokerFault, frozen=True, kw_only=True, tag="zk.conn_drop"):
     """The broker's connection to ZooKeeper is reset again and again; its session lives on."""
 
-    kind: ClassVar[str] = "zk.conn_drop"
-    every_ms: Annotated[int, Parameter("the time between two resets", unit="ms", at_least=1)]
+    every_ms: Annotated[int, milliseconds("the time between two resets", ge=1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DelayZooKeeper(LastingBrokerFault):
+class DelayZooKeeper(LastingBrokerFault, frozen=True, kw_only=True, tag="zk.delay"):
     """What ZooKeeper answers and which watches fired reaches the broker late, in order."""
 
-    kind: ClassVar[str] = "zk.delay"
-    delay_ms: Annotated[int, Parameter("how late", unit="ms", at_least=1)]
+    delay_ms: Annotated[int, milliseconds("how late", ge=1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DelayWatches(LastingBrokerFault):
+class DelayWatches(LastingBrokerFault, frozen=True, kw_only=True, tag="zk.watch_delay"):
     """The broker hears late that watches fired, but before it reads what made them fire."""
 
-    kind: ClassVar[str] = "zk.watch_delay"
-    delay_ms: Annotated[int, Parameter("how late", unit="ms", at_least=1)]
-    path: Annotated[str, Parameter("of which znodes; * stands for any text")] = "*"
+    delay_ms: Annotated[int, milliseconds("how late", ge=1)]
+    path: Annotated[str, Meta(description="of which znodes; * stands for any text")] = "*"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoseZooKeeperReplies(LastingBrokerFault):
+class LoseZooKeeperReplies(LastingBrokerFault, frozen=True, kw_only=True, tag="zk.lose_reply"):
     """ZooKeeper does the broker's next writes; their answers are lost with the connection."""
 
-    kind: ClassVar[str] = "zk.lose_reply"
-    count: Annotated[int, Parameter("of how many writes", at_least=1)] = 1
+    count: Annotated[int, number("of how many writes", ge=1)] = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailZooKeeperRequests(LastingBrokerFault):
+class FailZooKeeperRequests(LastingBrokerFault, frozen=True, kw_only=True, tag="zk.fail_request"):
     """ZooKeeper does not do the broker's next requests, and answers each of them with an error."""
 
-    kind: ClassVar[str] = "zk.fail_request"
-    count: Annotated[int, Parameter("how many requests", at_least=1)] = 1
-    requests: Annotated[str, Parameter("of which sort", choices=REQUESTS)] = "any"
-    code: Annotated[str, Parameter("which error of ZooKeeper", choices=tuple(ERROR_CODES))] = (
-        "API_ERROR"
-    )
+    count: Annotated[int, number("how many requests", ge=1)] = 1
+    requests: Annotated[Literal["any", "write"], Meta(description="of which sort")] = "any"
+    code: Annotated[ZooKeeperErrorName, Meta(description="which error of ZooKeeper")] = "API_ERROR"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailOverZooKeeper(Fault):
+class FailOverZooKeeper(Fault, frozen=True, kw_only=True, tag="zk.failover"):
     """ZooKeeper elects a leader: all connections break, sessions live on, and nobody is served."""
 
-    kind: ClassVar[str] = "zk.failover"
     starts_anew: ClassVar[bool] = True
     for_ms: Annotated[
         int,
-        Parameter(
+        milliseconds(
             "how long the election takes; for real, how long the old leader stays away",
-            unit="ms",
-            at_least=1,
+            ge=1,
         ),
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlowSync(Fault):
+class SlowSync(Fault, frozen=True, kw_only=True, tag="zk.slow_fsync"):
     """ZooKeeper's disk is slow: each write is done and answered late, and who comes after waits."""
 
-    kind: ClassVar[str] = "zk.slow_fsync"
-    delay_ms: Annotated[int, Parameter("how long each write takes", unit="ms", at_least=1)]
+    delay_ms: Annotated[int, milliseconds("how long each write takes", ge=1)]
     for_ms: ForMs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RaceVersion(Fault):
+class RaceVersion(Fault, frozen=True, kw_only=True, tag="zk.version_race"):
     """Somebody writes a partition's state as it is: only its version is another."""
 
-    kind: ClassVar[str] = "zk.version_race"
-    topic: Annotated[str, Parameter("the name of the topic")]
-    partition: Annotated[int, Parameter("the number of the partition", at_least=0)] = 0
-    count: Annotated[int, Parameter("how many times", at_least=1)] = 1
+    topic: Annotated[str, Meta(description="the name of the topic")]
+    partition: Annotated[int, number("the number of the partition", ge=0)] = 0
+    count: Annotated[int, number("how many times", ge=1)] = 1
+
+
+class HurtServer(Fault, frozen=True, kw_only=True, tag="zk.server"):
+    """One server of ZooKeeper stands still, dies or restarts; the others serve, under a leader."""
+
+    member: Annotated[
+        Literal["leader", "follower", "1", "2", "3"],
+        Meta(description="which server, by its role or number; of the followers, the first"),
+    ]
+    deed: Annotated[
+        Literal["pause", "kill", "restart", "disconnect"],
+        Meta(
+            description="it stands still, is killed, is asked to end and started again, or loses "
+            "its network (in containers and network namespaces)"
+        ),
+    ]
+    for_ms: ForMs
 
 
 KINDS = (
@@ -260,5 +247,14 @@ KINDS = (
         evidence="by how much the version has grown",
         undo="nothing: who needs the version reads it again",
         requirements=("ZK-003", "ISR-004"),
+    ),
+    FaultKind(
+        fault_class=HurtServer,
+        injector="ensemble:MemberHurt",
+        missing={Backend.SIM: "its ZooKeeper is one server, of which only an election is seen"},
+        evidence="the server stands still or has ended; of a leader, another one leads a new epoch",
+        undo="all servers serve under one leader; how many brokers kept their sessions is told",
+        requirements=("ZK-006", "CTL-009"),
+        spec_actions=(EnvironmentAction.SUSPEND_SESSION, EnvironmentAction.RESUME_SESSION),
     ),
 )

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
-from fencepost.fault_injection.faults.ensemble_faults import HurtServer
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper
+from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper, HurtServer
 from fencepost.fault_injection.injectors.ensemble import number_of
 from fencepost.fault_injection.injectors.injection import FaultTarget
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
-from fencepost.fault_injection.faults.ensemble_faults import HurtServer
-from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper
+from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper, HurtServer
 from fencepost.fault_injection.injectors.injection import Deed, FaultTarget, Servers
 from fencepost.fault_injection.zookeeper.status import MemberState, Mode
 

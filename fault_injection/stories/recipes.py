@@ -6,11 +6,12 @@ A recipe is a schedule like any other: the simulator and the real engine execute
 from collections.abc import Sequence
 
 from fencepost.fault_injection.faults.process_faults import KillBroker
-from fencepost.fault_injection.faults.request_faults import DropRequest, HoldRequest
+from fencepost.fault_injection.faults.request_faults import DropRequest, HoldRequest, RpcMethod
 from fencepost.fault_injection.faults.targets import CONTROLLER, Target, broker, follower, leader
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
 
+FOLLOWER_REQUESTS: tuple[RpcMethod, ...] = ("Fetch", "OffsetForLeaderEpoch")
 HELD_MS = 900
 SILENT_MS = 1_600
 LAGS_MS = 1_500
@@ -119,5 +120,5 @@ def _cut_off(
             ),
             must_take_effect=False,
         )
-        for number, method in enumerate(("Fetch", "OffsetForLeaderEpoch"), start=1)
+        for number, method in enumerate(FOLLOWER_REQUESTS, start=1)
     ]

@@ -240,7 +240,7 @@ def _fault(reader: Reader, until_deadline_ms: int | None) -> Fault:
         raise
     except FaultError as error:
         raise reader.error(str(error)) from error
-    names = {item.name for item in kind.parameters}
+    names = kind.parameters
     given = dict(reader.inner("params").given)
     who = next((name for name in WHO if name in names), "")
     lasts = next((name for name in LASTS if name in names), "")

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.stories.story import At, Story, StoryAction
@@ -74,7 +76,7 @@ def _done(running: RunningFault, offset_ms: int) -> StoryAction:
     if lasted_ms >= fault.active_ms and not running.is_held:
         return action
     length = "restart_after_ms" if isinstance(fault, KillBroker) else "for_ms"
-    return replace(action, fault=replace(fault, **{length: max(1, lasted_ms)}))
+    return replace(action, fault=msgspec.structs.replace(fault, **{length: max(1, lasted_ms)}))
 
 
 def _record(running: RunningFault, offset_ms: int) -> dict[str, Any]:

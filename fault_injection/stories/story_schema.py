@@ -13,9 +13,6 @@ from typing import Any, get_args, get_origin
 from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.fault_kind import FaultKind
-from fencepost.fault_injection.faults.parameters import Field
-from fencepost.fault_injection.faults.table import default_of
-from fencepost.fault_injection.faults.targets import Target
 from fencepost.fault_injection.stories.story import DEADLINE_MS, ClientLoad, Floors, Operator, Story
 from fencepost.fault_injection.stories.story_file import (
     BROKERS_MAX,
@@ -155,47 +152,20 @@ def _action() -> Json:
 
 def _kind(kind: FaultKind) -> Json:
     """What an action of that kind has: its target and its time stand beside its parameters."""
-    fields = {item.name: item for item in kind.parameters}
-    who = next((fields.pop(name) for name in WHO if name in fields), None)
-    lasts = next((fields.pop(name) for name in LASTS if name in fields), None)
-    needed = [name for name, item in fields.items() if item.is_required]
-    about: Json = {
-        "params": _object({name: _parameter(item) for name, item in fields.items()}, needs=needed),
-        "target": _parameter(who) if who else False,
-        "for_ms": _parameter(lasts) if lasts else False,
-    }
+    fields, required = dict(kind.parameters), kind.required
+    who = next((name for name in WHO if name in fields), "")
+    lasts = next((name for name in LASTS if name in fields), "")
+    about: Json = {"target": fields.pop(who, False), "for_ms": fields.pop(lasts, False)}
+    needed = [name for name in fields if name in required]
+    about["params"] = _object(fields, needs=needed)
     if not lasts and kind.fault_class.active_ms is Fault.active_ms:
         about["until"] = False  # it is over at once
-    needs = (["target"] if who and who.is_required else []) + (["params"] if needed else [])
+    needs = (["target"] if who in required else []) + (["params"] if needed else [])
     found: Json = {"description": kind.sentence, "properties": about}
     found |= {"required": needs} if needs else {}
-    if lasts and lasts.is_required and not lasts.may_be_none:
+    if lasts in required and lasts == "for_ms":
         found["anyOf"] = [{"required": ["for_ms"]}, {"required": ["until"]}]
     return found
-
-
-def _parameter(item: Field) -> Json:
-    rule = item.parameter
-    about: Json = {"description": rule.says}
-    about |= {"x-unit": rule.unit} if rule.unit else {}
-    about |= {} if item.is_required else {"default": default_of(item)}
-    if item.type is Target:
-        return about | {"$ref": f"#/$defs/{'receiver' if rule.plays != 'victim' else 'one_broker'}"}
-    return about | _type_of(item)
-
-
-def _type_of(item: Field) -> Json:
-    rule = item.parameter
-    if rule.choices:
-        return {"enum": list(rule.choices)}
-    if item.type is tuple:
-        limits = {"minItems": rule.at_least, "maxItems": rule.at_most}
-        shape: Json = {"type": "array", "items": {"type": "integer"}}
-    else:
-        limits = {"minimum": rule.at_least, "maximum": rule.at_most}
-        name = {int: "integer", str: "string", bool: "boolean"}[item.type]
-        shape = {"type": [name, "null"] if item.may_be_none else name}
-    return shape | {name: limit for name, limit in limits.items() if limit is not None}
 
 
 def _trigger() -> Json:

@@ -7,9 +7,10 @@ matter of whoever plays it.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from fencepost.fault_injection.faults.admin_faults import AddPartitions
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.parameters import fields_of
 from fencepost.fault_injection.faults.targets import FaultError, Role, Target
 from fencepost.fault_injection.stories.document_reader import StoryError, instead
 from fencepost.fault_injection.stories.story import (
@@ -111,7 +112,7 @@ def _named(action: StoryAction, world: StoryWorld) -> Iterator[Named]:
 
 
 def _by_fault(fault: Fault, world: StoryWorld) -> Iterator[Named]:
-    given = {item.name: getattr(fault, item.name) for item in fields_of(type(fault))}
+    given = msgspec.structs.asdict(fault)
     for name, value in given.items():
         if isinstance(value, Target):
             yield "target" if name in WHO else name, value, world.why_no_target(value)

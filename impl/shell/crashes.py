@@ -11,7 +11,8 @@ import signal
 import sys
 
 from fencepost.impl.core.types.effects import Effect
-from fencepost.impl.crash_points import CRASH_POINTS, HOLD_POINTS, MESSAGES, CrashPlan
+from fencepost.impl.crash_points import MESSAGES, CrashPlan
+from fencepost.spec.vocabulary import CRASH_POINTS, HOLD_POINTS
 
 LEAVES_S = 0.05
 """How long a message may take to leave a process that does nothing else."""

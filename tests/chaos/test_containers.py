@@ -10,8 +10,7 @@ from fencepost.conformance.adapters.zookeepers import CONTAINERS
 from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.verdict import Verdict
-from fencepost.fault_injection.faults.ensemble_faults import HurtServer
-from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper
+from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper, HurtServer
 from fencepost.fault_injection.processes.container_engine import (
     HOST_VARIABLE,
     NoEngineError,

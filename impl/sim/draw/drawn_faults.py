@@ -17,7 +17,8 @@ from fencepost.fault_injection.faults.network_faults import (
     PartitionBrokers,
     ReorderLink,
 )
-from fencepost.fault_injection.faults.process_faults import CRASH_POINTS, CrashAt, StutterBroker
+from fencepost.fault_injection.faults.process_faults import CrashAt, StutterBroker
+from fencepost.fault_injection.faults.request_faults import RpcMethod
 from fencepost.fault_injection.faults.targets import CONTROLLER, Target, broker
 from fencepost.fault_injection.faults.zookeeper_faults import (
     CutZooKeeper,
@@ -26,11 +27,31 @@ from fencepost.fault_injection.faults.zookeeper_faults import (
     LoseZooKeeperReplies,
 )
 from fencepost.fault_injection.stories.schedule import QUIET_TAIL, WARM_UP, Schedule, TimedFault
+from fencepost.spec.vocabulary import CRASH_POINTS, CrashPoint
 
 FAULT_EVERY_MS = 1_200
 """A run holds one of these faults per this time, and at least one."""
 RATES = (0, 500, 900, 1_100, 2_000, 5_000)
 """Of a drifting clock, in thousandths of the true one."""
+
+COMMANDS: RpcMethod = "LeaderAndIsr"
+FETCHES: tuple[RpcMethod, ...] = ("Fetch", "OffsetForLeaderEpoch")
+LATE_REQUESTS: tuple[RpcMethod, ...] = ("Fetch", "Fetch", "OffsetForLeaderEpoch", "")
+CUTS: tuple[CrashPoint, ...] = (
+    "before_write",
+    "before_write",
+    "before_send",
+    "after_write",
+    "after_send",
+    "before_reply",
+)
+HOLDS: tuple[CrashPoint, ...] = (
+    "before_write",
+    "before_write",
+    "before_send",
+    "before_reply",
+    "before_append",
+)
 
 
 class Draw:

@@ -23,7 +23,12 @@ from fencepost.fault_injection.faults.process_faults import (
     KillBroker,
     PauseBroker,
 )
-from fencepost.fault_injection.faults.request_faults import DropRequest, DropResponse, HoldRequest
+from fencepost.fault_injection.faults.request_faults import (
+    DropRequest,
+    DropResponse,
+    HoldRequest,
+    RpcMethod,
+)
 from fencepost.fault_injection.faults.targets import (
     ANY_BROKER,
     CONTROLLER,
@@ -40,15 +45,11 @@ from fencepost.fault_injection.faults.zookeeper_faults import (
     FailZooKeeperRequests,
     LoseZooKeeperReplies,
 )
+from fencepost.impl.sim.draw.drawn_faults import COMMANDS, CUTS, FETCHES, HOLDS, LATE_REQUESTS
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 
 Story = list[tuple[int, Fault]]
 """Faults, and when each comes, in milliseconds from the beginning."""
-
-COMMANDS = "LeaderAndIsr"
-TRUNCATIONS = "OffsetForLeaderEpoch"
-CUTS = ("before_write", "before_write", "before_send", "after_write", "after_send", "before_reply")
-HOLDS = ("before_write", "before_write", "before_send", "before_reply", "before_append")
 
 
 class About(StrEnum):
@@ -269,7 +270,7 @@ class Composer:
         partition = self._partition()
         sender = self._follower(partition)
         for_ms = self._between(200, 2_500)
-        method = self._random.choice(("Fetch", "Fetch", TRUNCATIONS, ""))
+        method = self._random.choice(LATE_REQUESTS)
         story: Story = [(0, self._hold(method, sender, ANY_BROKER)(for_ms))]
         if self._random.random() < 0.5:
             story.append((for_ms // 2, self._drop("Fetch", sender, ANY_BROKER)(for_ms)))
@@ -409,7 +410,7 @@ class Composer:
         return cut
 
     def _silence(self, who: Target, for_ms: int) -> list[Fault]:
-        return [self._drop(method, who, ANY_BROKER)(for_ms) for method in ("Fetch", TRUNCATIONS)]
+        return [self._drop(method, who, ANY_BROKER)(for_ms) for method in FETCHES]
 
     def _trouble_of_move(self) -> Fault:
         draw = self._random.random()
@@ -438,13 +439,13 @@ class Composer:
             return self._occasion()
         return RecreateTopic(topic=self._topic, for_ms=self._between(10, 800))
 
-    def _hold(self, method: str, sender: Target, receiver: Target) -> Callable[[int], Fault]:
+    def _hold(self, method: RpcMethod, sender: Target, receiver: Target) -> Callable[[int], Fault]:
         count = self._between(0, 2)
         return lambda for_ms: HoldRequest(
             method=method, sender=sender, receiver=receiver, count=count, for_ms=for_ms
         )
 
-    def _drop(self, method: str, sender: Target, receiver: Target) -> Callable[[int], Fault]:
+    def _drop(self, method: RpcMethod, sender: Target, receiver: Target) -> Callable[[int], Fault]:
         is_answer = self._random.random() < 0.15
         dropped = DropResponse if is_answer else DropRequest
         return lambda for_ms: dropped(

@@ -379,7 +379,7 @@ VERBS: dict[str, Verb] = {
         perform=acts.fault,
         words=Words(1, 1),
         usage="write fault <kind> and the fields of that kind",
-        options=frozenset({item.name for kind in KINDS.values() for item in kind.parameters}),
+        options=frozenset({name for kind in KINDS.values() for name in kind.parameters}),
         plans=True,
     ),
     "expire": Verb(perform=acts.expire, usage=_WHO, options=frozenset({"broker"})),

@@ -1,17 +1,16 @@
 """Whoever takes the place of those that a fault ends is ready when it begins."""
 
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from fencepost.fault_injection.engine.engine import READY_MS, SOON_MS
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
-from fencepost.fault_injection.faults.ensemble_faults import HurtServer
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.targets import CONTROLLER, broker
-from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper
+from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper, HurtServer
 from fencepost.fault_injection.injectors.ahead import make_ready, needs_successor
 from fencepost.fault_injection.stories.schedule import TimedFault
 from fencepost.fault_injection.zookeeper.status import Mode, ServerStatus

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Semaphore
+from typing import Literal
 
 import pytest
 
@@ -246,7 +247,7 @@ def test_a_clock_that_jumped_once_is_no_strobe() -> None:
     ],
 )
 def test_what_a_killed_process_had_is_wiped(
-    tmp_path: Path, wipe: str, left: list[str], proof: str
+    tmp_path: Path, wipe: Literal["log", "all"], left: list[str], proof: str
 ) -> None:
     (tmp_path / "t-0").mkdir()
     (tmp_path / ".fault-control").mkdir()

@@ -96,7 +96,7 @@ def test_every_kind_has_one_sentence() -> None:
         ),
         (
             {"fault": "proc.crash_at", "target": "1", "for_ms": 1, "point": "lunch"},
-            "point 'lunch' is none; choose one of before_append",
+            "point 'lunch' is none; choose one of after_append",
         ),
         ({"fault": "net.partition", "for_ms": 1, "side": "1"}, "side is '1'; give a list"),
         ({"fault": "net.partition", "for_ms": 1, "side": []}, "in side is 0; give 1 or more"),

@@ -10,10 +10,9 @@ import yaml
 
 from fencepost.conformance.runs.directed import SCHEDULES
 from fencepost.fault_injection.faults.catalogue import KINDS
-from fencepost.fault_injection.faults.parameters import Field
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import HoldRequest
-from fencepost.fault_injection.faults.targets import Target, broker, leader
+from fencepost.fault_injection.faults.targets import broker, leader
 from fencepost.fault_injection.stories.document_reader import StoryError
 from fencepost.fault_injection.stories.schedule import generate
 from fencepost.fault_injection.stories.story import (
@@ -311,7 +310,8 @@ def test_the_schema_takes_each_kind_and_no_parameter_out_of_its_range(kind: str)
 
 def least(kind: str) -> dict[str, Any]:
     """The smallest action of a kind but for its id; parameters as small as they may be."""
-    given = {item.name: smallest(item) for item in KINDS[kind].parameters if item.is_required}
+    rules = KINDS[kind].parameters
+    given = {name: smallest(rules[name]) for name in KINDS[kind].required}
     beside = {
         ours: given.pop(name)
         for ours, names in (("target", WHO), ("for_ms", LASTS))
@@ -321,12 +321,15 @@ def least(kind: str) -> dict[str, Any]:
     return beside | ({"params": given} if given else {})
 
 
-def smallest(item: Field) -> object:
-    if item.type is int:
-        return item.parameter.at_least
-    if item.type is tuple:
-        return [1] * (item.parameter.at_least or 0)
-    return "1" if item.type is Target else (*item.parameter.choices, "orders")[0]
+def smallest(rule: dict[str, Any]) -> object:
+    rule = rule["anyOf"][0] if "anyOf" in rule else rule
+    match rule.get("type"):
+        case "integer":
+            return rule["minimum"]
+        case "array":
+            return [1] * rule["minItems"]
+        case _:
+            return "1" if "$ref" in rule else (*rule.get("enum", ()), "orders")[0]
 
 
 def spoilt(kind: str, action: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -334,14 +337,12 @@ def spoilt(kind: str, action: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {**action, "mood": 1}
     yield {**action, "params": {**action.get("params", {}), "mood": 1}}
     yield {**action, "target": "any"}
-    for item in KINDS[kind].parameters:
-        if item.name in (*WHO, *LASTS):
+    for name, rule in KINDS[kind].parameters.items():
+        if name in (*WHO, *LASTS):
             continue
-        rule = item.parameter
-        values: list[object] = [{"a": 1}] if item.type is not Target else ["boss"]
-        values += ["an earthquake"] if rule.choices else []
-        if item.type is int:
-            values += [] if rule.at_least is None else [rule.at_least - 1]
-            values += [] if rule.at_most is None else [rule.at_most + 1]
+        values: list[object] = ["boss"] if "$ref" in rule else [{"a": 1}]
+        values += ["an earthquake"] if "enum" in rule else []
+        if rule.get("type") == "integer":
+            values += [rule["minimum"] - 1, rule["maximum"] + 1]
         for value in values:
-            yield {**action, "params": {**action.get("params", {}), item.name: value}}
+            yield {**action, "params": {**action.get("params", {}), name: value}}

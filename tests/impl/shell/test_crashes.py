@@ -12,7 +12,7 @@ from fencepost.fault_injection.faults.process_faults import CrashAt
 from fencepost.fault_injection.faults.targets import FaultError, broker
 from fencepost.impl.core.types.topic_messages import ReplicaList
 from fencepost.impl.shell.crashes import CrashPoints
-from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.vocabulary import BrokerId, CrashPoint
 from fencepost.spec.wire import fault_control_pb2 as wire, fault_control_pb2_grpc
 from tests.impl.shell.test_node import (
     DEADLINE_S,
@@ -96,7 +96,7 @@ def test_a_process_stands_still_where_it_was_told_to_and_goes_on_there(
 
 
 @pytest.mark.parametrize("point", ["after_reply", "after_send", "after_write"])
-def test_nothing_stands_still_where_its_words_have_not_left(point: str) -> None:
+def test_nothing_stands_still_where_its_words_have_not_left(point: CrashPoint) -> None:
     with pytest.raises(FaultError, match=f"so it cannot hold {point}; choose one of before_append"):
         CrashAt(target=broker(1), for_ms=1, point=point, action="hold")
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 import pytest
 
@@ -29,7 +30,6 @@ from fencepost.fault_injection.faults.network_faults import (
     SwizzleBrokers,
 )
 from fencepost.fault_injection.faults.process_faults import (
-    CRASH_POINTS,
     BounceBroker,
     CrashAt,
     KillBroker,
@@ -63,7 +63,7 @@ from fencepost.impl.sim.engine.run import described, run
 from fencepost.impl.sim.world.clients import SimulatedClient, SimulatedProducer
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.trace import Phase, TraceEvent
-from fencepost.spec.vocabulary import Action, BrokerId, Invariant
+from fencepost.spec.vocabulary import CRASH_POINTS, Action, BrokerId, CrashPoint, Invariant
 from tests.impl.sim.build import T0, calm, inject, phases, run_for, settled, topic, violated
 
 HEALED = [Phase.PLANNED, Phase.INJECTING, Phase.ACTIVE, Phase.HEALING, Phase.HEALED]
@@ -200,7 +200,9 @@ def test_who_flushes_before_it_speaks_loses_nothing_that_was_acknowledged() -> N
 
 
 @pytest.mark.parametrize("wipe", ["log", "all"])
-def test_what_is_wiped_everywhere_is_lost_and_the_checks_say_so(wipe: str) -> None:
+def test_what_is_wiped_everywhere_is_lost_and_the_checks_say_so(
+    wipe: Literal["log", "all"],
+) -> None:
     """One wiped replica gets all of it from the others, as above; here nobody has it any more."""
     faults = [
         (1_000, KillBroker(target=broker(number), restart_after_ms=100, wipe=wipe))
@@ -226,7 +228,7 @@ def test_a_stale_checkpoint_is_older_than_what_was_written() -> None:
 
 
 @pytest.mark.parametrize("point", [p for p in CRASH_POINTS if "truncate" not in p])
-def test_a_process_dies_at_its_point(point: str) -> None:
+def test_a_process_dies_at_its_point(point: CrashPoint) -> None:
     """A leader writes when a follower leaves, which the isolation provokes; followers send."""
     victim_target = follower("t", 0, 1) if "send" in point else leader("t")
     cluster = cluster_with(
