@@ -9,7 +9,6 @@ ARGS ?=
 # Test files are spread over that many processes, at most; each stays whole.
 WORKERS ?= 4
 BIN := .venv/bin
-# The checkout comes first on the path, so that a foreign package of a room's name cannot shadow it.
 RUN := $(BIN)/python -m
 
 .PHONY: help setup gate test check chaos models nightly bench lock clean
@@ -34,7 +33,7 @@ setup: .venv/ready
 	@$(PYTHON) ci/setup.py
 
 gate: setup
-	@$(RUN) ci gate --tier quick $(ARGS)
+	@$(RUN) fencepost.ci gate --tier quick $(ARGS)
 
 test: setup
 	@$(RUN) pytest -n auto --maxprocesses $(WORKERS) --dist loadfile $(ARGS)
@@ -51,14 +50,14 @@ chaos: setup
 	@$(RUN) pytest -m chaos $(ARGS)
 
 models: setup
-	@$(RUN) ci check --tier pull_request $(ARGS)
+	@$(RUN) fencepost.ci check --tier pull_request $(ARGS)
 	@$(RUN) pytest -m models -n auto --maxprocesses $(WORKERS)
 
 nightly: setup
-	@$(RUN) ci check --tier nightly $(ARGS)
-	@$(RUN) ci check --coverage --tier nightly
-	@$(RUN) ci check --without-repairs
-	@$(RUN) ci chaos --from-counterexample all
+	@$(RUN) fencepost.ci check --tier nightly $(ARGS)
+	@$(RUN) fencepost.ci check --coverage --tier nightly
+	@$(RUN) fencepost.ci check --without-repairs
+	@$(RUN) fencepost.ci chaos --from-counterexample all
 
 bench: setup
 	@$(RUN) fencepost.ci.bench.control_plane $(ARGS)

@@ -1,11 +1,14 @@
 """Each room is the one of this checkout, and the wheel holds all that the rooms read."""
 
 import configparser
+import tarfile
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci")
@@ -25,6 +28,10 @@ def test_room_resolves_to_this_checkout(room: str) -> None:
 @pytest.fixture(scope="module")
 def names(wheel: Path) -> frozenset[str]:
     """Of the files in the wheel."""
+    return files_in(wheel)
+
+
+def files_in(wheel: Path) -> frozenset[str]:
     with zipfile.ZipFile(wheel) as archive:
         return frozenset(archive.namelist())
 
@@ -52,6 +59,23 @@ def test_wheel_installs_one_package(names: frozenset[str]) -> None:
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"fencepost"}
     assert "fencepost/py.typed" in names
     assert not [name for name in names if "tests" in Path(name).parts]
+
+
+def test_wheel_holds_no_runs_and_no_caches(names: frozenset[str]) -> None:
+    assert not [name for name in names if name.startswith("fencepost/reports/runs/")]
+    assert not [name for name in names if "__pycache__" in name or "/." in name]
+
+
+def test_wheel_made_from_the_source_archive_is_the_same(
+    names: frozenset[str], tmp_path: Path
+) -> None:
+    (archive,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with tarfile.open(archive) as opened:
+        opened.extractall(tmp_path, filter="data")
+    (folder,) = [path for path in tmp_path.iterdir() if path.is_dir()]
+    (wheel,) = WheelBuilder(str(folder)).build(directory=str(tmp_path), versions=["standard"])
+
+    assert files_in(Path(wheel)) == names
 
 
 def test_wheel_offers_the_command_and_the_pytest_plugin(wheel: Path, names: frozenset[str]) -> None:

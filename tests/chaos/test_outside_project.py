@@ -1,4 +1,4 @@
-"""A project of somebody else, with the wheel in a venv of its own, runs chaos tests."""
+"""Another project, with the wheel in a venv of its own, runs chaos tests."""
 
 import os
 import re
@@ -30,6 +30,16 @@ CASE = "FENCEPOST_TEST_CASE"
 RUN_S = 180.0
 GONE_S = 10.0
 POLL_S = 0.05
+
+ROOMS = ("ci", "conformance", "fault_injection", "impl", "reports", "spec")
+OWN_TEST = """
+from pathlib import Path
+
+import {room}
+
+def test_package_is_the_one_of_this_project():
+    assert Path({room}.__file__).parent == Path(__file__).parent
+"""
 
 ENDLESS = """
 import pytest
@@ -75,6 +85,20 @@ class Project:
 
     def command(self, *args: str) -> list[str]:
         return [str(self.python), "-m", "pytest", "-p", "no:cacheprovider", *args]
+
+    def output(self, command: str, *args: str) -> str:
+        """What a command of the venv prints when it runs in the project's folder."""
+        done = subprocess.run(
+            [str(self.python.parent / command), *args],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=RUN_S,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     @property
     def environment(self) -> dict[str, str]:
@@ -144,19 +168,39 @@ def test_example_of_the_readme_passes_beside_a_loss_that_is_replayed(project: Pr
     assert "seed 1, level 0" in replayed.stdout
 
 
-def test_packages_are_those_of_the_wheel(project: Project) -> None:
-    program = "from fencepost import conformance, impl; print(conformance.__file__, impl.__file__)"
-    done = subprocess.run(
-        [project.python, "-c", program],
-        cwd=project.folder,
-        env=project.environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+@pytest.fixture
+def namesakes(project: Project) -> Project:
+    """The project has a package of the name of each room, and of `tests`, with a test each."""
+    for room in (*ROOMS, "tests"):
+        package = project.folder / room
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / "test_own.py").write_text(OWN_TEST.format(room=room))
+    return project
 
-    venv = project.python.parent.parent
-    assert all(Path(name).is_relative_to(venv) for name in done.stdout.split())
+
+def test_project_with_packages_named_like_the_rooms_runs_its_tests(namesakes: Project) -> None:
+    (namesakes.folder / "tests" / "test_example.py").write_text(example())
+
+    done = namesakes.pytest("-v", "--fencepost-seed", "1")
+
+    assert done.returncode == 0, done.stdout
+    assert "9 passed" in done.stdout
+    assert all(f"{room}/test_own.py::test_package_is" in done.stdout for room in ROOMS)
+
+
+def test_rooms_and_commands_are_those_of_the_wheel(namesakes: Project) -> None:
+    files = ", ".join(f"{room}.__file__" for room in ROOMS)
+    program = f"from fencepost import {', '.join(ROOMS)}; print({files})"
+    venv = namesakes.python.parent.parent
+
+    assert all(
+        Path(name).is_relative_to(venv)
+        for name in namesakes.output("python", "-c", program).split()
+    )
+    assert "chaos" in namesakes.output("fencepost", "--help")
+    node = namesakes.output("python", "-m", "fencepost.impl", "node", "--help")
+    assert "--zookeeper" in node
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
