@@ -23,12 +23,11 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.zookeeper import Create, Delete, Written
 from fencepost.impl.mutants.mutants import mutant_name, rules_of
-from fencepost.impl.sim.engine.recorder import TraceRecorder, transaction_line
-from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.stepped.broker import SESSION_TIMEOUT_MS, HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.schedule import SteppedSetting
 from fencepost.impl.sim.world.outcomes import fetched, produced
-from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper, ZnodeChange
+from fencepost.impl.sim.world.virtual_world import VirtualWorld
+from fencepost.impl.sim.world.zookeeper import ZnodeChange
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.trace import Kind
@@ -46,7 +45,6 @@ from fencepost.spec.znodes import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
-    PERSISTENT_PATHS,
     LeaderAndIsr,
     TopicDocument,
     TopicPartition,
@@ -123,14 +121,14 @@ class SpecHistory:
             self.breaches.append(entry)
 
 
-class SteppedCluster:
+class SteppedCluster(VirtualWorld):
     """Everything that the core's nodes could meet, under the stepper's hand."""
 
     def __init__(self, setting: SteppedSetting, assignment: tuple[int, ...], run_id: str) -> None:
+        super().__init__(run_id)
         self.setting = setting
         self.key = KEY
         self.assignment = assignment
-        self.recorder = TraceRecorder(run_id, Scheduler())
         self.moves: list[Move] = []
         """All that has happened, so that processes can be led the same way."""
         self.step = 0
@@ -147,15 +145,7 @@ class SteppedCluster:
         """Controllers that decided while a member of the ISR was there."""
         self.is_state_a_leaders = False
         """True when the partition's state was last written by a leader."""
-        self._zookeeper_trace = self.recorder.node("zookeeper")
         self.harness = self.recorder.node("harness")
-        self.zookeeper = SimulatedZooKeeper(
-            now_ms=lambda: 0,
-            on_watch=self._on_watch,
-            on_session_end=lambda _: None,
-            on_transaction=self._on_transaction,
-        )
-        self.zookeeper.ensure(PERSISTENT_PATHS)
         self.operator = self.zookeeper.open_session(SESSION_TIMEOUT_MS)
         self._write(Create(path=CONTROLLER_EPOCH, data=b"0"))
         self.nodes = {
@@ -388,8 +378,11 @@ class SteppedCluster:
         if number and self.nodes[number].session_id == session_id:
             self.nodes[number].watches.append(event)
 
+    def _on_session_end(self, session_id: SessionId) -> None:
+        """A process learns of it from the steps that tell it."""
+
     def _on_transaction(self, transaction: ZnodeChange) -> None:
-        self._zookeeper_trace.write(transaction_line(transaction))
+        super()._on_transaction(transaction)
         if transaction.path == STATE and transaction.data is not None:
             self._judge(self.owner(transaction.session_id), transaction.data)
 

@@ -9,12 +9,12 @@ protocol loses nothing.
 
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.sim.stepped.broker import SteppedBroker
-from fencepost.impl.sim.stepped.cluster import RETRY_MS, STATE, SteppedCluster
+from fencepost.impl.sim.stepped.cluster import RETRY_MS, SteppedCluster
 from fencepost.impl.sim.stepped.schedule import SpecStep
 from fencepost.impl.sim.stepped.step_context import TRIES_MAX, ImpossibleStepError
 from fencepost.impl.sim.stepped.steps import StepPerformer
 from fencepost.spec.vocabulary import Action, EnvironmentAction
-from fencepost.spec.znodes import LeaderAndIsr, broker_path, parse_leader_and_isr
+from fencepost.spec.znodes import LeaderAndIsr, broker_path
 
 LAST_VALUE = 98
 SURVIVORS_VALUE = 100
@@ -46,8 +46,8 @@ class LossProbe:
     # One record more
 
     def _state(self) -> LeaderAndIsr | None:
-        znode = self.cluster.zookeeper.peek(STATE)
-        return parse_leader_and_isr(STATE, znode.data) if znode.stat else None
+        found = self.cluster.state(self.cluster.key)
+        return found[0] if found else None
 
     def _members(self) -> list[int]:
         """The published ISR."""

@@ -2,11 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from random import Random
 
-from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import Request, Response
@@ -14,38 +12,21 @@ from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteRe
 from fencepost.impl.mutants.mutants import rules_of
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
-from fencepost.impl.sim.engine.recorder import TraceRecorder, transaction_line
-from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.network import RequestRule, SimulatedNetwork
 from fencepost.impl.sim.world.process import OnAnswer, Process
-from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper, ZnodeChange
+from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.impl.sim.world.zookeeper_link import HurtLink
 from fencepost.impl.trace_lines import node_name
 from fencepost.spec.vocabulary import BrokerId, SessionId
-from fencepost.spec.znodes import (
-    CONTROLLER,
-    PERSISTENT_PATHS,
-    TOPICS,
-    LeaderAndIsr,
-    MalformedZnodeError,
-    TopicDocument,
-    TopicPartition,
-    assignment_of,
-    leader_and_isr_path,
-    parse_controller,
-    parse_leader_and_isr,
-    parse_topic_document,
-    topic_path,
-)
 
 ZOOKEEPER_TICK_MS = 100
 CLIENT = -2
 """The sender of requests that are no broker's."""
 
 
-class VirtualCluster:
-    """Brokers that may live, stand still or be dead, and the world between them."""
+class VirtualCluster(VirtualWorld):
+    """Brokers that run by themselves, and the network, the disks and the faults between them."""
 
     def __init__(
         self,
@@ -61,23 +42,14 @@ class VirtualCluster:
         With a `first`, only that broker starts; the others are the caller's to start. A process
         that is restarted takes `boot_ms` to come up.
         """
+        super().__init__(run_id)
         self.options = options
         self.move_recorder = move_recorder
-        self.scheduler = Scheduler()
-        self.recorder = TraceRecorder(run_id, self.scheduler)
         self.malformed: list[str] = []
         self.network = SimulatedNetwork(
             self.random("network"), options.weather, self.random("network of clients")
         )
-        self._zookeeper_trace = self.recorder.node("zookeeper")
-        self.zookeeper = SimulatedZooKeeper(
-            now_ms=lambda: self.scheduler.now_ms,
-            on_watch=self._on_watch,
-            on_session_end=self._on_session_end,
-            on_transaction=self._on_transaction,
-        )
         self.zookeeper.request_bytes_max = options.request_bytes_max
-        self.zookeeper.ensure(PERSISTENT_PATHS)
         self.disks = {BrokerId(i + 1): SimulatedDisk() for i in range(options.brokers)}
         self.processes: dict[BrokerId, Process] = {}
         self.absent: frozenset[BrokerId] = frozenset()
@@ -182,9 +154,6 @@ class VirtualCluster:
         if owner is not None:
             owner.zookeeper.on_session_end()
 
-    def _on_transaction(self, transaction: ZnodeChange) -> None:
-        self._zookeeper_trace.write(transaction_line(transaction))
-
     # Network
 
     def send_request(
@@ -254,43 +223,3 @@ class VirtualCluster:
             case _:
                 return False
         return True
-
-    # What the harness sees
-
-    def view(self) -> ClusterView:
-        """Who plays which role, as ZooKeeper shows it."""
-        assigned = self.assignments()
-        states = {key: self.state(key) for key in assigned}
-        holder = self.zookeeper.peek(CONTROLLER)
-        return ClusterView(
-            controller_id=(
-                parse_controller(CONTROLLER, holder.data).brokerid if holder.stat else None
-            ),
-            leaders={key: state[0].leader for key, state in states.items() if state},
-            assigned_replicas={key: tuple(replicas) for key, replicas in assigned.items()},
-        )
-
-    def assignments(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-        """The replicas of every partition of the topics that can be read."""
-        return {
-            TopicPartition(topic, partition): replicas
-            for topic, document in self.topics().items()
-            for partition, replicas in assignment_of(document).items()
-        }
-
-    def topics(self) -> dict[str, TopicDocument]:
-        """What the znodes of topics say, but for malformed ones, which are no topics."""
-        found = {}
-        for topic in self.zookeeper.children(TOPICS):
-            with suppress(MalformedZnodeError):
-                data = self.zookeeper.peek(topic_path(topic)).data
-                found[topic] = parse_topic_document(topic, data)
-        return found
-
-    def state(self, key: TopicPartition) -> tuple[LeaderAndIsr, int] | None:
-        """What ZooKeeper holds about a partition, and its version."""
-        path = leader_and_isr_path(key)
-        znode = self.zookeeper.peek(path)
-        if znode.stat is None:
-            return None
-        return parse_leader_and_isr(path, znode.data), znode.stat.version

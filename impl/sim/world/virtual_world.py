@@ -1,0 +1,97 @@
+"""The world of a simulated run: virtual time, ZooKeeper, and the trace.
+
+Brokers run free in it (`cluster.py`), or one step at a time (`stepped/cluster.py`).
+"""
+
+from abc import ABC, abstractmethod
+from contextlib import suppress
+
+from fencepost.fault_injection.faults.targets import ClusterView
+from fencepost.impl.core.types.events import WatchFired
+from fencepost.impl.sim.engine.recorder import TraceRecorder, transaction_line
+from fencepost.impl.sim.engine.scheduler import Scheduler
+from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper, ZnodeChange
+from fencepost.spec.vocabulary import BrokerId, SessionId
+from fencepost.spec.znodes import (
+    CONTROLLER,
+    PERSISTENT_PATHS,
+    TOPICS,
+    LeaderAndIsr,
+    MalformedZnodeError,
+    TopicDocument,
+    TopicPartition,
+    assignment_of,
+    leader_and_isr_path,
+    parse_controller,
+    parse_leader_and_isr,
+    parse_topic_document,
+    topic_path,
+)
+
+
+class VirtualWorld(ABC):
+    """What all simulated brokers share, and what ZooKeeper publishes about them."""
+
+    def __init__(self, run_id: str) -> None:
+        self.scheduler = Scheduler()
+        self.recorder = TraceRecorder(run_id, self.scheduler)
+        self._zookeeper_trace = self.recorder.node("zookeeper")
+        self.zookeeper = SimulatedZooKeeper(
+            now_ms=lambda: self.scheduler.now_ms,
+            on_watch=self._on_watch,
+            on_session_end=self._on_session_end,
+            on_transaction=self._on_transaction,
+        )
+        self.zookeeper.ensure(PERSISTENT_PATHS)
+
+    @abstractmethod
+    def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
+        """Tell the owner of the session that a watch fired."""
+
+    @abstractmethod
+    def _on_session_end(self, session_id: SessionId) -> None:
+        """The server has ended the session."""
+
+    def _on_transaction(self, transaction: ZnodeChange) -> None:
+        """Write one change of one znode into the trace of ZooKeeper."""
+        self._zookeeper_trace.write(transaction_line(transaction))
+
+    # What ZooKeeper publishes
+
+    def view(self) -> ClusterView:
+        """The controller, the leaders and the assigned replicas."""
+        assigned = self.assignments()
+        states = {key: self.state(key) for key in assigned}
+        holder = self.zookeeper.peek(CONTROLLER)
+        return ClusterView(
+            controller_id=(
+                parse_controller(CONTROLLER, holder.data).brokerid if holder.stat else None
+            ),
+            leaders={key: state[0].leader for key, state in states.items() if state},
+            assigned_replicas={key: tuple(replicas) for key, replicas in assigned.items()},
+        )
+
+    def assignments(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+        """The replicas of every partition of the topics that can be read."""
+        return {
+            TopicPartition(topic, partition): replicas
+            for topic, document in self.topics().items()
+            for partition, replicas in assignment_of(document).items()
+        }
+
+    def topics(self) -> dict[str, TopicDocument]:
+        """What the znodes of topics say, but for malformed ones, which are no topics."""
+        found = {}
+        for topic in self.zookeeper.children(TOPICS):
+            with suppress(MalformedZnodeError):
+                data = self.zookeeper.peek(topic_path(topic)).data
+                found[topic] = parse_topic_document(topic, data)
+        return found
+
+    def state(self, key: TopicPartition) -> tuple[LeaderAndIsr, int] | None:
+        """What ZooKeeper holds about a partition, and its version."""
+        path = leader_and_isr_path(key)
+        znode = self.zookeeper.peek(path)
+        if znode.stat is None:
+            return None
+        return parse_leader_and_isr(path, znode.data), znode.stat.version
