@@ -149,8 +149,8 @@ def make_small(run: Path, out: Path | None, network: str | None, *, as_json: boo
     from fencepost.ci.screens.console import note, say, show_json
     from fencepost.conformance.adapters import adapter
     from fencepost.conformance.adapters.networks import require_network
-    from fencepost.conformance.runs.directed import find_executed
     from fencepost.conformance.runs.run_shrink import shrink_run
+    from fencepost.conformance.runs.schedule_files import find_executed
     from fencepost.fault_injection.stories.story_file import as_document, to_yaml
 
     with as_usage(adapter.ChoiceError):
@@ -196,7 +196,7 @@ def chosen(
 ) -> list["Scenario"]:
     """What is to be run, by default all that can; raises `UsageError`."""
     from fencepost.conformance.adapters.networks import why_proxy
-    from fencepost.conformance.runs.directed import find_executed, find_schedule
+    from fencepost.conformance.runs.schedule_files import find_executed, find_schedule
     from fencepost.conformance.scenarios import SCENARIOS, find
 
     if schedule is not None:

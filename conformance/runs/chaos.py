@@ -70,7 +70,7 @@ def play_all(
         run = ScenarioRun(
             scenario=scenario,
             settings=settings,
-            seed=scenario.seed if seed is None else seed,
+            seed=scenario.story.seed if seed is None else seed,
             folder=folder,
             zookeeper=zookeeper,
         )

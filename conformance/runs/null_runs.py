@@ -14,6 +14,7 @@ from fencepost.conformance.clients.workload import Workload
 from fencepost.conformance.runs.scenario import ASSIGNMENT, Scenario, ScenarioResult, ScenarioStage
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.verdict import Verdict
+from fencepost.fault_injection.stories.story import ClientLoad, Story
 
 REQUESTS = 60
 """Acknowledged in each run."""
@@ -39,11 +40,12 @@ def play_null_runs(runs: int, *, level: int, seed: int, out: Path, mutant: str =
     """Play `runs` null runs one after the other on one new cluster, in the new folder `out`."""
     played: list[int] = []
     scenario = Scenario(
-        name="null_runs",
-        sentence="Nothing goes wrong, again and again.",
-        requirements=(),
+        story=Story(
+            story_id="null_runs",
+            says="Nothing goes wrong, again and again.",
+            profile=ClientLoad.NONE,
+        ),
         play=partial(_play, runs=runs, played=played),
-        has_workload=False,
     )
     settings = ClusterSettings(level=level, mutant=mutant)
     result = ScenarioRun(scenario=scenario, settings=settings, seed=seed, folder=out).play()

@@ -15,8 +15,9 @@ from fencepost.conformance.adapters.adapter import (
 )
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
-from fencepost.conformance.runs.directed import executed_folder, scenario_of
 from fencepost.conformance.runs.run_begin import begun_in
+from fencepost.conformance.runs.scenario import Scenario
+from fencepost.conformance.runs.schedule_files import executed_folder
 from fencepost.conformance.runs.story_shrink import ShrunkStory, shrink_actions
 from fencepost.conformance.whitebox.story_tries import (
     RealTries,
@@ -88,7 +89,7 @@ def shrink_run(run: Path, *, out: Path, network: str | None = None) -> ShrunkRun
     settings = settings_of_run(story, begun)
     settings = replace(settings, network=network or settings.network)
     zookeeper = str(begun.get("zookeeper") or EMBEDDED)
-    require_network(settings.network, [scenario_of(story)], zookeeper)
+    require_network(settings.network, [Scenario(story=story)], zookeeper)
     return shrink_story(story, violated, out=out, settings=settings, zookeeper=zookeeper)
 
 

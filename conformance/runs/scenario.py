@@ -8,7 +8,6 @@ from typing import Any
 
 from fencepost.conformance.adapters.adapter import ClusterSettings
 from fencepost.conformance.adapters.cluster import ClusterError, ClusterUnderTest
-from fencepost.conformance.adapters.zookeepers import ENSEMBLE
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.workload import Floor, Session, Workload
 from fencepost.conformance.runs.host_interference import HostInterference
@@ -17,8 +16,10 @@ from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.verdict import CheckResult, Verdict
 from fencepost.fault_injection.engine.engine import FaultEngine
 from fencepost.fault_injection.engine.progress import FaultReport
+from fencepost.fault_injection.faults.catalogue import needs_links, needs_proxy, needs_relay
+from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
 from fencepost.fault_injection.stories.schedule import Schedule
-from fencepost.fault_injection.stories.story import Floors, Story
+from fencepost.fault_injection.stories.story import ClientLoad, Floors, Story
 from fencepost.spec.trace import TraceEvent, read_trace
 from fencepost.spec.znodes import TopicPartition
 
@@ -26,6 +27,8 @@ TOPIC = "orders"
 ASSIGNMENT = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
 """Three partitions: every broker leads one and follows two."""
 
+REPLICA_LAG_MS = 1500
+"""How far behind a follower of the ISR may be, unless the story says."""
 WHOLE_RUN_MS = 120_000
 """Of a fault that ends with its scenario, not by time."""
 SERVED_S = 20.0
@@ -95,68 +98,75 @@ class ScenarioStage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One story: what goes wrong, and what is expected of each level."""
+    """A story on real processes, played by its actions or by a function where they do not do."""
 
-    name: str
-    sentence: str
-    requirements: tuple[str, ...]
-    """Ids of the catalogue."""
-    play: Callable[[ScenarioStage], None]
-    fails_at: frozenset[int] = frozenset()
-    """The levels that are known to violate a check here."""
-    has_workload: bool = True
-    """False when the scenario's own clients are the only ones."""
+    story: Story
+    play: Callable[[ScenarioStage], None] | None = None
+    """What is done instead of the actions of the story; None: those."""
     has_own_deeds: bool = False
-    """True when clients or orders of its own come between its faults: they alone are not it."""
-    replica_lag_ms: int = 1500
-    during_min: int = 0
-    """Requests that are to be acknowledged while each of its faults lasts: a quorum stays."""
-    needs_ensemble: bool = False
-    """True when it hurts servers of ZooKeeper: it runs on an ensemble of our own only."""
-    story: Story | None = None
-    """Where the scenario comes from a schedule file."""
+    """True when `play` has clients or orders of its own between its faults."""
+    has_links: bool = False
+    """True when connections are to go through the proxy whatever the actions are."""
     again: str = ""
     """The option of `fencepost chaos` that runs it; empty: its name."""
 
     @property
-    def cluster(self) -> Mapping[str, Any]:
-        """Settings of the cluster that differ from the usual ones."""
-        own = {} if self.story is None else self.story.cluster
-        servers = {"zookeeper": ENSEMBLE} if self.needs_ensemble else {}
-        return {"replica_lag_ms": self.replica_lag_ms, **servers, **own}
+    def name(self) -> str:
+        """By which it is chosen; the folder of its run has it, too."""
+        return self.story.story_id
 
     @property
-    def healthy_within_s(self) -> float:
-        """How long everything may take to be in sync after the last fault was healed."""
-        story = Story(story_id=self.name) if self.story is None else self.story
-        return story.healthy_within_ms / 1000
+    def sentence(self) -> str:
+        """What it shows."""
+        return self.story.says or "Faults from a schedule file."
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """Ids of the catalogue."""
+        return self.story.requirements
+
+    @property
+    def has_workload(self) -> bool:
+        """False when the scenario's own clients are the only ones."""
+        return self.story.profile is ClientLoad.STEADY
+
+    @property
+    def cluster(self) -> Mapping[str, Any]:
+        """Settings of the cluster that differ from the usual ones."""
+        return {"replica_lag_ms": REPLICA_LAG_MS, **self.story.cluster}
 
     @property
     def network(self) -> str:
         """What it ran on, where it comes from a run; else the usual."""
-        usual = ClusterSettings().network
-        return usual if self.story is None else str(self.story.origin.get("network", usual))
+        return str(self.story.origin.get("network", ClusterSettings().network))
 
     @property
-    def seed(self) -> int:
-        """Where chance comes from when nobody says."""
-        return 0 if self.story is None else self.story.seed
+    def needs_links(self) -> bool:
+        """True when it hurts connections: all of them go through the proxy then."""
+        return self.has_links or needs_links(self._kinds())
 
     @property
-    def floors(self) -> Floors:
-        """How many acknowledged requests a run must have."""
-        return Floors() if self.story is None else self.story.floors
+    def needs_proxy(self) -> str:
+        """Why network namespaces cannot do what it does to connections; empty: they can."""
+        faults = [action.fault for action in self.story.actions]
+        return next((f"{one.kind}: {why}" for one in faults if (why := needs_proxy(one))), "")
 
-    needs_links: bool = False
-    """True when it hurts connections: all of them go through the proxy then."""
-    needs_proxy: str = ""
-    """Why network namespaces cannot do what it does to connections; empty: they can."""
-    needs_relay: bool = False
-    """True when in network namespaces packets must be kept for later."""
+    @property
+    def needs_relay(self) -> bool:
+        """True when in network namespaces packets must be kept for later."""
+        return needs_relay(self._kinds())
+
+    @property
+    def needs_ensemble(self) -> bool:
+        """True when it hurts servers of ZooKeeper: it runs on an ensemble of our own only."""
+        return HurtServer.kind in self._kinds()
+
+    def _kinds(self) -> list[str]:
+        return [action.fault.kind for action in self.story.actions]
 
     def expected(self, level: int) -> Verdict:
         """What the reference gives."""
-        return Verdict.FAIL if level in self.fails_at else Verdict.PASS
+        return Verdict.FAIL if level in self.story.fails_at else Verdict.PASS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,22 +275,20 @@ class RunRecord:
         """What may be the fault of the host decides nothing."""
         self.problems = [problem.beside(self.interference) for problem in self.problems]
 
-    def judge_faults(
-        self, workload: Workload | None, during: int = 0, *, during_min: int = 0
-    ) -> None:
+    def judge_faults(self, workload: Workload | None, wanted: Floors) -> None:
         """A fault without effect, or outside of a working run, shows nothing."""
         for report in self.faults:
             if report.timed.must_take_effect and not report.is_effective:
                 fault = f"{report.timed.fault_id} ({report.timed.fault.kind})"
                 why = f": {report.error}" if report.error else ""
                 self.add(Verdict.VACUOUS, f"{fault} ended {report.phase}{why}")
-        self.floors = _floors(self.faults, workload, during_min) if workload else ()
-        acknowledged = _while_faults(self.faults, workload) if workload else during
-        if acknowledged < during:
+        self.floors = _floors(self.faults, workload, wanted.each) if workload else ()
+        acknowledged = _while_faults(self.faults, workload) if workload else wanted.during
+        if acknowledged < wanted.during:
             self.add(
                 Verdict.VACUOUS,
                 f"{acknowledged} requests were acknowledged while faults were about; "
-                f"the schedule wants {during}",
+                f"the schedule wants {wanted.during}",
             )
         for floor in self.floors:
             if not floor.is_met:

@@ -60,7 +60,7 @@ from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import LEDGER_FILE, Supervisor
 from fencepost.fault_injection.processes.trace_tail import TraceTail
-from fencepost.fault_injection.stories.story import ClientLoad, Story
+from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.stories.story_record import (
     write_executed,
     write_expanded,
@@ -268,8 +268,8 @@ class ScenarioRun:
         return QuiescenceWait(
             stage=stage,
             record=self.record,
-            healthy_within_s=self.scenario.healthy_within_s,
-            served=self.scenario.floors.after,
+            healthy_within_s=self.scenario.story.healthy_within_ms / 1000,
+            served=self.scenario.story.floors.after,
         )
 
     @contextmanager
@@ -301,18 +301,17 @@ class ScenarioRun:
             write_expanded(self.folder, self._source(stage), stage.engine.running())
 
     def _source(self, stage: ScenarioStage) -> Story:
-        """The schedule file, or what the script of the scenario has asked for so far."""
-        if self.scenario.story is not None:
-            return self.scenario.story
-        return Story(
-            story_id=self.scenario.name,
-            says=self.scenario.sentence,
+        """The story, or what a function in its place has asked for so far."""
+        story = self.scenario.story
+        if self.scenario.play is None or story.script:
+            return story
+        return replace(
+            story,
             seed=self.seed,
-            profile=ClientLoad.STEADY if self.scenario.has_workload else ClientLoad.NONE,
-            script=self.scenario.name if self.scenario.has_own_deeds else "",
+            script=story.story_id if self.scenario.has_own_deeds else "",
             cluster=self.scenario.cluster,
             actions=tuple(running.action for running in stage.engine.running()),
-            origin={"kind": "script", "scenario": self.scenario.name},
+            origin={"kind": "script", "scenario": story.story_id},
         )
 
     def _write_schedules(self, stage: ScenarioStage) -> None:
@@ -337,13 +336,16 @@ class ScenarioRun:
         write_executed(self.folder, executed, faults, offset_ms=stage.engine.offset_ms)
 
     def _warm_up(self, stage: ScenarioStage) -> None:
-        floor = self.scenario.floors.before
+        floor = self.scenario.story.floors.before
         if stage.workload and not stage.workload.await_acknowledged(floor, WORK_S):
             raise ClusterError(f"no {floor} requests were acknowledged in {WORK_S:g} s")
 
     def _perform(self, stage: ScenarioStage) -> None:
         try:
-            self.scenario.play(stage)
+            if self.scenario.play is None:
+                stage.engine.run(self.scenario.story)
+            else:
+                self.scenario.play(stage)
         except (ClusterError, InjectionError) as error:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
 
@@ -352,9 +354,7 @@ class ScenarioRun:
         self.record.executed = stage.engine.executed(self.seed)
         if stage.workload is not None:
             stage.workload.stop()
-        self.record.judge_faults(
-            stage.workload, self.scenario.floors.during, during_min=self.scenario.during_min
-        )
+        self.record.judge_faults(stage.workload, self.scenario.story.floors)
         self._write_schedules(stage)
 
     def _write_transactions(self, transactions: Sequence[Transaction]) -> None:

@@ -1,38 +1,62 @@
-"""The chaos scenarios, in the order in which they are run."""
+"""The chaos scenarios: the library of story files, and what a file cannot say.
+
+One file per story in `schedules/`; several kinds of faults in one run save time.
+"""
+
+from pathlib import Path
 
 from fencepost.conformance.adapters.adapter import ChoiceError
-from fencepost.conformance.runs.directed import shipped
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.scenarios import (
-    administration,
-    broker_faults,
-    ensemble,
-    links,
+    drawn,
     reassignment,
-    rpc_faults,
-    stale_command,
     topic_recreated,
     truncation_loss,
     unreplicated_record,
 )
+from fencepost.fault_injection.stories.story_file import read_story
 
-SCENARIOS: dict[str, Scenario] = {
-    scenario.name: scenario
-    for scenario in (
-        *broker_faults.SCENARIOS,
-        rpc_faults.SCENARIO,
-        stale_command.SCENARIO,
-        reassignment.SCENARIO,
-        topic_recreated.SCENARIO,
-        truncation_loss.SCENARIO,
-        ensemble.SCENARIO,
-        *links.SCENARIOS,
-        unreplicated_record.SCENARIO,
-        *administration.SCENARIOS,
-        broker_faults.RANDOM,
-        *shipped(),
-    )
-}
+SCHEDULES = Path(__file__).parent / "schedules"
+IN_PYTHON = (
+    reassignment.SCENARIO,
+    topic_recreated.SCENARIO,
+    truncation_loss.SCENARIO,
+    unreplicated_record.SCENARIO,
+    drawn.SCENARIO,
+)
+FIRST = (
+    "quiet",
+    "leader_pause",
+    "leader_kill",
+    "session_expiry",
+    "controller_kill",
+    "controller_pause",
+    "rpc_faults",
+    "stale_command",
+    "reassignment",
+    "topic_recreated",
+    "truncation_loss",
+    "zookeeper_failover",
+    "links_cut",
+    "links_restless",
+    "zookeeper_links",
+    "zookeeper_replies_lost",
+    "unreplicated_record",
+    "administration",
+    "version_race",
+    "random",
+)
+"""These are run first, in this order; files that are not named here follow by name."""
+
+
+def _library() -> dict[str, Scenario]:
+    files = (Scenario(story=read_story(path)) for path in sorted(SCHEDULES.glob("*.yaml")))
+    found = {scenario.name: scenario for scenario in (*files, *IN_PYTHON)}
+    return {name: found[name] for name in dict.fromkeys((*FIRST, *found))}
+
+
+SCENARIOS = _library()
+"""In the order in which they are run."""
 
 
 def find(name: str) -> Scenario:

@@ -10,6 +10,7 @@ from fencepost.conformance.adapters.cluster import ClusterError
 from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.targets import CONTROLLER
+from fencepost.fault_injection.stories.story import Story
 from fencepost.spec.znodes import TopicPartition
 
 STEP_S = 25.0
@@ -74,9 +75,11 @@ def _lead_as_preferred(stage: ScenarioStage) -> None:
 
 
 SCENARIO = Scenario(
-    name="reassignment",
-    sentence="Partitions move under load, and the controller that moves them dies meanwhile.",
-    requirements=("CTL-010", "REAS-001", "REAS-002", "REAS-003"),
+    story=Story(
+        story_id="reassignment",
+        says="Partitions move under load, and the controller that moves them dies meanwhile.",
+        covers=("CTL-010", "REAS-001", "REAS-002", "REAS-003"),
+    ),
     play=_play,
     has_own_deeds=True,
 )

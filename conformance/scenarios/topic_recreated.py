@@ -13,6 +13,7 @@ from fencepost.conformance.runs.scenario import (
 )
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.stories.story import Story
 
 STEP_S = 25.0
 RECORDS = 20
@@ -51,9 +52,11 @@ def _work(stage: ScenarioStage) -> None:
 
 
 SCENARIO = Scenario(
-    name="topic_recreated",
-    sentence="A topic is deleted and created again while a replica is down; its log is dropped.",
-    requirements=("START-004", "TOP-002", "TOP-003"),
+    story=Story(
+        story_id="topic_recreated",
+        says="A topic is deleted and created again while a replica is down; its log is dropped.",
+        covers=("START-004", "TOP-002", "TOP-003"),
+    ),
     play=_play,
     has_own_deeds=True,
 )

@@ -17,6 +17,7 @@ from fencepost.conformance.scenarios.records import produce_until_ok, require_ok
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import DropRequest, DropResponse
 from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.stories.story import ClientLoad, Story
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import TopicPartition
@@ -121,12 +122,14 @@ def _is(action: Action, *, peer: str, offset: int) -> Callable[[TraceEvent], boo
 
 
 SCENARIO = Scenario(
-    name="truncation_loss",
-    sentence="A follower that truncates to its high watermark loses an acknowledged record.",
-    requirements=("CMD-005", "REPL-004", "REPL-005", "CLI-004"),
+    story=Story(
+        story_id="truncation_loss",
+        says="A follower that truncates to its high watermark loses an acknowledged record.",
+        covers=("CMD-005", "REPL-004", "REPL-005", "CLI-004"),
+        profile=ClientLoad.NONE,
+        cluster={"replica_lag_ms": 60_000},
+        fails_at=(0, 1),
+    ),
     play=_play,
-    fails_at=frozenset({0, 1}),
-    has_workload=False,
     has_own_deeds=True,
-    replica_lag_ms=60_000,
 )

@@ -9,6 +9,7 @@ from fencepost.conformance.scenarios.records import produce_until_ok, require_ok
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import DropRequest
 from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.stories.story import ClientLoad, Story
 from fencepost.spec.znodes import TopicPartition
 
 TOPIC = "ledger"
@@ -60,11 +61,13 @@ def _elect_another(stage: ScenarioStage, partition: TopicPartition, leader: int)
 
 
 SCENARIO = Scenario(
-    name="unreplicated_record",
-    sentence="A leader dies with a record that no follower has; nobody was told that it counts.",
-    requirements=("REPL-008", "FAIL-001", "CLI-004"),
+    story=Story(
+        story_id="unreplicated_record",
+        says="A leader dies with a record that no follower has; nobody was told that it counts.",
+        covers=("REPL-008", "FAIL-001", "CLI-004"),
+        profile=ClientLoad.NONE,
+        cluster={"replica_lag_ms": 60_000},
+    ),
     play=_play,
-    has_workload=False,
     has_own_deeds=True,
-    replica_lag_ms=60_000,
 )

@@ -31,6 +31,7 @@ from fencepost.fault_injection.network.namespaces.relay import why_no_relay
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.stories.profiles import draw
 from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 
 NAME_LENGTH_MAX = 60
@@ -84,12 +85,13 @@ class ChaosRun:
         command = tested.settings.command
         possible(tested.mark.kinds, tested.settings.network)
         scenario = Scenario(
-            name=name,
-            sentence=tested.sentence,
-            requirements=(),
+            story=Story(
+                story_id=name,
+                says=tested.sentence,
+                cluster={"replica_lag_ms": tested.settings.replica_lag_ms},
+            ),
             play=_nothing,
-            replica_lag_ms=tested.settings.replica_lag_ms,
-            needs_links=tested.mark.links,
+            has_links=tested.mark.links,
         )
         self._run = ScenarioRun(
             scenario=scenario,

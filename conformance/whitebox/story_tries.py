@@ -9,7 +9,7 @@ from typing import Any
 
 from fencepost.conformance.adapters.adapter import REFERENCE_COMMAND, ClusterSettings
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
-from fencepost.conformance.runs.directed import scenario_of
+from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import ScenarioRun, read_folder
 from fencepost.conformance.whitebox.shrink import failures, failures_in
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
@@ -129,7 +129,7 @@ class RealTries:
         self.count += 1
         folder = self.out / f"try-{self.count}"
         ScenarioRun(
-            scenario=scenario_of(candidate),
+            scenario=Scenario(story=candidate),
             settings=self.settings,
             seed=candidate.seed,
             folder=folder,

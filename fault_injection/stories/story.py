@@ -136,6 +136,8 @@ class Floors:
     """While faults were about."""
     after: int = 20
     """After the last fault was healed."""
+    each: int = 0
+    """While each fault lasts: a quorum stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +162,8 @@ class Story:
     story_id: str
     says: str = ""
     """The story in one sentence."""
+    covers: tuple[str, ...] = ()
+    """Ids of requirements, besides those of the actions."""
     seed: int = 0
     profile: ClientLoad = ClientLoad.STEADY
     script: str = ""
@@ -187,9 +191,10 @@ class Story:
             self._check_end(action, seen)
 
     @property
-    def covers(self) -> tuple[str, ...]:
-        """The requirements of all actions, in order."""
-        return tuple(dict.fromkeys(name for action in self.actions for name in action.covers))
+    def requirements(self) -> tuple[str, ...]:
+        """Ids of all that it and its actions cover, in order."""
+        of_actions = (name for action in self.actions for name in action.covers)
+        return tuple(dict.fromkeys((*self.covers, *of_actions)))
 
     def is_quiet(self, now_ms: int) -> bool:
         """True when nothing may be injected now."""

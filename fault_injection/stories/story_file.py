@@ -113,6 +113,7 @@ def story_from_document(document: object) -> Story:
         story = Story(
             story_id=_name(reader),
             says=reader.text("says", ""),
+            covers=_requirements(reader),
             seed=reader.number("seed", 0),
             profile=ClientLoad(reader.choice("profile", ClientLoad.STEADY, tuple(ClientLoad))),
             script=reader.text("script", ""),
@@ -162,6 +163,7 @@ def _floors(reader: Reader) -> Floors:
         before=reader.number("before", usual.before),
         during=reader.number("during", usual.during),
         after=reader.number("after", usual.after),
+        each=reader.number("each", usual.each),
     )
     reader.finish()
     return found
@@ -270,6 +272,7 @@ def as_document(story: Story) -> dict[str, Any]:
     floors = story.floors
     document: dict[str, Any] = {"schema": SCHEMA_VERSION, "id": story.story_id}
     document |= {"says": story.says} if story.says else {}
+    document |= {"covers": list(story.covers)} if story.covers else {}
     document |= {"seed": story.seed, "profile": str(story.profile)}
     document |= {"script": story.script} if story.script else {}
     document |= {"cluster": dict(story.cluster)} if story.cluster else {}
@@ -277,6 +280,7 @@ def as_document(story: Story) -> dict[str, Any]:
         "before": floors.before,
         "during": floors.during,
         "after": floors.after,
+        **({"each": floors.each} if floors.each else {}),
     }
     document["actions"] = [action_document(action) for action in story.actions]
     if story.quiet:

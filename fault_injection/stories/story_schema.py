@@ -61,6 +61,7 @@ def _story() -> Json:
         "schema": {"const": SCHEMA_VERSION},
         "id": {**_text("the name of the schedule"), "pattern": f"^{PLAN_NAME.pattern}$"},
         "says": _text("the story in one sentence"),
+        "covers": _requirements(),
         "seed": _number("of the clients", default=usual.seed),
         "profile": {
             "description": "what clients do",
@@ -99,6 +100,7 @@ def _floors() -> Json:
         "before": _number("acknowledged requests before the first fault", default=usual.before),
         "during": _number("while faults are about", default=usual.during),
         "after": _number("after the last fault was healed", default=usual.after),
+        "each": _number("while each fault lasts", default=usual.each),
     }
 
 
@@ -132,9 +134,7 @@ def _action() -> Json:
             "type": "boolean",
             "default": True,
         },
-        "covers": _list(
-            {"type": "string", "pattern": f"^{REQUIREMENT_ID.pattern}$"}, "ids of requirements"
-        ),
+        "covers": _requirements(),
         "record": {"description": "what a run wrote down of it; not read"},
     }
     return {
@@ -237,6 +237,12 @@ def _value_of(field_type: Any) -> Json:  # noqa: ANN401
         (item,) = get_args(field_type)
         return {"type": "array", "items": _value_of(item)}
     return {"type": {int: "integer", str: "string", bool: "boolean"}[field_type]}
+
+
+def _requirements() -> Json:
+    return _list(
+        {"type": "string", "pattern": f"^{REQUIREMENT_ID.pattern}$"}, "ids of requirements"
+    )
 
 
 def _target(says: str, pattern: str) -> Json:

@@ -20,6 +20,7 @@ from fencepost.fault_injection.processes.container_engine import (
 )
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
+from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.containers import (
     IMAGE_VARIABLE,
@@ -115,7 +116,7 @@ def lose_the_leader(stage: ScenarioStage) -> None:
 def test_the_reference_passes_while_leaders_in_containers_die_and_are_cut_off(
     engine: str, tmp_path: Path
 ) -> None:
-    scenario = Scenario(name="lost", sentence="-", requirements=(), play=lose_the_leader)
+    scenario = Scenario(story=Story(story_id="lost"), play=lose_the_leader)
     result = ScenarioRun(
         scenario=scenario,
         settings=ClusterSettings(),

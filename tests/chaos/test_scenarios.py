@@ -19,6 +19,7 @@ from fencepost.fault_injection.faults.request_faults import DelayRequest, DropRe
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
+from fencepost.fault_injection.stories.story import ClientLoad, Story
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
 from fencepost.spec.trace import Kind, Phase
@@ -128,7 +129,7 @@ def _expire_in_secret(stage: ScenarioStage) -> None:
 
 
 def test_session_that_is_lost_without_a_fault_is_noise(tmp_path: Path) -> None:
-    scenario = Scenario(name="secret", sentence="-", requirements=(), play=_expire_in_secret)
+    scenario = Scenario(story=Story(story_id="secret"), play=_expire_in_secret)
 
     result = ScenarioRun(
         scenario=scenario, settings=ClusterSettings(), seed=1, folder=tmp_path / "secret"
@@ -150,7 +151,7 @@ def test_fault_without_effect_makes_the_scenario_vacuous(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fencepost.fault_injection.engine.engine.EVIDENCE_MS", 500)
-    scenario = Scenario(name="idle", sentence="-", requirements=(), play=_without_effect)
+    scenario = Scenario(story=Story(story_id="idle"), play=_without_effect)
 
     result = ScenarioRun(
         scenario=scenario, settings=ClusterSettings(), seed=1, folder=tmp_path / "idle"
@@ -182,11 +183,8 @@ def _produce_where_the_leader_hears_late(stage: ScenarioStage) -> None:
 
 def test_topic_of_a_scenario_is_there_when_its_leaders_serve_it(tmp_path: Path) -> None:
     scenario = Scenario(
-        name="late",
-        sentence="-",
-        requirements=(),
+        story=Story(story_id="late", profile=ClientLoad.NONE),
         play=_produce_where_the_leader_hears_late,
-        has_workload=False,
         has_own_deeds=True,
     )
 

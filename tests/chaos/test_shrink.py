@@ -7,8 +7,9 @@ import pytest
 from fencepost.ci.cli import run as main
 from fencepost.ci.commands.chaos import origin_of
 from fencepost.conformance.adapters.adapter import ClusterSettings
-from fencepost.conformance.runs.directed import find_schedule, scenario_of
+from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.runs.schedule_files import find_schedule
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.story_tries import violations_of
 from fencepost.fault_injection.stories.story_file import read_story, story_from_text
@@ -51,7 +52,7 @@ actions:
 def test_a_real_finding_is_made_small_and_stays_one(tmp_path: Path) -> None:
     run = tmp_path / "run"
     result = ScenarioRun(
-        scenario=scenario_of(story_from_text(PLAN)),
+        scenario=Scenario(story=story_from_text(PLAN)),
         settings=ClusterSettings(mutant=MUTANT),
         seed=3,
         folder=run,

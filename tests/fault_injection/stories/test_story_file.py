@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from fencepost.conformance.runs.directed import SCHEDULES
+from fencepost.conformance.scenarios import SCHEDULES
 from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import HoldRequest
@@ -74,7 +74,7 @@ def test_a_file_tells_what_waits_for_what() -> None:
     story = story_from_text(WHOLE)
     hold, kill, expire, jump, pause = story.actions
 
-    assert (story.story_id, story.seed, story.fails_at, story.covers) == (
+    assert (story.story_id, story.seed, story.fails_at, story.requirements) == (
         "story",
         7,
         (0,),
@@ -133,7 +133,7 @@ def test_a_file_that_comes_along_has_the_name_of_its_story(path: Path) -> None:
 
     assert story.story_id == path.stem
     assert story.says.endswith(".")
-    assert story.covers
+    assert story.requirements
 
 
 def one(action: str) -> str:

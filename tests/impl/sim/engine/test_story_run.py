@@ -2,7 +2,7 @@
 
 import pytest
 
-from fencepost.conformance.runs.directed import SCHEDULES
+from fencepost.conformance.scenarios import SCHEDULES
 from fencepost.conformance.whitebox.shrink import failures
 from fencepost.fault_injection.stories.story_file import as_document, read_story, story_from_text
 from fencepost.impl.sim.adapter import play_story

@@ -1,19 +1,14 @@
-"""Schedule files as scenarios: those that come with Fencepost, and whatever file a user names."""
+"""Schedule files that a user names, and records of runs, as scenarios."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from shlex import quote
 
 from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
 from fencepost.conformance.catalogue.requirements import load_catalogue
-from fencepost.conformance.runs.scenario import ASSIGNMENT, TOPIC, Scenario, ScenarioStage
-from fencepost.fault_injection.faults.catalogue import (
-    needs_links,
-    needs_proxy,
-    needs_relay,
-    require_backend,
-)
+from fencepost.conformance.runs.scenario import ASSIGNMENT, TOPIC, Scenario
+from fencepost.conformance.scenarios import find
+from fencepost.fault_injection.faults.catalogue import require_backend
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.stories.document_reader import StoryError, instead
@@ -22,42 +17,25 @@ from fencepost.fault_injection.stories.story_file import read_story
 from fencepost.fault_injection.stories.story_record import EXECUTED, read_executed
 from fencepost.fault_injection.stories.story_world import StoryWorld, require_there
 
-SCHEDULES = Path(__file__).parents[1] / "scenarios" / "schedules"
-"""One file per story; several kinds of faults in one run save time."""
 
+def scenario_of(story: Story, again: str) -> Scenario:
+    """The story as a scenario; `again` is the option that runs it.
 
-def shipped() -> tuple[Scenario, ...]:
-    """The schedule files of this folder as scenarios, by name."""
-    return tuple(scenario_of(read_story(path)) for path in sorted(SCHEDULES.glob("*.yaml")))
-
-
-def scenario_of(story: Story, again: str = "") -> Scenario:
-    """The story as a scenario; `again` is the option that runs it, if it is not its name.
-
-    Of a scripted one it is the script. Raises `ChoiceError` when there is no such scenario.
+    Of a record of a script it is the script, on the cluster of the record: its clients and orders
+    are in no schedule. Raises `ChoiceError` when there is no such scenario.
     """
-    if story.script:
-        return _scripted(story, again)
-    return Scenario(
-        name=story.story_id,
-        sentence=story.says or "Faults from a schedule file.",
-        requirements=story.covers,
-        play=partial(_play, story),
-        fails_at=frozenset(story.fails_at),
-        has_workload=story.profile is ClientLoad.STEADY,
-        story=story,
-        again=again,
-        needs_links=needs_links(action.fault.kind for action in story.actions),
-        needs_proxy=_needs_proxy(story),
-        needs_relay=needs_relay(action.fault.kind for action in story.actions),
+    if not story.script:
+        return Scenario(story=story, again=again)
+    script = find(story.script)
+    same = replace(
+        story,
+        says=script.story.says,
+        covers=script.story.covers,
+        profile=script.story.profile,
+        cluster={**script.story.cluster, **story.cluster},
+        fails_at=script.story.fails_at,
     )
-
-
-def _scripted(story: Story, again: str) -> Scenario:
-    """The script itself, on the cluster of the story: its clients and orders are in no schedule."""
-    from fencepost.conformance.scenarios import find
-
-    return replace(find(story.script), name=story.story_id, story=story, again=again)
+    return replace(script, story=same, again=again)
 
 
 def find_schedule(path: Path) -> Scenario:
@@ -113,27 +91,21 @@ def _world_of(story: Story) -> StoryWorld:
 
 
 def require_requirements(story: Story) -> None:
-    """Raise `StoryError` for an action that covers what the catalogue of requirements lacks."""
-    if not story.covers:
+    """Raise `StoryError` when it covers what the catalogue of requirements lacks."""
+    if not story.requirements:
         return
     known = {requirement.id for requirement in load_catalogue()}
-    for index, action in enumerate(story.actions):
-        for name in action.covers:
+    places = [("the schedule", story.covers)] + [
+        (f"actions[{index}] ({action.action_id})", action.covers)
+        for index, action in enumerate(story.actions)
+    ]
+    for where, names in places:
+        for name in names:
             if name not in known:
-                where = f"actions[{index}] ({action.action_id}): covers holds {name!r}"
                 says = instead(name, known, "conformance/catalogue has them")
-                raise StoryError(f"{where}, which is no requirement; {says}")
+                raise StoryError(f"{where}: covers holds {name!r}, which is no requirement; {says}")
 
 
 def _require_real(story: Story) -> None:
     for action in story.actions:
         require_backend(action.action_id, action.fault.kind, Backend.REAL)
-
-
-def _needs_proxy(story: Story) -> str:
-    faults = [action.fault for action in story.actions]
-    return next((f"{fault.kind}: {why}" for fault in faults if (why := needs_proxy(fault))), "")
-
-
-def _play(story: Story, stage: ScenarioStage) -> None:
-    stage.engine.run(story)
