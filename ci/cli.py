@@ -35,7 +35,7 @@ from fencepost.ci.gate.failures import INTERRUPTED, ExpectedError, HarnessError,
 from fencepost.ci.screens.console import complain, note, say
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-"""Somebody asks it to end, or its terminal is closed."""
+"""Requests to end: a kill, or a terminal that is closed."""
 HARNESS_ERROR = 3
 ROOMS = tuple(
     f"fencepost.{room}." for room in ("spec", "fault_injection", "conformance", "reports")
@@ -53,7 +53,7 @@ OF_THE_WORLD = frozenset(
         errno.ELOOP,
     }
 )
-"""A folder that cannot be used is nobody's defect."""
+"""A folder that cannot be used is no defect of Fencepost."""
 
 
 app = typer.Typer(
@@ -111,7 +111,7 @@ def fencepost(_version: Version = False) -> None:
 
 
 class Terminated(KeyboardInterrupt):
-    """Someone asked the process to end; everything is wound up as after Ctrl-C."""
+    """The process was asked to end; everything is wound up as after Ctrl-C."""
 
 
 def run(arguments: Sequence[str]) -> int:

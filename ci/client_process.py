@@ -37,7 +37,7 @@ def answers(
     """Every answer as it comes; `given` is what the call reads, None for our standard input.
 
     Raises `UsageError` when what is asked for cannot be, and `HarnessError` when the cluster does
-    not answer or nobody knows what it did.
+    not answer or the outcome is unknown.
     """
     command = [
         sys.executable,

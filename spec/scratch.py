@@ -1,7 +1,7 @@
 """Folders in the temp directory that go when their owner ends, however it ends.
 
 The owner holds a lock on a file in its folder; the kernel lets go of it even after SIGKILL. Whoever
-makes the next such folder removes those that nobody holds any more, and so does `fencepost heal`.
+makes the next such folder removes those that no process holds any more, as does `fencepost heal`.
 """
 
 import fcntl
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory, gettempdir
 PREFIX = "fencepost-"
 PROC = Path("/proc")
 OWNER = ".owner"
-"""The file that is locked. It comes into being locked, so that nobody sees it free too early."""
+"""The file that is locked. It is locked from its creation, so it never looks free too early."""
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def scratch_folder(what: str) -> Iterator[Path]:
 
 
 def sweep() -> tuple[Path, ...]:
-    """The folders of this user whose owner is dead are removed; returns which they were."""
+    """Remove this user's folders of dead processes; returns which they were."""
     marks = sorted(Path(gettempdir()).glob(f"{PREFIX}*/{OWNER}"))
     return tuple(mark.parent for mark in marks if _remove_if_free(mark))
 

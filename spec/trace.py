@@ -94,12 +94,12 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     isr: list[int] | None = None
     """Ascending."""
     maximal_isr: list[int] | None = None
-    """Ascending; on a leader the ISR joined with the one whose write is in flight (ISR-003)."""
+    """Ascending; on a leader the ISR joined with the one of a write in flight (ISR-003)."""
     assigned_replicas: list[int] | None = None
     """In order of preference; the first is the preferred replica."""
     live_brokers: list[int] | None = None
     is_unclean: bool = False
-    """On an `ElectLeader`: nobody of the last ISR is there, so that committed records may be lost.
+    """On an `ElectLeader`: no member of the last ISR is live: committed records may be lost.
 
     It was allowed by the operator, once or as a policy (FAIL-002).
     """
@@ -117,7 +117,7 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     acks: int | None = None
     """-1 all, 1 leader only, 0 none."""
     producer_id: int | None = None
-    """On a `Produce`: of an idempotent producer, whose request may be sent more than once."""
+    """On a `Produce`: of an idempotent producer, which may send the request more than once."""
     offset: int | None = None
     """First offset of `values`; of a truncation, the new log end offset; of a fetch, its start."""
     values: list[str] | None = None

@@ -30,7 +30,7 @@ NO_BROKER_EPOCH = BrokerEpoch(0)
 """Of a broker that is not registered yet."""
 
 NO_INCARNATION = PartitionIncarnation(0)
-"""Of a partition of which nobody knows when its state was created."""
+"""Of a partition with a state of unknown age."""
 
 NO_CONTROLLER_EPOCH = ControllerEpoch(0)
 """What commands carry at level 0; the first controller's epoch is 1 (CTL-005)."""
@@ -239,7 +239,7 @@ class ElectionKind(StrEnum):
     PREFERRED = "preferred"
     """The first assigned replica, if it is in the ISR."""
     UNCLEAN = "unclean"
-    """Any assigned replica, if nobody of the ISR is there; records may be lost (FAIL-002)."""
+    """Any assigned replica, if no member of the ISR is live; records may be lost (FAIL-002)."""
 
 
 class Outcome(StrEnum):

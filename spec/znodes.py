@@ -166,12 +166,12 @@ def topic_ids_path(topic: str) -> str:
 
 
 def topic_id_path(topic: str, topic_id: str) -> str:
-    """`/brokers/topics/<t>/id/<topic_id>`: who writes about the topic checks that it exists."""
+    """`/brokers/topics/<t>/id/<topic_id>`: a write about the topic checks that it exists."""
     return f"{topic_ids_path(topic)}/{topic_id}"
 
 
 def topic_of(path: str) -> str | None:
-    """The topic whose znode `path` is, or None."""
+    """The topic of the znode at `path`, or None."""
     parent, _, topic = path.rpartition("/")
     return topic if parent == TOPICS else None
 
@@ -192,7 +192,7 @@ def request_path(kind: str, partition: TopicPartition) -> str:
 
 
 def partition_of(path: str) -> TopicPartition | None:
-    """The partition whose LeaderAndISR znode `path` is, or None."""
+    """The partition of the LeaderAndISR znode at `path`, or None."""
     match = _LEADER_AND_ISR.fullmatch(path)
     return TopicPartition(match[1], int(match[2])) if match else None
 

@@ -1,16 +1,19 @@
-"""The laws of the house: who imports whom, purity of the core, sizes, names, places."""
+"""The laws of the house: imports, purity of the core, sizes, names, words, places."""
 
 import ast
 import re
 import subprocess
+import tokenize
 import tomllib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from fencepost.spec.vocabulary import Action, Invariant, snake_case
+from tests.laws_left import CLASS_NAMES_LEFT, CROWDED_LEFT, CYCLES_LEFT, PLAIN_WORDS
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci", "tests")
@@ -46,6 +49,18 @@ PURE = "impl/core/"
 IMPURE_CALLS = {"open", "print", "input", "exec", "eval", "breakpoint", "__import__"}
 FUNCTION_LINES_MAX = 60
 FILE_LINES_MAX = 500
+FOLDER_FILES_MAX = 15
+FAMILIES_OF_EQUALS = frozenset(
+    {
+        "ci/commands",
+        "conformance/checks",
+        "fault_injection/faults",
+        "fault_injection/injectors",
+        "spec/tla",
+    }
+)
+"""One check, command, kind of fault or module per file, as many as there are."""
+PERSONS = re.compile(r"\b(?:who|whom|whose|nobody|somebody|anybody|everybody)\b", re.IGNORECASE)
 GENERATED = re.compile(r"_pb2(_grpc)?\.pyi?$")
 REGISTRY = re.compile(
     r"(?:https?|ftp)://[\w.-]*(?:pypi|pythonhosted|npmjs|docker|maven|golang|crates)\b|--(?:extra-)?index-url"
@@ -211,6 +226,134 @@ def test_modules_have_names_that_say_something() -> None:
         if path.stem in bad or (path.stem.startswith("_") and not path.stem.startswith("__"))
     ]
     assert named_badly == []
+
+
+def is_product(path: Path) -> bool:
+    return path.relative_to(ROOT).parts[0] in ROOMS and not name_of(path).startswith("tests/")
+
+
+def product() -> list[Path]:
+    return [path for path in sources() if is_product(path)]
+
+
+def arrows(paths: Iterable[Path]) -> dict[str, set[str]]:
+    """Module -> the modules that it imports, in functions and for type checkers too."""
+    names = {
+        name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."): path
+        for path in paths
+    }
+    return {
+        name: {
+            other
+            for node in ast.walk(tree_of(path))
+            for other in imported_modules(node)
+            # A package's `__init__` runs before each of its modules; that is no cycle.
+            if other in names and other != name and not name.startswith(f"{other}.")
+        }
+        for name, path in names.items()
+    }
+
+
+def imported_modules(node: ast.AST) -> list[str]:
+    """What an import may mean: `from a import b` is the module `a.b`, or a name in `a`."""
+    if isinstance(node, ast.Import):
+        return [alias.name.removeprefix(PACKAGE) for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module:
+        module = node.module.removeprefix(PACKAGE)
+        return [module, *(f"{module}.{alias.name}" for alias in node.names)]
+    return []
+
+
+def reachable(graph: dict[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    todo = [start]
+    while todo:
+        fresh = graph[todo.pop()] - found
+        found |= fresh
+        todo += fresh
+    return found
+
+
+def cycles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Groups of modules that import each other, directly or not."""
+    reach = {name: reachable(graph, name) for name in graph}
+    return {
+        frozenset(other for other in reach[name] if name in reach[other])
+        for name in graph
+        if name in reach[name]
+    }
+
+
+def test_no_modules_import_each_other() -> None:
+    assert cycles(arrows(product())) <= CYCLES_LEFT
+
+
+def test_a_cycle_is_seen() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set[str]()}
+
+    assert cycles(graph) == {frozenset("abc")}
+
+
+def test_a_folder_can_be_overlooked() -> None:
+    files = Counter(
+        path.parent.relative_to(ROOT).as_posix() for path in product() if path.name != "__init__.py"
+    )
+    crowded = {folder for folder, count in files.items() if count > FOLDER_FILES_MAX}
+
+    assert crowded <= FAMILIES_OF_EQUALS | CROWDED_LEFT
+
+
+def test_a_public_class_name_means_one_thing() -> None:
+    names = Counter(
+        node.name
+        for path in product()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+
+    assert {name for name, count in names.items() if count > 1} <= CLASS_NAMES_LEFT
+
+
+def sayings(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and text of each docstring and comment of a module; all lines of a document."""
+    if path.suffix != ".py":
+        yield from enumerate(path.read_text().splitlines(), start=1)
+        return
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
+            if token.type == tokenize.STRING and token.string.startswith('"""'):
+                yield token.start[0], token.string
+
+
+def persons(path: Path) -> list[str]:
+    """Where `path` speaks of parts of a program as if they were people."""
+    return [
+        f"{name_of(path)}:{line}: {found.group()}"
+        for line, text in sayings(path)
+        if (found := PERSONS.search(text))
+    ]
+
+
+def test_documents_speak_of_brokers_and_files() -> None:
+    found = [
+        person
+        for path in committed()
+        if path.suffix in (".py", ".md", ".j2")
+        and name_of(path).startswith(PLAIN_WORDS)
+        and not GENERATED.search(path.name)
+        for person in persons(path)
+    ]
+    assert found == []
+
+
+def test_a_person_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.test_tidy.ROOT", tmp_path)
+    module = tmp_path / "odd.py"
+    module.write_text('"""Nobody leads."""\n\nwho = 1  # whose turn\n')
+
+    assert persons(module) == ["odd.py:1: Nobody", "odd.py:3: whose"]
 
 
 def texts() -> Iterator[tuple[Path, str]]:

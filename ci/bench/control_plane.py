@@ -207,7 +207,7 @@ def topics(topic_count: int, brokers: int) -> Iterator[Measured]:
 def controller_failover(partition_count: int) -> Iterator[Measured]:
     """The controller is killed; its successor has read every state.
 
-    Nobody of the partitions' replicas is live: what is measured is reading, not hosting.
+    No replica of the partitions is live: what is measured is reading, not hosting.
     """
     with bench_cluster(2, lambda address: plant_partitions(address, partition_count)) as cluster:
         controller = cluster.controller()

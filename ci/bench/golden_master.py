@@ -1,7 +1,7 @@
 """Whether a change of structure left behaviour alone: `python -m fencepost.ci.bench.golden_master`.
 
 `write FILE` makes the golden master: one line per run with the SHA-256 of its trace. `compare FILE`
-plays the same runs again and names those whose bytes moved; the exit code is 1 when one did.
+plays the same runs again and names each one that differs; the exit code is 1 when one does.
 What is played: seeds of the swarm (the levels take turns), dense runs, every story, every mutant
 once at each level and along its own schedule, and the outcome table of `spec/models.toml`.
 `--first N` plays the first N runs of each part only, `--part NAME` only the parts that are named.

@@ -2,7 +2,7 @@
 
 Each round starts a chaos run, kills its harness with SIGKILL at a moment that the seed draws, and
 looks three seconds later for what carries the round's mark in its environment: brokers, ZooKeeper,
-proxies, reapers, whether they run or stand still. A zombie is gone: nobody here reaps it.
+proxies, reapers, whether they run or stand still. A zombie counts as gone: nothing here reaps it.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def kill_once(seed: int, folder: Path, moment_s: float, *options: str, processes
 
 
 def said_in(folder: Path) -> Path:
-    """Where the words of a harness are whose run is in that folder."""
+    """The log of the harness that runs in that folder."""
     return folder.with_name(f"{folder.name}.log")
 
 

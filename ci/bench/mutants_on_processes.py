@@ -6,7 +6,7 @@ Each mutant is led along its schedule (`mutants_on_processes.toml`), with the ru
 should be. Random runs follow, one of each kind per mutant and number, until each mutant is found or
 has had its runs: variations of scenarios, first of those that were written for other mutants, then
 of all, and dense runs. The simulator plays them, and processes repeat what it finds. With `--free`
-chaos scenarios follow, which nobody leads.
+chaos scenarios follow, which run freely.
 
 Results are appended to a file as they come, so that a long measurement can be interrupted and taken
 up again; what the file holds is not measured anew. `--page FILE` writes the table of it.
@@ -38,7 +38,7 @@ RESULTS = Path(".fencepost") / "mutants_on_processes.ndjson"
 TRIES_MAX = 2
 """How often a schedule is led that could not be played to its end."""
 OTHERS, ALL, DENSE, FREE = "others", "varied", "drawn", "free"
-"""Kinds of random runs: variations of others' scenarios, of all, dense, and what nobody leads."""
+"""Kinds of random runs: variations of scenarios of one mutant, of all, dense, and free-running."""
 HELD_OUT = (OTHERS, DENSE)
 """Those that know nothing of the mutant."""
 LED = (OTHERS, ALL, DENSE)
@@ -218,7 +218,7 @@ def page(results: Results) -> str:
         f"Of {len(known)} mutants, {killed} are found along a directed schedule and "
         f"{found} by chance, {held_out} of them without the scenarios that were written for them, "
         f"in {led} random runs: where the simulator finds something, processes repeat it.",
-        *([f"Nobody leads {unled} others, in which {free} mutants are found."] if unled else []),
+        *([f"{unled} others run freely, and find {free} mutants."] if unled else []),
         "",
         "| mutant | schedule | found by | moves | seconds | random: first find |",
         "|---|---|---|---|---|---|",
@@ -251,7 +251,7 @@ def _told(row: Mapping[str, Any]) -> str:
 
 def _by_chance(results: Results, mutant: str) -> str:
     told = []
-    for kinds, others in ((LED, ""), ((FREE,), " that nobody leads")):
+    for kinds, others in ((LED, ""), ((FREE,), " that run freely")):
         runs, find = results.runs(mutant, kinds), results.first_find(mutant, kinds)
         if find is not None:
             told.append(f"run {find['number']}, {find['scenario']}: {', '.join(find['found'])}")
@@ -268,7 +268,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--only", default="", metavar="NAMES", help="mutants, with commas")
     parser.add_argument("--hours", type=float, default=24.0, help="begin nothing afterwards")
     parser.add_argument("--runs", type=int, default=20, help="random runs per mutant at most")
-    parser.add_argument("--free", action="store_true", help="random runs that nobody leads too")
+    parser.add_argument("--free", action="store_true", help="add random runs that are not stepped")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE")
     parser.add_argument("--traces", type=Path, metavar="DIR", help="keep those of what failed")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the table, run nothing")

@@ -4,7 +4,7 @@ Run `python -m fencepost.ci.bench.shrinks [--only NAMES]`.
 
 Each mutant is run along the seeds of the simulator until one violates something, and that run is
 made small, as `fencepost simulate --shrink` does. A mutant that no seed finds is not counted: it is
-shown along a schedule, which is as small as somebody could write it. Rows come as they are
+shown along a schedule, which is as small as one written by hand. Rows come as they are
 measured, in seconds of processor time.
 """
 
@@ -42,7 +42,7 @@ class Shrink:
 
 
 def first_failing(mutant: str, seeds: int) -> int | None:
-    """The first seed whose run violates something; None when none does."""
+    """The first seed that violates something; None when none does."""
     from fencepost.conformance.whitebox.shrink import failures
     from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject, load
 

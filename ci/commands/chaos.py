@@ -75,7 +75,7 @@ NetworkOption = Annotated[
     str | None,
     typer.Option(
         metavar="proxy|namespaces",
-        help="Who cuts connections: a proxy, or the kernel between network namespaces (root).  "
+        help="How connections are cut: by a proxy, or by the kernel between namespaces (root).  "
         "[default: proxy, or the run's]",
     ),
 ]

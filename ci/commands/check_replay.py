@@ -86,7 +86,7 @@ def enabled_actions(explanation: "Explanation") -> str:
     for action, actor in explanation.enabled:
         actors.setdefault(action, []).append(actor)
     told = [
-        f"{action}({', '.join(map(str, who))})" if any(who) else action
-        for action, who in actors.items()
+        f"{action}({', '.join(map(str, numbers))})" if any(numbers) else action
+        for action, numbers in actors.items()
     ]
     return ", ".join(told)

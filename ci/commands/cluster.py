@@ -58,7 +58,7 @@ def down(cluster: ClusterFolder = DEFAULT_CLUSTER) -> int:
 
 @app.command("status")
 def status(cluster: ClusterFolder = DEFAULT_CLUSTER, as_json: JsonOption = False) -> int:
-    """Show who runs, and who is the controller."""
+    """Show the brokers that run, and the controller among them."""
     from fencepost.conformance.adapters.local_cluster import status as look
     from fencepost.conformance.verdict import ExitCode
 

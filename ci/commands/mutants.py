@@ -33,7 +33,7 @@ def group() -> None:
 
 
 def described() -> list[dict[str, Any]]:
-    """Each mutant's record, with the ids of the hazards whose switch has its name."""
+    """Each mutant's record, with the ids of the hazards that have a switch of its name."""
     from fencepost.conformance.whitebox.simulate import load
     from fencepost.spec.hazards import load_hazards
 

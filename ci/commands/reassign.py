@@ -46,7 +46,7 @@ class ElectionType(StrEnum):
 Kind = Annotated[
     ElectionType,
     typer.Option(
-        help="preferred: the first assigned replica. unclean: anybody; records may be lost."
+        help="preferred: the first assigned replica. unclean: any replica; records may be lost."
     ),
 ]
 
@@ -190,7 +190,7 @@ def elect(
 def in_need(
     cluster: dict[str, Any], election_type: ElectionType, topic: str | None
 ) -> list[dict[str, Any]]:
-    """The partitions whose leader is not preferred, or (unclean) that have no live one."""
+    """The partitions with a leader that is not preferred, or (unclean) without a live one."""
     if topic is not None and topic not in cluster["topics"]:
         raise UsageError(f"there is no topic {topic}; see fencepost topics list")
     live = {broker["broker_id"] for broker in cluster["brokers"]}

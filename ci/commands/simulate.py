@@ -60,7 +60,7 @@ SparkMaster = Annotated[
 COLUMNS = ("seed", "invariant", "message", "reproduce")
 ROWS_MAX = 10
 SEEDS = 200
-"""How many are run when nobody says how many, nor where to start."""
+"""How many are run without --seeds and --seed."""
 
 
 def simulate(
@@ -325,7 +325,7 @@ def mutant_fields(result: "SimulationResult") -> dict[str, object]:
 
 
 def trace_lines(result: "SimulationResult", folder: Path | None) -> list[str]:
-    """Where the traces are, when somebody asked for them."""
+    """Where the traces are, when --out asks for them."""
     if folder is None:
         return []
     if not result.traces:

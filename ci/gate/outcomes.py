@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fencepost.reports.analysis.folder_report import CheckOutcome
     from fencepost.spec.replay.replay import ReplayReport, ReplayResult
     from fencepost.spec.tlc.compare import ModelResult
-    from fencepost.spec.tlc.coverage import ActionCoverage
+    from fencepost.spec.tlc.coverage import ModelCoverage
     from fencepost.spec.tlc.models import Model
     from fencepost.spec.tlc.repairs import Undone
 
@@ -101,7 +101,7 @@ def _model_verdict(result: "ModelResult") -> Verdict:
     return undecided.get(result.verdict, Verdict.FAIL)
 
 
-def of_coverage(coverage: "ActionCoverage") -> StageOutcome:
+def of_coverage(coverage: "ModelCoverage") -> StageOutcome:
     """Every action of a module must be taken in some row that holds."""
     dead, undecided = coverage.dead(), coverage.undecided
     found = Verdict.PASS if coverage.rows else Verdict.VACUOUS
@@ -332,7 +332,7 @@ def _scenario_row(result: "ScenarioResult") -> dict[str, Any]:
 
 
 def _counts(result: "ScenarioResult") -> list[tuple[int, ...]]:
-    """Acknowledged before, during and after each fault; nothing where nobody counted."""
+    """Acknowledged before, during and after each fault; empty where it was not counted."""
     floors = [(floor.before, floor.during, floor.after) for floor in result.floors]
     return list(zip(*floors, strict=True))
 

@@ -20,7 +20,7 @@ def require_tlc() -> None:
 
 
 def require_cache(*, is_wanted: bool) -> None:
-    """Say so when the folder that somebody chose for verdicts cannot keep any."""
+    """Warn when the folder chosen for kept verdicts cannot keep any."""
     from fencepost.spec.tlc.cache.cache_folder import OVERRIDE, cache_folder
 
     chosen = os.environ.get(OVERRIDE)

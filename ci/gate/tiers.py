@@ -21,7 +21,7 @@ class Effort:
     mutant_seeds_max: int
     """Seeds within which each mutant must be caught."""
     replayed_seeds: int
-    """Schedules whose trace TLC replays against the specs."""
+    """Schedules that TLC replays, by their traces, against the specs."""
     scenarios: tuple[str, ...] = ()
     """Chaos scenarios by name; none stands for all."""
     workers: int = 2

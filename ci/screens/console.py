@@ -19,7 +19,7 @@ LINE_EVERY_S = 5.0
 """Where there is no terminal, at most one line of progress in this time."""
 
 PIPE_WIDTH = 2000
-"""Columns where nobody looks at a screen; a row is as wide as what is in it."""
+"""Columns where output is no terminal; a row is as wide as what is in it."""
 
 FURTHER_IN = 12
 """Columns before what did not fit on its line."""

@@ -1,4 +1,4 @@
-"""How far the check of many models is: those done, the speed, and whom everybody waits for."""
+"""How far the check of many models is: those done, the speed, and the one that takes longest."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

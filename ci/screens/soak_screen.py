@@ -84,7 +84,7 @@ class Lines:
 
 @contextmanager
 def soak_screen(plan: "SoakPlan") -> Iterator[Screen | Lines]:
-    """Who watches a soak; a terminal shows the screen until the end."""
+    """The observer of a soak; a terminal shows the screen until the end."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield Lines()

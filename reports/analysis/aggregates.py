@@ -19,7 +19,7 @@ class FailoverReport:
 
     verdict: Verdict
     observed: int
-    """Partitions whose leader a fault removed and that clients still wrote to."""
+    """Partitions that lost their leader by a fault while clients wrote to them."""
     complete: int
     """Of these, how many acknowledged a write again."""
     unfinished: tuple[str, ...]
@@ -51,7 +51,7 @@ class Analysis:
 
 
 def not_analysed() -> Analysis:
-    """What is known of a run whose traces nobody has read: nothing."""
+    """The aggregates of a run before its traces are read."""
     failover = FailoverReport(
         verdict=Verdict.NOT_RUN,
         observed=0,

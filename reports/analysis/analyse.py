@@ -40,7 +40,7 @@ STEPS = ("starting Spark", "reading the traces", "checking", "done")
 
 
 def _silent(_done: int, _total: int, _text: str) -> None:
-    """Nobody watches."""
+    """Progress is not shown."""
 
 
 def analyse(

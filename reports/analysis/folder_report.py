@@ -65,7 +65,7 @@ class FolderReport:
 
     @classmethod
     def from_detail(cls, started: str | None, **fields: Any) -> "FolderReport":  # noqa: ANN401
-        """A report whose descriptive fields come from the `detail` of `RunStarted`."""
+        """A report that is described by the `detail` of `RunStarted`."""
         told = _decode(started)
         return cls(
             **fields,

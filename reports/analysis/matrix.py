@@ -1,7 +1,7 @@
 """The requirement matrix: what this run says of each requirement of the catalogue.
 
 A requirement is decided by its checks, over all runs; where it has none, by its chaos scenarios.
-One whose mutant nothing caught is not believed, whatever its checks say.
+A requirement with an uncaught mutant is not believed, whatever its checks say.
 """
 
 from collections.abc import Iterable, Iterator

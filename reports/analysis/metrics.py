@@ -3,7 +3,7 @@
 Times are CLOCK_MONOTONIC of one host. A failover starts when the harness begins to inject: the
 later stamp of the fault's proven effect would hide the time that the proof took.
 
-A failover that nobody completes has no latency, so it is told by the time for which clients asked
+A failover that never completes has no latency, so it is told by the time for which clients asked
 in vain. A leader that stays in office or comes back is acknowledged again, clients that stopped ask
 for nothing, and a run that ends soon after the fault leaves little time: none of them is one.
 
@@ -47,7 +47,7 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failover:
-    """One partition whose leader a fault removed; None where a phase was not seen."""
+    """One partition that lost its leader by a fault; None where a phase was not seen."""
 
     folder: int
     kind: str
@@ -56,7 +56,7 @@ class Failover:
     partition: int
     old_leader: int
     new_leader: int
-    """-1 when nobody else came."""
+    """-1 when no other broker came."""
     phases_ms: dict[str, float | None]
     waited_ms: float | None = None
     """How long clients asked in vain, up to the last of them; None when they were served."""
@@ -211,7 +211,7 @@ def _waited_ms(fault: Occurrence, row: Unserved | None) -> float | None:
 
 
 def _is_orphaned(tenures: Sequence[Tenure], fault: Occurrence) -> bool:
-    """True when the fault hit the leader, and nobody acknowledged a write after it was healed."""
+    """True when the fault hit the leader, and no write was acknowledged after it was healed."""
     before, _ = _split(tenures, fault)
     if not before or before[-1].leader != fault.broker_id:
         return False
@@ -247,7 +247,7 @@ def _heir(tenures: Sequence[Tenure], fault: Occurrence, until_ns: int | None) ->
         return None
     heir = after[0]
     if heir.partition_incarnation != before[-1].partition_incarnation:
-        return None  # the first of a partition that was created again succeeds nobody
+        return None  # the first leader of a partition that was created again has no predecessor
     is_ours = until_ns is None or (_known(heir) or 0) < until_ns
     is_change = heir.leader not in {None, -1, fault.broker_id}
     return heir if is_ours and is_change else None
@@ -256,8 +256,8 @@ def _heir(tenures: Sequence[Tenure], fault: Occurrence, until_ns: int | None) ->
 def _went_again(fault: Occurrence, heir: Tenure, shared: Sequence[SharedRow]) -> bool:
     """True when controllers saw the broker back before the view on which they chose the heir.
 
-    A session that is opened anew before anybody looks removes no leader. What makes the broker go
-    later, such as the end of the run, has nothing to do with this fault.
+    A session that is opened anew before the controller reads removes no leader. What makes the
+    broker go later, such as the end of the run, has nothing to do with this fault.
     """
     back_ns, is_seen = None, False
     for row in shared:

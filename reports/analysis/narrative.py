@@ -1,4 +1,4 @@
-"""What happened in a run, in order: what was done to whom, what the cluster did, what clients saw.
+"""What happened in a run, in order: faults and their targets, elections, what clients saw.
 
 Everything is told from the bounded rows of `fencepost.reports.analysis.tenures`: a run with many
 faults is cut, never the number of records.
@@ -21,7 +21,7 @@ NOTABLE_NS = 200_000_000
 
 
 class Voice(StrEnum):
-    """Who a sentence is about."""
+    """The subject of a sentence."""
 
     FAULT = "fault"
     CLUSTER = "cluster"
@@ -98,7 +98,7 @@ def _of_fault(
 
 
 def _victim(fault: Occurrence, tenures: Sequence[Tenure]) -> str:
-    """Whom it strikes, and what that broker led then."""
+    """The broker that a fault strikes, and what it led then."""
     if fault.broker_id < 0:
         return ""
     last: dict[tuple[str, int], Tenure] = {}
@@ -119,12 +119,12 @@ def _of_controllers(shared: Sequence[SharedRow]) -> Iterable[_Told]:
             yield row.mono_ns, Voice.CLUSTER, text
         if row.action == Action.DETECT_BROKER_CHANGE and row.live_brokers != seen:
             seen = row.live_brokers
-            alive = listing([str(broker) for broker in seen or ()]) or "nobody"
+            alive = listing([str(broker) for broker in seen or ()]) or "no broker"
             yield row.mono_ns, Voice.CLUSTER, f"Alive, as the controller sees it: {alive}."
 
 
 def _of_tenures(tenures: Sequence[Tenure]) -> Iterable[_Told]:
-    """Who leads what, and when clients were served again; `tenures` are in order."""
+    """The leader of each partition, and when clients were served again; `tenures` are in order."""
     led: dict[tuple[str, int, int], int | None] = {}
     served: dict[tuple[str, int, int], int] = {}
     for tenure in tenures:
@@ -147,15 +147,15 @@ def _of_tenures(tenures: Sequence[Tenure]) -> Iterable[_Told]:
 
 def _of_turns(turns: Sequence[Turn]) -> Iterable[_Told]:
     for turn in turns:
-        name, who = f"{turn.topic}/{turn.partition}", f"Broker {turn.broker_id}"
+        name, broker = f"{turn.topic}/{turn.partition}", f"Broker {turn.broker_id}"
         if turn.action == Action.ADOPT_ISR:
             members = listing([str(member) for member in turn.isr])
-            yield turn.mono_ns, Voice.CLUSTER, f"{who} has a new ISR for {name}: {members}."
+            yield turn.mono_ns, Voice.CLUSTER, f"{broker} has a new ISR for {name}: {members}."
         elif turn.action == Action.TRUNCATE_LOG:
-            text = f"{who} cuts its log of {name} to end at offset {turn.offset}."
+            text = f"{broker} truncates its log of {name} to end at offset {turn.offset}."
             yield turn.mono_ns, Voice.CLUSTER, text
         else:
-            text = f"{who} learns that it leads {name} no more."
+            text = f"{broker} learns that it no longer leads {name}."
             yield turn.mono_ns, Voice.CLUSTER, text
 
 

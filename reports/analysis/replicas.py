@@ -14,7 +14,7 @@ DOWN_FAULTS = {"proc.kill": "killed", "proc.pause": "paused"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogRecord:
+class ReplicaRecord:
     """One record of a replica's log; its epoch is -1 where the trace does not tell."""
 
     offset: int
@@ -36,7 +36,7 @@ class ReplicaState:
     isr: tuple[int, ...]
     high_watermark: int
     log_end_offset: int
-    last_records: tuple[LogRecord, ...]
+    last_records: tuple[ReplicaRecord, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class _Replica:
     isr: tuple[int, ...] = ()
     high_watermark: int = -1
     log_end_offset: int = -1
-    log: dict[int, LogRecord] = field(default_factory=dict)
+    log: dict[int, ReplicaRecord] = field(default_factory=dict)
 
 
 _ROLES = {
@@ -115,12 +115,12 @@ def _apply_log(replica: _Replica, event: TraceEvent) -> None:
         replica.log = {offset: kept for offset, kept in replica.log.items() if offset < end}
 
 
-def records_of(event: TraceEvent) -> tuple[LogRecord, ...]:
+def records_of(event: TraceEvent) -> tuple[ReplicaRecord, ...]:
     """The records that `event` carries, with their offsets."""
     values = event.values or []
     epochs = event.record_epochs or [-1] * len(values)
     return tuple(
-        LogRecord(offset=(event.offset or 0) + index, value=value, leader_epoch=epoch)
+        ReplicaRecord(offset=(event.offset or 0) + index, value=value, leader_epoch=epoch)
         for index, (value, epoch) in enumerate(zip(values, epochs, strict=False))
     )
 

@@ -11,7 +11,7 @@ from fencepost.reports.tables.errors import ReportError
 
 STAGES = "stages.json"
 ANALYSE = "analyse"
-"""The stage whose verdict is always the one of the aggregates: they may be newer."""
+"""The stage that always takes its verdict from the aggregates: they may be newer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class ScenarioRow:
     """The least counts acknowledged before, during and after a fault."""
     indefinite: int | None = None
     unsettled: int | None = None
-    """Of these, how many nobody knows the outcome of at the end."""
+    """Of these, how many have no known outcome at the end."""
     noise: str = ""
     """What the host did meanwhile."""
     reproduce: str = ""

@@ -70,7 +70,7 @@ class WriteBin:
     records: int
     """Acknowledged with acks=all."""
     unanswered: int = 0
-    """Writes whose fate nobody told."""
+    """Writes without a known outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,7 @@ _DECIDES = (Action.INIT_LEADER, Action.ELECT_LEADER)
 
 @dataclass(slots=True)
 class _Steps:
-    """The first stamp of each step, who was first named leader, and the last acknowledgement."""
+    """The first stamp of each step, the first leader named, and the last acknowledgement."""
 
     leader: int | None = None
     named_ns: int | None = None
@@ -177,7 +177,7 @@ class _Term(NamedTuple):
 
 
 def tenures_of(folder: int, events: Iterable[TraceEvent]) -> tuple[Tenure, ...]:
-    """The tenures of the partitions whose events these are, each with its first stamps."""
+    """The tenures in the events of these partitions, each with its first stamps."""
     found: dict[_Term, _Steps] = {}
     for key, lines in split_by_partition(event for event in events if _step(event)).items():
         for incarnation, part in split_by_incarnation(lines):
@@ -229,7 +229,7 @@ def is_write(event: TraceEvent) -> bool:
 
 
 def unserved_of(folder: int, events: Iterable[TraceEvent]) -> tuple[Unserved, ...]:
-    """The partitions whose last writes were asked for in vain; one row for each."""
+    """The partitions with last writes that were never acknowledged; one row for each."""
     served: dict[tuple[str, int], int] = {}
     asked: dict[tuple[str, int], list[int]] = {}
     for event in events:
@@ -289,7 +289,7 @@ _TURNS = (Action.ADOPT_ISR, Action.TRUNCATE_LOG, Action.FENCE_LEADER)
 
 
 def turns_of(folder: int, events: Iterable[TraceEvent]) -> tuple[Turn, ...]:
-    """The turns of the partitions whose events these are."""
+    """The turns in the events of these partitions."""
     return tuple(
         Turn(
             folder=folder,

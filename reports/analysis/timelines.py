@@ -1,4 +1,4 @@
-"""What a timeline picture of one run shows: faults, who led which partition when, and writes."""
+"""What a timeline picture of one run shows: faults, the leader of each partition, and writes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ def _timeline(
         if tenure.folder == folder:
             tenures.setdefault((tenure.topic, tenure.partition), []).append(tenure)
     writes = [bin_ for bin_ in leadership.writes if bin_.folder == folder]
-    # The partitions whose leaders changed most say most; equal ones in the order of their names.
+    # Partitions with the most changes of leader say most; equal ones in the order of their names.
     chosen = sorted(sorted(tenures, key=lambda key: (-len(tenures[key]), key))[:PARTITIONS_SHOWN])
     told = moments(own, (start_ns, start_ns + duration_ns), leadership)
     return Timeline(

@@ -19,7 +19,7 @@ def element(tag: str, *children: str, **attributes: object) -> Markup:
 
 
 def picture(size: tuple[float, float], title: str, *children: str, css: str = "") -> Markup:
-    """A whole picture with its title for people who do not see it; as wide as its container."""
+    """A whole picture, with its title for screen readers; as wide as its container."""
     width, height = size
     return element(
         "svg",

@@ -99,7 +99,7 @@ class TimelineView:
     picture: Markup
     left_out: str
     moments: tuple[tuple[str, str, str], ...]
-    """(time, whom it is about, sentence): what happened, in order."""
+    """(time, subject, sentence): what happened, in order."""
     is_open: bool
     """True when they are shown without being asked for."""
 

@@ -25,7 +25,7 @@ class Told:
 
 
 def unfit_of(folder: str, files: Sequence[FileHealth], told: Told) -> tuple[str, ...]:
-    """Why nothing that the run shows may be held against anybody, one sentence each."""
+    """Why the run decides nothing about the implementation, one sentence each."""
     title = run_title(folder)
     runs = sorted({run_id for file in files for run_id in file.run_ids})
     doubled = [file.file for file in files if file.doubled_lines]

@@ -38,7 +38,7 @@ def trace_folders(run: Path) -> tuple[TraceFolder, ...]:
             by_folder.setdefault(relative.parent.as_posix(), []).append(path)
     if not by_folder:
         raise ReportError(
-            f"{run} holds no trace-*.ndjson", "name a run folder whose simulate or chaos stage ran"
+            f"{run} holds no trace-*.ndjson", "name a run folder in which simulate or chaos ran"
         )
     return tuple(_folder(name, paths) for name, paths in sorted(by_folder.items()))
 

@@ -60,7 +60,7 @@ class FileHealth:
     """Numbers that do not grow: events that were there already, or are of another start."""
     run_ids: list[str] = field(default_factory=list)
     nodes: list[str] = field(default_factory=list)
-    """Whose lines the file holds, ascending."""
+    """The nodes that wrote the file's lines, ascending."""
     started: str | None = None
     """The `detail` of `RunStarted`, when this file holds it."""
     ended: bool = False

@@ -70,7 +70,7 @@ _decoder = msgspec.json.Decoder(Findings)
 
 
 def judge(spark: SparkSession, target: Path, spans_ns: Spans) -> Findings:
-    """Every registered check on every folder below `target`, and who led what when."""
+    """Every registered check on every folder below `target`, and the leaders of its partitions."""
     tasks = judge_tasks(target, spans_ns)
     frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(
         _worker(tasks, target), "findings string"

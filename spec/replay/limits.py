@@ -16,7 +16,7 @@ from fencepost.spec.znodes import (
 )
 
 BY_STRANGERS = frozenset({"admin.controller_kick", "zk.version_race"})
-"""Faults by which somebody who is no broker writes what only brokers write."""
+"""Faults by which a foreign client writes what only brokers write."""
 
 BY_FORGETFUL_DISKS = frozenset({"disk.lose_unsynced", "disk.corrupt_tail"})
 """Faults by which a broker may have fewer records when it starts again; so may one that wipes."""
@@ -58,14 +58,14 @@ class Limits:
     forgetful: frozenset[str]
     """Ids of the faults by which disks lose records."""
     _robbed: set[str] = field(default_factory=set)
-    """The nodes whose disk one of them has hit."""
+    """The nodes that lost something from their disk by one of them."""
     _ends: dict[str, int] = field(default_factory=dict)
     """Node -> the end of its log, as it told last."""
 
     def why_it_ends(self, event: TraceEvent) -> str:
         """Why the replay ends before this line; empty where it does not."""
         if self.has_strangers and is_by_stranger(event, self.key, self.sessions):
-            return f"somebody who is no broker wrote {event.path}"
+            return f"a client that is no broker wrote {event.path}"
         if event.is_unclean and _is_about(event, self.key):
             return "a leader outside the ISR was elected"
         if event.kind is Kind.ZOOKEEPER and event.action == "Create":

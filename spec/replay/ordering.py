@@ -3,7 +3,7 @@
 Lines of one node follow `(incarnation, seq)`, ZooKeeper's own its `zxid`. Between nodes, what was
 asked comes before what was done, and that before what was heard. All that leaves open is decided by
 `mono_ns`, the one clock of the host that all nodes of a run share; ZooKeeper's log has only
-`wall_ns`, whose distance from it is taken from the lines that carry both.
+`wall_ns`; the lines that carry both give its distance from it.
 """
 
 import heapq

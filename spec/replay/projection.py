@@ -35,8 +35,8 @@ Fields = dict[str, Value]
 UNKNOWN = "Unknown"
 """The action of an event that no step of the spec is."""
 
-NOBODY = 0
-"""The author of a write whose session belongs to no broker."""
+NO_BROKER = 0
+"""The author of a write by a session of no broker."""
 
 ACKS_ALL = -1
 
@@ -205,7 +205,7 @@ class _Projector:
     ends: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Broker -> leader epoch and log end of its last line that tells them."""
     ready: set[tuple[str, int]] = field(default_factory=set)
-    """Starts of brokers that have learnt who is controller: what they read now is no floor."""
+    """Starts of brokers that know the controller: what they read now is no floor."""
 
     def events(self, line: TraceFileLine) -> Iterator[Fields]:
         """The events of one line, in order: none, one, or two of an election.
@@ -213,7 +213,7 @@ class _Projector:
         What no broker did is nothing that the spec has.
         """
         for fields in self._events(line.event):
-            broker_id = fields.get("broker_id", NOBODY)
+            broker_id = fields.get("broker_id", NO_BROKER)
             is_known = broker_id in self.brokers or fields["action"] == "ZkWriteState"
             if "broker_id" not in fields or is_known:
                 yield fields
@@ -249,7 +249,7 @@ class _Projector:
         elif path == topic_path(self.key.topic) and event.action == "Create":
             yield {"action": "ZkCreateTopic"}
         elif path == leader_and_isr_path(self.key) and event.data is not None:
-            author = self.sessions.get(event.session_id or 0, NOBODY)
+            author = self.sessions.get(event.session_id or 0, NO_BROKER)
             yield {
                 "action": "ZkWriteState",
                 "broker_id": author,
@@ -271,7 +271,7 @@ class _Projector:
 
     def _office(self, event: TraceEvent) -> Iterator[Fields]:
         session_id = event.session_id or 0
-        broker_id = self.sessions.get(session_id, NOBODY)
+        broker_id = self.sessions.get(session_id, NO_BROKER)
         if event.action == "Delete":
             yield {"action": "ZkDismiss", "broker_id": broker_id}
         elif event.action == "Create":
@@ -305,9 +305,9 @@ class _Projector:
             yield begun
 
     def _unlogged(self, broker_id: int, end: int) -> tuple[int, ...]:
-        """The records above the last line of a dead leader, as anybody saw them later.
+        """The records above the last line of a dead leader, as other nodes read them later.
 
-        One that nobody saw gets a number of its own.
+        One that was never read gets a number of its own.
         """
         leader_epoch, start = self.ends.get(broker_id, (MISSING, 0))
         return tuple(
@@ -389,7 +389,7 @@ def _numbers(event: TraceEvent, *names: str) -> Fields:
 
 
 def _actor(event: TraceEvent) -> int:
-    """The broker that acted; a line of another node is nobody's."""
+    """The broker that acted; None for a line of another node."""
     is_own = event.broker_id == _broker_number(event.node)
     return number(event.broker_id) if is_own else MISSING
 

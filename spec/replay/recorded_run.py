@@ -35,7 +35,7 @@ class ReplayedRunDetail(msgspec.Struct, frozen=True):
     level: Annotated[int, msgspec.Meta(ge=min(LEVELS), le=max(LEVELS))]
     trace_version: int = TRACE_VERSION
     brokers: int = 0
-    """How many there were; 0 when nobody tells."""
+    """How many there were; 0 where the trace does not tell."""
     backend: str = ""
     mutant: str | None = None
     reproduce: str = ""

@@ -64,8 +64,8 @@ class Explanation:
     state: Value
     """The state of the spec before a rejected event, or after the one that broke an invariant."""
     enabled: tuple[tuple[str, int], ...]
-    """Actions of the spec that could have come, and whose: brokers, of ZooKeeper sessions; 0 for
-    nobody's."""
+    """Actions of the spec that could have come, each with its broker or ZooKeeper session; 0 for
+    neither."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,7 +312,7 @@ def _explain(projection: Projection, stop: StopSignal) -> Explanation:
 
 def _enabled(value: Value) -> tuple[tuple[str, int], ...]:
     """Actions and their actors, in order."""
-    return tuple(sorted((str(name), int(str(who))) for name, who in map(_items, _items(value))))
+    return tuple(sorted((str(name), int(str(actor))) for name, actor in map(_items, _items(value))))
 
 
 def _names(value: Value) -> tuple[str, ...]:

@@ -41,11 +41,11 @@ def module(runs: Sequence[TlaRun], limits: Iterable[str]) -> str:
 
 def config(level: int, brokers: Iterable[int], *, next_state: str, constraint: str) -> str:
     """The configuration for partitions of one level with these brokers."""
-    everyone = "{" + ", ".join(map(str, sorted(brokers))) + "}"
+    all_brokers = "{" + ", ".join(map(str, sorted(brokers))) + "}"
     constants = {
-        "Brokers": f"= {everyone}",
-        "Controllers": f"= {everyone}",
-        "InitialIsr": f"= {everyone}",
+        "Brokers": f"= {all_brokers}",
+        "Controllers": f"= {all_brokers}",
+        "InitialIsr": f"= {all_brokers}",
         "Start": '= "empty"',
         "network": '= "unordered"',
         "unclean_leader_election": "= FALSE",

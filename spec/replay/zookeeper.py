@@ -18,9 +18,9 @@ from fencepost.spec.vocabulary import Outcome
 from fencepost.spec.znodes import BROKER_IDS, CONTROLLER
 
 EPHEMERAL = re.compile(rf"{re.escape(CONTROLLER)}|{re.escape(BROKER_IDS)}/\d+")
-"""The paths whose znodes belong to the session that creates them."""
+"""The paths of znodes that belong to the session that creates them."""
 
-NOBODY = 0
+NO_SESSION = 0
 NO_VERSION = -1
 """Of a znode that is not there."""
 
@@ -37,7 +37,7 @@ class ZooKeeperProjection:
     zxids: tuple[int, ...]
     """Ascending; the n-th is n in the events."""
     sessions: tuple[int, ...]
-    """The n-th is n in the events; nobody's is 0."""
+    """The n-th is n in the events; 0 is no session."""
     paths: frozenset[str]
 
     @property
@@ -125,7 +125,7 @@ class _Projector:
             "path": event.path or "",
             "data": event.data or "",
             "znode_version": NO_VERSION if version is None else version,
-            "ephemeral_owner": self._session(event) if is_ephemeral else NOBODY,
+            "ephemeral_owner": self._session(event) if is_ephemeral else NO_SESSION,
         }
 
     def _heard(self, event: TraceEvent) -> Fields:
@@ -152,7 +152,7 @@ class _Projector:
         }
 
     def _session(self, event: TraceEvent) -> int:
-        return self.sessions[event.session_id] if event.session_id else NOBODY
+        return self.sessions[event.session_id] if event.session_id else NO_SESSION
 
 
 def _refused(lines: list[TraceFileLine]) -> list[TraceFileLine]:

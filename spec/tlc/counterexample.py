@@ -75,7 +75,7 @@ class Counterexample:
 
 
 def _actor(changes: tuple[Change, ...]) -> str:
-    """Who acted, where the values tell: all that is indexed by someone changed at one index."""
+    """The actor, where the values tell: everything indexed by an actor changed at one index."""
     found = {match[1] for change in changes if (match := _INDEX.match(change.place))}
     return f"  ({found.pop()})" if len(found) == 1 else ""
 

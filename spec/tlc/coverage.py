@@ -15,7 +15,7 @@ Action = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActionCoverage:
+class ModelCoverage:
     """Per action the rows in which it is taken, and the rows that told nothing."""
 
     rows: Mapping[Action, frozenset[str]]
@@ -33,7 +33,7 @@ def measure(
     options: TlcOptions,
     workers: int = 2,
     on_progress: OnProgress | None = None,
-) -> ActionCoverage:
+) -> ModelCoverage:
     """The coverage of those of `models` that hold."""
     holding = [model for model in models if model.expected is ModelVerdict.HOLDS]
     asked = replace(options, tlc_options=COVERAGE)
@@ -41,7 +41,7 @@ def measure(
     return joined(holding, found)
 
 
-def joined(models: Sequence[Model], found: Sequence[TlcFinding]) -> ActionCoverage:
+def joined(models: Sequence[Model], found: Sequence[TlcFinding]) -> ModelCoverage:
     """What single findings say together."""
     rows: dict[Action, frozenset[str]] = {}
     undecided: dict[str, str] = {}
@@ -51,4 +51,4 @@ def joined(models: Sequence[Model], found: Sequence[TlcFinding]) -> ActionCovera
         for action, steps in finding.taken.items():
             names = {model.name} if steps else set()
             rows[action] = rows.get(action, frozenset()) | names
-    return ActionCoverage(rows=rows, undecided=undecided)
+    return ModelCoverage(rows=rows, undecided=undecided)

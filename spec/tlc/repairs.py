@@ -11,7 +11,7 @@ from fencepost.spec.tlc.models import Model, ModelVerdict, Tier
 from fencepost.spec.tlc.runner import OnProgress, TlcOptions, findings
 
 TIERS = frozenset({Tier.QUICK, Tier.PULL_REQUEST})
-"""Whose rows are tried with every hazard; a nightly one takes too long for those that spare it."""
+"""Rows of these are tried with every hazard; a nightly row only with the hazards that name it."""
 
 MUTANTS = "mutants"
 

@@ -47,7 +47,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def draft_of(path: Path) -> Path:
-    """A name beside `path` that nobody else writes to."""
+    """A name beside `path` that no other process writes to."""
     return path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.draft")
 
 

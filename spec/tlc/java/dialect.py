@@ -1,4 +1,4 @@
-"""What differs between TLC 2.15 and later ones; nobody else asks which TLC it is.
+"""What differs between TLC 2.15 and later ones; no other module asks which TLC it is.
 
 Message codes, exit codes and the lines of states are the same in all. Later ones know more options,
 report progress as often as asked, and write a module with the trace unless told not to.

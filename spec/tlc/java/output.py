@@ -83,7 +83,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlcFinding:
-    """What one run of TLC found, before anybody compares it with what was expected."""
+    """What one run of TLC found, before it is compared with what was expected."""
 
     verdict: ModelVerdict
     violated: str | None = None

@@ -97,10 +97,10 @@ def test_the_table_shows_what_was_found_and_by_which_check(tmp_path: Path) -> No
     told = bench.page(results)
 
     assert "Of 84 mutants, 1 are found along a directed schedule and 2 by chance, 1 of them" in told
-    assert "Nobody leads 1 others, in which 0 mutants are found." in told
+    assert "1 others run freely, and find 0 mutants." in told
     assert (
         "| no_step_down | no_step_down | **LogMatching**, LeaderComplete | 100 | 3 "
-        "| run 3, random: LogMatching; none of 3 that nobody leads |" in told
+        "| run 3, random: LogMatching; none of 3 that run freely |" in told
     )
     assert "| run 7, random: LogMatching |" in told
     assert "| none of 3 |" in told

@@ -16,7 +16,7 @@ from fencepost.conformance.verdict import Verdict, Violation
 from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
 from fencepost.reports.analysis.stages import Detail
 from fencepost.spec.tlc.compare import ModelResult
-from fencepost.spec.tlc.coverage import ActionCoverage
+from fencepost.spec.tlc.coverage import ModelCoverage
 from fencepost.spec.tlc.models import Model, ModelVerdict as Found, Tier
 from fencepost.spec.tlc.repairs import Undone
 from fencepost.spec.vocabulary import Invariant
@@ -230,12 +230,12 @@ TAKEN = {("M", "Step"): frozenset({"small"})}
 @pytest.mark.parametrize(
     ("coverage", "verdict"),
     [
-        (ActionCoverage(rows=TAKEN, undecided={}), Verdict.PASS),
-        (ActionCoverage(rows={**TAKEN, ("M", "Dead"): frozenset()}, undecided={}), Verdict.FAIL),
-        (ActionCoverage(rows=TAKEN, undecided={"small": "ended as error"}), Verdict.INCONCLUSIVE),
-        (ActionCoverage(rows={}, undecided={}), Verdict.VACUOUS),
+        (ModelCoverage(rows=TAKEN, undecided={}), Verdict.PASS),
+        (ModelCoverage(rows={**TAKEN, ("M", "Dead"): frozenset()}, undecided={}), Verdict.FAIL),
+        (ModelCoverage(rows=TAKEN, undecided={"small": "ended as error"}), Verdict.INCONCLUSIVE),
+        (ModelCoverage(rows={}, undecided={}), Verdict.VACUOUS),
     ],
     ids=["all taken", "one never", "one undecided", "none asked"],
 )
-def test_an_action_that_no_row_takes_fails(coverage: ActionCoverage, verdict: Verdict) -> None:
+def test_an_action_that_no_row_takes_fails(coverage: ModelCoverage, verdict: Verdict) -> None:
     assert of_coverage(coverage).verdict is verdict

@@ -85,8 +85,8 @@ def test_what_replicas_learn_is_told() -> None:
 
     assert [text for at_ms, _, text in told if at_ms in (200, 300, 400)] == [
         "Broker 2 has a new ISR for t/0: 2 and 3.",
-        "Broker 2 cuts its log of t/0 to end at offset 12.",
-        "Broker 2 learns that it leads t/0 no more.",
+        "Broker 2 truncates its log of t/0 to end at offset 12.",
+        "Broker 2 learns that it no longer leads t/0.",
     ]
 
 

@@ -44,7 +44,7 @@ def test_a_run_ends_where_a_stranger_deposes_the_controller_and_says_so() -> Non
 
     told, untold = actions(projected(lines)), actions(projected(silent))
     assert untold[: len(told)] == told
-    assert projected(lines).ended.endswith("somebody who is no broker wrote /controller")
+    assert projected(lines).ended.endswith("a client that is no broker wrote /controller")
     # Without the fault in the trace it is a deletion that the spec does not have.
     assert untold[len(told)] == "Unknown"
 
