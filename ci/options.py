@@ -111,8 +111,8 @@ def check_zookeeper(choice: str) -> None:
     """
     if choice in OWN:
         return
-    from fencepost.fault_injection.zookeeper.address import AddressError
     from fencepost.fault_injection.zookeeper.server import check_external
+    from fencepost.spec.zookeeper import AddressError
 
     with as_usage(AddressError):
         check_external(choice, deadline_s=ANSWER_DEADLINE_S)

@@ -20,8 +20,8 @@ def make_moves(path: Path, out: Path | None, *, as_json: bool) -> int:
     from fencepost.ci.screens.console import say, show_json
     from fencepost.conformance.verdict import exit_code
     from fencepost.conformance.whitebox.stepped import follow_file, run_verdict
-    from fencepost.fault_injection.zookeeper.address import ZooKeeperError
     from fencepost.spec.pacing import MoveError, read_moves
+    from fencepost.spec.zookeeper import ZooKeeperError
 
     with as_usage(MoveError):
         read_moves(path)
@@ -49,8 +49,8 @@ def follow_counterexamples(names: Sequence[str], out: Path | None, *, as_json: b
     from fencepost.conformance.adapters.adapter import ChoiceError as WrongName
     from fencepost.conformance.verdict import exit_code, worst
     from fencepost.conformance.whitebox.stepped import follow, select
-    from fencepost.fault_injection.zookeeper.address import ZooKeeperError
     from fencepost.reports.page.words import count
+    from fencepost.spec.zookeeper import ZooKeeperError
 
     with as_usage(WrongName):
         select(names)

@@ -25,12 +25,12 @@ from fencepost.fault_injection.injectors.injection import Registration, Servers
 from fencepost.fault_injection.network.links.wiring import BrokerPlace, Wiring
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.zookeeper.address import ZooKeeperAddress
 from fencepost.fault_injection.zookeeper.client import NoZnodeError, Znode, ZooKeeperClient
 from fencepost.fault_injection.zookeeper.sessions import expire_session
 from fencepost.spec import znodes
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode
 from fencepost.spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
+from fencepost.spec.zookeeper import ZooKeeperAddress
 
 POLL_S = 0.03
 START_DEADLINE_S = 20.0

@@ -14,8 +14,8 @@ from fencepost.conformance.adapters.adapter import ClusterSettings, Folders
 from fencepost.conformance.adapters.cluster import STOP_GRACE_S, ClusterError, ClusterUnderTest
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
+from fencepost.spec.zookeeper import ZooKeeperError
 
 STATE_FILE = "cluster.json"
 DEFAULT_FOLDER = Path(".fencepost") / "cluster"

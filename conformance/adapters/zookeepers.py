@@ -11,11 +11,11 @@ from fencepost.fault_injection.injectors.injection import Servers
 from fencepost.fault_injection.network.links.wiring import ZOOKEEPER
 from fencepost.fault_injection.network.namespaces.client import SwitchControl
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.zookeeper.address import ZooKeeperAddress, ZooKeeperError
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.control import ControlledServer, end_in_ensemble
 from fencepost.fault_injection.zookeeper.ensemble import SIZE, ZooKeeperEnsemble
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction, read_committed
+from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 
 EMBEDDED = "embedded"
 """One server from the jars inside PySpark."""

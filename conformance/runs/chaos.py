@@ -10,8 +10,8 @@ from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
-from fencepost.fault_injection.zookeeper.address import ZooKeeperAddress, ZooKeeperError
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
+from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 
 ANSWER_S = 5.0
 """How long a ZooKeeper of somebody else may take to answer at all."""

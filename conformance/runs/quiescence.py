@@ -14,7 +14,7 @@ from fencepost.conformance.clients.workload import NotConvergedError, read_every
 from fencepost.conformance.runs.liveness_state import owed, read_liveness_state
 from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.scenario import RunRecord, ScenarioStage
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
+from fencepost.spec.zookeeper import ZooKeeperError
 
 WORK_S = 20.0
 """How long the clients may take to get a few requests acknowledged."""

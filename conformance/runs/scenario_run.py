@@ -66,10 +66,10 @@ from fencepost.fault_injection.stories.story_record import (
     write_expanded,
     write_source,
 )
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction, to_trace_events
 from fencepost.spec.trace import TRACE_VERSION, Kind, Phase, TraceEvent, encode, read_trace
 from fencepost.spec.vocabulary import Invariant, Outcome
+from fencepost.spec.zookeeper import ZooKeeperError
 
 REQUIRED = frozenset({Invariant.LINEARIZABLE_LOG, Invariant.ACKNOWLEDGED_DURABLE})
 """Checks whose premise must have occurred: a run without acknowledged records shows nothing."""

@@ -76,7 +76,7 @@ def check_settings(config: pytest.Config) -> None:
     except ValueError as error:
         raise pytest.UsageError(f"--fencepost-command {command!r}: {error}") from error
     if zookeeper and zookeeper not in OWN_ZOOKEEPERS:
-        from fencepost.fault_injection.zookeeper.address import ZooKeeperAddress, ZooKeeperError
+        from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 
         try:
             ZooKeeperAddress.parse(zookeeper)

@@ -154,7 +154,7 @@ def fencepost_run(
     from fencepost.conformance.adapters.cluster import ClusterError
     from fencepost.conformance.testing.run import ChaosRun, shown
     from fencepost.fault_injection.processes.managed_process import ProcessError
-    from fencepost.fault_injection.zookeeper.address import ZooKeeperError
+    from fencepost.spec.zookeeper import ZooKeeperError
 
     if why := request.config.stash[NETWORK].why_not:
         raise pytest.skip.Exception(why)

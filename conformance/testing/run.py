@@ -32,7 +32,7 @@ from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.stories.profiles import draw
 from fencepost.fault_injection.stories.schedule import Schedule
 from fencepost.fault_injection.stories.story import Story
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
+from fencepost.spec.zookeeper import ZooKeeperError
 
 NAME_LENGTH_MAX = 60
 SHOWN_MAX = 3

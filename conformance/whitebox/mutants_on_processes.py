@@ -22,9 +22,9 @@ from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
 from fencepost.conformance.whitebox.stepped import SHOWN_BY, SteppedRun, lists_of, stand_ready
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent
+from fencepost.spec.zookeeper import ZooKeeperError
 
 LEVEL = 2
 DENSE = "dense"

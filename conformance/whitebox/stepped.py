@@ -28,7 +28,6 @@ from fencepost.conformance.whitebox.stepped_cluster import SteppedCluster
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.pacing import PacingError
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
 from fencepost.fault_injection.zookeeper.transaction_log import (
@@ -39,6 +38,7 @@ from fencepost.fault_injection.zookeeper.transaction_log import (
 from fencepost.spec.pacing import MoveList, read_moves, write_moves
 from fencepost.spec.trace import TRACE_VERSION, Kind, encode
 from fencepost.spec.vocabulary import Invariant
+from fencepost.spec.zookeeper import ZooKeeperError
 
 MOVES_FILE = "moves.ndjson"
 KINDS = ("hazard", "repaired")

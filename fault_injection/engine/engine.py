@@ -35,8 +35,8 @@ from fencepost.fault_injection.stories.story import (
     story_of,
 )
 from fencepost.fault_injection.stories.triggers import Watch
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.spec.trace import Phase
+from fencepost.spec.zookeeper import ZooKeeperError
 
 TROUBLE = (InjectionError, ProcessError, ZooKeeperError)
 """What the world may do to an injection; everything else is a defect and ends the run."""

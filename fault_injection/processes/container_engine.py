@@ -19,7 +19,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
+from fencepost.spec.zookeeper import ZooKeeperError
 
 HOST_VARIABLE = "DOCKER_HOST"
 DEFAULT_HOST = "unix:///var/run/docker.sock"

@@ -17,8 +17,8 @@ from kazoo.client import KazooClient
 from kazoo.handlers.threading import KazooTimeoutError
 
 from fencepost.fault_injection.processes.signal_delay import handlers_wait
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.spec.vocabulary import ANY_VERSION
+from fencepost.spec.zookeeper import ZooKeeperError
 
 _SILENT = logging.getLogger("fencepost.zookeeper_client")
 _SILENT.addHandler(logging.NullHandler())

@@ -17,7 +17,6 @@ from typing import Any
 from fencepost.fault_injection.processes.container_engine import HOST_VARIABLE, client_of, try_out
 from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.ports import HOST, free_ports
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.fault_injection.zookeeper.image import build
 from fencepost.fault_injection.zookeeper.server import (
     INIT_TICKS,
@@ -30,6 +29,7 @@ from fencepost.fault_injection.zookeeper.status import (
     ServerStatus,
     server_status,
 )
+from fencepost.spec.zookeeper import ZooKeeperError
 
 IMAGE_VARIABLE = "FENCEPOST_ZOOKEEPER_IMAGE"
 OFFICIAL_IMAGE = "zookeeper:3.9"

@@ -12,7 +12,6 @@ from fencepost.fault_injection.network.namespaces.client import SwitchControl
 from fencepost.fault_injection.network.namespaces.layout import ZOOKEEPER_PORT, Node
 from fencepost.fault_injection.processes.ports import free_ports
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.fault_injection.zookeeper.server import (
     BIND_ATTEMPTS,
     START_S,
@@ -27,6 +26,7 @@ from fencepost.fault_injection.zookeeper.status import (
     ServerStatus,
     server_status,
 )
+from fencepost.spec.zookeeper import ZooKeeperError
 
 SIZE = 3
 PORTS_PER_MEMBER = 3

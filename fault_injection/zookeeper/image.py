@@ -23,9 +23,9 @@ from fencepost.fault_injection.processes.container_engine import (
     answers,
     client_of,
 )
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.fault_injection.zookeeper.server import JAVA_OPTIONS, MEMBER_CLASS, find_jars
 from fencepost.spec.java import JavaNotFoundError, find_java
+from fencepost.spec.zookeeper import ZooKeeperError
 
 NAME = "fencepost-zookeeper"
 JARS = "/zookeeper"

@@ -17,11 +17,11 @@ from fencepost.fault_injection.network.namespaces.layout import ZOOKEEPER_PORT, 
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.fault_injection.processes.ports import HOST, free_ports
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.zookeeper.address import ZooKeeperAddress, ZooKeeperError
 from fencepost.fault_injection.zookeeper.classes import LOGGING, class_path
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.status import TIMEOUT_S, four_letter_word
 from fencepost.spec.java import find_java
+from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 
 MAIN_CLASS = "org.apache.zookeeper.server.ZooKeeperServerMain"
 MEMBER_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"

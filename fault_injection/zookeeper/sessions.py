@@ -11,7 +11,7 @@ import struct
 import time
 from contextlib import closing, suppress
 
-from fencepost.fault_injection.zookeeper.address import ZooKeeperAddress, ZooKeeperError
+from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 
 Evidence = dict[str, int | float | str | None]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.zookeeper import ZooKeeperError
 
 NODE = "zookeeper"
 _MAGIC = b"ZKLG"

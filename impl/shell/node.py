@@ -58,7 +58,6 @@ from fencepost.impl.shell.storage.storage import Storage, notices, recovered_log
 from fencepost.impl.shell.storage.watched_files import WatchedFiles
 from fencepost.impl.shell.tracer import TraceError, Tracer
 from fencepost.impl.shell.zookeeper.addresses import AddressBook
-from fencepost.impl.shell.zookeeper.client import ZooKeeperError
 from fencepost.impl.shell.zookeeper.notifications import (
     Answered,
     Connected,
@@ -84,6 +83,7 @@ from fencepost.impl.trace_lines import (
 )
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import TopicPartition, broker_path
+from fencepost.spec.zookeeper import ZooKeeperError
 
 UNSEEN = frozenset({Send, Reply, ReplyRecords, StartLog})
 """What nobody sees before the step is over: until then, lines of actions may gather."""
@@ -381,7 +381,7 @@ class BrokerProcess:
             options = self._options
             self._put(
                 Stop(
-                    f"ZooKeeper at {options.zookeeper.hosts} gave no session within "
+                    f"ZooKeeper at {options.zookeeper.servers} gave no session within "
                     f"{options.start_timeout_ms} ms; is it running there?"
                 )
             )

@@ -12,12 +12,8 @@ from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import mutant_name, rules_of
 from fencepost.impl.shell.gate import GO_OPTION
 from fencepost.impl.shell.storage.log_store import SEGMENT_BYTES, FlushPolicy, LogOptions
-from fencepost.impl.shell.zookeeper.addresses import (
-    AddressError,
-    ZooKeeperAddress,
-    parse_zookeeper_address,
-)
 from fencepost.spec.vocabulary import BrokerId, ProtocolLevel
+from fencepost.spec.zookeeper import AddressError, ZooKeeperAddress
 
 EXIT_USAGE = 4
 MILLISECONDS_MAX = 24 * 3600 * 1000
@@ -81,7 +77,7 @@ def mutant(text: str) -> MutantName:
 def zookeeper_address(text: str) -> ZooKeeperAddress:
     """A converter for `HOST:PORT/CHROOT`."""
     try:
-        return parse_zookeeper_address(text)
+        return ZooKeeperAddress.parse(text)
     except AddressError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

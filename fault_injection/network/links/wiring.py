@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fencepost.fault_injection.network.links.client import Control, LinkError, Links
 from fencepost.fault_injection.network.links.rules import CLIENTS, Link
-from fencepost.fault_injection.zookeeper.address import ZooKeeperAddress
+from fencepost.spec.zookeeper import ZooKeeperAddress
 
 ZOOKEEPER = "zookeeper"
 

@@ -53,7 +53,6 @@ from fencepost.impl.core.types.zookeeper import (
     ZkError,
     Znode,
 )
-from fencepost.impl.shell.zookeeper.addresses import ZooKeeperAddress
 from fencepost.impl.shell.zookeeper.multi_read import in_multi_reads
 from fencepost.impl.shell.zookeeper.notifications import (
     Answer,
@@ -68,6 +67,7 @@ from fencepost.impl.shell.zookeeper.notifications import (
 )
 from fencepost.spec.vocabulary import SessionId, ZnodeVersion
 from fencepost.spec.znodes import PERSISTENT_PATHS
+from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 
 logging.getLogger("kazoo").addHandler(logging.NullHandler())
 
@@ -95,10 +95,6 @@ _ERRORS: dict[type[KazooException], ZkError] = {
 _LOST = (ConnectionLoss, ConnectionClosedError)
 _CONFUSED = (SystemZookeeperError, MarshallingError, OperationTimeoutError, APIError)
 """What a server says of itself and not of a znode: nobody knows whether it did what was asked."""
-
-
-class ZooKeeperError(Exception):
-    """ZooKeeper refused what a broker must be able to do; says what and why."""
 
 
 class ConnectionThreadHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo is untyped
@@ -166,7 +162,7 @@ class KazooSession:
         self._armed: dict[WatchKey, object] = {}
         self._handler = ConnectionThreadHandler()
         self._client = KazooClient(
-            hosts=address.hosts,
+            hosts=address.servers,
             timeout=timeout_ms / 1000,
             handler=self._handler,
             randomize_hosts=False,

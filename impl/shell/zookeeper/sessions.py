@@ -26,7 +26,6 @@ from fencepost.impl.core.types.events import (
 )
 from fencepost.impl.core.types.scripts import unknown
 from fencepost.impl.core.types.zookeeper import Rejected, Written, ZkError
-from fencepost.impl.shell.zookeeper.addresses import ZooKeeperAddress
 from fencepost.impl.shell.zookeeper.client import KazooSession, answer, in_contact, prepared
 from fencepost.impl.shell.zookeeper.notifications import (
     Answer,
@@ -40,6 +39,7 @@ from fencepost.impl.shell.zookeeper.notifications import (
     Triggered,
 )
 from fencepost.spec.vocabulary import SessionId
+from fencepost.spec.zookeeper import ZooKeeperAddress
 
 SETTLE_ROUNDS_MAX = 100
 """How often the core may answer the end of an operation by asking for the next one."""

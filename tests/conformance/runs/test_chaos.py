@@ -20,9 +20,9 @@ from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.stories.schedule import TimedFault
 from fencepost.fault_injection.stories.story import Floors, Story
 from fencepost.fault_injection.stories.story_record import write_executed
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.spec.trace import Phase
 from fencepost.spec.vocabulary import Invariant
+from fencepost.spec.zookeeper import ZooKeeperError
 from tests.conformance.fake_simulator import simulate
 
 REPORT = FaultReport(

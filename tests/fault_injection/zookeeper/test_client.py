@@ -1,7 +1,6 @@
 import pytest
 
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.fault_injection.zookeeper.client import (
     BadVersionError,
     NoZnodeError,
@@ -10,6 +9,7 @@ from fencepost.fault_injection.zookeeper.client import (
     ZooKeeperClient,
 )
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer, check_external
+from fencepost.spec.zookeeper import ZooKeeperError
 
 pytestmark = pytest.mark.zookeeper
 

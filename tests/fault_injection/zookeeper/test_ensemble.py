@@ -9,7 +9,6 @@ from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.ports import HOST, free_ports
 from fencepost.fault_injection.processes.supervisor import LEDGER_FILE, Supervisor
 from fencepost.fault_injection.zookeeper import ensemble as zookeeper_ensemble
-from fencepost.fault_injection.zookeeper.address import ZooKeeperError
 from fencepost.fault_injection.zookeeper.client import (
     OutcomeUnknownError,
     ZnodeExistsError,
@@ -25,6 +24,7 @@ from fencepost.fault_injection.zookeeper.transaction_log import (
     read_committed,
     read_transactions,
 )
+from fencepost.spec.zookeeper import ZooKeeperError
 from tests.fault_injection.conftest import Eventually
 
 pytestmark = pytest.mark.zookeeper

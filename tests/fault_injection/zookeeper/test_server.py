@@ -9,11 +9,6 @@ import pytest
 from fencepost.fault_injection.processes.ports import HOST
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper import server as zookeeper_server
-from fencepost.fault_injection.zookeeper.address import (
-    AddressError,
-    ZooKeeperAddress,
-    ZooKeeperError,
-)
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import (
     PortInUseError,
@@ -22,6 +17,11 @@ from fencepost.fault_injection.zookeeper.server import (
     find_jars,
 )
 from fencepost.fault_injection.zookeeper.status import four_letter_word
+from fencepost.spec.zookeeper import (
+    AddressError,
+    ZooKeeperAddress,
+    ZooKeeperError,
+)
 from tests.fault_injection.conftest import ROOT
 
 FIND_JARS = """

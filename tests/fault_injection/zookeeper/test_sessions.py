@@ -8,11 +8,11 @@ from contextlib import closing, contextmanager
 import pytest
 
 from fencepost.fault_injection.processes.ports import HOST
-from fencepost.fault_injection.zookeeper.address import ZooKeeperAddress
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer, check_external
 from fencepost.fault_injection.zookeeper.sessions import SessionError, _Connection, expire_session
 from fencepost.fault_injection.zookeeper.transaction_log import TransactionKind, read_transactions
+from fencepost.spec.zookeeper import ZooKeeperAddress
 
 SESSION = 0x1234
 PASSWORD = b"p" * 16

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from kazoo.client import KazooClient
 
 from fencepost.impl.core.types.events import ZooKeeperEvent
-from fencepost.impl.shell.zookeeper.addresses import parse_zookeeper_address
 from fencepost.impl.shell.zookeeper.notifications import Operation
 from fencepost.impl.shell.zookeeper.sessions import SessionNotification, Sessions
+from fencepost.spec.zookeeper import ZooKeeperAddress
 from tests.impl.zookeeper_contract.facade import DEADLINE_S, SESSION_TIMEOUT_MS, Session
 
 
@@ -48,7 +48,7 @@ class RealClient:
         self._loop.close()
 
     async def _open(self, address: str) -> None:
-        zookeeper = parse_zookeeper_address(address)
+        zookeeper = ZooKeeperAddress.parse(address)
         self.sessions = Sessions(zookeeper, SESSION_TIMEOUT_MS, self._put)
 
     def _put(self, notification: SessionNotification) -> None:

@@ -34,14 +34,10 @@ from fencepost.impl.core.types.zookeeper import (
     ZkError,
     Znode,
 )
-from fencepost.impl.shell.zookeeper.addresses import (
-    AddressError,
-    ZooKeeperAddress,
-    parse_zookeeper_address,
-)
 from fencepost.impl.shell.zookeeper.notifications import Operation
 from fencepost.impl.shell.zookeeper.sessions import SessionNotification, Sessions
 from fencepost.spec.vocabulary import ANY_VERSION
+from fencepost.spec.zookeeper import ZooKeeperAddress
 from tests.impl.shell.relay import Relay, relay_to
 
 pytestmark = pytest.mark.zookeeper
@@ -74,7 +70,7 @@ class Core:
         self._op_id = 0
         self._queue: asyncio.Queue[SessionNotification] = asyncio.Queue()
         self.sessions = Sessions(
-            parse_zookeeper_address(address), TIMEOUT_MS, self._queue.put_nowait
+            ZooKeeperAddress.parse(address), TIMEOUT_MS, self._queue.put_nowait
         )
         self.task = asyncio.create_task(self._serve())
 
@@ -441,22 +437,3 @@ async def test_a_closed_session_takes_its_ephemerals_along(chroot: str) -> None:
 
         assert read.znodes is not None
         assert read.znodes[0].stat is None
-
-
-@pytest.mark.parametrize(
-    ("text", "hosts", "folder"),
-    [
-        ("127.0.0.1:2181", "127.0.0.1:2181", ""),
-        ("a:1,b:2/x/y", "a:1,b:2", "/x/y"),
-        ("a:1/", "a:1", ""),
-        ("a:1/x/", "a:1", "/x"),
-    ],
-)
-def test_an_address_has_hosts_and_perhaps_a_folder(text: str, hosts: str, folder: str) -> None:
-    assert parse_zookeeper_address(text) == ZooKeeperAddress(hosts=hosts, chroot=folder)
-
-
-@pytest.mark.parametrize("text", ["", "a", "a:0", "a:x", "a:99999", "a:1//x", "/x", "a:1/x y"])
-def test_what_is_no_address_is_one_sentence(text: str) -> None:
-    with pytest.raises(AddressError, match="is no ZooKeeper address; give HOST:PORT or"):
-        parse_zookeeper_address(text)

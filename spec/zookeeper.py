@@ -1,4 +1,4 @@
-"""Where a ZooKeeper is: one form of address for people, the client and the raw sockets."""
+"""The address of a ZooKeeper, as users write it and as clients and raw sockets need it."""
 
 import re
 from dataclasses import dataclass, replace
@@ -13,16 +13,16 @@ LARGEST_PORT = 65535
 
 
 class ZooKeeperError(RuntimeError):
-    """A ZooKeeper did not start or answer; the message is one sentence that says what to do."""
+    """ZooKeeper did not start, answer or do what was asked; the message is one sentence."""
 
 
 class AddressError(ZooKeeperError):
-    """What was given is no address of a ZooKeeper."""
+    """A text is not an address of ZooKeeper; the message gives the form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZooKeeperAddress:
-    """One server or the servers of one ensemble, and the path below which everything happens."""
+    """One server or the servers of one ensemble, and the path that all znodes are below."""
 
     endpoints: tuple[Endpoint, ...]
     chroot: str = ""
