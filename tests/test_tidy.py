@@ -39,7 +39,7 @@ ONLY_IN = {
         "impl/shell/rpc/service.py",
         "impl/shell/stepped/pacer_service.py",
         "impl/client/connections.py",
-        "conformance/clients/client.py",
+        "conformance/adapters/grpc_transport.py",
         "fault_injection/engine/rpc_rules.py",
         "fault_injection/processes/pacing.py",
     ),

@@ -25,8 +25,9 @@ from fencepost.ci.bench.cluster_load import (
 )
 from fencepost.ci.bench.measured import Measured, show_measured
 from fencepost.ci.screens.console import say
-from fencepost.conformance.adapters.adapter import ClusterSettings, Folders
 from fencepost.conformance.adapters.cluster import ClusterUnderTest, running_cluster
+from fencepost.conformance.adapters.folders import Folders
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import zookeeper_for
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.scratch import scratch_folder

@@ -41,7 +41,7 @@ def main() -> None:
 
 def tell_digests(seeds: int) -> None:
     """One line per seed: the digest of its trace."""
-    from fencepost.conformance.adapters.adapter import LEVELS
+    from fencepost.conformance.adapters.command_line import LEVELS
     from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
     from fencepost.spec.trace import encode_all
 

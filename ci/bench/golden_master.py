@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from fencepost.ci.screens.console import progress, say
-from fencepost.conformance.adapters.adapter import LEVELS
+from fencepost.conformance.adapters.command_line import LEVELS
 from fencepost.conformance.checks.registry import judge
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject, load
 from fencepost.conformance.worker_pool import in_order

@@ -118,7 +118,7 @@ def lead(mutant: str, folder: Path) -> "Directed":
 
 def lead_all(results: Results, names: Sequence[str], scratch: Path, in_time: InTime) -> None:
     """Every mutant without a kill along its schedule is tried again."""
-    from fencepost.conformance.adapters.adapter import ChoiceError
+    from fencepost.conformance.adapters.errors import ChoiceError
     from fencepost.spec.zookeeper import ZooKeeperError
 
     for mutant in names:

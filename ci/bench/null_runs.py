@@ -19,6 +19,7 @@ RUNS = 200
 
 def main(arguments: Sequence[str]) -> int:
     """Print the count; 1 when there was a false alarm, 2 when not all could be played."""
+    from fencepost.conformance.adapters.settings import ClusterSettings
     from fencepost.conformance.runs.null_runs import PER_CLUSTER, NullRuns, play_null_runs
 
     parser = argparse.ArgumentParser(
@@ -28,13 +29,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--level", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
+    settings = ClusterSettings(level=given.level)
     found: list[NullRuns] = []
     started = monotonic()
     with scratch_folder("bench") as folder:
         for first in range(0, given.runs, PER_CLUSTER):
             runs = min(PER_CLUSTER, given.runs - first)
             out = folder / f"from-{first}"
-            found.append(play_null_runs(runs, level=given.level, seed=given.seed + first, out=out))
+            found.append(play_null_runs(runs, settings=settings, seed=given.seed + first, out=out))
             note(f"null runs: {first + runs} of {given.runs}, {found[-1].result.verdict}")
     played = sum(one.runs for one in found)
     alarms = [sentence for one in found for sentence in one.alarms]

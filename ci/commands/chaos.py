@@ -22,7 +22,7 @@ from fencepost.ci.options import (
 )
 
 if TYPE_CHECKING:
-    from fencepost.conformance.adapters.adapter import ClusterSettings
+    from fencepost.conformance.adapters.settings import ClusterSettings
     from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 
 ScenarioNames = Annotated[
@@ -106,7 +106,7 @@ def chaos(
     """
     from fencepost.ci.gate.runs import make_run_folder, new_run_id
     from fencepost.ci.screens.console import progress
-    from fencepost.conformance.adapters import adapter
+    from fencepost.conformance.adapters import errors
     from fencepost.conformance.runs.chaos import play_all
 
     given = [scenario or soak, schedule, replay, shrink, from_counterexample, moves]
@@ -122,7 +122,7 @@ def chaos(
     if resume:
         beside = [scenario, *given[1:], out, mutant, network, seed is not None, level is not None]
         return resume_soak(resume, soak, is_alone=not any(beside), as_json=as_json)
-    with as_usage(adapter.ChoiceError):
+    with as_usage(errors.ChoiceError):
         scenarios = chosen(scenario, schedule, replay, network or PROXY)
         before = origin_of(scenarios) if schedule or replay else {}
         settings = settings_for(before, level, mutant, network)
@@ -131,7 +131,7 @@ def chaos(
         plan = soak_plan(soak, settings, scenario, seed=seed or 0, zookeeper=zookeeper)
         return begin_soak(plan, out, as_json=as_json)
     folder = make_run_folder(new_run_id(), out)
-    with progress("chaos") as advance, as_usage(adapter.ChoiceError):
+    with progress("chaos") as advance, as_usage(errors.ChoiceError):
         results = play_all(
             scenarios,
             settings=settings,
@@ -147,20 +147,20 @@ def make_small(run: Path, out: Path | None, network: str | None, *, as_json: boo
     """Print the smallest schedule that still violates what the run violated; keep it in a file."""
     from fencepost.ci.gate.runs import make_run_folder, new_run_id
     from fencepost.ci.screens.console import note, say, show_json
-    from fencepost.conformance.adapters import adapter
+    from fencepost.conformance.adapters import errors
     from fencepost.conformance.adapters.networks import require_network
     from fencepost.conformance.runs.run_shrink import shrink_run
     from fencepost.conformance.runs.schedule_files import find_executed
     from fencepost.fault_injection.stories.story_file import as_document, to_yaml
 
-    with as_usage(adapter.ChoiceError):
+    with as_usage(errors.ChoiceError):
         executed = find_executed(run)
         network = network or origin_of([executed]).get("network", PROXY)
         require_network(network, [executed], EMBEDDED)
     enter_network(network)
     folder = make_run_folder(new_run_id(), out)
     note(f"chaos: making {run} small; on real processes that takes as long as a dozen runs")
-    with as_usage(adapter.ChoiceError):
+    with as_usage(errors.ChoiceError):
         found = shrink_run(run, out=folder, network=network)
     path = folder / "schedule.yaml"
     text = to_yaml(found.story, f"Violates {', '.join(found.violated)}; made small from {run}.")
@@ -213,9 +213,9 @@ def settings_for(
 ) -> "ClusterSettings":
     """What the brokers have in common: as in the run of `before`, unless told otherwise.
 
-    Raises `fencepost.conformance.adapters.adapter.ChoiceError`.
+    Raises `fencepost.conformance.adapters.errors.ChoiceError`.
     """
-    from fencepost.conformance.runs.chaos import settings_of
+    from fencepost.conformance.whitebox.mutants import settings_of
 
     return settings_of(
         before.get("level", NEWEST_LEVEL) if level is None else level,
@@ -226,10 +226,10 @@ def settings_for(
 
 def make_ready(network: str, zookeeper: str, scenarios: Sequence["Scenario"]) -> None:
     """The network and the ZooKeeper will do for all that is to be run; raises `UsageError`."""
-    from fencepost.conformance.adapters import adapter
+    from fencepost.conformance.adapters import errors
     from fencepost.conformance.adapters.networks import require_network
 
-    with as_usage(adapter.ChoiceError):
+    with as_usage(errors.ChoiceError):
         require_network(network, scenarios, zookeeper)
     enter_network(network)
     check_zookeeper(zookeeper)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fencepost.ci.gate.failures import UsageError as Misuse, as_usage
 
 if TYPE_CHECKING:
-    from fencepost.conformance.adapters.adapter import ClusterSettings
+    from fencepost.conformance.adapters.settings import ClusterSettings
     from fencepost.conformance.runs.soak import Soak, SoakPlan, Totals
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -44,7 +44,7 @@ def soak_plan(
         level=settings.level,
         scenarios=tuple(dict.fromkeys(scenarios or (DRAWN,))),
         zookeeper=zookeeper,
-        mutant=settings.mutant,
+        broken_rule=settings.implementation.broken_rule,
         network=settings.network,
     )
 
@@ -63,7 +63,7 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
     It says itself what it plays: with other options beside it, it is no `is_alone` and refused.
     """
     from fencepost.ci.options import enter_network
-    from fencepost.conformance.adapters.adapter import ChoiceError
+    from fencepost.conformance.adapters.errors import ChoiceError
     from fencepost.conformance.adapters.networks import require_network
     from fencepost.conformance.runs.soak import resume
     from fencepost.conformance.scenarios import find
@@ -82,11 +82,13 @@ def _run(soak: "Soak", *, as_json: bool) -> int:
     from fencepost.ci.gate.failures import INTERRUPTED
     from fencepost.ci.screens.console import say_fitted, show_json
     from fencepost.ci.screens.soak_screen import soak_screen
-    from fencepost.conformance.adapters.adapter import ChoiceError
+    from fencepost.conformance.adapters.errors import ChoiceError
     from fencepost.conformance.verdict import exit_code
+    from fencepost.conformance.whitebox.mutants import settings_of
 
-    with as_usage(ChoiceError), soak_screen(soak.plan) as watcher:
-        totals = soak.run(watcher)
+    plan = soak.plan
+    with as_usage(ChoiceError), soak_screen(plan) as watcher:
+        totals = soak.run(watcher, settings_of(plan.level, plan.broken_rule, plan.network))
     if as_json:
         show_json(_document(soak, totals))
     else:
@@ -121,7 +123,7 @@ def summary_lines(soak: "Soak", totals: "Totals") -> list[str]:
 def tell_soak(folder: Path) -> int | None:
     """Say what a soak has found so far; its exit code, None when `folder` holds no soak."""
     from fencepost.ci.screens.console import say_fitted
-    from fencepost.conformance.adapters.adapter import ChoiceError
+    from fencepost.conformance.adapters.errors import ChoiceError
     from fencepost.conformance.runs.soak import PLAN, read_soak
     from fencepost.conformance.verdict import exit_code
 

@@ -46,7 +46,7 @@ def follow_counterexamples(names: Sequence[str], out: Path | None, *, as_json: b
     """Lead processes along each counterexample twice, and say what the checks found."""
     from fencepost.ci.gate.runs import make_run_folder, new_run_id
     from fencepost.ci.screens.console import progress, say, show_json, show_table
-    from fencepost.conformance.adapters.adapter import ChoiceError as WrongName
+    from fencepost.conformance.adapters.errors import ChoiceError as WrongName
     from fencepost.conformance.verdict import exit_code, worst
     from fencepost.conformance.whitebox.stepped import follow, select
     from fencepost.reports.page.words import count

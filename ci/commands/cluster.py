@@ -34,8 +34,8 @@ def up(
     """Start a cluster that stays up."""
     from fencepost.ci.gate.places import require_cluster_folder
     from fencepost.ci.screens.console import note
-    from fencepost.conformance.adapters.adapter import ClusterSettings
     from fencepost.conformance.adapters.local_cluster import up as start
+    from fencepost.conformance.adapters.settings import ClusterSettings
     from fencepost.reports.page.words import count
 
     require_cluster_folder(cluster)

@@ -120,7 +120,7 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest
     from fencepost.ci.gate.outcomes import of_seeds
     from fencepost.ci.gate.runs import make_run_folder, new_run_id
     from fencepost.ci.screens.console import progress
-    from fencepost.conformance.adapters.adapter import ChoiceError
+    from fencepost.conformance.adapters.errors import ChoiceError
     from fencepost.conformance.verdict import exit_code
     from fencepost.conformance.whitebox.simulate import SimulationOptions, run_seeds
 
@@ -246,7 +246,7 @@ def refuse_beside(reason: str, given: Mapping[str, object]) -> None:
 def play_scenario(path: Path, *, rewrite: bool, as_json: bool) -> int:
     """Say whether a scenario prints what its file says; with `rewrite` the file says it now."""
     from fencepost.ci.screens.console import say, show_json
-    from fencepost.conformance.adapters.adapter import ChoiceError
+    from fencepost.conformance.adapters.errors import ChoiceError
     from fencepost.conformance.verdict import Verdict, exit_code
     from fencepost.conformance.whitebox.stories import play_file
     from fencepost.reports.page.words import count

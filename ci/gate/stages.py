@@ -91,7 +91,8 @@ def simulate(run: GateRun) -> StageOutcome:
 
 def inject_faults(run: GateRun) -> StageOutcome:
     """Directed scenarios on real processes and a real ZooKeeper."""
-    from fencepost.conformance.runs.chaos import run_scenarios, settings_of
+    from fencepost.conformance.runs.chaos import run_scenarios
+    from fencepost.conformance.whitebox.mutants import settings_of
 
     with progress("chaos") as advance:
         results = run_scenarios(

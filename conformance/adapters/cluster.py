@@ -4,33 +4,31 @@ Nothing here asks a broker what it believes: roles, leaders and ISRs are read wh
 publishes them. Every wait is for an observed state and has a deadline.
 """
 
-import shlex
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
-from fencepost.conformance.adapters.adapter import ClusterSettings, Folders, broker_command
+from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.adapters.implementation import PublishedState, Site, StartedBroker
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.adapters.znode_dialect import ZooKeeperState
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse
 from fencepost.conformance.clients.administrator import AdminClient
-from fencepost.conformance.clients.client import ClusterUnreachableError, Connections, RoutedClient
 from fencepost.conformance.clients.foreign_writes import rewrite_state
 from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.transport import Transport
 from fencepost.conformance.clients.workload import Workload
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.injectors.injection import Registration, Servers
-from fencepost.fault_injection.network.links.wiring import BrokerPlace, Wiring
-from fencepost.fault_injection.processes.managed_process import ManagedProcess
+from fencepost.fault_injection.network.links.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.zookeeper.client import NoZnodeError, Znode, ZooKeeperClient
+from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.sessions import expire_session
-from fencepost.spec import znodes
-from fencepost.spec.vocabulary import ElectionKind, ErrorCode
-from fencepost.spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
-from fencepost.spec.zookeeper import ZooKeeperAddress
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 POLL_S = 0.03
 START_DEADLINE_S = 20.0
@@ -38,12 +36,8 @@ STOP_GRACE_S = 3.0
 LOG_LINES = 8
 
 
-class ClusterError(Exception):
-    """The cluster is not as it should be; says what was waited for and what brokers said last."""
-
-
 class ClusterUnderTest:
-    """Brokers as processes of a supervisor, and a ZooKeeper; what `FaultTarget` asks for."""
+    """Brokers of an implementation and their published state; what `FaultTarget` asks for."""
 
     def __init__(
         self,
@@ -52,35 +46,38 @@ class ClusterUnderTest:
         folder: Path,
         run_id: str,
         supervisor: Supervisor,
-        zookeeper: str,
+        zookeeper: ZooKeeperInUse,
         wiring: Wiring | None = None,
     ) -> None:
-        """`zookeeper` is an address with the chroot that this cluster has for itself.
+        """Open the cluster's parts; no broker runs yet. Raises `ZooKeeperError`.
 
-        Of several servers, each broker tries another one first.
         With a `wiring`, it says where brokers run and how they find each other.
         """
         self.settings = settings
         self.folder = folder
-        self.run_id = run_id
         self.zookeeper = zookeeper
-        self.ensemble: Servers | None = None
-        """Of our own, to be hurt; None when its ZooKeeper is another."""
-        self.ends_sessions: Callable[[int], None] | None = None
-        """By which ZooKeeper ends a session by itself; None where it takes no such command."""
         self.recorder: TraceRecorder | None = None
-        """Where the harness tells of what it writes over."""
-        self._wiring = wiring
-        self._supervisor = supervisor
-        # As short as the brokers': a server that stands still is left as soon as they leave it.
-        self._znodes = ZooKeeperClient(
-            zookeeper, session_timeout_s=settings.session_timeout_ms / 1000
-        )
+        """The harness's trace, for znodes that it rewrites."""
         self.workload: Workload | None = None
         """The clients, when some are at work."""
+        self._wiring = wiring
+        self._parts = settings.implementation.open(
+            Site(
+                folder=folder,
+                run_id=run_id,
+                broker_ids=settings.broker_ids,
+                level=settings.level,
+                session_timeout_ms=settings.session_timeout_ms,
+                replica_lag_ms=settings.replica_lag_ms,
+                supervisor=supervisor,
+                zookeeper=zookeeper.address,
+                wiring=wiring,
+                extra=settings.extra,
+            )
+        )
         self._wait = threading.Event()
         self._orphaned: dict[int, int] = {}
-        """By broker, the zxid of a registration that a process of before has left."""
+        """By broker, the zxid of a registration that its former process has left."""
 
     @property
     def session_timeout_ms(self) -> int:
@@ -90,21 +87,38 @@ class ClusterUnderTest:
     @property
     def servers(self) -> Servers:
         """The members of its ZooKeeper; raises `InjectionError` without an ensemble of our own."""
-        if self.ensemble is None:
+        if self.zookeeper.ensemble is None:
             raise InjectionError(
                 "this ZooKeeper has no members of our own to hurt; run it with --zookeeper ensemble"
             )
-        return self.ensemble
+        return self.zookeeper.ensemble
+
+    @property
+    def state(self) -> PublishedState:
+        """The published state, read in a session of the harness."""
+        return self._parts.state
+
+    @property
+    def transport(self) -> Transport:
+        """How clients reach its brokers."""
+        return self._parts.transport
 
     @property
     def znodes(self) -> ZooKeeperClient:
-        """Its state in ZooKeeper, in a session of the harness."""
-        return self._znodes
+        """Its state in ZooKeeper, in a session of the harness; raises `InjectionError`."""
+        return self._zookeeper_state.client
+
+    @property
+    def _zookeeper_state(self) -> ZooKeeperState:
+        if self._parts.znodes is None:
+            name = self.settings.implementation.name
+            raise InjectionError(f"the state of {name} is in no ZooKeeper that can be hurt")
+        return self._parts.znodes
 
     @property
     def administrator(self) -> AdminClient:
-        """Asks its brokers for changes, as a fault does."""
-        return AdminClient(self.addresses)
+        """Asks its brokers for changes."""
+        return AdminClient(self.addresses, self.transport)
 
     @property
     def wiring(self) -> Wiring:
@@ -123,10 +137,6 @@ class ClusterUnderTest:
             raise InjectionError("no clients are at work here")
         return self.workload
 
-    def connect(self) -> None:
-        """The state in ZooKeeper can be read; raises `ZooKeeperError`."""
-        self._znodes.connect()
-
     def start(self) -> None:
         """All brokers are registered and one of them is the controller; raises `ClusterError`."""
         first = self.settings.first_controller
@@ -139,99 +149,82 @@ class ClusterUnderTest:
         self.await_state(self._is_complete, START_DEADLINE_S, "all brokers and a controller")
 
     def stop(self) -> None:
-        """Brokers were asked to end, and ended if they did not listen."""
+        """Ask the brokers to end, and kill those that did not in time."""
         for process in self._running():
             process.terminate(STOP_GRACE_S)
 
     def kill(self) -> None:
-        """Brokers have ended at once, without a farewell to anybody."""
+        """Kill the brokers."""
         for process in self._running():
             process.kill()
 
     def close(self) -> None:
-        """The session with ZooKeeper is over, and the network gets no more commands."""
+        """Close connections and the session that the state is read in; stop the proxy."""
         if self._wiring is not None:
             self._wiring.links.close()
-        self._znodes.close()
+        self._parts.transport.close()
+        self._parts.state.close()
 
     def restart(self, broker_id: int) -> None:
         """A broker that does not run is starting on its data."""
-        left = self._read(znodes.broker_path(broker_id))
-        self._orphaned[broker_id] = left.czxid if left else 0
-        place = BrokerPlace(zookeeper=self.zookeeper)
-        if self._wiring:
-            place = self._wiring.place_of(broker_id)
-        zookeeper = ZooKeeperAddress.parse(place.zookeeper).beginning_at(broker_id)
-        command = broker_command(
-            self.settings,
-            broker_id,
-            place=replace(place, zookeeper=str(zookeeper)),
-            folders=Folders(root=self.folder),
-            run_id=self.run_id,
-        )
-        process = self._supervisor.start(f"broker-{broker_id}", command, namespace=place.namespace)
-        if self._wiring:
-            self._wiring.started(broker_id, process.pid)
+        left = self.state.registration(broker_id)
+        self._orphaned[broker_id] = left.zxid if left else 0
+        self._parts.lifecycle.start(broker_id)
 
     def prepare(self, broker_id: int) -> None:
-        """The broker's next process is there and waits for `restart`, if its implementation can."""
-        if self.settings.waits:
-            network = self._wiring.network_of(broker_id) if self._wiring else None
-            words = shlex.split(self.settings.command)
-            self._supervisor.prepare(f"broker-{broker_id}", words, namespace=network)
+        """The broker's next process waits for `restart`, if its implementation can do that."""
+        self._parts.lifecycle.prepare(broker_id)
 
     def is_ready(self, broker_id: int) -> bool:
         """False while a process that was prepared is still loading what it needs."""
-        return self._supervisor.is_ready(f"broker-{broker_id}")
+        return self._parts.lifecycle.is_ready(broker_id)
 
-    def process(self, broker_id: int) -> ManagedProcess:
+    def process(self, broker_id: int) -> StartedBroker:
         """The running process of a broker; raises `InjectionError` when it does not run."""
-        process = self._supervisor.processes.get(f"broker-{broker_id}")
+        process = self._parts.lifecycle.started(broker_id)
         if process is None or not process.is_running:
             raise InjectionError(f"broker {broker_id} does not run")
         return process
 
     def data_folder(self, broker_id: int) -> Path:
         """Where a broker keeps its logs."""
-        return Folders(root=self.folder).data(broker_id)
+        return self._parts.lifecycle.data_folder(broker_id)
 
     def ended(self) -> list[int]:
-        """The brokers that do not run."""
-        started = self._supervisor.processes
-        return [
-            broker_id
-            for broker_id in self.settings.broker_ids
-            if (name := f"broker-{broker_id}") in started and not started[name].is_running
-        ]
+        """The brokers that were started and do not run."""
+        started = {b: self._parts.lifecycle.started(b) for b in self.settings.broker_ids}
+        return [b for b, process in started.items() if process and not process.is_running]
 
     def log_tail(self, broker_id: int) -> str:
         """The last lines that a broker wrote."""
-        return self._supervisor.processes[f"broker-{broker_id}"].log_tail(LOG_LINES)
+        process = self._parts.lifecycle.started(broker_id)
+        return process.log_tail(LOG_LINES) if process else ""
 
     def expire_session(self, session_id: int, password: bytes, broker_id: int) -> None:
         """The broker's session has ended at ZooKeeper, and its registration with it."""
-        path = znodes.broker_path(broker_id)
-        expire_session(self.zookeeper, session_id, password, watch_path=path)
+        path = self._zookeeper_state.dialect.broker_path(broker_id)
+        expire_session(self.zookeeper.address, session_id, password, watch_path=path)
 
     def end_session(self, session_id: int) -> None:
         """ZooKeeper has ended the session by itself; raises `InjectionError` where it cannot."""
-        if self.ends_sessions is None:
+        if self.zookeeper.end_session is None:
             raise InjectionError(
                 "this ZooKeeper takes no command to end a session by itself: only servers that run "
                 "as processes of ours do; use mode duplicate"
             )
-        self.ends_sessions(session_id)
+        self.zookeeper.end_session(session_id)
 
     def rewrite_state(self, partition: TopicPartition) -> int | None:
         """The state of a partition was written as it is: its new version; None without a state.
 
         Each write is in the trace. Raises `InjectionError` when others are always faster.
         """
-        return rewrite_state(self._znodes, self.recorder, partition)
+        path = self._zookeeper_state.dialect.state_path(partition)
+        return rewrite_state(self.znodes, self.recorder, partition, path)
 
     def live_brokers(self) -> list[int]:
-        """The ids below `/brokers/ids`, ascending."""
-        return sorted(int(name) for name in self._children(znodes.BROKER_IDS) if name.isdecimal())
+        """The registered brokers, ascending."""
+        return self.state.live_brokers()
 
     def registration(self, broker_id: int) -> Registration | None:
         """The registration that the broker's current process made; None when there is none.
@@ -251,54 +244,25 @@ class ClusterUnderTest:
 
     def _registered(self, broker_id: int) -> Registration | None:
         """The same with the address that was registered, which may be that of a proxy."""
-        path = znodes.broker_path(broker_id)
-        znode = self._read(path)
-        if znode is None or znode.czxid == self._orphaned.get(broker_id):
-            return None
-        with suppress(MalformedZnodeError):
-            document = znodes.parse_broker(path, znode.data)
-            return Registration(
-                session_id=znode.ephemeral_owner,
-                zxid=znode.czxid,
-                address=f"{document.host}:{document.port}",
-            )
-        return None
+        found = self.state.registration(broker_id)
+        return None if found and found.zxid == self._orphaned.get(broker_id) else found
 
     def controller(self) -> int | None:
-        """The broker that owns `/controller`."""
-        znode = self._read(znodes.CONTROLLER)
-        if znode is None:
-            return None
-        with suppress(MalformedZnodeError):
-            return znodes.parse_controller(znodes.CONTROLLER, znode.data).brokerid
-        return None
+        """The active controller."""
+        return self.state.controller()
 
     def assignment(self, topic: str) -> dict[int, tuple[int, ...]]:
         """The assigned replicas of each partition of a topic."""
-        path = znodes.topic_path(topic)
-        znode = self._read(path)
-        if znode is None:
-            return {}
-        with suppress(MalformedZnodeError):
-            return {
-                p: tuple(brokers) for p, brokers in znodes.parse_topic(path, znode.data).items()
-            }
-        return {}
+        return self.state.assignment(topic)
 
     def partitions(self) -> list[TopicPartition]:
         """Every partition of every topic, ascending."""
-        topics = self._children(znodes.TOPICS)
+        topics = self.state.topics()
         return sorted(TopicPartition(t, number) for t in topics for number in self.assignment(t))
 
     def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
         """The published leader, epoch and ISR of a partition."""
-        path = znodes.leader_and_isr_path(partition)
-        znode = self._read(path)
-        if znode is None:
-            return None
-        with suppress(MalformedZnodeError):
-            return znodes.parse_leader_and_isr(path, znode.data)
-        return None
+        return self.state.state_of(partition)
 
     def leader_of(self, partition: TopicPartition) -> int | None:
         """The published leader; None without one."""
@@ -327,10 +291,8 @@ class ClusterUnderTest:
 
         With `may_end`, brokers may be down that have no replica of it.
         """
-        with self._client(f"topic {topic} was not created") as client:
-            error, message = client.create_topic(topic, assignment=assignment)
-        if error is not None:
-            raise ClusterError(f"topic {topic} was refused: {error} {message}".rstrip())
+        with self._granted():
+            self.administrator.create_topic(topic, assignment)
         created = [TopicPartition(topic, number) for number in range(len(assignment))]
         self.await_state(
             lambda: all(self._is_in_sync(key) for key in created),
@@ -342,49 +304,32 @@ class ClusterUnderTest:
 
     def delete_topic(self, topic: str) -> None:
         """The topic is published no more (TOP-002); raises `ClusterError`."""
-        with self._client(f"topic {topic} was not deleted") as client:
-            error, message = client.delete_topic(topic)
-        if error is not None:
-            raise ClusterError(f"the deletion of {topic} was refused: {error} {message}".rstrip())
-        path = znodes.topic_path(topic)
+        with self._granted():
+            self.administrator.delete_topic(topic)
         self.await_state(
-            lambda: self._read(path) is None, START_DEADLINE_S, f"end of {topic}", may_end=True
+            lambda: topic not in self.state.topics(),
+            START_DEADLINE_S,
+            f"end of {topic}",
+            may_end=True,
         )
 
     def reassign(self, replicas: Mapping[TopicPartition, Sequence[int]]) -> None:
-        """Moves are asked for; raises `ClusterError` when one of them is refused."""
-        with self._client("the moves were not asked for") as client:
-            errors = client.alter_partition_reassignments(replicas)
-        self._require_granted("the move of", replicas, errors)
+        """Ask for moves; raises `ClusterError` when one of them is refused."""
+        with self._granted():
+            self.administrator.reassign_all(replicas)
 
     def elect_preferred(self, partitions: Sequence[TopicPartition]) -> None:
-        """The preferred replicas are to lead; raises `ClusterError` when one may not."""
-        with self._client("the elections were not asked for") as client:
-            errors = client.elect_leaders(ElectionKind.PREFERRED, partitions)
-        not_needed = {key for key in errors if errors[key] == ErrorCode.ELECTION_NOT_NEEDED}
-        self._require_granted("the election of", set(partitions) - not_needed, errors)
-
-    def _require_granted(
-        self,
-        what: str,
-        partitions: Iterable[TopicPartition],
-        errors: Mapping[TopicPartition, str | None],
-    ) -> None:
-        for key in sorted(partitions):
-            error = errors.get(key, "no answer")
-            if error is not None:
-                raise ClusterError(f"{what} {key} was refused: {error}")
+        """Ask for the preferred leaders; raises `ClusterError` when one is refused."""
+        with self._granted():
+            self.administrator.elect_all(partitions)
 
     @contextmanager
-    def _client(self, otherwise: str) -> Iterator[RoutedClient]:
-        """A client that is not traced; `ClusterError` when no broker answers it."""
-        connections = Connections()
+    def _granted(self) -> Iterator[None]:
+        """A refused request of a scenario is a `ClusterError`."""
         try:
-            yield RoutedClient(self.addresses, connections=connections, node="harness")
-        except ClusterUnreachableError as unreachable:
-            raise ClusterError(f"{otherwise}: {unreachable}") from unreachable
-        finally:
-            connections.close()
+            yield
+        except InjectionError as refused:
+            raise ClusterError(str(refused)) from refused
 
     def is_healthy(self, partitions: Sequence[TopicPartition]) -> bool:
         """All brokers live, a controller, and every partition led with all its replicas in sync."""
@@ -422,9 +367,9 @@ class ClusterUnderTest:
                 )
             self._wait.wait(POLL_S)
 
-    def _running(self) -> Iterator[ManagedProcess]:
+    def _running(self) -> Iterator[StartedBroker]:
         for broker_id in self.settings.broker_ids:
-            process = self._supervisor.processes.get(f"broker-{broker_id}")
+            process = self._parts.lifecycle.started(broker_id)
             if process is not None and process.is_running:
                 yield process
 
@@ -439,18 +384,6 @@ class ClusterUnderTest:
         tails = {broker_id: self.log_tail(broker_id) for broker_id in self.settings.broker_ids}
         said = [f"broker {broker_id}: {tail}" for broker_id, tail in tails.items() if tail]
         return "; the brokers said last:\n" + "\n".join(said) if said else ""
-
-    def _read(self, path: str) -> Znode | None:
-        try:
-            return self._znodes.read(path)
-        except NoZnodeError:
-            return None
-
-    def _children(self, path: str) -> list[str]:
-        try:
-            return self._znodes.children(path)
-        except NoZnodeError:
-            return []
 
 
 @contextmanager
@@ -472,12 +405,9 @@ def running_cluster(
         folder=folder,
         run_id=run_id,
         supervisor=supervisor,
-        zookeeper=zookeeper.address,
+        zookeeper=zookeeper,
         wiring=wiring,
     )
-    cluster.ensemble = zookeeper.ensemble
-    cluster.ends_sessions = zookeeper.end_session
-    cluster.connect()
     try:
         cluster.start()
         yield cluster

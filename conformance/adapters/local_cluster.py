@@ -10,8 +10,12 @@ from shlex import quote
 
 import msgspec
 
-from fencepost.conformance.adapters.adapter import ClusterSettings, Folders
-from fencepost.conformance.adapters.cluster import STOP_GRACE_S, ClusterError, ClusterUnderTest
+from fencepost.conformance.adapters.cluster import STOP_GRACE_S, ClusterUnderTest
+from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.adapters.folders import Folders
+from fencepost.conformance.adapters.reference import implementation_of
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
@@ -34,7 +38,9 @@ class LocalCluster(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def settings(self) -> ClusterSettings:
         """As the brokers were started."""
-        return ClusterSettings(command=self.command, brokers=self.brokers, level=self.level)
+        return ClusterSettings(
+            implementation=implementation_of(self.command), brokers=self.brokers, level=self.level
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +102,8 @@ def status(folder: Path) -> ClusterStatus:
     """What runs and who is registered; raises `ClusterError` when the cluster is not up."""
     state = load(folder)
     with _adopted(folder) as supervisor:
-        cluster = _cluster(folder, state, supervisor)
         try:
-            cluster.connect()
+            cluster = _cluster(folder, state, supervisor)
         except ZooKeeperError as error:
             raise ClusterError(
                 f"the ZooKeeper of the cluster in {folder} does not answer; "
@@ -175,10 +180,9 @@ def _start(
         zookeeper=server.address,
         brokers=settings.brokers,
         level=settings.level,
-        command=settings.command,
+        command=settings.implementation.target,
     )
     cluster = _cluster(folder, state, supervisor)
-    cluster.connect()
     try:
         cluster.start()
         found = _status(cluster, supervisor)
@@ -194,7 +198,7 @@ def _cluster(folder: Path, state: LocalCluster, supervisor: Supervisor) -> Clust
         folder=folder,
         run_id=state.run_id,
         supervisor=supervisor,
-        zookeeper=state.zookeeper,
+        zookeeper=ZooKeeperInUse(address=state.zookeeper),
     )
 
 
@@ -223,5 +227,5 @@ def _status(cluster: ClusterUnderTest, supervisor: Supervisor) -> ClusterStatus:
             )
         )
     return ClusterStatus(
-        zookeeper=cluster.zookeeper, level=cluster.settings.level, brokers=tuple(brokers)
+        zookeeper=cluster.zookeeper.address, level=cluster.settings.level, brokers=tuple(brokers)
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from fencepost.conformance.adapters.adapter import ChoiceError
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.zookeepers import EMBEDDED, ENSEMBLE
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.fault_injection.faults.catalogue import needs_proxy, needs_relay

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import Folders
+from fencepost.conformance.adapters.folders import Folders
 from fencepost.fault_injection.injectors.injection import Servers
 from fencepost.fault_injection.network.links.wiring import ZOOKEEPER
 from fencepost.fault_injection.network.namespaces.client import SwitchControl

@@ -14,7 +14,7 @@ from fencepost.fault_injection.zookeeper.client import (
 )
 from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import Outcome
-from fencepost.spec.znodes import TopicPartition, leader_and_isr_path
+from fencepost.spec.znodes import TopicPartition
 
 WRITE = "WriteLeaderAndIsr"
 BAD_VERSION = "BAD_VERSION"
@@ -23,19 +23,22 @@ WRITES_MAX = 10
 
 
 def rewrite_state(
-    znodes: ZooKeeperClient, recorder: TraceRecorder | None, partition: TopicPartition
+    znodes: ZooKeeperClient,
+    recorder: TraceRecorder | None,
+    partition: TopicPartition,
+    path: str,
 ) -> int | None:
-    """The new version; None without a state. What others write meanwhile is written anew.
+    """Write the state at `path` again as it is: its new version; None without a state.
 
-    Raises `InjectionError` when somebody was faster `WRITES_MAX` times.
+    After a concurrent write, the state is read anew. Raises `InjectionError` when that happened
+    `WRITES_MAX` times.
     """
-    path = leader_and_isr_path(partition)
     for _ in range(WRITES_MAX):
         try:
             found = znodes.read(path)
         except NoZnodeError:
             return None
-        traced = _traced(recorder, partition, found, znodes.session_id)
+        traced = _traced(recorder, partition, found, znodes.session_id, path)
         with traced as written, suppress(BadVersionError):
             written.append(znodes.rewrite(path, found))
         if written:
@@ -45,7 +48,11 @@ def rewrite_state(
 
 @contextmanager
 def _traced(
-    recorder: TraceRecorder | None, partition: TopicPartition, found: Znode, session_id: int
+    recorder: TraceRecorder | None,
+    partition: TopicPartition,
+    found: Znode,
+    session_id: int,
+    path: str,
 ) -> Iterator[list[Znode]]:
     """The write of `found` is in the trace as brokers' are; without a recorder it is nowhere.
 
@@ -61,7 +68,7 @@ def _traced(
         "partition": partition.partition,
         "expected_version": found.znode_version,
         "session_id": session_id,
-        "path": leader_and_isr_path(partition),
+        "path": path,
         "data": found.data.decode(errors="backslashreplace"),
     }
     began = recorder.write(Kind.INVOKE, WRITE, op_id=found.mzxid, **fields)

@@ -13,13 +13,14 @@ from pathlib import Path
 from random import Random
 from time import monotonic, monotonic_ns
 
-from fencepost.conformance.clients.client import Answer, Connections, RoutedClient
+from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.recorder import (
     ClientCrashedError,
     HarnessClock,
     MortalRecorder,
     TraceRecorder,
 )
+from fencepost.conformance.clients.transport import Answer, Transport
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
@@ -45,8 +46,8 @@ class Session:
     folder: Path
     run_id: str
     bootstrap: Callable[[], Sequence[str]]
+    transport: Transport
     clock: HarnessClock = field(default_factory=HarnessClock)
-    connections: Connections = field(default_factory=Connections)
     recorders: list[TraceRecorder] = field(default_factory=list)
 
     def client(self, node: str) -> RoutedClient:
@@ -62,11 +63,10 @@ class Session:
     def client_of(self, recorder: TraceRecorder) -> RoutedClient:
         """A client that writes there."""
         self.recorders.append(recorder)
-        return RoutedClient(self.bootstrap, connections=self.connections, recorder=recorder)
+        return RoutedClient(self.bootstrap, transport=self.transport, recorder=recorder)
 
     def close(self) -> None:
-        """Connections and trace files are closed."""
-        self.connections.close()
+        """Trace files are closed."""
         for recorder in self.recorders:
             recorder.close()
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
-from fencepost.conformance.adapters.networks import PROXY, require_network
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.networks import require_network
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import EMBEDDED, OWN
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import SCENARIOS, find
-from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 
@@ -78,12 +78,6 @@ def play_all(
     if on_progress:
         on_progress(len(scenarios), len(scenarios), "done")
     return tuple(results)
-
-
-def settings_of(level: int, mutant: str = "", network: str = PROXY) -> ClusterSettings:
-    """A cluster of the reference; raises `ChoiceError` for a level or mutant that is none."""
-    Subject(target=REFERENCE_TARGET, level=level, mutant=mutant or None).require_known()
-    return ClusterSettings(level=level, mutant=mutant, network=network)
 
 
 def run_scenario(

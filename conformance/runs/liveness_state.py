@@ -6,40 +6,14 @@ bound within which it must hold is the caller's. Whether a follower has still to
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
-from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZooKeeperClient
+from fencepost.conformance.adapters.implementation import PublishedState
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Liveness
-from fencepost.spec.znodes import (
-    BROKER_IDS,
-    CONTROLLER,
-    LEADER_ELECTION,
-    PARTITIONS_ADD,
-    PARTITIONS_REASSIGNED,
-    PARTITIONS_REMOVE,
-    TOPICS,
-    LeaderAndIsr,
-    MalformedZnodeError,
-    TopicPartition,
-    assignment_of,
-    leader_and_isr_path,
-    parse_controller,
-    parse_leader_and_isr,
-    parse_topic_document,
-    topic_path,
-)
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
-PROMISES = {
-    LEADER_ELECTION: Liveness.EVENTUALLY_LEADER,
-    PARTITIONS_ADD: Liveness.ADDITION_COMPLETES,
-    PARTITIONS_REMOVE: Liveness.REMOVAL_COMPLETES,
-    PARTITIONS_REASSIGNED: Liveness.REASSIGNMENT_COMPLETES,
-}
-"""What is asked for below `/admin` -> what is owed while it is there."""
-
-OFFICE = (Action.ELECT_CONTROLLER, Action.RESIGN_CONTROLLER)
+CONTROLLER_CHANGES = (Action.ELECT_CONTROLLER, Action.RESIGN_CONTROLLER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +25,7 @@ class LivenessState:
     assigned: Mapping[TopicPartition, tuple[int, ...]]
     states: Mapping[TopicPartition, LeaderAndIsr]
     asked: frozenset[Liveness]
-    """What administrators have asked for and nobody has done yet."""
+    """The promises that open administrative requests stand for."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,52 +47,45 @@ class _Broker:
     replicas: dict[TopicPartition, _Replica] = field(default_factory=dict)
 
 
-def read_liveness_state(znodes: ZooKeeperClient) -> LivenessState:
-    """What ZooKeeper holds now; a malformed topic is none. Raises `ZooKeeperError`."""
-    assigned: dict[TopicPartition, tuple[int, ...]] = {}
-    asked: set[Liveness] = set()
-    for topic in _children(znodes, TOPICS):
-        with suppress(NoZnodeError, MalformedZnodeError):
-            path = topic_path(topic)
-            document = parse_topic_document(path, znodes.read(path).data)
-            for number, replicas in assignment_of(document).items():
-                assigned[TopicPartition(topic, number)] = tuple(map(int, replicas))
-            if document.adding or document.removing:
-                asked.add(Liveness.REASSIGNMENT_COMPLETES)
-    for kind, promise in PROMISES.items():
-        if any(_children(znodes, f"{kind}/{topic}") for topic in _children(znodes, kind)):
-            asked.add(promise)
-    states = {key: state for key in assigned if (state := _state(znodes, key)) is not None}
+def read_liveness_state(state: PublishedState) -> LivenessState:
+    """What is published now; a malformed topic is none. Raises `ZooKeeperError`."""
+    assigned = {
+        TopicPartition(topic, number): replicas
+        for topic in state.topics()
+        for number, replicas in state.assignment(topic).items()
+    }
+    states = {key: found for key in assigned if (found := state.state_of(key)) is not None}
     return LivenessState(
-        registered=frozenset(map(int, _children(znodes, BROKER_IDS))),
-        controller=_controller(znodes),
+        registered=frozenset(state.live_brokers()),
+        controller=state.controller(),
         assigned=assigned,
         states=states,
-        asked=frozenset(asked),
+        asked=state.pending(),
     )
 
 
 def owed(
-    standing: LivenessState, events: Sequence[TraceEvent], running: Collection[int]
+    published: LivenessState, events: Sequence[TraceEvent], running: Collection[int]
 ) -> tuple[Liveness, ...]:
-    """What does not hold of those who run, by name; of a partition whose whole ISR is dead nothing.
+    """The liveness properties that do not hold of the running brokers.
 
-    `events` are those of the brokers' traces, in the order of each.
+    Nothing is owed of a partition whose whole ISR is dead. `events` are those of the brokers'
+    traces, in the order of each.
     """
     brokers = {broker_id: _broker(events, broker_id) for broker_id in running}
-    found = set(standing.asked)
-    if not standing.registered.issuperset(running):
+    found = set(published.asked)
+    if not published.registered.issuperset(running):
         found.add(Liveness.BROKER_EVENTUALLY_LEARNS_ROLE)
-    holder = brokers.get(standing.controller) if standing.controller is not None else None
+    holder = brokers.get(published.controller) if published.controller is not None else None
     if holder is None or not holder.is_controller:
         found.add(Liveness.CONTROLLER_EVENTUALLY_EXISTS)
     for broker_id, broker in brokers.items():
-        if any(broker_id not in standing.assigned.get(key, ()) for key in broker.replicas):
+        if any(broker_id not in published.assigned.get(key, ()) for key in broker.replicas):
             found.add(Liveness.DELETION_COMPLETES)
-    if not standing.assigned:
+    if not published.assigned:
         found.add(Liveness.EVENTUALLY_LEADER)
-    for key, assigned in standing.assigned.items():
-        found.update(_of_partition(standing.states.get(key), key, assigned, brokers))
+    for key, assigned in published.assigned.items():
+        found.update(_of_partition(published.states.get(key), key, assigned, brokers))
     return tuple(sorted(found))
 
 
@@ -161,7 +128,7 @@ def _broker(events: Sequence[TraceEvent], broker_id: int) -> _Broker:
 
 def _hear(broker: _Broker, event: TraceEvent) -> None:
     """One line of its trace."""
-    if event.action in OFFICE:
+    if event.action in CONTROLLER_CHANGES:
         broker.is_controller = event.action == Action.ELECT_CONTROLLER
     if event.topic is None or event.partition is None:
         return
@@ -189,23 +156,3 @@ def _measure(replica: _Replica, event: TraceEvent) -> None:
         replica.high_watermark = event.high_watermark
     if event.log_end_offset is not None:
         replica.log_end_offset = event.log_end_offset
-
-
-def _children(znodes: ZooKeeperClient, path: str) -> list[str]:
-    try:
-        return znodes.children(path)
-    except NoZnodeError:
-        return []
-
-
-def _controller(znodes: ZooKeeperClient) -> int | None:
-    with suppress(NoZnodeError, MalformedZnodeError):
-        return int(parse_controller(CONTROLLER, znodes.read(CONTROLLER).data).brokerid)
-    return None
-
-
-def _state(znodes: ZooKeeperClient, key: TopicPartition) -> LeaderAndIsr | None:
-    path = leader_and_isr_path(key)
-    with suppress(NoZnodeError, MalformedZnodeError):
-        return parse_leader_and_isr(path, znodes.read(path).data)
-    return None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import ClusterSettings
-from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Workload
 from fencepost.conformance.runs.scenario import ASSIGNMENT, Scenario, ScenarioResult, ScenarioStage
 from fencepost.conformance.runs.scenario_run import ScenarioRun
@@ -36,7 +36,7 @@ class NullRuns:
     result: ScenarioResult
 
 
-def play_null_runs(runs: int, *, level: int, seed: int, out: Path, mutant: str = "") -> NullRuns:
+def play_null_runs(runs: int, *, settings: ClusterSettings, seed: int, out: Path) -> NullRuns:
     """Play `runs` null runs one after the other on one new cluster, in the new folder `out`."""
     played: list[int] = []
     scenario = Scenario(
@@ -47,7 +47,6 @@ def play_null_runs(runs: int, *, level: int, seed: int, out: Path, mutant: str =
         ),
         play=partial(_play, runs=runs, played=played),
     )
-    settings = ClusterSettings(level=level, mutant=mutant)
     result = ScenarioRun(scenario=scenario, settings=settings, seed=seed, folder=out).play()
     found = [f"{v.invariant}: {v.message}" for check in result.checks for v in check.violations]
     missed = [p.sentence for p in result.problems if p.verdict is Verdict.FAIL]

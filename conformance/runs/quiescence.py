@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 
-from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.checks.log_history import FINAL_READER
 from fencepost.conformance.clients.workload import NotConvergedError, read_everything
 from fencepost.conformance.runs.liveness_state import owed, read_liveness_state
@@ -72,4 +72,4 @@ class QuiescenceWait:
         down = cluster.ended()
         running = [b for b in cluster.settings.broker_ids if b not in down]
         events = [event for b in running for event in self.stage.trace_of(b)]
-        return owed(read_liveness_state(cluster.znodes), events, running)
+        return owed(read_liveness_state(cluster.state), events, running)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.adapters.adapter import ChoiceError
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.spec.trace import Kind, read_trace
 
 HARNESS_TRACE = "trace-harness.ndjson"

@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import (
-    REFERENCE_COMMAND,
-    ChoiceError,
-    ClusterSettings,
-)
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.networks import require_network
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
 from fencepost.conformance.runs.run_begin import begun_in
 from fencepost.conformance.runs.scenario import Scenario
@@ -107,8 +105,9 @@ def shrink_story(
     processes do not follow it to the smallest schedule, those that it made before are tried.
     """
     tries = RealTries(wanted=violated, settings=settings, out=out, zookeeper=zookeeper)
-    simulated = SimulatedTries(level=settings.level, mutant=settings.mutant)
-    if settings.command == REFERENCE_COMMAND and simulated.begin(story, violated):
+    simulated = SimulatedTries(level=settings.level, mutant=settings.implementation.broken_rule)
+    can_simulate = Capability.SIMULATOR in settings.implementation.capabilities
+    if can_simulate and simulated.begin(story, violated):
         tries.wanted = simulated.wanted
         found = ShrunkStory(story=replace(story, actions=()), runs=1)
         if simulated.needs_faults:
@@ -140,7 +139,7 @@ def _shrink_on_processes(story: Story, violated: frozenset[str], tries: RealTrie
 
 def _shrunk(story: Story, small: Story, runs: int, tries: RealTries, backend: Backend) -> ShrunkRun:
     """As a schedule of its own, which says where it comes from and at which level it fails."""
-    level, mutant = tries.settings.level, tries.settings.mutant
+    level, mutant = tries.settings.level, tries.settings.implementation.broken_rule
     violated = tuple(sorted(tries.wanted & tries.found))
     origin = {
         "kind": SHRUNK,

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from time import monotonic, monotonic_ns
 from typing import Any
 
-from fencepost.conformance.adapters.adapter import ClusterSettings
-from fencepost.conformance.adapters.cluster import ClusterError, ClusterUnderTest
+from fencepost.conformance.adapters.cluster import ClusterUnderTest
+from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.workload import Floor, Session, Workload
 from fencepost.conformance.runs.host_interference import HostInterference
@@ -66,8 +67,8 @@ class ScenarioStage:
         """
         created = self.cluster.create_topic(topic, assignment, may_end=True)
         self.partitions.extend(created)
-        connections = self.session.connections
-        asking = RoutedClient(self.session.bootstrap, connections=connections, node="harness")
+        transport = self.session.transport
+        asking = RoutedClient(self.session.bootstrap, transport=transport, node="harness")
         self.cluster.await_state(
             lambda: all(asking.list_offsets(partition).is_ok for partition in created),
             SERVED_S,

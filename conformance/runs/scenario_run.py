@@ -16,14 +16,11 @@ from pathlib import Path
 from shlex import quote
 from time import monotonic
 
-from fencepost.conformance.adapters.adapter import (
-    ChoiceError,
-    ClusterSettings,
-    Folders,
-    unusual,
-)
-from fencepost.conformance.adapters.cluster import ClusterError, ClusterUnderTest, running_cluster
+from fencepost.conformance.adapters.cluster import ClusterUnderTest, running_cluster
+from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
+from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.networks import PROXY, switch_for, wiring_for
+from fencepost.conformance.adapters.settings import ClusterSettings, unusual
 from fencepost.conformance.adapters.zookeepers import (
     CONTAINERS,
     EMBEDDED,
@@ -120,8 +117,7 @@ class ScenarioRun:
             return self.again
         what = self.scenario.again or f"--scenario {self.scenario.name}"
         command = f"fencepost chaos {what} --seed {self.seed} --level {self.settings.level}"
-        if self.settings.mutant:
-            command += f" --mutant {self.settings.mutant}"
+        command += self.settings.implementation.again
         if {self.settings.network, self.scenario.network} != {PROXY}:
             command += f" --network {self.settings.network}"
         if self.zookeeper == self.scenario.cluster.get("zookeeper", EMBEDDED):
@@ -221,9 +217,9 @@ class ScenarioRun:
             "seed": self.seed,
             "brokers": self.settings.brokers,
             "scenario": self.scenario.name,
-            "mutant": self.settings.mutant or None,
             "network": self.settings.network,
             "reproduce": self.reproduce,
+            **self.settings.implementation.told,
             **self.told,
         }
 
@@ -245,6 +241,7 @@ class ScenarioRun:
             folder=self.folder,
             run_id=self.run_id,
             bootstrap=partial(_addresses, cluster),
+            transport=cluster.transport,
             clock=harness.clock,
         )
         self._first_controller = cluster.controller() or 1
@@ -321,7 +318,7 @@ class ScenarioRun:
             "kind": "executed",
             "run": self.run_id,
             "level": self.settings.level,
-            "mutant": self.settings.mutant,
+            "mutant": self.settings.implementation.broken_rule,
             "network": self.settings.network,
             "of": dict(source.origin),
         }
@@ -367,7 +364,8 @@ class ScenarioRun:
         events, doubts = read_folder(self.folder)
         for doubt in (*doubts, *trace_health(events).doubts):
             self.record.add(Verdict.INCONCLUSIVE, doubt)
-        self._judge_mutants(events)
+        for contradiction in self.settings.implementation.contradictions(events):
+            self.record.add(Verdict.ERROR, contradiction)
         outcomes = classify_outcomes(events, has_transactions=self.zookeeper in OWN)
         self.record.judge_outcomes(outcomes)
         checks = run_checks(events)
@@ -406,17 +404,8 @@ class ScenarioRun:
         )
 
     def _expected(self) -> Verdict:
-        is_mutant = bool(self.settings.mutant)
-        return Verdict.FAIL if is_mutant else self.scenario.expected(self.settings.level)
-
-    def _judge_mutants(self, events: Sequence[TraceEvent]) -> None:
-        """Brokers that break a rule on purpose did so because this run wanted it."""
-        awake = {event.detail or "" for event in events if event.action == "MutantAwake"}
-        wanted = {self.settings.mutant} - {""}
-        for name in sorted(awake - wanted):
-            self.record.add(Verdict.ERROR, f"a broker runs mutant {name}, which nobody asked for")
-        for name in sorted(wanted - awake):
-            self.record.add(Verdict.ERROR, f"no broker told that it runs mutant {name}")
+        is_broken = bool(self.settings.implementation.broken_rule)
+        return Verdict.FAIL if is_broken else self.scenario.expected(self.settings.level)
 
     def _unobservable(self, checks: Sequence[CheckResult]) -> list[CheckResult]:
         """What could not be decided without the transaction log of somebody else's ZooKeeper."""

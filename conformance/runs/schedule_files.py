@@ -4,7 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
-from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.catalogue.requirements import load_catalogue
 from fencepost.conformance.runs.scenario import ASSIGNMENT, TOPIC, Scenario
 from fencepost.conformance.scenarios import find

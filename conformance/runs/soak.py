@@ -17,8 +17,9 @@ from typing import Protocol
 
 import msgspec
 
-from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import PROXY
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import find
@@ -42,7 +43,8 @@ class SoakPlan(msgspec.Struct, frozen=True, kw_only=True):
     scenarios: tuple[str, ...]
     """Played in turn."""
     zookeeper: str
-    mutant: str = ""
+    broken_rule: str = ""
+    """The rule that every broker breaks on purpose; empty for none."""
     network: str = PROXY
 
 
@@ -126,7 +128,7 @@ class Soak:
     totals: Totals = field(default_factory=Totals)
     now: Callable[[], float] = monotonic
 
-    def run(self, watcher: Watcher) -> Totals:
+    def run(self, watcher: Watcher, settings: ClusterSettings) -> Totals:
         """Rounds until the time is over, the last one to its end; Ctrl-C ends all of it early.
 
         The time of all sittings counts. A soak whose time is over already runs nothing. Raises
@@ -137,12 +139,12 @@ class Soak:
             _cut_torn_line(self.folder / ROUNDS)
             try:
                 while before + self.now() - started < self.plan.duration_s:
-                    self._round(watcher)
+                    self._round(watcher, settings)
             except KeyboardInterrupt:
                 self.totals.is_interrupted = True
         return self.totals
 
-    def _round(self, watcher: Watcher) -> None:
+    def _round(self, watcher: Watcher, settings: ClusterSettings) -> None:
         number = self.totals.rounds + 1
         scenario = self.plan.scenarios[(number - 1) % len(self.plan.scenarios)]
         seed = self.plan.seed + number - 1
@@ -151,9 +153,7 @@ class Soak:
         watcher.begin(number, scenario, seed, self.totals)
         run = ScenarioRun(
             scenario=find(scenario),
-            settings=ClusterSettings(
-                level=self.plan.level, mutant=self.plan.mutant, network=self.plan.network
-            ),
+            settings=settings,
             seed=seed,
             folder=folder,
             zookeeper=self.plan.zookeeper,

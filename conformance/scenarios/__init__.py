@@ -5,7 +5,7 @@ One file per story in `schedules/`; several kinds of faults in one run save time
 
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import ChoiceError
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.scenarios import (
     drawn,

@@ -6,7 +6,7 @@ the preferred replicas lead again.
 
 from collections.abc import Mapping
 
-from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.targets import CONTROLLER

@@ -1,7 +1,8 @@
 """What directed scenarios do with single records."""
 
-from fencepost.conformance.adapters.cluster import ClusterError
-from fencepost.conformance.clients.client import Answer, RoutedClient
+from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.clients.client import RoutedClient
+from fencepost.conformance.clients.transport import Answer
 from fencepost.conformance.runs.scenario import ScenarioStage
 from fencepost.spec.znodes import TopicPartition
 

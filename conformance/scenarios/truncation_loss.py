@@ -10,8 +10,9 @@ B is elected and the record is gone. Each step waits for what the step before it
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from fencepost.conformance.adapters.cluster import ClusterError
-from fencepost.conformance.clients.client import Answer, RoutedClient
+from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.clients.client import RoutedClient
+from fencepost.conformance.clients.transport import Answer
 from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, ScenarioStage
 from fencepost.conformance.scenarios.records import produce_until_ok, require_ok
 from fencepost.fault_injection.faults.process_faults import KillBroker

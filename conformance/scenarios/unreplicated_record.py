@@ -3,7 +3,7 @@
 The same steps catch a leader that acknowledges too early, every time: the gate's canary.
 """
 
-from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, ScenarioStage
 from fencepost.conformance.scenarios.records import produce_until_ok, require_ok
 from fencepost.fault_injection.faults.process_faults import KillBroker

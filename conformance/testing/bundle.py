@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import ChoiceError
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.runs.run_begin import HARNESS_TRACE, begun_in
 from fencepost.conformance.testing.network import PROXY
 from fencepost.fault_injection.stories.story import Story, StoryAction

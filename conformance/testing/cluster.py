@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from fencepost.conformance.adapters.adapter import ChoiceError
-from fencepost.conformance.adapters.cluster import ClusterError
-from fencepost.conformance.clients.client import Answer, Connections, RoutedClient
+from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
+from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.transport import Answer, Transport
 from fencepost.conformance.runs.scenario import TOPIC, ScenarioStage
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.znodes import TopicPartition
@@ -21,12 +21,12 @@ class UniqueClient(RoutedClient):
         self,
         bootstrap: Callable[[], Sequence[str]],
         *,
-        connections: Connections,
+        transport: Transport,
         recorder: TraceRecorder,
         sent: set[str],
     ) -> None:
         """`sent` is shared by the clients of one run."""
-        super().__init__(bootstrap, connections=connections, recorder=recorder)
+        super().__init__(bootstrap, transport=transport, recorder=recorder)
         self._sent = sent
 
     def produce(
@@ -113,7 +113,7 @@ class RunningCluster:
         session.recorders.append(recorder)
         return UniqueClient(
             session.bootstrap,
-            connections=session.connections,
+            transport=session.transport,
             recorder=recorder,
             sent=self._sent,
         )

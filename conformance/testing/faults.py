@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import ChoiceError
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import PROXY, require_possible
 from fencepost.conformance.runs.scenario import ScenarioStage
 from fencepost.fault_injection.engine.progress import RunningFault

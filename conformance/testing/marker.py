@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.conformance.adapters.adapter import LEVELS, ChoiceError
+from fencepost.conformance.adapters.command_line import LEVELS
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.fault_injection.faults.catalogue import kind_of, needs_links
 from fencepost.fault_injection.stories.profiles import PROFILE_KINDS
 

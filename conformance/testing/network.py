@@ -27,7 +27,7 @@ class PluginNetwork:
     def require(self, wanted: str) -> None:
         """Raise `ChoiceError` when a cluster is to have a network that this process is not in."""
         if wanted == NAMESPACES and self.name != NAMESPACES:
-            from fencepost.conformance.adapters.adapter import ChoiceError
+            from fencepost.conformance.adapters.errors import ChoiceError
 
             raise ChoiceError(
                 f"cluster_settings say network={wanted!r}, for which pytest has to begin in "

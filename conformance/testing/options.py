@@ -135,7 +135,7 @@ def recorded_run(config: pytest.Config) -> "RecordedTest | None":
         return None
     if config.getoption(SEED_ALONE) is not None:
         raise pytest.UsageError(f"{REPLAY} takes the seed from the bundle; leave out {SEED_ALONE}")
-    from fencepost.conformance.adapters.adapter import ChoiceError
+    from fencepost.conformance.adapters.errors import ChoiceError
     from fencepost.conformance.testing.bundle import read_bundle
 
     try:

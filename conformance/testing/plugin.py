@@ -28,7 +28,7 @@ from fencepost.conformance.testing.options import (
 from fencepost.conformance.testing.selection import MARKER, SEED, mark_of, refuse, refused, seeds_of
 
 if TYPE_CHECKING:
-    from fencepost.conformance.adapters.adapter import ClusterSettings
+    from fencepost.conformance.adapters.settings import ClusterSettings
     from fencepost.conformance.testing.bundle import RecordedTest
     from fencepost.conformance.testing.cluster import RunningCluster
     from fencepost.conformance.testing.faults import Faults
@@ -133,7 +133,7 @@ def quiet(fencepost_run: "ChaosRun") -> "QuietSpan":
 @pytest.fixture
 def cluster_settings() -> "ClusterSettings":
     """How many brokers, with which times; a project may have its own fixture of this name."""
-    from fencepost.conformance.adapters.adapter import ClusterSettings
+    from fencepost.conformance.adapters.settings import ClusterSettings
 
     return ClusterSettings()
 
@@ -150,8 +150,7 @@ def fencepost_run(
     request: pytest.FixtureRequest, fencepost_seed: int, cluster_settings: "ClusterSettings"
 ) -> "Iterator[ChaosRun]":
     """The run of one test: a cluster is up and clients are served."""
-    from fencepost.conformance.adapters.adapter import ChoiceError
-    from fencepost.conformance.adapters.cluster import ClusterError
+    from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
     from fencepost.conformance.testing.run import ChaosRun, shown
     from fencepost.fault_injection.processes.managed_process import ProcessError
     from fencepost.spec.zookeeper import ZooKeeperError
@@ -173,7 +172,7 @@ def fencepost_run(
 
 
 def _check_mark(item: pytest.Item) -> None:
-    from fencepost.conformance.adapters.adapter import ChoiceError
+    from fencepost.conformance.adapters.errors import ChoiceError
 
     try:
         mark_of(item)

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from types import TracebackType
 
-from fencepost.conformance.adapters.adapter import ChoiceError
-from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.scenario import RunRecord, ScenarioStage
 from fencepost.conformance.verdict import Verdict

@@ -7,13 +7,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import (
-    REFERENCE_COMMAND,
-    ChoiceError,
-    ClusterSettings,
-)
-from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.networks import PROXY
+from fencepost.conformance.adapters.reference import implementation_of
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult, ScenarioStage
 from fencepost.conformance.runs.scenario_run import ScenarioRun
@@ -82,7 +79,6 @@ class ChaosRun:
         tested = self.tested
         name = re.sub(r"[^\w.-]+", "-", tested.name).strip("-")[:NAME_LENGTH_MAX]
         self.folder = tested.out / f"{name}-{secrets.token_hex(3)}"
-        command = tested.settings.command
         possible(tested.mark.kinds, tested.settings.network)
         scenario = Scenario(
             story=Story(
@@ -102,7 +98,6 @@ class ChaosRun:
             again=f"{tested.again} {shown(self.folder)}",
             told={
                 "test": tested.test,
-                "command": None if command == REFERENCE_COMMAND else command,
                 "zookeeper": tested.zookeeper,
             },
         )
@@ -182,7 +177,8 @@ def settings_of(
         level = recorded.level
         command = command or recorded.command or ""
         settings = replace(settings, first_controller=recorded.first_controller)
-    return replace(settings, level=level, command=command or settings.command)
+    implementation = implementation_of(command) if command else settings.implementation
+    return replace(settings, level=level, implementation=implementation)
 
 
 def is_own(error: BaseException | None) -> bool:

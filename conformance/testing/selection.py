@@ -20,7 +20,7 @@ REFUSED = pytest.StashKey[str]()
 
 def mark_of(item: pytest.Item) -> "ChaosMark":
     """The markers of a test, its module's and its own; raises `ChoiceError` of this room."""
-    from fencepost.conformance.adapters.adapter import ChoiceError
+    from fencepost.conformance.adapters.errors import ChoiceError
     from fencepost.conformance.testing.marker import read_mark
 
     args, given = _marked(item)

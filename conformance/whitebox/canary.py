@@ -7,12 +7,13 @@ green as one that works. Nothing but a known defect tells the two apart.
 from dataclasses import dataclass
 from pathlib import Path
 
-from fencepost.conformance.adapters.adapter import ClusterSettings
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import find
 from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
 
 MUTANT = "acknowledge_before_replication"
@@ -78,7 +79,7 @@ def play_canary(
     subject = Subject(target=REFERENCE_TARGET, level=level, mutant=mutant)
     run = ScenarioRun(
         scenario=find(scenario),
-        settings=ClusterSettings(level=level, mutant=mutant),
+        settings=ClusterSettings(implementation=breaking(mutant), level=level),
         seed=seed,
         folder=out,
         zookeeper=zookeeper,

@@ -12,7 +12,8 @@ from random import Random
 from time import monotonic
 from typing import Any
 
-from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.checks.registry import run_checks
 from fencepost.conformance.checks.unclean_elections import judge_elections
 from fencepost.conformance.runs.run_end import run_end
@@ -20,6 +21,7 @@ from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
 from fencepost.conformance.whitebox.stepped import SHOWN_BY, SteppedRun, lists_of, stand_ready
 from fencepost.spec.pacing import MoveList
@@ -232,7 +234,7 @@ def violated(result: ScenarioResult) -> tuple[str, ...]:
 def _run(mutant: str, scenario: str, seed: int, out: Path) -> ScenarioResult:
     run = ScenarioRun(
         scenario=find(scenario),
-        settings=ClusterSettings(level=LEVEL, mutant=mutant),
+        settings=ClusterSettings(implementation=breaking(mutant), level=LEVEL),
         seed=seed,
         folder=out,
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.conformance.adapters.adapter import ChoiceError
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.registry import judge, run_checks
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.whitebox.simulate import Subject, load

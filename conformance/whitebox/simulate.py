@@ -15,7 +15,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol, cast
 
-from fencepost.conformance.adapters.adapter import LEVELS, ChoiceError
+from fencepost.conformance.adapters.command_line import LEVELS
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.ordering import order
 from fencepost.conformance.checks.registry import CHECKS, judge, run_checks

@@ -15,7 +15,8 @@ from pathlib import Path
 from time import monotonic
 from types import MappingProxyType
 
-from fencepost.conformance.adapters.adapter import ChoiceError, Folders
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.registry import CHECKS, run_checks
 from fencepost.conformance.checks.unclean_elections import UNCLEAN_ONLY_IF_ISR_DEAD, judge_elections
@@ -273,7 +274,7 @@ class _Run:
     folder: Path
     made: int = 0
     problem: str = ""
-    standing: LivenessState | None = None
+    published: LivenessState | None = None
     """What ZooKeeper held after the last move of a run."""
     running: Sequence[int] = ()
     run_id: str = field(init=False)
@@ -300,8 +301,8 @@ class _Run:
         elections, needless = judge_elections(events)
         found += [UNCLEAN_ONLY_IF_ISR_DEAD] if needless else []
         decided += [UNCLEAN_ONLY_IF_ISR_DEAD] if elections else []
-        if self.standing is not None:
-            found += owed(self.standing, events, self.running)
+        if self.published is not None:
+            found += owed(self.published, events, self.running)
         problems = [self.problem, *doubts, *trace_health(events).doubts]
         return SteppedRun(
             level=self.listed.level,
@@ -353,7 +354,7 @@ class _Run:
                 led.make(move)
                 self.made += 1
             if self.listed.settles:
-                self.standing, self.running = led.standing(), led.running
+                self.published, self.running = led.liveness_state(), led.running
 
     def _place(self) -> str:
         """Where the run is, for people."""

@@ -1,32 +1,39 @@
-"""Clients of a run that processes are led along: each operation and request when its move comes."""
+"""Clients of a stepped run: each operation and each request is made when its move comes.
+
+A counterexample has one producer and one reader, whose operations are one request each; a
+simulated run names its clients, and may send several requests for one operation. Both are asked,
+answered and traced in the same way.
+"""
 
 from concurrent.futures import Future, TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.clients.client import LAMPORT_KEY, NODE_KEY, answer_of
+from fencepost.conformance.adapters.grpc_transport import LAMPORT_KEY, NODE_KEY, answer_of
+from fencepost.conformance.checks.log_history import FINAL_READER
+from fencepost.conformance.clients.client import completion_fields
 from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
 from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
-from fencepost.spec.pacing import Move
+from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Outcome
 
 ANSWER_S = 15.0
+PRODUCER = "client-1"
+FOLLOWER = "follower"
+"""The node of a fetch that no follower of the run sends."""
+CONSUMER_ID = -1
+"""The replica id of a fetch that is no follower's."""
+_PRODUCED = {"topic": "topic", "partition": "partition", "acks": "acks", "values": "values"}
+_FETCHED = {"topic": "topic", "partition": "partition", "offset": "fetch_offset"}
+"""Field of the trace -> field of the request."""
 
 Answered = tuple[Any, dict[str, Any]]
 """A response, and the metadata that came with it."""
 
 
-def in_time(answer: Future[Answered], client: str, number: int) -> Answered:
-    """The answer to a request of the client; raises `PacingError` when it does not come."""
-    try:
-        return answer.result(ANSWER_S)
-    except FutureTimeoutError:
-        raise PacingError(f"{client} has no answer to its request {number}") from None
-
-
 class SteppedClients:
-    """As many as the moves name; each writes a trace of its own."""
+    """As many clients as the moves name; each writes a trace of its own."""
 
     def __init__(self, folder: Path, *, run_id: str, clock: HarnessClock) -> None:
         self._folder = folder
@@ -35,50 +42,73 @@ class SteppedClients:
         self._recorders: dict[str, TraceRecorder] = {}
         self._begun: dict[tuple[str, int], tuple[TraceEvent, dict[str, Any]]] = {}
         """Operation -> its invocation, and the fields that its completion repeats."""
-        self._asked: dict[int, Future[Answered]] = {}
+        self._asked: dict[tuple[str, int], Future[Answered]] = {}
+        """Client and number of its request -> the answer."""
 
     def invoke(self, move: Move) -> None:
-        """The operation is in the trace, before its request leaves."""
-        client = self.recorder(move.client)
+        """Trace the operation, before its request leaves."""
+        client = self._recorder(move.client)
         invoked = client.write(Kind.INVOKE, move.method, op_id=move.number, **move.body)
         self._begun[move.client, move.number] = invoked, move.body
 
     def request(self, move: Move, broker: PacedBroker) -> None:
-        """The request is on its way to the broker."""
-        metadata = {LAMPORT_KEY: str(self._clock.tick()), NODE_KEY: move.client}
-        self._asked[move.number] = broker.request(move.method, move.body, metadata)
+        """Send the request to the broker; of a counterexample, trace its operation first."""
+        named = move if move.client else self._invoked(move)
+        metadata = {LAMPORT_KEY: str(self._clock.tick()), NODE_KEY: named.client}
+        answer = broker.request(move.method, move.body, metadata)
+        self._asked[named.client, named.number] = answer
 
     def heard(self, move: Move) -> None:
-        """The answer to the request is there; raises `PacingError`."""
+        """Wait for the answer to the request; raises `PacingError`."""
         self._answer(move.client, move.number)
 
     def completed(self, move: Move) -> None:
-        """The operation has ended, by the answer to request `to` or without one."""
-        invoked, body = self._begun[move.client, move.number]
+        """Trace the end of the operation, by the answer to request `to` or without one.
+
+        Of a counterexample the answer is to the request of the operation's own number.
+        """
+        client, answered = move.client, move.to
+        if not client:
+            client = PRODUCER if move.verb is Verb.COMPLETED else FINAL_READER
+            answered = move.number
+        invoked, body = self._begun[client, move.number]
         told: dict[str, Any] = {}
-        if move.to:
-            response, trailing = self._answer(move.client, move.to)
+        if answered:
+            response, trailing = self._answer(client, answered)
             self._clock.observe(int(trailing.get(LAMPORT_KEY, 0)))
-            told = answer_of(move.method, response)
+            told = completion_fields(invoked.action, answer_of(invoked.action, response))
         if told.get("outcome") is not Outcome.OK and move.body:
             told |= {**move.body, "outcome": Outcome(move.body["outcome"])}
-        self.recorder(move.client).write(
-            Kind.COMPLETE,
-            move.method,
-            op_id=move.number,
-            inv_ns=invoked.mono_ns,
-            **{**body, **told},
+        fields = {**body, **told}
+        self._recorder(client).write(
+            Kind.COMPLETE, invoked.action, op_id=move.number, inv_ns=invoked.mono_ns, **fields
         )
 
     def close(self) -> None:
-        """No line follows."""
+        """Close the traces."""
         for recorder in self._recorders.values():
             recorder.close()
 
-    def _answer(self, client: str, number: int) -> Answered:
-        return in_time(self._asked[number], client, number)
+    def _invoked(self, move: Move) -> Move:
+        """The request under the name and number of its client, whose operation is traced."""
+        is_produce = move.method == "Produce"
+        is_reader = is_produce or move.body.get("replica_id") == CONSUMER_ID
+        client = PRODUCER if is_produce else FINAL_READER if is_reader else FOLLOWER
+        number = 1 + sum(node == client for node, _ in self._asked)
+        named = Move(verb=move.verb, client=client, number=number, method=move.method)
+        if client != FOLLOWER:
+            said = _PRODUCED if is_produce else _FETCHED
+            named.body = {ours: move.body[theirs] for ours, theirs in said.items()}
+            self.invoke(named)
+        return named
 
-    def recorder(self, client: str) -> TraceRecorder:
+    def _answer(self, client: str, number: int) -> Answered:
+        try:
+            return self._asked[client, number].result(ANSWER_S)
+        except FutureTimeoutError:
+            raise PacingError(f"{client} has no answer to its request {number}") from None
+
+    def _recorder(self, client: str) -> TraceRecorder:
         """The trace of a client, begun when it is first asked for."""
         if client not in self._recorders:
             self._recorders[client] = TraceRecorder(

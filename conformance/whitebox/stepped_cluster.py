@@ -5,16 +5,17 @@ at a move is compared with what the list says that it does.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
 
-from fencepost.conformance.adapters.adapter import ClusterSettings, Folders, broker_command
-from fencepost.conformance.checks.log_history import FINAL_READER
-from fencepost.conformance.clients.client import LAMPORT_KEY, NODE_KEY, answer_of
-from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
+from fencepost.conformance.adapters.folders import Folders
+from fencepost.conformance.adapters.implementation import Site
+from fencepost.conformance.adapters.reference import REFERENCE
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.adapters.znode_dialect import ZooKeeperState
+from fencepost.conformance.clients.recorder import HarnessClock
 from fencepost.conformance.runs.liveness_state import LivenessState, read_liveness_state
-from fencepost.conformance.whitebox.stepped_clients import SteppedClients, in_time
+from fencepost.conformance.whitebox.mutants import breaking
+from fencepost.conformance.whitebox.stepped_clients import SteppedClients
 from fencepost.fault_injection.engine import data_folder
 from fencepost.fault_injection.engine.rpc_rules import BrokerSession
 from fencepost.fault_injection.network.links.wiring import BrokerPlace
@@ -24,17 +25,10 @@ from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.sessions import expire_session
 from fencepost.spec.pacing import Move, MoveList, Verb
-from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import ANY_VERSION
 
 SESSION_TIMEOUT_MS = 60_000
 """No session may end by itself: the list says when one does."""
-CLIENT = "client-1"
-CONSUMER = -1
-"""The replica id of a fetch that is no follower's."""
-_PRODUCED = {"topic": "topic", "partition": "partition", "acks": "acks", "values": "values"}
-_FETCHED = {"topic": "topic", "partition": "partition", "offset": "fetch_offset"}
-"""Field of the trace -> field of the request."""
 
 
 class SteppedCluster:
@@ -60,10 +54,6 @@ class SteppedCluster:
         """Brokers whose process runs before the list says so: it does nothing yet."""
         self._is_awake = False
         self._clients = SteppedClients(folder, run_id=run_id, clock=self.clock)
-        self._asked: dict[str, list[tuple[TraceEvent, Future[Any]]]] = {
-            CLIENT: [],
-            FINAL_READER: [],
-        }
 
     def __enter__(self) -> "SteppedCluster":
         self._znodes.connect()
@@ -85,16 +75,13 @@ class SteppedCluster:
         """The brokers whose process runs."""
         return [number for number, process in self._processes.items() if process.is_running]
 
-    def standing(self) -> LivenessState:
+    def liveness_state(self) -> LivenessState:
         """What ZooKeeper holds now; raises `ZooKeeperError`."""
-        return read_liveness_state(self._znodes)
+        return read_liveness_state(ZooKeeperState(self._znodes, REFERENCE.dialect))
 
     def make(self, move: Move) -> None:
         """The move is made; raises `PacingError` when it cannot be, or shows something else."""
-        if move.client:
-            self._make_of_client(move)
-            return
-        alone = _ALONE.get(move.verb)
+        alone = _ALONE.get(move.verb) or (_NAMED.get(move.verb) if move.client else None)
         if alone is not None:
             alone(self, move)
             return
@@ -106,22 +93,6 @@ class SteppedCluster:
         else:
             taken = self.brokers[move.broker].take(move)
         self._compare(move, taken)
-
-    def _make_of_client(self, move: Move) -> None:
-        """A move of a run's clients."""
-        match move.verb:
-            case Verb.INVOKE:
-                self._clients.invoke(move)
-            case Verb.REQUEST:
-                broker = self.brokers[move.broker]
-                self._clients.request(move, broker)
-                self._compare(move, broker.take(move))
-            case Verb.HEARD:
-                self._clients.heard(move)
-            case Verb.COMPLETED:
-                self._clients.completed(move)
-            case _:
-                raise PacingError(f"no client makes a move {move.verb}")
 
     def _compare(self, move: Move, taken: Sequence[str]) -> None:
         if list(taken) != move.takes:
@@ -149,19 +120,21 @@ class SteppedCluster:
             extra.append("--unclean-leader-election")
         if self.listed.is_free:
             extra.append("--own-pace")
-        settings = ClusterSettings(
+        usual = ClusterSettings()
+        site = Site(
+            folder=self.folder,
+            run_id=self.run_id,
+            broker_ids=(*self.listed.controllers, *self.listed.brokers),
             level=self.listed.level,
             session_timeout_ms=SESSION_TIMEOUT_MS,
-            mutant=self.listed.mutant if self.listed.is_free else "",
+            replica_lag_ms=usual.replica_lag_ms,
+            supervisor=self._supervisor,
+            zookeeper=self.zookeeper,
             extra=tuple(extra),
         )
-        command = broker_command(
-            settings,
-            number,
-            place=BrokerPlace(zookeeper=self.zookeeper),
-            folders=Folders(root=self.folder),
-            run_id=self.run_id,
-        )
+        reference = breaking(self.listed.mutant if self.listed.is_free else "")
+        place = BrokerPlace(zookeeper=self.zookeeper)
+        command = reference.broker_command(site, number, place)
         name = f"{self.run_id}-broker-{number}"
         self._processes[number] = self._supervisor.start(name, command)
         self.brokers[number] = PacedBroker(number, pacer)
@@ -226,44 +199,23 @@ class SteppedCluster:
 
     # Clients
 
+    def invoke(self, move: Move) -> None:
+        """Trace a client's operation."""
+        self._clients.invoke(move)
+
     def request(self, move: Move) -> None:
-        """A client's request has arrived, and the broker has taken it."""
+        """Send a client's request, and let the broker take it."""
         broker = self.brokers[move.broker]
-        client = self._client_of(move)
-        metadata = {
-            LAMPORT_KEY: str(self.clock.tick()),
-            NODE_KEY: client.node if client else "follower",
-        }
-        invoked = self._invoke(client, move) if client else None
-        answer = broker.request(move.method, move.body, metadata)
-        if client and invoked:
-            self._asked[client.node].append((invoked, answer))
+        self._clients.request(move, broker)
         self._compare(move, broker.take(move))
 
-    def _client_of(self, move: Move) -> TraceRecorder | None:
-        """Who asks; None when it is a follower's fetch that is made up."""
-        if move.method == "Produce":
-            return self._clients.recorder(CLIENT)
-        is_reader = move.body.get("replica_id") == CONSUMER
-        return self._clients.recorder(FINAL_READER) if is_reader else None
-
-    def _invoke(self, client: TraceRecorder, move: Move) -> TraceEvent:
-        said = _PRODUCED if move.method == "Produce" else _FETCHED
-        fields = {ours: move.body[theirs] for ours, theirs in said.items()}
-        op_id = len(self._asked[client.node]) + 1
-        return client.write(Kind.INVOKE, move.method, op_id=op_id, **fields)
+    def heard(self, move: Move) -> None:
+        """Wait for a client's answer."""
+        self._clients.heard(move)
 
     def completed(self, move: Move) -> None:
-        """The client has its answer, which is in the trace."""
-        client = self._clients.recorder(CLIENT if move.verb is Verb.COMPLETED else FINAL_READER)
-        invoked, answer = self._asked[client.node][move.number - 1]
-        response, trailing = in_time(answer, client.node, move.number)
-        self.clock.observe(int(trailing.get(LAMPORT_KEY, 0)))
-        told = answer_of(invoked.action, response)
-        said = _PRODUCED if invoked.action == "Produce" else _FETCHED
-        fields = {name: getattr(invoked, name) for name in said} | told
-        op_id, inv_ns = invoked.op_id, invoked.mono_ns
-        client.write(Kind.COMPLETE, invoked.action, op_id=op_id, inv_ns=inv_ns, **fields)
+        """Trace the end of a client's operation."""
+        self._clients.completed(move)
 
 
 _ALONE: dict[Verb, Callable[[SteppedCluster, Move], None]] = {
@@ -284,3 +236,9 @@ _ALONE: dict[Verb, Callable[[SteppedCluster, Move], None]] = {
     Verb.READ: SteppedCluster.completed,
 }
 """Moves that are more than one broker's."""
+
+_NAMED: dict[Verb, Callable[[SteppedCluster, Move], None]] = {
+    Verb.INVOKE: SteppedCluster.invoke,
+    Verb.HEARD: SteppedCluster.heard,
+}
+"""Moves of the client that they name; without a name they are a broker's."""

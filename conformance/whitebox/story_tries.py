@@ -7,10 +7,12 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.adapters.adapter import REFERENCE_COMMAND, ClusterSettings
+from fencepost.conformance.adapters.reference import implementation_of
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import ScenarioRun, read_folder
+from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.shrink import failures, failures_in
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
 from fencepost.fault_injection.faults.catalogue import kind_of
@@ -150,9 +152,10 @@ def violations_of(folder: Path) -> frozenset[str]:
 def settings_of_run(story: Story, begun: Mapping[str, object]) -> ClusterSettings:
     """Of the cluster of a run, by its story and by what its `RunStarted` tells."""
     usual = ClusterSettings()
+    rule = str(story.origin.get("mutant", ""))
+    implementation = breaking(rule) if rule else implementation_of(begun.get("command"))
     return ClusterSettings(
-        command=str(begun.get("command") or REFERENCE_COMMAND),
+        implementation=implementation,
         level=int(story.origin.get("level", usual.level)),
-        mutant=str(story.origin.get("mutant", "")),
         network=str(story.origin.get("network", usual.network)),
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ClusterSettings
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import CONTAINERS
 from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
 from fencepost.conformance.runs.scenario_run import ScenarioRun

@@ -119,7 +119,7 @@ actions: [{id: late, kind: net.latency, target: 1, params: {delay_ms: 40}, for_m
 OWN_TEST = """
 import pytest
 from fencepost.fault_injection.faults.network_faults import DelayLink, ResetStreams
-from fencepost.conformance.adapters.adapter import UsageError
+from fencepost.conformance.adapters.settings import UsageError
 from fencepost.fault_injection.faults.targets import broker
 
 def test_far(cluster, faults):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ClusterSettings
+from fencepost.conformance.adapters.command_line import CommandLine
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.chaos import run_scenario
 from fencepost.conformance.runs.fault_table import kind_rows, undone_kinds
 from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
@@ -200,7 +201,7 @@ def test_command_that_is_no_broker_is_an_error_with_its_last_words(tmp_path: Pat
 
     result = ScenarioRun(
         scenario=SCENARIOS["quiet"],
-        settings=ClusterSettings(command=command),
+        settings=ClusterSettings(implementation=CommandLine(command=command)),
         seed=1,
         folder=tmp_path / "quiet",
     ).play()

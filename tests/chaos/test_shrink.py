@@ -6,11 +6,12 @@ import pytest
 
 from fencepost.ci.cli import run as main
 from fencepost.ci.commands.chaos import origin_of
-from fencepost.conformance.adapters.adapter import ClusterSettings
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.runs.schedule_files import find_schedule
 from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.story_tries import violations_of
 from fencepost.fault_injection.stories.story_file import read_story, story_from_text
 
@@ -53,7 +54,7 @@ def test_a_real_finding_is_made_small_and_stays_one(tmp_path: Path) -> None:
     run = tmp_path / "run"
     result = ScenarioRun(
         scenario=Scenario(story=story_from_text(PLAN)),
-        settings=ClusterSettings(mutant=MUTANT),
+        settings=ClusterSettings(implementation=breaking(MUTANT)),
         seed=3,
         folder=run,
     ).play()

@@ -11,7 +11,8 @@ from fencepost.ci.cli import run
 from fencepost.ci.commands.chaos_soak import seconds_of
 from fencepost.ci.gate.failures import UsageError as Misuse
 from fencepost.ci.screens.soak_screen import Screen, clock
-from fencepost.conformance.adapters.adapter import ChoiceError
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import Problem, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.runs.soak import (
@@ -85,7 +86,7 @@ def soaked(soak: Soak) -> Watched:
     clock = count(0, 2)
     soak.now = lambda: float(next(clock))
     watched = Watched()
-    soak.run(watched)
+    soak.run(watched, ClusterSettings())
     return watched
 
 
@@ -263,11 +264,11 @@ def test_soak_that_is_at_work_is_not_resumed(tmp_path: Path) -> None:
     class Second(Watched):
         def begin(self, number: int, scenario: str, seed: int, totals: Totals) -> None:
             with pytest.raises(ChoiceError, match="is at work in another process") as caught:
-                resume(tmp_path).run(Watched())
+                resume(tmp_path).run(Watched(), ClusterSettings())
             refused.append(str(caught.value))
             super().begin(number, scenario, seed, totals)
 
-    soak.run(Second())
+    soak.run(Second(), ClusterSettings())
 
     assert refused
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ClusterSettings
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import DropRequest, DropResponse, RpcFault
 from fencepost.fault_injection.faults.targets import broker

@@ -3,6 +3,8 @@
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -11,13 +13,13 @@ from typing import Any
 import pytest
 
 from fencepost.conformance.adapters import local_cluster
-from fencepost.conformance.adapters.adapter import (
-    ChoiceError,
-    ClusterSettings,
-    Folders,
-    broker_command,
-)
-from fencepost.conformance.adapters.cluster import ClusterError, ClusterUnderTest, running_cluster
+from fencepost.conformance.adapters.cluster import ClusterUnderTest, running_cluster
+from fencepost.conformance.adapters.command_line import CommandLine
+from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
+from fencepost.conformance.adapters.folders import Folders
+from fencepost.conformance.adapters.implementation import Capability
+from fencepost.conformance.adapters.reference import REFERENCE
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
 from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
@@ -31,6 +33,7 @@ from fencepost.spec import znodes
 from fencepost.spec.trace import Kind, read_trace
 from fencepost.spec.vocabulary import ANY_VERSION, BrokerId, LeaderEpoch, Outcome
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+from tests.conformance.sites import site_at
 
 pytestmark = pytest.mark.zookeeper
 
@@ -71,9 +74,27 @@ def cluster(
         folder=tmp_path,
         run_id="test-cluster",
         supervisor=supervisor,
-        zookeeper=client.address,
+        zookeeper=ZooKeeperInUse(address=client.address),
     )
-    found.connect()
+    yield found
+    found.close()
+
+
+def of_command(command: str, brokers: int = 3) -> ClusterSettings:
+    return ClusterSettings(implementation=CommandLine(command=command), brokers=brokers)
+
+
+@contextmanager
+def cluster_of(
+    command: str, client: ZooKeeperClient, supervisor: Supervisor, folder: Path
+) -> Iterator[ClusterUnderTest]:
+    found = ClusterUnderTest(
+        of_command(command),
+        folder=folder,
+        run_id="test-cluster",
+        supervisor=supervisor,
+        zookeeper=ZooKeeperInUse(address=client.address),
+    )
     yield found
     found.close()
 
@@ -166,16 +187,16 @@ def test_registration_names_its_session(client: ZooKeeperClient, cluster: Cluste
 
 
 def test_registration_that_a_killed_process_left_is_none(
-    client: ZooKeeperClient, cluster: ClusterUnderTest, supervisor: Supervisor
+    client: ZooKeeperClient, supervisor: Supervisor, tmp_path: Path
 ) -> None:
     register(client, 3)
-    before = cluster.registration(3)
-    cluster.settings = ClusterSettings(command="true")
-    cluster.restart(3)
-    left = cluster.registration(3)
-    client.delete(znodes.broker_path(3))
-    register(client, 3)
-    after = cluster.registration(3)
+    with cluster_of("true", client, supervisor, tmp_path) as cluster:
+        before = cluster.registration(3)
+        cluster.restart(3)
+        left = cluster.registration(3)
+        client.delete(znodes.broker_path(3))
+        register(client, 3)
+        after = cluster.registration(3)
     supervisor.processes["broker-3"].wait(10)
 
     assert before is not None
@@ -219,11 +240,11 @@ def is_broker(pid: int) -> bool:
 
 
 def test_a_broker_of_others_is_started_when_it_is_to_run(
-    cluster: ClusterUnderTest, supervisor: Supervisor
+    client: ZooKeeperClient, supervisor: Supervisor, tmp_path: Path
 ) -> None:
-    cluster.settings = ClusterSettings(command="sleep 600")
     before = len(supervisor.ledger.entries())
-    cluster.prepare(2)
+    with cluster_of("sleep 600", client, supervisor, tmp_path) as cluster:
+        cluster.prepare(2)
 
     assert len(supervisor.ledger.entries()) == before
 
@@ -256,7 +277,7 @@ def test_health_needs_every_replica_in_sync(
 def test_brokers_that_never_register_end_the_wait_with_their_last_words(
     client: ZooKeeperClient, supervisor: Supervisor, tmp_path: Path
 ) -> None:
-    settings = ClusterSettings(command="sh -c 'echo no more disk; exit 1' --", brokers=1)
+    settings = of_command("sh -c 'echo no more disk; exit 1' --", brokers=1)
     waiting = running_cluster(
         settings,
         folder=tmp_path,
@@ -274,7 +295,7 @@ def test_brokers_of_an_interrupted_start_are_not_asked_to_end(
 ) -> None:
     presses_ctrl_c = "trap 'echo asked' TERM; kill -INT $PPID; while :; do sleep 0.1; done"
     starting = running_cluster(
-        ClusterSettings(command=f"sh -c {quote(presses_ctrl_c)} --", brokers=1),
+        of_command(f"sh -c {quote(presses_ctrl_c)} --", brokers=1),
         folder=tmp_path,
         run_id="test-cluster",
         supervisor=supervisor,
@@ -312,19 +333,15 @@ def test_external_zookeeper_gets_a_chroot_that_is_removed_again(
     assert (during, after) == (["run-1"], [])
 
 
-def test_command_line_of_a_broker() -> None:
-    settings = ClusterSettings(command="./mine --fast", level=1, extra=("--more",))
+def test_command_line_of_a_broker(supervisor: Supervisor) -> None:
+    site = replace(site_at(Path("run"), supervisor), level=1, extra=("--more",))
+    place = BrokerPlace(zookeeper="h:1/c", listens="here:7", advertised="h:8")
 
-    command = broker_command(
-        settings,
-        2,
-        place=BrokerPlace(zookeeper="h:1/c", listens="here:7", advertised="h:8"),
-        folders=Folders(root=Path("run")),
-        run_id="r",
-    )
+    command = CommandLine(command="./mine --fast").broker_command(site, 2, place)
 
     assert command[:4] == ["./mine", "--fast", "--broker-id", "2"]
-    assert command[-2:] == ["--fault-control", "--more"]
+    assert command[-1:] == ["--more"]
+    assert "--fault-control" not in command
     assert command[command.index("--zookeeper") + 1] == "h:1/c"
     assert command[command.index("--host") + 1 :][:3] == ["here", "--port", "7"]
     assert command[command.index("--advertised") + 1] == "h:8"
@@ -332,12 +349,26 @@ def test_command_line_of_a_broker() -> None:
     assert command[command.index("--data") + 1] == "run/broker-2"
 
 
+def test_only_what_is_declared_is_asked_for(supervisor: Supervisor) -> None:
+    can = frozenset({Capability.FAULT_CONTROL})
+    site, place = site_at(Path("run"), supervisor), BrokerPlace(zookeeper="h:1/c")
+
+    command = CommandLine(command="./mine", capabilities=can).broker_command(site, 2, place)
+
+    assert "--fault-control" in command
+    assert "--fault-control" in REFERENCE.broker_command(site, 2, place)
+
+
+def test_an_empty_command_is_refused() -> None:
+    with pytest.raises(ChoiceError, match="the command of the implementation is empty"):
+        CommandLine(command=" ")
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"level": 9}, r"level 9 is none; choose one of \(0, 1, 2\)"),
         ({"brokers": 0}, "a cluster of 0 brokers is none"),
-        ({"command": " "}, "the command of the implementation is empty"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, int | str], message: str) -> None:
@@ -378,7 +409,7 @@ def test_local_cluster_whose_port_is_taken_leaves_nothing(server: str, tmp_path:
 
 def test_local_cluster_that_does_not_start_leaves_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "cluster"
-    settings = ClusterSettings(command=f"{sys.executable} -c pass", brokers=1)
+    settings = of_command(f"{sys.executable} -c pass", brokers=1)
 
     with pytest.raises(ClusterError, match="broker 1 ended by itself"):
         local_cluster.up(folder, settings=settings)

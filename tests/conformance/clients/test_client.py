@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.clients.client import ClusterUnreachableError, Connections, RoutedClient
+from fencepost.conformance.adapters.grpc_transport import GrpcTransport
+from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
+from fencepost.conformance.clients.transport import ClusterUnreachableError
 from fencepost.spec.trace import Kind, TraceEvent, read_trace
 from fencepost.spec.vocabulary import ErrorCode, Outcome
 from fencepost.spec.wire import replication_pb2 as wire
@@ -100,24 +102,24 @@ def cluster() -> Iterator[FakeBroker]:
 
 
 @pytest.fixture
-def connections() -> Iterator[Connections]:
-    shared = Connections()
+def transport() -> Iterator[GrpcTransport]:
+    shared = GrpcTransport()
     yield shared
     shared.close()
 
 
-def client_of(address: str, connections: Connections, folder: Path) -> RoutedClient:
+def client_of(address: str, transport: GrpcTransport, folder: Path) -> RoutedClient:
     recorder = TraceRecorder(folder, run_id="r1", node="client-1", clock=HarnessClock())
-    return RoutedClient(lambda: [address], connections=connections, recorder=recorder)
+    return RoutedClient(lambda: [address], transport=transport, recorder=recorder)
 
 
 def lines(folder: Path) -> list[TraceEvent]:
     return read_trace(folder / "trace-client-1.ndjson").events
 
 
-def test_produce_is_traced_before_and_after(connections: Connections, tmp_path: Path) -> None:
+def test_produce_is_traced_before_and_after(transport: GrpcTransport, tmp_path: Path) -> None:
     with cluster() as fake:
-        answer = client_of(fake.address, connections, tmp_path).produce(PARTITION, ["a", "b"])
+        answer = client_of(fake.address, transport, tmp_path).produce(PARTITION, ["a", "b"])
 
     invoke, complete = lines(tmp_path)
     assert answer.outcome is Outcome.OK
@@ -129,10 +131,10 @@ def test_produce_is_traced_before_and_after(connections: Connections, tmp_path: 
     assert complete.values == ["a", "b"]
 
 
-def test_fetch_records_what_served_it(connections: Connections, tmp_path: Path) -> None:
+def test_fetch_records_what_served_it(transport: GrpcTransport, tmp_path: Path) -> None:
     with cluster() as fake:
         fake.log = ["a", "b", "c"]
-        answer = client_of(fake.address, connections, tmp_path).fetch(PARTITION, 1)
+        answer = client_of(fake.address, transport, tmp_path).fetch(PARTITION, 1)
 
     complete = lines(tmp_path)[1]
     assert answer.values == ("b", "c")
@@ -152,11 +154,11 @@ def test_fetch_records_what_served_it(connections: Connections, tmp_path: Path) 
     ],
 )
 def test_error_code_decides_how_certain_a_produce_is(
-    error_code: str, outcome: Outcome, connections: Connections, tmp_path: Path
+    error_code: str, outcome: Outcome, transport: GrpcTransport, tmp_path: Path
 ) -> None:
     with cluster() as fake:
         fake.produce_error = error_code
-        client_of(fake.address, connections, tmp_path).produce(PARTITION, ["a"])
+        client_of(fake.address, transport, tmp_path).produce(PARTITION, ["a"])
 
     complete = lines(tmp_path)[1]
     assert (complete.outcome, complete.error_code) == (outcome, error_code)
@@ -164,10 +166,10 @@ def test_error_code_decides_how_certain_a_produce_is(
 
 
 def test_produce_without_answer_is_indefinite_and_may_have_happened(
-    connections: Connections, tmp_path: Path
+    transport: GrpcTransport, tmp_path: Path
 ) -> None:
     with cluster() as fake:
-        client = client_of(fake.address, connections, tmp_path)
+        client = client_of(fake.address, transport, tmp_path)
         fake.silent.clear()
         answer = client.produce(PARTITION, ["a"], timeout_ms=10)
 
@@ -177,15 +179,15 @@ def test_produce_without_answer_is_indefinite_and_may_have_happened(
 
 
 def test_produce_to_a_dead_broker_is_surely_without_effect(
-    connections: Connections, tmp_path: Path
+    transport: GrpcTransport, tmp_path: Path
 ) -> None:
     with cluster() as fake:
-        client = client_of(fake.address, connections, tmp_path)
+        client = client_of(fake.address, transport, tmp_path)
         client.refresh()
         address = fake.address
-    fresh = Connections()
+    fresh = GrpcTransport()
     with_view = client_of(address, fresh, tmp_path / "fresh")
-    with_view.metadata = client.metadata
+    with_view.routing_view = client.routing_view
 
     answer = with_view.produce(PARTITION, ["a"])
 
@@ -195,11 +197,11 @@ def test_produce_to_a_dead_broker_is_surely_without_effect(
 
 
 def test_partition_without_leader_is_sent_nothing_and_the_trace_says_so(
-    connections: Connections, tmp_path: Path
+    transport: GrpcTransport, tmp_path: Path
 ) -> None:
     with cluster() as fake:
         fake.leader = -1
-        answer = client_of(fake.address, connections, tmp_path).produce(PARTITION, ["a"])
+        answer = client_of(fake.address, transport, tmp_path).produce(PARTITION, ["a"])
 
     invoke, complete = lines(tmp_path)
     assert answer.outcome is Outcome.DEFINITE_ERROR
@@ -213,10 +215,10 @@ def test_partition_without_leader_is_sent_nothing_and_the_trace_says_so(
 
 
 def test_routing_view_is_read_again_after_an_error_only(
-    connections: Connections, tmp_path: Path
+    transport: GrpcTransport, tmp_path: Path
 ) -> None:
     with cluster() as fake:
-        client = client_of(fake.address, connections, tmp_path)
+        client = client_of(fake.address, transport, tmp_path)
         client.produce(PARTITION, ["a"])
         client.produce(PARTITION, ["b"])
         before = fake.metadata_requests
@@ -228,8 +230,8 @@ def test_routing_view_is_read_again_after_an_error_only(
     assert fake.metadata_requests == 2
 
 
-def test_unreachable_cluster_says_who_was_asked(connections: Connections, tmp_path: Path) -> None:
-    client = client_of("127.0.0.1:1", connections, tmp_path)
+def test_unreachable_cluster_says_who_was_asked(transport: GrpcTransport, tmp_path: Path) -> None:
+    client = client_of("127.0.0.1:1", transport, tmp_path)
 
     with pytest.raises(ClusterUnreachableError, match=r"no broker answers at 127\.0\.0\.1:1"):
         client.refresh()

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 from fencepost.conformance.clients.workload import (
     Floor,
     NotConvergedError,
@@ -17,9 +18,16 @@ from tests.conformance.clients.test_client import PARTITION, cluster
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Iterator[tuple[Session, Path, list[str]]]:
     with cluster() as fake:
-        session = Session(folder=tmp_path, run_id="r1", bootstrap=lambda: [fake.address])
+        session = session_at(tmp_path, fake.address)
         yield session, tmp_path, fake.log
+        session.transport.close()
         session.close()
+
+
+def session_at(folder: Path, address: str) -> Session:
+    return Session(
+        folder=folder, run_id="r1", bootstrap=lambda: [address], transport=GrpcTransport()
+    )
 
 
 def trace(folder: Path, node: str) -> list[TraceEvent]:
@@ -108,11 +116,12 @@ def test_final_read_covers_the_log_in_one_pass(run_folder: tuple[Session, Path, 
 
 
 def test_final_read_of_a_silent_cluster_says_how_far_it_came(tmp_path: Path) -> None:
-    session = Session(folder=tmp_path, run_id="r1", bootstrap=lambda: ["127.0.0.1:1"])
+    session = session_at(tmp_path, "127.0.0.1:1")
 
     with pytest.raises(NotConvergedError, match=r"orders/0 was read to 0"):
         read_everything(session.client("client-final"), [PARTITION], deadline_s=0)
 
+    session.transport.close()
     session.close()
 
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.grpc_transport import GrpcTransport
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.chaos import run_scenario, run_scenarios
 from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
@@ -149,7 +151,8 @@ def test_fault_that_depends_on_luck_may_be_without_effect() -> None:
 
 
 def test_fault_in_a_run_without_acknowledgements_is_vacuous(tmp_path: Path) -> None:
-    idle = Workload(Session(folder=tmp_path, run_id="r", bootstrap=list), [], seed=1)
+    session = Session(folder=tmp_path, run_id="r", bootstrap=list, transport=GrpcTransport())
+    idle = Workload(session, [], seed=1)
 
     assert judged(REPORT, workload=idle) == [Verdict.VACUOUS]
 

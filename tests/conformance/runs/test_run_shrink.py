@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
 from fencepost.conformance.runs.run_shrink import ShrunkRun, shrink_run, shrink_story
 from fencepost.conformance.runs.story_shrink import shrink_actions

@@ -7,7 +7,8 @@ from typing import cast
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioStage
 from fencepost.conformance.testing.faults import Faults
 from fencepost.fault_injection.engine.progress import RunningFault

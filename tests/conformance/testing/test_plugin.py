@@ -30,7 +30,7 @@ def test_other(): ...
 """
 SETTINGS = """
 import pytest
-from fencepost.conformance.adapters.adapter import ClusterSettings
+from fencepost.conformance.adapters.settings import ClusterSettings
 
 @pytest.fixture
 def cluster_settings():

@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ChoiceError, ClusterSettings
-from fencepost.conformance.adapters.cluster import ClusterError
+from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import RunRecord, ScenarioStage
 from fencepost.conformance.testing.quiet import DisturbedError, QuietSpan
 from fencepost.conformance.verdict import Verdict

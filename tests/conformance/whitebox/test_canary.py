@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.gate.outcomes import of_canary
-from fencepost.conformance.adapters.adapter import ClusterSettings, Folders, broker_command
-from fencepost.conformance.runs.chaos import settings_of
 from fencepost.conformance.runs.scenario import Problem, ScenarioResult
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.conformance.whitebox.canary import Canary
+from fencepost.conformance.whitebox.mutants import breaking, settings_of
 from fencepost.fault_injection.network.links.wiring import BrokerPlace
+from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.vocabulary import Invariant
+from tests.conformance.sites import site_at
 
 RESULT = ScenarioResult(
     name="unreplicated_record",
@@ -73,14 +74,14 @@ def test_canary_that_could_not_be_played_is_an_error() -> None:
 
 
 def test_brokers_are_told_of_a_mutant_only_when_it_is_named(tmp_path: Path) -> None:
-    def command(settings: ClusterSettings) -> list[str]:
-        folders = Folders(root=tmp_path)
-        return broker_command(
-            settings, 1, place=BrokerPlace(zookeeper="z"), folders=folders, run_id="r"
-        )
+    with Supervisor(tmp_path, "r") as supervisor:
+        site = site_at(tmp_path, supervisor)
+        place = BrokerPlace(zookeeper="z")
+        honest = breaking("").broker_command(site, 1, place)
+        deaf = breaking("deaf").broker_command(site, 1, place)
 
-    assert "--mutant" not in command(ClusterSettings())
-    assert command(ClusterSettings(mutant="deaf"))[-3:] == ["--mutant", "deaf", "--fault-control"]
+    assert "--mutant" not in honest
+    assert deaf[-3:] == ["--fault-control", "--mutant", "deaf"]
 
 
 def test_mutant_that_there_is_not_is_refused() -> None:

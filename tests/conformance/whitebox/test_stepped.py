@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ChoiceError
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.stepped import SteppedPair, SteppedRun, select, shows
 

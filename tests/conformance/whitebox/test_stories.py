@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ChoiceError
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.registry import VACUOUS, judge
 from fencepost.conformance.whitebox.stories import play_file
 from tests.conformance.fake_simulator import LOSING_SEED, simulate

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.conformance.adapters.adapter import ChoiceError
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.whitebox.shrink import shrink_seed
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
 from fencepost.fault_injection.faults.network_faults import IsolateBroker, PartitionBrokers

@@ -1,0 +1,25 @@
+"""Where one cluster keeps its files."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folders:
+    """The folders of one cluster: the traces in `root`, the rest below it."""
+
+    root: Path
+
+    @property
+    def processes(self) -> Path:
+        """Logs of processes, and the ledger."""
+        return self.root / "processes"
+
+    @property
+    def zookeeper(self) -> Path:
+        """Data of the harness's own ZooKeeper."""
+        return self.root / "zookeeper"
+
+    def data(self, broker_id: int) -> Path:
+        """The logs of one broker's partitions."""
+        return self.root / f"broker-{broker_id}"

@@ -1,0 +1,291 @@
+"""The wire of `spec/wire` over gRPC, as `conformance.clients.transport` asks for it.
+
+The only module of this room that knows gRPC. A failed call is a definite error only where no
+connection came up to send the request on.
+"""
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+
+from fencepost.conformance.clients.transport import (
+    Answer,
+    Caller,
+    ClusterUnreachableError,
+    PartitionView,
+    RoutingView,
+    outcome_of,
+)
+from fencepost.spec.vocabulary import ElectionKind, ErrorCode, Outcome
+from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.znodes import TopicPartition
+
+SERVICE = "/fencepost.Replication/"
+LAMPORT_KEY = "fencepost-lamport"
+NODE_KEY = "fencepost-node"
+RECEIVER_KEY = "fencepost-to"
+"""Broker id that a request is for: a port may by now be another broker's."""
+
+REFUSED_CONNECTION = "failed to connect to all addresses"
+"""How gRPC says that there was no connection to send the request on."""
+MESSAGE_BYTES_MAX = 64 * 1024 * 1024
+METADATA_DEADLINE_S = 1.0
+ADMIN_DEADLINE_S = 5.0
+
+_CHANNEL_OPTIONS = (
+    ("grpc.enable_http_proxy", 0),
+    # gRPC would send a request again that a server may have seen.
+    ("grpc.enable_retries", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.min_reconnect_backoff_ms", 50),
+    ("grpc.max_reconnect_backoff_ms", 500),
+    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+)
+
+_RESPONSES: dict[str, Any] = {
+    "Produce": wire.ProduceResponse,
+    "Fetch": wire.FetchResponse,
+    "ListOffsets": wire.ListOffsetsResponse,
+    "CreateTopic": wire.CreateTopicResponse,
+    "DeleteTopic": wire.DeleteTopicResponse,
+    "CreatePartitions": wire.CreatePartitionsResponse,
+    "Metadata": wire.MetadataResponse,
+    "AlterPartitionReassignments": wire.AlterPartitionReassignmentsResponse,
+    "ElectLeaders": wire.ElectLeadersResponse,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reply:
+    """A decoded response, or the name of what went wrong with one request."""
+
+    response: Any = None
+    failure: str | None = None
+    was_sent: bool = True
+
+
+class GrpcTransport:
+    """Channels to brokers; `Transport`."""
+
+    def __init__(self) -> None:
+        self._channels: dict[str, grpc.Channel] = {}
+        self._lock = threading.Lock()
+
+    def connect(
+        self, address: str, caller: Caller, broker_id: int | None = None
+    ) -> "GrpcConnection":
+        """The broker at `address`; the channel connects when it is used."""
+        with self._lock:
+            if address not in self._channels:
+                self._channels[address] = grpc.insecure_channel(address, _CHANNEL_OPTIONS)
+            return GrpcConnection(self._channels[address], caller, broker_id)
+
+    def close(self) -> None:
+        """Cancel calls in progress and close connections."""
+        with self._lock:
+            for channel in self._channels.values():
+                channel.close()
+            self._channels.clear()
+
+
+class GrpcConnection:
+    """One broker as one client reaches it; `BrokerConnection`."""
+
+    def __init__(self, channel: grpc.Channel, caller: Caller, broker_id: int | None) -> None:
+        self._channel = channel
+        self._caller = caller
+        self._broker_id = broker_id
+
+    def routing_view(self) -> RoutingView:
+        """The published state as the broker read it; raises `ClusterUnreachableError`."""
+        response = self._ask("Metadata", wire.MetadataRequest(), METADATA_DEADLINE_S)
+        if error := _error_of(response):
+            raise ClusterUnreachableError(f"the broker answers {error}")
+        return _routing_view(response)
+
+    def produce(
+        self, partition: TopicPartition, values: Sequence[str], *, acks: int, timeout_ms: int
+    ) -> Answer:
+        """Append `values`."""
+        request = wire.ProduceRequest(
+            topic=partition.topic,
+            partition=partition.partition,
+            acks=acks,
+            values=values,
+            timeout_ms=timeout_ms,
+        )
+        return self._operate("Produce", request, timeout_ms / 1000 + 0.5)
+
+    def fetch(
+        self, partition: TopicPartition, offset: int, *, max_records: int, max_wait_ms: int
+    ) -> Answer:
+        """Read committed records from `offset` on."""
+        request = wire.FetchRequest(
+            topic=partition.topic,
+            partition=partition.partition,
+            replica_id=-1,
+            leader_epoch=-1,
+            fetch_offset=offset,
+            max_records=max_records,
+            max_wait_ms=max_wait_ms,
+        )
+        return self._operate("Fetch", request, max_wait_ms / 1000 + 1.0)
+
+    def list_offsets(self, partition: TopicPartition) -> Answer:
+        """The leader's high watermark and log end offset."""
+        request = wire.ListOffsetsRequest(topic=partition.topic, partition=partition.partition)
+        return self._operate("ListOffsets", request, 1.0)
+
+    def create_topic(
+        self,
+        topic: str,
+        *,
+        partition_count: int,
+        replication_factor: int,
+        assignment: Sequence[Sequence[int]],
+    ) -> tuple[str | None, str]:
+        """Ask for a topic: error code and message, or None and nothing."""
+        request = wire.CreateTopicRequest(
+            topic=topic,
+            partition_count=partition_count,
+            replication_factor=replication_factor,
+            assignment=[wire.ReplicaList(replicas=replicas) for replicas in assignment],
+        )
+        response = self._ask("CreateTopic", request)
+        return _error_of(response), response.message
+
+    def delete_topic(self, topic: str) -> tuple[str | None, str]:
+        """Ask for a deletion."""
+        response = self._ask("DeleteTopic", wire.DeleteTopicRequest(topic=topic))
+        return _error_of(response), response.message
+
+    def create_partitions(self, topic: str, count: int) -> tuple[str | None, str]:
+        """Ask for `count` partitions in all."""
+        request = wire.CreatePartitionsRequest(topic=topic, partition_count=count)
+        response = self._ask("CreatePartitions", request)
+        return _error_of(response), response.message
+
+    def alter_partition_reassignments(
+        self, replicas: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        """Ask for moves."""
+        wanted = [
+            wire.Reassignment(topic=key.topic, partition=key.partition, replicas=listed)
+            for key, listed in replicas.items()
+        ]
+        request = wire.AlterPartitionReassignmentsRequest(reassignments=wanted)
+        return _results(self._ask("AlterPartitionReassignments", request))
+
+    def elect_leaders(
+        self, kind: ElectionKind, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, str | None]:
+        """Ask for elections."""
+        wanted = [wire.PartitionId(topic=key.topic, partition=key.partition) for key in partitions]
+        request = wire.ElectLeadersRequest(kind=kind, partitions=wanted)
+        return _results(self._ask("ElectLeaders", request))
+
+    def _ask(self, method: str, request: object, deadline_s: float = ADMIN_DEADLINE_S) -> Any:  # noqa: ANN401 - a generated message
+        reply = self._call(method, request, deadline_s)
+        if reply.failure is not None:
+            raise ClusterUnreachableError(f"no answer: {reply.failure}")
+        return reply.response
+
+    def _operate(self, method: str, request: object, deadline_s: float) -> Answer:
+        reply = self._call(method, request, deadline_s)
+        if reply.failure is None:
+            return answer_of(method, reply.response)
+        outcome = Outcome.INDEFINITE if reply.was_sent else Outcome.DEFINITE_ERROR
+        return Answer(outcome=outcome, error_code=reply.failure, broker_id=self._broker_id)
+
+    def _call(
+        self,
+        method: str,
+        request: Any,  # noqa: ANN401 - a generated message
+        deadline_s: float,
+    ) -> _Reply:
+        clock = self._caller.clock
+        metadata = [(LAMPORT_KEY, str(clock.tick())), (NODE_KEY, self._caller.node)]
+        if self._broker_id is not None:
+            metadata.append((RECEIVER_KEY, str(self._broker_id)))
+        stub = self._channel.unary_unary(
+            SERVICE + method,
+            request_serializer=type(request).SerializeToString,
+            response_deserializer=_RESPONSES[method].FromString,
+        )
+        try:
+            response, call = stub.with_call(request, timeout=deadline_s, metadata=metadata)
+        except grpc.RpcError as error:
+            return _failed(error)
+        except ValueError:  # the channel was closed: the harness is ending
+            return _Reply(failure=grpc.StatusCode.CANCELLED.name, was_sent=False)
+        trailing = dict(call.trailing_metadata() or ())
+        clock.observe(_number(trailing.get(LAMPORT_KEY)))
+        return _Reply(response=response)
+
+
+def answer_of(method: str, response: Any) -> Answer:  # noqa: ANN401 - a generated message
+    """What a broker's response to a Produce, Fetch or ListOffsets says."""
+    error = _error_of(response)
+    records = response.records if method == "Fetch" and error is None else ()
+    return Answer(
+        outcome=outcome_of(error),
+        error_code=error,
+        broker_id=response.broker_id,
+        leader_epoch=_known(response.leader_epoch),
+        partition_incarnation=response.partition_incarnation or None,
+        offset=_known(response.base_offset) if method == "Produce" else None,
+        high_watermark=_known(response.high_watermark),
+        log_end_offset=None if method == "Produce" else _known(response.log_end_offset),
+        values=tuple(record.value for record in records),
+        record_epochs=tuple(record.leader_epoch for record in records),
+    )
+
+
+def _failed(error: Any) -> _Reply:  # noqa: ANN401 - gRPC's exceptions are calls too
+    code, details = error.code(), error.details() or ""
+    never_connected = code is grpc.StatusCode.UNAVAILABLE and REFUSED_CONNECTION in details
+    return _Reply(failure=code.name, was_sent=not never_connected)
+
+
+def _error_of(response: Any) -> str | None:  # noqa: ANN401 - a generated message
+    code: str = response.error_code
+    return None if code in ("", ErrorCode.NONE) else code
+
+
+def _results(response: Any) -> dict[TopicPartition, str | None]:  # noqa: ANN401 - a message
+    """The error of each partition that a request named; an error of the whole is one of each."""
+    return {
+        TopicPartition(one.topic, one.partition): _error_of(response) or _error_of(one)
+        for one in response.partitions
+    }
+
+
+def _routing_view(response: wire.MetadataResponse) -> RoutingView:
+    return RoutingView(
+        broker_id=response.broker_id,
+        controller_id=response.controller_id,
+        controller_epoch=response.controller_epoch,
+        addresses={b.broker_id: f"{b.host}:{b.port}" for b in response.brokers},
+        partitions={
+            TopicPartition(state.topic, state.partition): PartitionView(
+                leader=state.leader,
+                leader_epoch=state.leader_epoch,
+                isr=tuple(state.isr),
+                assigned_replicas=tuple(state.assigned_replicas),
+            )
+            for state in response.partitions
+        },
+    )
+
+
+def _known(number: int) -> int | None:
+    """-1 stands for "no answer" on the wire; in a trace the field is then absent."""
+    return None if number < 0 else number
+
+
+def _number(text: object) -> int:
+    return int(text) if isinstance(text, str) and text.isdecimal() else 0

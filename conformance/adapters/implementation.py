@@ -1,0 +1,183 @@
+"""The port to an implementation under test: what it must offer, and what it declares.
+
+An implementation is described by an `Implementation`. Asked to `open` a site, it gives the three
+parts of a cluster: the lifecycle of its brokers, its published state, and the transport of its
+clients. What only some implementations can do is a declared `Capability`; which lines a run's
+trace has is declared as `observes`. What is not declared is reported, `UNSUPPORTED` or
+`NOT_OBSERVABLE`, and never tried.
+
+Brokers that are processes under a ZooKeeper are described by `command_line.CommandLine`; an
+implementation in memory implements the protocols here itself (`tests/conformance/toy.py`).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from fencepost.conformance.adapters.znode_dialect import ZooKeeperState
+from fencepost.conformance.clients.transport import Transport
+from fencepost.fault_injection.injectors.injection import BrokerProcess, Registration
+from fencepost.fault_injection.network.links.wiring import Wiring
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Liveness
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+
+
+class Capability(StrEnum):
+    """What an implementation may be made to do beyond start, kill and serve clients."""
+
+    PROCESSES = "processes"
+    """Brokers are processes of this host: signals, networks and data folders reach them."""
+    ZOOKEEPER = "zookeeper"
+    """Its state is in a ZooKeeper that the harness starts, and whose sessions it can end."""
+    FAULT_CONTROL = "fault control"
+    """Brokers serve `spec/wire/fault_control.proto`: requests, sessions, disks, crash points."""
+    PREPARED_START = "prepared start"
+    """A broker can load before it is told who it is (`--go-fd`, `Supervisor.prepare`)."""
+    MUTANTS = "mutants"
+    """Its own rules can be broken by name: `whitebox.mutants`."""
+    STEPPED_RUNS = "stepped runs"
+    """Brokers make one move after the other: `whitebox.stepped`."""
+    SIMULATOR = "simulator"
+    """Its protocol runs in virtual time, by seed: `whitebox.simulate`."""
+
+
+class TraceSource(StrEnum):
+    """Where lines of a run's trace come from."""
+
+    CLIENTS = "clients"
+    """The harness's own clients: every run has these."""
+    BROKERS = "brokers"
+    """Trace files that brokers write as `spec/README.md` says."""
+    ZOOKEEPER = "zookeeper"
+    """ZooKeeper's transaction log, in the dialect of `spec/znodes.py`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Where one cluster is to run and with what; times in milliseconds."""
+
+    folder: Path
+    """Traces go here, everything else below it."""
+    run_id: str
+    broker_ids: tuple[int, ...]
+    level: int
+    session_timeout_ms: int
+    replica_lag_ms: int
+    supervisor: Supervisor
+    """Starts processes, and ends them however the harness ends."""
+    zookeeper: str
+    """An address with a chroot for this cluster alone."""
+    wiring: Wiring | None = None
+    """Where brokers listen and find each other, when their connections can be cut."""
+    extra: tuple[str, ...] = ()
+    """More flags for every broker; empty for an implementation that has no command line."""
+
+
+class StartedBroker(BrokerProcess, Protocol):
+    """One run of a broker, from its start to its end."""
+
+    def terminate(self, grace_s: float) -> object:
+        """End it: asked first, and killed after `grace_s` seconds."""
+
+    def log_tail(self, lines: int = 20) -> str:
+        """The last lines that it wrote."""
+
+
+class BrokerLifecycle(Protocol):
+    """Starts the brokers of one cluster and knows where their data is."""
+
+    def start(self, broker_id: int) -> None:
+        """A broker that does not run is starting on its data."""
+
+    def prepare(self, broker_id: int) -> None:
+        """The broker's next run may load already, and does nothing until `start`."""
+
+    def is_ready(self, broker_id: int) -> bool:
+        """False while a prepared run is still loading what it needs."""
+
+    def started(self, broker_id: int) -> StartedBroker | None:
+        """The broker's last run, ended or not; None when it was never started."""
+
+    def data_folder(self, broker_id: int) -> Path:
+        """Where the broker keeps its logs; raises `InjectionError` when it has no folder."""
+
+
+class PublishedState(Protocol):
+    """The state that the protocol publishes, read where every client could read it."""
+
+    def live_brokers(self) -> list[int]:
+        """The registered brokers, ascending."""
+
+    def registration(self, broker_id: int) -> Registration | None:
+        """The broker's registration with the address that it registered; None without one."""
+
+    def controller(self) -> int | None:
+        """The active controller; None while there is none."""
+
+    def topics(self) -> list[str]:
+        """All topics, ascending."""
+
+    def assignment(self, topic: str) -> dict[int, tuple[int, ...]]:
+        """The assigned replicas of each partition; empty for an unknown topic."""
+
+    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """The published leader, epoch and ISR of a partition."""
+
+    def pending(self) -> frozenset[Liveness]:
+        """The promises that administrators' open requests stand for."""
+
+    def close(self) -> None:
+        """Close the session that the state is read in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterParts:
+    """One cluster of an implementation, opened at a site; nothing of it runs yet."""
+
+    lifecycle: BrokerLifecycle
+    state: PublishedState
+    transport: Transport
+    znodes: ZooKeeperState | None = None
+    """The same state where faults can hurt it; None when it is in no ZooKeeper."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Implementation(ABC):
+    """An implementation under test."""
+
+    name: str
+    """As reports name it."""
+    levels: tuple[int, ...]
+    """The protocol levels that it can run at."""
+    capabilities: frozenset[Capability] = frozenset()
+    observes: frozenset[TraceSource] = frozenset({TraceSource.CLIENTS})
+    broken_rule: str = ""
+    """The rule that it breaks on purpose, so that a violation is expected; empty for none."""
+
+    @abstractmethod
+    def open(self, site: Site) -> ClusterParts:
+        """The parts of a cluster at this site; raises `ZooKeeperError` or `ClusterError`."""
+
+    @property
+    def target(self) -> str:
+        """What `--fencepost-command` takes to choose it; empty for the reference."""
+        return ""
+
+    @property
+    def told(self) -> Mapping[str, object]:
+        """What the trace's `RunStarted` says of it."""
+        return {"command": self.target or None}
+
+    @property
+    def again(self) -> str:
+        """Options of `fencepost chaos` that choose it, with a space before each."""
+        return ""
+
+    def contradictions(self, _events: Sequence[TraceEvent], /) -> list[str]:
+        """Where a run's trace shows other brokers than were asked for; one sentence each."""
+        return []

@@ -1,0 +1,48 @@
+"""What all brokers of one cluster have in common."""
+
+from dataclasses import dataclass
+
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.implementation import Implementation
+from fencepost.conformance.adapters.reference import REFERENCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """One cluster of an implementation; times in milliseconds."""
+
+    implementation: Implementation = REFERENCE
+    brokers: int = 3
+    level: int = 2
+    session_timeout_ms: int = 1500
+    replica_lag_ms: int = 1500
+    first_controller: int = 0
+    """The broker that starts first and is elected; 0: any."""
+    network: str = "proxy"
+    """What all members share, one of `fencepost.conformance.adapters.networks`."""
+    extra: tuple[str, ...] = ()
+    """More flags for every broker."""
+
+    def __post_init__(self) -> None:
+        levels = self.implementation.levels
+        if self.level not in levels:
+            raise ChoiceError(f"level {self.level} is none; choose one of {levels}")
+        if self.brokers < 1:
+            raise ChoiceError(f"a cluster of {self.brokers} brokers is none; give 1 or more")
+        if self.first_controller > self.brokers:
+            raise ChoiceError(
+                f"first_controller is {self.first_controller}; choose one of 1 to {self.brokers}"
+            )
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        """From 1 on."""
+        return tuple(range(1, self.brokers + 1))
+
+
+def unusual(settings: ClusterSettings) -> dict[str, int]:
+    """What a schedule file says of a cluster, where it differs from the usual one."""
+    names = ("brokers", "session_timeout_ms", "replica_lag_ms")
+    usual = ClusterSettings()
+    found = {name: getattr(settings, name) for name in names}
+    return {name: value for name, value in found.items() if value != getattr(usual, name)}

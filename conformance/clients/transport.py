@@ -1,0 +1,144 @@
+"""What a client asks a broker and what it is answered: the port behind which a wire protocol lives.
+
+An implementation supplies a `Transport`; routing, tracing and retries are the client's. Every
+operation has one of three outcomes: `ok`, `definite_error` (surely without effect) or `indefinite`
+(perhaps with effect, CLI-005). When in doubt, a transport answers indefinite.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from fencepost.conformance.clients.recorder import HarnessClock
+from fencepost.spec.vocabulary import ElectionKind, ErrorCode, Outcome
+from fencepost.spec.znodes import TopicPartition
+
+
+class ClusterUnreachableError(Exception):
+    """No broker answers; names the addresses that were asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionView:
+    """One partition as a broker's routing view has it."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    assigned_replicas: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutingView:
+    """The published state as one broker read it; possibly stale."""
+
+    broker_id: int = -1
+    controller_id: int = -1
+    controller_epoch: int = 0
+    addresses: dict[int, str] = field(default_factory=dict)
+    partitions: dict[TopicPartition, PartitionView] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the caller of an operation may know."""
+
+    outcome: Outcome
+    error_code: str | None = None
+    """A name of `ErrorCode`, or the transport's name of what went wrong without an answer."""
+    broker_id: int | None = None
+    leader_epoch: int | None = None
+    partition_incarnation: int | None = None
+    offset: int | None = None
+    """Of a produce: of its first record."""
+    high_watermark: int | None = None
+    log_end_offset: int | None = None
+    values: tuple[str, ...] = ()
+    record_epochs: tuple[int, ...] = ()
+
+    @property
+    def is_ok(self) -> bool:
+        """True when the operation surely took effect."""
+        return self.outcome is Outcome.OK
+
+
+def outcome_of(error: str | None) -> Outcome:
+    """What an error code says of the effect; an unknown code may mean anything: indefinite."""
+    if error is None:
+        return Outcome.OK
+    if error not in ErrorCode.__members__ or ErrorCode[error].is_indefinite:
+        return Outcome.INDEFINITE
+    return Outcome.DEFINITE_ERROR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The client in whose name a request is sent."""
+
+    node: str
+    clock: HarnessClock
+    """Ticks with each request, and observes the clock of an answer that carries one."""
+
+
+class BrokerConnection(Protocol):
+    """One broker as one client reaches it; each call is one request, never sent twice."""
+
+    def routing_view(self) -> RoutingView:
+        """The published state as the broker read it; raises `ClusterUnreachableError`."""
+
+    def produce(
+        self, partition: TopicPartition, values: Sequence[str], *, acks: int, timeout_ms: int
+    ) -> Answer:
+        """Append `values`; `ok` with acks -1 means that they are committed at `offset`."""
+
+    def fetch(
+        self, partition: TopicPartition, offset: int, *, max_records: int, max_wait_ms: int
+    ) -> Answer:
+        """Read committed records from `offset` on (CLI-001)."""
+
+    def list_offsets(self, partition: TopicPartition) -> Answer:
+        """The leader's high watermark and log end offset."""
+
+    def create_topic(
+        self,
+        topic: str,
+        *,
+        partition_count: int,
+        replication_factor: int,
+        assignment: Sequence[Sequence[int]],
+    ) -> tuple[str | None, str]:
+        """Ask for a topic: error code and message, or None and nothing.
+
+        Raises `ClusterUnreachableError`, as the other administrative requests do.
+        """
+
+    def delete_topic(self, topic: str) -> tuple[str | None, str]:
+        """Ask for a deletion, begun at once and done later."""
+
+    def create_partitions(self, topic: str, count: int) -> tuple[str | None, str]:
+        """Ask for `count` partitions in all, on brokers that are chosen in turn."""
+
+    def alter_partition_reassignments(
+        self, replicas: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        """Ask for moves, begun at once: the error code of each partition, or None (REAS-001)."""
+
+    def elect_leaders(
+        self, kind: ElectionKind, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, str | None]:
+        """Ask for elections: the error code of each partition, or None."""
+
+
+class Transport(Protocol):
+    """Connections to the brokers of one cluster, shared by the clients of one run."""
+
+    def connect(
+        self, address: str, caller: Caller, broker_id: int | None = None
+    ) -> BrokerConnection:
+        """The broker at `address`; connects when it is used.
+
+        With a `broker_id`, another broker that listens at the address by now refuses.
+        """
+
+    def close(self) -> None:
+        """Cancel calls in progress and close connections."""
