@@ -112,7 +112,7 @@ def test_mutant_that_nobody_asked_for_is_an_error(tmp_path: Path) -> None:
     ).play()
 
     assert result.verdict is Verdict.ERROR
-    assert result.why == "a broker runs mutant ignore_changed_target, which nobody asked for"
+    assert result.why == "a broker runs mutant ignore_changed_target, which was not asked for"
 
 
 def _expire_in_secret(stage: ScenarioStage) -> None:

@@ -274,8 +274,8 @@ def test_soak_that_is_at_work_is_not_resumed(tmp_path: Path) -> None:
 
 
 def _with_clock(soak_run: object, now: object) -> object:
-    def run_with_clock(soak: Soak, watcher: object) -> Totals:
+    def run_with_clock(soak: Soak, watcher: object, settings: object) -> Totals:
         soak.now = now  # type: ignore[assignment]
-        return soak_run(soak, watcher)  # type: ignore[operator, no-any-return]
+        return soak_run(soak, watcher, settings)  # type: ignore[operator, no-any-return]
 
     return run_with_clock
