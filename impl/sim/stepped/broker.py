@@ -5,20 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from msgspec import to_builtins
-from msgspec.structs import replace
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.types.effects import (
     ActionTaken,
-    Effect,
-    ListChildren,
-    ReadZnodes,
-    Reply,
-    ReplyRecords,
     ReportMalformed,
-    ReportWaiting,
     Send,
     WriteZnodes,
 )
@@ -39,11 +32,11 @@ from fencepost.impl.core.types.zookeeper import Create
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import with_mutant
 from fencepost.impl.paced import PacedPermissions, expand_now, paced, told, truncate_now
-from fencepost.impl.sim.engine.recorder import NodeTrace, TraceRecorder
+from fencepost.impl.sim.engine.recorder import TraceRecorder
 from fencepost.impl.sim.stepped.schedule import SteppedSetting
 from fencepost.impl.sim.world.disk import SimulatedDisk
+from fencepost.impl.sim.world.simulated_broker import SimulatedBroker
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
-from fencepost.impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.vocabulary import Offset, SessionId
 from fencepost.spec.znodes import CONTROLLER, TopicPartition
@@ -102,16 +95,15 @@ class SteppedBrokerHost(Protocol):
         """Keep a LeaderAndIsr request until a step of the schedule sends it."""
 
 
-class SteppedBroker:
+class SteppedBroker(SimulatedBroker):
     """A node while it runs, its disk, and all that is held between it and the world."""
 
     def __init__(self, cluster: SteppedBrokerHost, config: Config) -> None:
+        super().__init__(config, SimulatedDisk())
         self.cluster = cluster
-        self.config = config
         self.number = int(config.broker_id)
         self.now_ms = 0
         """Each node's own clock: time passes for one only when the stepper says so."""
-        self.disk = SimulatedDisk()
         self.node: Node | None = None
         self.session_id = NO_SESSION
         self.asks: list[HeldAsk] = []
@@ -126,8 +118,6 @@ class SteppedBroker:
         """The one that the node takes now."""
         self._checkpoint = -1
         self._starts = 0
-        self._tokens: dict[int, Callable[[Response], None]] = {}
-        self._last_token = 0
 
     # Life
 
@@ -146,14 +136,9 @@ class SteppedBroker:
         """The process runs, and has not heard of its session."""
         self._note(Verb.START, checkpoint=self._checkpoint)
         self._starts += 1
-        self.trace: NodeTrace = self.cluster.recorder.node(f"broker-{self.number}", self._starts)
-        self.trace.write(node_started(self.config.broker_id))
-        recovered = self.disk.recover()
-        for key, log in recovered.items():
-            self.trace.write(log_recovered(self.config.broker_id, key, log))
-        self.node = Node(self.config, recovered)
+        trace = self.cluster.recorder.node(f"broker-{self.number}", self._starts)
+        self.node = self._boot(trace)
         self.pace: PacedPermissions = paced(self.node, self.config)
-        self._znodes = ZnodeTrace(self.config.broker_id)
 
     def checkpoint(self, offset: int) -> None:
         """The disk of the broker, which is down, shows this high watermark."""
@@ -166,7 +151,7 @@ class SteppedBroker:
         self.node = None
         self.session_id = NO_SESSION
         self.asks, self.watches, self.question = [], [], None
-        self._tokens = {}
+        self._answers = {}
         self.is_reply_lost = False
 
     def join(self) -> None:
@@ -203,7 +188,7 @@ class SteppedBroker:
     def step(self, event: Event) -> None:
         """The core has taken the event; what it wants is held."""
         for effect in self.running.step(event, self.now_ms):
-            self._hold(effect)
+            self._perform(effect)
         self._lose_elections()
 
     def tick(self, after_ms: int = 0) -> None:
@@ -232,32 +217,26 @@ class SteppedBroker:
         truncate_now(self.running, self.cluster.key)
         self.nudge()
 
-    def _hold(self, effect: Effect) -> None:
-        match effect:
-            case ActionTaken():
-                self.trace.write(action_taken(effect, self.config.broker_id))
-                self.taken.append(effect)
-                self._move.takes.append(told(effect))
-            case Send(request=LeaderAndIsrRequest()):
-                self.cluster.hold_command(self, effect)
-            case Send():
-                self.question = HeldRequest(effect)
-            case Reply(token=token, response=response):
-                self._tokens.pop(token)(response)
-            case ReplyRecords(token=token, response=response, topic_partition=key):
-                records = self.disk.read(key, effect.start, effect.end)
-                self._tokens.pop(token)(replace(response, records=records))
-            case ReadZnodes() | ListChildren() | WriteZnodes():
-                mono_ns = self.trace.now_ns()
-                for line in self._znodes.invoked(effect, self.session_id, mono_ns):
-                    self.trace.write(line, mono_ns)
-                self.asks.append(HeldAsk(effect))
-            case ReportWaiting():
-                return
-            case ReportMalformed():
-                raise AssertionError(f"{effect.path}: {effect.reason}")
-            case _:
-                self.disk.perform(effect)
+    def _make_durable(self) -> None:
+        """No broker of the specs loses power."""
+
+    def _take_action(self, effect: ActionTaken) -> None:
+        super()._take_action(effect)
+        self.taken.append(effect)
+        self._move.takes.append(told(effect))
+
+    def _send(self, effect: Send) -> None:
+        if isinstance(effect.request, LeaderAndIsrRequest):
+            self.cluster.hold_command(self, effect)
+        else:
+            self.question = HeldRequest(effect)
+
+    def _ask(self, ask: Ask) -> None:
+        self._trace_ask(ask, self.session_id)
+        self.asks.append(HeldAsk(ask))
+
+    def _report(self, effect: ReportMalformed) -> None:
+        raise AssertionError(f"{effect.path}: {effect.reason}")
 
     def _lose_elections(self) -> None:
         """Brokers that host replicas never win the office: the specs keep the two apart."""
@@ -286,9 +265,7 @@ class SteppedBroker:
         assert held.answer is not None
         self._note(Verb.ANSWER, number=held.ask.op_id)
         self.asks.remove(held)
-        for line in self._znodes.completed(held.answer):
-            self.trace.write(line)
-        self.step(held.answer)
+        self._take_zookeeper(held.answer)
 
     def release(self, wanted: Callable[[HeldAsk], bool]) -> bool:
         """The first question of the wanted kind is answered; false when there is none."""
@@ -320,21 +297,20 @@ class SteppedBroker:
         `sent` tells which peer's it is; None of a client's.
         """
         self.trace.observe(lamport)
-        self._last_token += 1
-        self._tokens[self._last_token] = answer
+        token = self._owe_answer(lambda response, _: answer(response))
         if sent is None:
             self._note(
                 Verb.REQUEST,
                 method=type(request).__name__.removesuffix("Request"),
                 body=_body(request),
-                number=self._last_token,
+                number=token,
             )
         else:
             sender, send = sent
             self._move = self.cluster.note(
                 Verb.SEND, sender, number=send.request_id, to=self.number, at_ms=self.now_ms
             )
-        self.step(RequestReceived(token=self._last_token, request=request))
+        self.step(RequestReceived(token=token, request=request))
 
     def respond(self, send: Send, response: Response, lamport: int) -> None:
         """The peer's answer has arrived."""

@@ -10,22 +10,13 @@ from functools import partial
 from random import Random
 from typing import Protocol
 
-from msgspec.structs import replace
-
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.node import Node
-from fencepost.impl.core.rules.replica import RecoveredLog
 from fencepost.impl.core.types.effects import (
-    ActionTaken,
     DeleteLog,
     DiskEffect,
     Effect,
-    ListChildren,
-    ReadZnodes,
-    Reply,
     ReplyRecords,
     ReportMalformed,
-    ReportWaiting,
     Send,
     WriteZnodes,
 )
@@ -36,9 +27,9 @@ from fencepost.impl.core.types.events import (
     RequestReceived,
     ResponseReceived,
     Tick,
-    ZooKeeperEvent,
 )
 from fencepost.impl.core.types.messages import PeerRequest, Request, Response
+from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.crash_points import CrashPlan
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
 from fencepost.impl.sim.engine.clock import VirtualClock
@@ -48,26 +39,19 @@ from fencepost.impl.sim.engine.recorder import NodeTrace
 from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.network import SimulatedNetwork
+from fencepost.impl.sim.world.simulated_broker import Answer, SimulatedBroker
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
 from fencepost.impl.sim.world.zookeeper_client import SimulatedZooKeeperClient
 from fencepost.impl.sim.world.zookeeper_link import HurtLink
 from fencepost.impl.trace_lines import (
-    ZnodeTrace,
-    action_taken,
     log_failed,
-    log_recovered,
-    node_started,
 )
-from fencepost.spec.vocabulary import Action, BrokerId
+from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import TopicPartition
 
 TICK_MS = 20
 CRASH_WITHIN_MS = 60
 """A kill strikes inside the next step within this time, else between two steps."""
-
-Answer = Callable[[Response, int], None]
-"""Takes a response and the Lamport clock of its sender."""
-
 
 OnAnswer = Callable[[Response | None, int], None]
 """Takes the response, None if the connection was refused, and its sender's Lamport clock."""
@@ -116,7 +100,7 @@ class _Sent:
     request: PeerRequest
 
 
-class Process:
+class Process(SimulatedBroker):
     """One incarnation of one broker."""
 
     def __init__(
@@ -127,15 +111,12 @@ class Process:
         trace: NodeTrace,
         random: Random,
     ) -> None:
+        super().__init__(config, disk)
         self.cluster = cluster
-        self.config = config
-        self.broker_id = config.broker_id
-        self.trace = trace
         self.is_alive = True
         self.clock = VirtualClock(cluster.scheduler)
         self._pauses = 0
         """How many faults keep it standing still."""
-        self._disk = disk
         self._random = random
         self._deferred: list[Callable[[], None]] = []
         self._crashes: list[CrashPlan] = []
@@ -145,17 +126,14 @@ class Process:
         self.failed_logs: set[TopicPartition] = set()
         """The logs that are not touched any more, until the next start."""
         self._sent: dict[int, _Sent] = {}
-        self._answers: dict[int, Answer] = {}
-        self._tokens = 0
-        self._znodes = ZnodeTrace(config.broker_id)
-        self.node = Node(config, self._recover())
+        self.node = self._boot(trace)
         self.zookeeper = SimulatedZooKeeperClient(
             scheduler=cluster.scheduler,
             server=cluster.zookeeper,
             random=random,
             timeout_ms=cluster.options.session_timeout_ms,
             gate=self.gate,
-            deliver=self._on_zookeeper,
+            deliver=self._take_zookeeper,
         )
         self.zookeeper.loses_reply = self._loses_reply
         self.zookeeper.reaches_server = lambda: cluster.reaches_zookeeper(config.broker_id)
@@ -164,14 +142,6 @@ class Process:
         """So many answers of ZooKeeper to writes will not arrive."""
         self.zookeeper.start()
         cluster.scheduler.after_us(random.randint(0, TICK_MS * 1000), self._tick)
-
-    def _recover(self) -> dict[TopicPartition, RecoveredLog]:
-        """What the disk holds, which is the first thing that the trace tells."""
-        self.trace.write(node_started(self.broker_id))
-        found = self._disk.recover()
-        for key, log in found.items():
-            self.trace.write(log_recovered(self.broker_id, key, log))
-        return found
 
     # Life
 
@@ -251,11 +221,6 @@ class Process:
             self.step(Tick())
         self.cluster.scheduler.after_ms(TICK_MS, self._tick)
 
-    def _on_zookeeper(self, event: ZooKeeperEvent) -> None:
-        for line in self._znodes.completed(event):
-            self.trace.write(line)
-        self.step(event)
-
     def step(self, event: Event) -> None:
         """Let the core take the event, and perform what it asks."""
         effects = self.node.step(event, self.clock.now_ms)
@@ -278,7 +243,7 @@ class Process:
             if self._pauses:
                 self._deferred.append(partial(self._perform_all, effects[done:], failed))
                 return
-            if self._disk.refused or self.failed_logs:
+            if self.disk.refused or self.failed_logs:
                 self._try_to_perform(effect, failed)
             else:
                 self._perform(effect)
@@ -286,7 +251,7 @@ class Process:
                 return
         for key in failed:
             self.trace.write(log_failed(self.broker_id, key, "the disk refuses"))
-            incarnation = self._disk.incarnation_of(key)
+            incarnation = self.disk.incarnation_of(key)
             self.step(LogFailed(topic_partition=key, partition_incarnation=incarnation))
 
     def _try_to_perform(self, effect: Effect, failed: list[TopicPartition]) -> None:
@@ -295,7 +260,7 @@ class Process:
         left = without_claims(allowed, failed) if allowed else None
         if left is None:
             return
-        if not isinstance(left, DiskEffect | ReplyRecords) or not self._disk.refuses(left):
+        if not isinstance(left, DiskEffect | ReplyRecords) or not self.disk.refuses(left):
             self._perform(left)
             if isinstance(left, DeleteLog):
                 self.failed_logs.discard(left.topic_partition)
@@ -321,45 +286,22 @@ class Process:
             return
         for effect in rest:
             if isinstance(effect, DiskEffect):
-                self._disk.perform(effect)
+                self.disk.perform(effect)
 
     def _flush_in_time(self) -> None:
         """The operating system writes back what is older than `flush_ms`."""
-        self._disk.flush_after(self.cluster.options.flush_ms, self.cluster.scheduler.now_ms)
+        self.disk.flush_after(self.cluster.options.flush_ms, self.cluster.scheduler.now_ms)
 
-    def _flush_first(self) -> None:
-        """Nothing is told that a loss of power could take back."""
+    def _make_durable(self) -> None:
         if not self.cluster.options.flush_ms:
-            self._disk.flush()
+            self.disk.flush()
 
-    def _perform(self, effect: Effect) -> None:
-        match effect:
-            case ActionTaken():
-                if effect.action is Action.ADVANCE_HIGH_WATERMARK:
-                    self._flush_first()
-                self.trace.write(action_taken(effect, self.broker_id))
-            case Send():
-                self._flush_first()
-                self._send(effect)
-            case Reply(token=token, response=response):
-                self._flush_first()
-                self._answers.pop(token)(response, self.trace.lamport)
-            case ReplyRecords(token=token, response=response, topic_partition=key):
-                self._flush_first()
-                records = self._disk.read(key, effect.start, effect.end)
-                full = replace(response, records=records) if records else response
-                self._answers.pop(token)(full, self.trace.lamport)
-            case ReadZnodes() | ListChildren() | WriteZnodes():
-                mono_ns = self.trace.now_ns()
-                for line in self._znodes.invoked(effect, self.zookeeper.session_id, mono_ns):
-                    self.trace.write(line, mono_ns)
-                self.zookeeper.perform(effect)
-            case ReportWaiting():
-                return
-            case ReportMalformed():
-                self.cluster.malformed.append(f"{effect.path}: {effect.reason}")
-            case _:
-                self._disk.perform(effect)
+    def _ask(self, ask: Ask) -> None:
+        self._trace_ask(ask, self.zookeeper.session_id)
+        self.zookeeper.perform(ask)
+
+    def _report(self, effect: ReportMalformed) -> None:
+        self.cluster.malformed.append(f"{effect.path}: {effect.reason}")
 
     # Requests
 
@@ -404,8 +346,7 @@ class Process:
         self, request: Request, lamport: int, answer: Answer, origin: RequestOrigin | None
     ) -> None:
         self.trace.observe(lamport)
-        self._tokens += 1
+        token = self._owe_answer(answer)
         if self.cluster.move_recorder is not None:
-            self.cluster.move_recorder.arrived(self, self._tokens, origin)
-        self._answers[self._tokens] = answer
-        self.step(RequestReceived(token=self._tokens, request=request))
+            self.cluster.move_recorder.arrived(self, token, origin)
+        self.step(RequestReceived(token=token, request=request))

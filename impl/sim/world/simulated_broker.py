@@ -1,0 +1,128 @@
+"""A node of the core in the simulator: what it asks for is performed, what it does is traced.
+
+When an event reaches the node, and when a request leaves it, is up to the world: `process.py` has
+brokers that run by themselves, `stepped/broker.py` has brokers whose every effect is held.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from fencepost.impl.core.config import Config
+from fencepost.impl.core.node import Node
+from fencepost.impl.core.types.effects import (
+    ActionTaken,
+    Effect,
+    ListChildren,
+    ReadZnodes,
+    Reply,
+    ReplyRecords,
+    ReportMalformed,
+    ReportWaiting,
+    Send,
+    WriteZnodes,
+)
+from fencepost.impl.core.types.events import Event, ZooKeeperEvent
+from fencepost.impl.core.types.messages import Response
+from fencepost.impl.core.types.scripts import Ask
+from fencepost.impl.sim.engine.recorder import NodeTrace
+from fencepost.impl.sim.world.disk import SimulatedDisk
+from fencepost.impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
+from fencepost.spec.vocabulary import Action, SessionId
+
+Answer = Callable[[Response, int], None]
+"""Takes a response and the Lamport clock of its sender."""
+
+
+class SimulatedBroker(ABC):
+    """One broker: the configuration and the disk, and the requests that it has not answered."""
+
+    trace: NodeTrace
+    """Of the incarnation that runs."""
+
+    def __init__(self, config: Config, disk: SimulatedDisk) -> None:
+        self.config = config
+        self.broker_id = config.broker_id
+        self.disk = disk
+        self._answers: dict[int, Answer] = {}
+        self._tokens = 0
+        self._znodes = ZnodeTrace(config.broker_id)
+
+    def _boot(self, trace: NodeTrace) -> Node:
+        """Trace the start and what the disk holds, and return a node that begins with that."""
+        self.trace = trace
+        self._znodes = ZnodeTrace(self.broker_id)
+        trace.write(node_started(self.broker_id))
+        found = self.disk.recover()
+        for key, log in found.items():
+            trace.write(log_recovered(self.broker_id, key, log))
+        return Node(self.config, found)
+
+    @abstractmethod
+    def step(self, event: Event) -> None:
+        """Let the core take the event, and perform what it asks."""
+
+    def _owe_answer(self, answer: Answer) -> int:
+        """Keep what takes the response to a request; returns the token of the request."""
+        self._tokens += 1
+        self._answers[self._tokens] = answer
+        return self._tokens
+
+    def _take_zookeeper(self, event: ZooKeeperEvent) -> None:
+        """Trace what the answer says of LeaderAndISR znodes, and let the core take it."""
+        for line in self._znodes.completed(event):
+            self.trace.write(line)
+        self.step(event)
+
+    # Effects
+
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case ActionTaken():
+                if effect.action is Action.ADVANCE_HIGH_WATERMARK:
+                    self._make_durable()
+                self._take_action(effect)
+            case Send():
+                self._make_durable()
+                self._send(effect)
+            case Reply(token=token, response=response):
+                self._make_durable()
+                self._answers.pop(token)(response, self.trace.lamport)
+            case ReplyRecords(token=token, response=response, topic_partition=key):
+                self._make_durable()
+                records = self.disk.read(key, effect.start, effect.end)
+                full = replace(response, records=records) if records else response
+                self._answers.pop(token)(full, self.trace.lamport)
+            case ReadZnodes() | ListChildren() | WriteZnodes():
+                self._ask(effect)
+            case ReportWaiting():
+                return
+            case ReportMalformed():
+                self._report(effect)
+            case _:
+                self.disk.perform(effect)
+
+    @abstractmethod
+    def _make_durable(self) -> None:
+        """Flush what the next effect tells another process, where a loss of power is possible."""
+
+    def _take_action(self, effect: ActionTaken) -> None:
+        self.trace.write(action_taken(effect, self.broker_id))
+
+    def _trace_ask(self, ask: Ask, session_id: SessionId) -> None:
+        mono_ns = self.trace.now_ns()
+        for line in self._znodes.invoked(ask, session_id, mono_ns):
+            self.trace.write(line, mono_ns)
+
+    @abstractmethod
+    def _send(self, effect: Send) -> None:
+        """Send the request to its peer, or hold it."""
+
+    @abstractmethod
+    def _ask(self, ask: Ask) -> None:
+        """Send the question to ZooKeeper, or hold it."""
+
+    @abstractmethod
+    def _report(self, effect: ReportMalformed) -> None:
+        """A znode could not be read."""
