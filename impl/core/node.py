@@ -1,4 +1,4 @@
-"""A node: a broker that may hold the controller's office, as one deterministic machine.
+"""A node: a broker that may be the controller, as one deterministic machine.
 
 `step(event, now_ms)` returns the effects that the shell must perform, in order. Same start and same
 events give the same effects: no clock, no chance, no I/O.
@@ -10,13 +10,15 @@ from typing import assert_never
 from fencepost.impl.core.admin.partition_admin import PartitionAdmin
 from fencepost.impl.core.admin.producer_ids import ProducerIds
 from fencepost.impl.core.admin.topic_batches import TopicBatches
-from fencepost.impl.core.admin.topic_creation import Admin
+from fencepost.impl.core.admin.topic_creation import TopicCreation
 from fencepost.impl.core.admin.topic_deletion import TopicDeletion
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.controller.broker_session import BrokerSession
 from fencepost.impl.core.controller.controller import Controller
-from fencepost.impl.core.controller.registration import Membership
+from fencepost.impl.core.controller.controller_election import ControllerElection
+from fencepost.impl.core.controller.registration import Registration
 from fencepost.impl.core.rules.producers import ProducerTable
 from fencepost.impl.core.rules.replica import RecoveredLog, Replica
 from fencepost.impl.core.types.effects import Effect
@@ -66,7 +68,7 @@ from fencepost.spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, par
 
 
 class Node:
-    """Broker, controller and membership behind one door."""
+    """Broker, controller and registration behind one door."""
 
     def __init__(self, config: Config, recovered: Mapping[TopicPartition, RecoveredLog]) -> None:
         self._config = config
@@ -75,11 +77,17 @@ class Node:
         replicas = Replicas(config, self._outbox, _restore(config, recovered), producers)
         self.broker = Broker(config, self._outbox, replicas)
         self.controller = Controller(config, self._outbox)
-        self.membership = Membership(config, self._outbox, self.broker, self.controller)
+        session = BrokerSession()
+        self.controller_election = ControllerElection(
+            config, self._outbox, session, self.broker, self.controller
+        )
+        self.registration = Registration(
+            config, self._outbox, session, self.broker, self.controller_election
+        )
         self.partition_admin = PartitionAdmin(self._outbox)
-        self.admin = Admin(config, self._outbox, lambda: self.membership.session_id)
+        self.topic_creation = TopicCreation(config, self._outbox, session)
         self.deletion = TopicDeletion(config, self._outbox)
-        self.topic_batches = TopicBatches(config, self._outbox, self.admin, self.deletion)
+        self.topic_batches = TopicBatches(config, self._outbox, self.topic_creation, self.deletion)
         self.producer_ids = ProducerIds(config, self._outbox)
 
     def step(self, event: Event, now_ms: int) -> list[Effect]:
@@ -98,8 +106,7 @@ class Node:
                 self.broker.on_log_failed(event)
             case _:
                 self._on_zookeeper(event)
-        if self.controller.is_active:
-            self.controller.commands.flush(self.controller.controller_epoch)
+        self.controller.proceed()
         return self._outbox.drain()
 
     def _on_zookeeper(self, event: ZooKeeperEvent) -> None:
@@ -109,9 +116,9 @@ class Node:
             case WatchFired():
                 self._on_watch(event)
             case SessionEstablished():
-                self.membership.on_session_established(event.session_id)
+                self.registration.on_session_established(event.session_id)
             case SessionLost():
-                self.membership.on_session_lost()
+                self.registration.on_session_lost()
             case SessionReconnected() | SessionSuspended():
                 return
             case _:
@@ -142,7 +149,7 @@ class Node:
     def _on_admin_request(self, token: int, request: AdminRequest) -> None:
         match request:
             case CreateTopicRequest():
-                self.admin.on_create_topic(token, request)
+                self.topic_creation.on_create_topic(token, request)
             case DeleteTopicRequest():
                 self.deletion.on_delete_topic(token, request)
             case CreateTopicsRequest():
@@ -150,18 +157,18 @@ class Node:
             case DeleteTopicsRequest():
                 self.topic_batches.on_delete_topics(token, request)
             case MetadataRequest():
-                self.admin.on_metadata(token)
+                self.topic_creation.on_metadata(token)
             case InitProducerIdRequest():
                 self.producer_ids.on_init_producer_id(token)
             case _:
                 self.partition_admin.on_request(token, request)
 
     def _resign_to(self, request: CommandRequest) -> None:
-        """A controller that meets a larger epoch is none any more (CTL-007)."""
+        """A controller that meets a larger epoch resigns (CTL-007)."""
         if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
             return
         if request.controller_epoch > self.controller.controller_epoch:
-            self.controller.resign_controller()
+            self.controller.resign()
 
     def _on_response(self, event: ResponseReceived) -> None:
         match event.request, event.response:
@@ -188,7 +195,7 @@ class Node:
 
     def _on_failure(self, event: RequestFailed) -> None:
         if isinstance(event.request, LeaderAndIsrRequest | StopReplicaRequest):
-            self.controller.commands.on_failure(event.to, event.request_id)
+            self.controller.on_no_answer(event.to, event.request_id)
             return
         if isinstance(event.request, LogsFailedRequest):
             self.broker.failed_logs.on_failure(event.request_id)
@@ -204,15 +211,15 @@ class Node:
         elif not event.children and topic_of(event.path) is not None:
             self.controller.on_topic_change(topic_of(event.path))
         elif event.path.startswith(f"{ADMIN}/") or partition_of(event.path) is not None:
-            self.controller.agent.wake()
+            self.controller.on_partition_request()
         else:
-            self.membership.on_watch(event.path)
+            self.registration.on_watch(event.path)
 
     def _on_tick(self) -> None:
-        self.membership.tick()
+        self.registration.tick()
         self.controller.tick()
         self.broker.tick()
-        controller_id = self.membership.active_controller_id
+        controller_id = self.controller_election.active_controller_id
         self.broker.failed_logs.tick(controller_id, self.broker.broker_epoch)
 
 

@@ -1,13 +1,18 @@
 """Many topics in one request: multis of many topics, several in flight; each topic ends alone.
 
-The writes are those of `admin.py` and `topic_deletion.py`, and the actions are the same. A topic
-whose write is refused takes no other with it (`fenced_writes.py`); one that cannot be deleted as it
-was read is deleted alone.
+The writes are those of `topic_creation.py` and `topic_deletion.py`, and the actions are the same.
+A topic whose write is refused takes no other with it (`fenced_writes.py`); one that cannot be
+deleted as it was read is deleted alone.
 """
 
 from dataclasses import dataclass, field
 
-from fencepost.impl.core.admin.topic_creation import Admin, creation_error, live_brokers, validate
+from fencepost.impl.core.admin.topic_creation import (
+    TopicCreation,
+    creation_error,
+    live_brokers,
+    validate,
+)
 from fencepost.impl.core.admin.topic_deletion import TopicDeletion, no_topic, whole_deletion
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.fenced_writes import (
@@ -87,12 +92,12 @@ class TopicBatches:
     """What any broker does for an administrator who has many topics."""
 
     def __init__(
-        self, config: Config, outbox: Outbox, admin: Admin, deletion: TopicDeletion
+        self, config: Config, outbox: Outbox, creation: TopicCreation, deletion: TopicDeletion
     ) -> None:
         self._outbox = outbox
-        self._admin = admin
+        self._creation = creation
         self._deletion = deletion
-        self._writes = FencedWrites(config, outbox, NoFence(), lambda: None)
+        self._writes = FencedWrites(config, outbox, NoFence())
 
     # Creation
 
@@ -114,7 +119,7 @@ class TopicBatches:
                 if error[0] is not ErrorCode.NONE:
                     asked.end(place, error)
                     continue
-                writes.append(TopicWrite(place=place, ops=self._admin.creation(one, live)))
+                writes.append(TopicWrite(place=place, ops=self._creation.creation(one, live)))
             self._writes.submit(writes, lambda ended: self._created(asked, ended))
         self._reply_created(asked)
 
@@ -123,7 +128,7 @@ class TopicBatches:
             topic = asked.names[one.place]
             error = creation_error(topic, result)
             if error[0] is ErrorCode.NONE:
-                self._admin.create_topic(topic)
+                self._creation.create_topic(topic)
             asked.end(one.place, error)
         if ended:
             self._reply_created(asked)

@@ -3,9 +3,8 @@
 Below level 5 every broker writes topics itself (V3 Paths 3); the controller learns by its watch.
 """
 
-from collections.abc import Callable
-
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.controller.broker_session import BrokerSession
 from fencepost.impl.core.types.effects import ActionTaken, Reply
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataResponse, PartitionState
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
@@ -26,7 +25,6 @@ from fencepost.spec.vocabulary import (
     ControllerEpoch,
     ErrorCode,
     PartitionIncarnation,
-    SessionId,
 )
 from fencepost.spec.znodes import (
     BROKER_IDS,
@@ -54,13 +52,13 @@ PARTITIONS_MAX = 10_000
 """Per topic: one znode holds the whole assignment."""
 
 
-class Admin:
+class TopicCreation:
     """Requests that are answered from ZooKeeper."""
 
-    def __init__(self, config: Config, outbox: Outbox, session_id: Callable[[], SessionId]) -> None:
+    def __init__(self, config: Config, outbox: Outbox, session: BrokerSession) -> None:
         self._config = config
         self._outbox = outbox
-        self._session_id = session_id
+        self._session = session
 
     def on_create_topic(self, token: int, request: CreateTopicRequest) -> None:
         """The topic znode is written, or the request refused with a reason (TOP-004)."""
@@ -90,7 +88,7 @@ class Admin:
 
     def creation(self, request: CreateTopicRequest, live: list[BrokerId]) -> tuple[Create, ...]:
         """What creates an incarnation of the topic, which nothing but its id tells from others."""
-        topic_id = f"{self._session_id():x}-{self._outbox.new_id():x}"
+        topic_id = f"{self._session.session_id:x}-{self._outbox.new_id():x}"
         document = TopicDocument(partitions=_assign(request, live), topic_id=topic_id)
         return (
             Create(path=topic_path(request.topic), data=document_bytes(document)),
@@ -155,7 +153,7 @@ def live_brokers(listed: Children) -> list[BrokerId]:
 
 
 def creation_error(topic: str, result: WriteResult) -> tuple[ErrorCode, str]:
-    """What the end of `Admin.creation` means to whoever asked for it, and why."""
+    """What the end of `TopicCreation.creation` means to whoever asked for it, and why."""
     match result:
         case Written():
             return ErrorCode.NONE, ""

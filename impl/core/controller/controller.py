@@ -1,246 +1,201 @@
-"""The controller as a state machine: it decides, publishes in ZooKeeper, then tells the brokers.
+"""The controller: a loop from what was read, through decisions and one writer, to the brokers.
 
-Procedures of V3 A, B and D are scripts that wait for ZooKeeper; each one that has waited looks
-whether this controller still holds the office (`term`) before it goes on. What is decided about
-partitions, and how it gets into ZooKeeper, is in `decisions.py`; commands go out through
-`commands.py`.
+It reads ZooKeeper (`broker_discovery.py`, `topic_discovery.py`), decides what follows for each
+partition (`leader_election.py`, `partition_change.py`), writes that behind its fence
+(`fenced_writes.py`), and tells the brokers what was published (`controller_channel.py`). Procedures
+of V3 A, B and D are scripts that wait for ZooKeeper; one that has waited stops when its generation
+is over. Every generation begins with new parts: nothing of an earlier one is known any more.
 """
 
-from collections.abc import Generator
-
+from fencepost.impl.core.admin.topic_deletion import finish_deletion
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.controller_channel import Commands
-from fencepost.impl.core.controller.controller_context import ControllerContext, Whole
-from fencepost.impl.core.controller.controller_generation import Office
-from fencepost.impl.core.controller.fenced_writes import FencedWrites
-from fencepost.impl.core.controller.leader_election import Decisions
-from fencepost.impl.core.controller.partition_change import Agent
-from fencepost.impl.core.controller.topic_discovery import TopicChanges
-from fencepost.impl.core.controller.unclean import UncleanElections
-from fencepost.impl.core.types.effects import ActionTaken, Reply
+from fencepost.impl.core.controller.broker_discovery import (
+    apply_broker_change,
+    read_live_brokers,
+    report_live_brokers,
+)
+from fencepost.impl.core.controller.controller_context import ControllerContext
+from fencepost.impl.core.controller.controller_generation import ControllerGeneration
+from fencepost.impl.core.controller.controller_resources import ControllerResources
+from fencepost.impl.core.controller.leader_election import LeaderElections, LiveBrokersRead
+from fencepost.impl.core.controller.partition_change import PartitionChanges
+from fencepost.impl.core.controller.topic_discovery import TopicDiscovery
+from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest, LogsFailedResponse
-from fencepost.impl.core.types.messages import CommandResponse, PartitionState, StopReplicaResponse
-from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, list_children, read
-from fencepost.spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode, ZnodeVersion
-from fencepost.spec.znodes import BROKER_IDS, TopicPartition, broker_path
+from fencepost.impl.core.types.messages import CommandResponse, StopReplicaResponse
+from fencepost.impl.core.types.scripts import Outbox, Script
+from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, ErrorCode, ZnodeVersion
 
 
 class Controller:
-    """Holds the office while `is_active`; everything it knows was read since it was elected."""
+    """Active from an election to a resignation; all that it knows was read in between."""
 
     def __init__(self, config: Config, outbox: Outbox) -> None:
-        self.config = config
-        self.outbox = outbox
-        self.office = Office(config)
-        self.commands = Commands(config, outbox, self._whole)
-        self.writes = FencedWrites(config, outbox, self.office, self.resign_controller)
-        self.unclean = UncleanElections(outbox, self._read_live_brokers, self._elect_outside)
-        self.decisions = Decisions(
-            config, outbox, self.office, self.writes, self._tell, self.unclean.confirm
-        )
-        self.agent = Agent(self)
-        self.topics = TopicChanges(
-            config, outbox, self.office, self.decisions, self.commands, self.writes
-        )
-        self._forget()
+        self._config = config
+        self._outbox = outbox
+        self._begin(ControllerGeneration.never_elected(config, outbox))
 
-    def _forget(self) -> None:
-        self.writes.clear()
-        self.unclean.clear()
-        self.decisions.forget()
-        self.agent.forget()
-        self.is_loaded = False
-        self._missed: set[str] = set()
-        """Procedures to begin again because the connection failed in the middle."""
+    def _begin(self, generation: ControllerGeneration) -> None:
+        self.generation = generation
+        self._resources = ControllerResources.of(self._config, self._outbox, generation)
+        self._channel = self._resources.channel
+        self.elections = LeaderElections(self._resources)
+        self._topics = TopicDiscovery(self._resources)
+        self._partition_changes = PartitionChanges(self._resources, self.elections)
+        self._is_loaded = False
+        """True when the whole state has been read (V3 D)."""
+        self._must_load_again = False
+        self._must_read_brokers = False
+        """As `_must_load_again`: the connection failed in the middle."""
         self._retry_ms = 0
-        self.topics.clear()
 
-    # The office
+    # The generation
 
     @property
     def is_active(self) -> bool:
-        """True while this node holds the office, as far as it knows."""
-        return self.office.is_active
-
-    @property
-    def term(self) -> int:
-        """Counts this node's elections and resignations: a script of another term is over."""
-        return self.office.term
+        """True while this node is controller, as far as it knows."""
+        return self.generation.is_active
 
     @property
     def controller_epoch(self) -> ControllerEpoch:
         """Of this node's last election."""
-        return self.office.controller_epoch
-
-    @property
-    def epoch_version(self) -> ZnodeVersion:
-        """Of `/controller_epoch`, as this node raised it."""
-        return self.office.epoch_version
+        return self.generation.controller_epoch
 
     @property
     def context(self) -> ControllerContext:
         """What is known of the cluster."""
-        return self.decisions.context
+        return self._resources.context
 
-    def take_office(
+    def begin_generation(
         self, controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion, zxid: int
     ) -> None:
         """This node holds `/controller` since `zxid`; it reads the whole state first (V3 D)."""
-        self.office.begin(controller_epoch, epoch_version)
-        self._forget()
+        epoch = controller_epoch
+        self.generation.end()
+        self._begin(ControllerGeneration(self._config, self._outbox, epoch, epoch_version))
         self.context.see(zxid)
-        self.outbox.run(self._fail_over())
+        self._outbox.run(self._fail_over())
 
-    def resign_controller(self) -> None:
-        """Nothing of this term has effect any more: no script, no command (CTL-008)."""
-        if not self.is_active:
-            return
-        self.office.end()
-        self._forget()
-        self.commands.clear()
-        self.outbox.took(
-            ActionTaken(
-                action=Action.RESIGN_CONTROLLER,
-                controller_id=self.config.broker_id,
-                controller_epoch=self.controller_epoch,
-            )
-        )
+    def resign(self) -> None:
+        """Nothing of this generation has effect any more: no script, no command (CTL-008)."""
+        self.generation.resign()
 
     def _fail_over(self) -> Script:
         """V3 D: read all state, send it on, then treat broker changes and new partitions."""
-        term = self.term
-        is_blind = self.config.mutant == "fail_over_without_watches"
-        if (yield from self._read_live_brokers(watch=not is_blind)) is None:
+        generation, context = self.generation, self.context
+        is_blind = self._config.mutant == "fail_over_without_watches"
+        changed = yield from read_live_brokers(self._resources, watch=not is_blind)
+        if generation.is_over():
             return
-        self._took_broker_change()
-        if (yield from self.topics.read()) is None:
-            if self.term == term:
-                self._miss("topics")
+        if changed is None:
+            self._miss_brokers()
             return
-        keys = sorted(self.context.assignments)
-        is_read = yield from self.decisions.read_all(keys)
-        if self.term != term:
+        report_live_brokers(self._resources)
+        added = yield from self._topics.read()
+        if generation.is_over():
+            return
+        keys = sorted(context.assignments)
+        is_read = added is not None and (yield from self.elections.read_all(keys))
+        if generation.is_over():
             return
         if not is_read:
-            self._miss("state")
+            self._must_load_again = True
+            self._pause()
             return
-        self.is_loaded = True
-        for broker_id in self.context.live:
-            self.commands.begin_init(broker_id)
-        if self.config.mutant == "successor_tells_nothing":
-            self.decisions.decide(keys)
+        self._is_loaded = True
+        for broker_id in context.live:
+            self._channel.begin_init(broker_id)
+        if self._config.mutant == "successor_tells_nothing":
+            self.elections.decide(keys)
         else:
-            self.decisions.decide_or_tell(keys)
-        self.agent.wake()
-        self.topics.finish_deletions()
-        if self.topics.is_due:
-            self.topics.look()
+            self.elections.decide_or_tell(keys)
+        self._partition_changes.wake()
+        self._finish_deletions()
+        if self._topics.is_due:
+            self._topics.look()
+
+    def proceed(self) -> None:
+        """What this step has read is decided upon; commands leave on every idle queue."""
+        if not self.is_active:
+            return
+        brokers_read = self.elections.take_brokers_read()
+        if brokers_read is not None:
+            self._on_brokers_read(brokers_read)
+        if self._is_loaded:
+            found = self._topics.take_found()
+            if found:
+                self.elections.reread(found)
+            self._finish_deletions()
+        self._flush()
+
+    def _flush(self) -> None:
+        self._channel.flush(self.controller_epoch, self.context)
 
     # Broker changes (V3 A)
 
     def on_broker_change(self) -> None:
         """The children of `/brokers/ids` changed."""
-        if self.config.mutant == "retry_keeps_live_brokers" and self.context.undecided:
+        if self._config.mutant == "retry_keeps_live_brokers" and self.context.undecided:
             return
         if self.is_active:
-            self.outbox.run(self._on_broker_change())
+            self._outbox.run(self._read_broker_change())
 
-    def _on_broker_change(self) -> Script:
-        changed = yield from self._read_live_brokers()
-        if not changed:
+    def _read_broker_change(self) -> Script:
+        generation = self.generation
+        changed = yield from read_live_brokers(self._resources)
+        if generation.is_over():
             return
-        self._note_broker_change(changed)
-        if self.is_loaded:
-            self.decisions.reread(self.context.partitions_of(changed))
+        if changed is None:
+            self._miss_brokers()
+        elif changed:
+            self._apply_broker_change(changed)
+            if self._is_loaded:
+                self.elections.reread(self.context.partitions_of(changed))
 
-    def _whole(self, broker_id: BrokerId) -> Whole | None:
-        return self.context.whole(broker_id)
+    def _apply_broker_change(self, changed: frozenset[BrokerId]) -> None:
+        apply_broker_change(self._resources, changed, is_loaded=self._is_loaded)
+        self.on_partition_request()
 
-    def _note_broker_change(self, changed: frozenset[BrokerId]) -> None:
-        self._took_broker_change()
-        for broker_id in sorted(changed):
-            self.commands.drop(broker_id)
-            if self.is_loaded and broker_id in self.context.live:
-                self.commands.begin_init(broker_id)
-        self.agent.on_broker_change(changed)
+    def _on_brokers_read(self, brokers_read: LiveBrokersRead) -> None:
+        if brokers_read.changed is None:
+            self._miss_brokers()
+        elif brokers_read.changed:
+            self._apply_broker_change(brokers_read.changed)
+        self.elections.decide_confirmed(brokers_read)
 
-    def _elect_outside(
-        self, keys: list[TopicPartition], changed: frozenset[BrokerId] | None
-    ) -> None:
-        """The live brokers have been read after the states of `keys` were (FAIL-002)."""
-        if changed:
-            self._note_broker_change(changed)
-        self.decisions.decide_confirmed(keys, is_read=changed is not None)
-        if changed:
-            self.decisions.reread(self.context.partitions_of(changed))
-
-    def _read_live_brokers(
-        self, *, watch: bool = True
-    ) -> Generator[Ask, Answer, frozenset[BrokerId] | None]:
-        """The live brokers are read; returns who changed, or None when term or reading ended."""
-        term = self.term
-        listed = yield from list_children(BROKER_IDS, watch=watch)
-        if self.term != term:
-            return None
-        znodes = None
-        if listed is not None:
-            names = [name for name in listed[0].names or () if name.isdecimal()]
-            znodes = yield from read(*(broker_path(int(name)) for name in names))
-        if self.term != term:
-            return None
-        if znodes is None:
-            self._miss("brokers")
-            return None
-        return self.context.detect_broker_change(
-            znodes, ids_only=self.config.mutant == "compare_broker_ids_only"
-        )
-
-    def _took_broker_change(self) -> None:
-        self.outbox.took(
-            ActionTaken(
-                action=Action.DETECT_BROKER_CHANGE,
-                controller_epoch=self.controller_epoch,
-                live_brokers=frozenset(self.context.live),
-            )
-        )
-
-    # Topics (V3 B)
+    # Topics and partitions (V3 B, F, H)
 
     def on_topic_change(self, topic: str | None = None) -> None:
         """The children of `/brokers/topics` changed, or the znode of `topic`."""
-        self.topics.note(topic)
-        if self.is_active and self.is_loaded:
-            self.topics.look()
+        self._topics.note(topic)
+        if self.is_active and self._is_loaded:
+            self._topics.look()
 
-    # Commands
+    def on_partition_request(self) -> None:
+        """There may be something to do for administrators; it waits for the whole state."""
+        if self.is_active and self._is_loaded:
+            self._partition_changes.wake()
 
-    def _tell(self, key: TopicPartition) -> None:
-        known = self.context.states.get(key)
-        if known is None:
-            return
-        state, znode_version = known
-        command = PartitionState(
-            topic=key.topic,
-            partition=key.partition,
-            leader=state.leader,
-            leader_epoch=state.leader_epoch,
-            isr=tuple(sorted(state.isr)),
-            znode_version=znode_version,
-            assigned_replicas=self.context.assignments[key],
-            topic_id=state.topic_id,
-            partition_incarnation=self.context.incarnation(key),
-        )
-        for broker_id in self.context.assignments[key]:
-            if broker_id in self.context.live:
-                self.commands.put(broker_id, command)
+    def _finish_deletions(self) -> None:
+        """What is left of topics whose deletion was begun goes (TOP-003)."""
+        for topic in self._topics.take_unfinished():
+            self._outbox.run(self._finish_deletion(topic))
+
+    def _finish_deletion(self, topic: str) -> Script:
+        generation, topic_id = self.generation, self.context.topic_id(topic)
+        is_known = yield from finish_deletion(self._resources.writes, topic, topic_id)
+        if not is_known and not generation.is_over():
+            self._topics.note_unfinished(topic)
+
+    # Answers and reports of brokers
 
     def on_answer(self, broker_id: BrokerId, request_id: int, response: CommandResponse) -> None:
         """A broker obeyed or refused; what it could not obey is read anew, decided and told."""
         if response.error_code is ErrorCode.STALE_CONTROLLER_EPOCH:
-            if self.commands.is_expected(broker_id, request_id):
-                self.resign_controller()
+            if self._channel.is_expected(broker_id, request_id):
+                self.resign()
             return
-        refused = self.commands.on_answer(broker_id, request_id, response)
+        refused = self._channel.on_answer(broker_id, request_id, response)
         if not self.is_active:
             return
         known = [(key, error) for key, error in refused if key in self.context.states]
@@ -249,45 +204,54 @@ class Controller:
                 self.context.add_bounced(key, frozenset({broker_id}))
         lost = [key for key, error in known if error is ErrorCode.REPLICA_NOT_AVAILABLE]
         failed = [key for key, error in known if error is ErrorCode.STORAGE_ERROR]
-        self.decisions.reread(lost + self.context.add_offline(broker_id, failed))
+        self.elections.reread(lost + self.context.add_offline(broker_id, failed))
         if isinstance(response, StopReplicaResponse):
-            self.agent.wake()
+            self.on_partition_request()
+
+    def on_no_answer(self, broker_id: BrokerId, request_id: int) -> None:
+        """The request is sent again after a pause, with what is newest then."""
+        self._channel.on_failure(broker_id, request_id)
 
     def on_logs_failed(self, token: int, request: LogsFailedRequest) -> None:
-        """What a broker cannot serve is led by others, as if it were gone (START-006)."""
+        """What a broker cannot serve gets another leader, as if it were gone (START-006)."""
         error = ErrorCode.NONE
-        if not self.is_active or not self.is_loaded:
+        if not self.is_active or not self._is_loaded:
             error = ErrorCode.NOT_CONTROLLER
         elif self.context.live.get(request.broker_id) != request.broker_epoch:
             error = ErrorCode.BROKER_NOT_AVAILABLE
         response = LogsFailedResponse(error_code=error, controller_epoch=self.controller_epoch)
-        self.outbox.emit(Reply(token=token, response=response))
+        self._outbox.emit(Reply(token=token, response=response))
         if error is ErrorCode.NONE:
             failed = [one.key for one in request.partitions]
-            self.decisions.reread(self.context.add_offline(request.broker_id, failed))
+            self.elections.reread(self.context.add_offline(request.broker_id, failed))
 
     # Time
-
-    def _miss(self, procedure: str) -> None:
-        self._missed.add(procedure)
-        self._retry_ms = self.outbox.now_ms + self.config.retry_ms
 
     def tick(self) -> None:
         """What failed with the connection begins again; queued commands leave."""
         if not self.is_active:
             return
-        if self._missed and self._retry_ms <= self.outbox.now_ms:
+        if self._retry_ms <= self._outbox.now_ms:
             self._begin_again()
-        if self.is_loaded:
-            self.topics.tick()
-        self.decisions.tick(all_told=self.commands.is_idle)
-        self.agent.tick()
-        self.commands.flush(self.controller_epoch)
+        if self._is_loaded:
+            self._topics.tick()
+        self.elections.tick(all_told=self._channel.is_idle)
+        if self._is_loaded:
+            self._partition_changes.tick()
+        self._flush()
 
     def _begin_again(self) -> None:
-        missed, self._missed = self._missed, set()
-        if not self.is_loaded:
-            self.outbox.run(self._fail_over())
-            return
-        if "brokers" in missed:
+        must_load = self._must_load_again or self._must_read_brokers
+        must_read_brokers = self._must_read_brokers
+        self._must_load_again = self._must_read_brokers = False
+        if must_load and not self._is_loaded:
+            self._outbox.run(self._fail_over())
+        elif must_read_brokers:
             self.on_broker_change()
+
+    def _miss_brokers(self) -> None:
+        self._must_read_brokers = True
+        self._pause()
+
+    def _pause(self) -> None:
+        self._retry_ms = self._outbox.now_ms + self._config.retry_ms

@@ -4,13 +4,17 @@ Brokers are served in parallel, each in order (FAIL-007). A request without an a
 with what is newest then: commands are idempotent by epoch.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.controller_context import Whole
-from fencepost.impl.core.types.effects import ActionTaken, Send
+from fencepost.impl.core.controller.controller_actions import (
+    send_init,
+    send_leader_and_isr,
+    send_stop_replica,
+)
+from fencepost.impl.core.controller.controller_context import ControllerContext, FullBrokerState
+from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
     CommandRequest,
@@ -22,22 +26,24 @@ from fencepost.impl.core.types.messages import (
     StopReplicaResponse,
 )
 from fencepost.impl.core.types.scripts import Outbox
-from fencepost.spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode
+from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
 COMMANDS_MAX = 1000
-"""Partitions in one request, an INIT's apart: who obeys it has other things to do in between."""
+"""Partitions in one request other than an INIT: the broker has other work in between."""
 INIT_WAIT_MS = 10_000
-"""How long an INIT waits for something to tell: what it deletes is nobody's hurry."""
+"""How long an INIT waits for something to tell: what it deletes is not urgent."""
 
 
 @dataclass(slots=True)
-class Channel:
+class BrokerQueue:
     """What one broker has still to be told."""
 
     queued: dict[TopicPartition, PartitionState] = field(default_factory=dict)
     stops: dict[TopicPartition, PartitionStop] = field(default_factory=dict)
     """They go before `queued`: what was started again since is recognised by its incarnation."""
+    stopped_once: set[TopicPartition] = field(default_factory=set)
+    """Partitions that the broker was told to give up, by `stop_once`."""
     is_init_due: bool = False
     """The broker has not answered a request that names all its partitions (CMD-007)."""
     init_ms: int = 0
@@ -55,152 +61,165 @@ class Channel:
         return bool(self.queued or self.stops or self.is_init_due)
 
 
-class Commands:
-    """One channel per live broker."""
+class ControllerChannel:
+    """The queues of the live brokers."""
 
-    def __init__(
-        self, config: Config, outbox: Outbox, whole: Callable[[BrokerId], Whole | None]
-    ) -> None:
-        """`whole` tells what an INIT must name; None when that is not known."""
+    def __init__(self, config: Config, outbox: Outbox) -> None:
         self._config = config
-        self._whole = whole
         self._outbox = outbox
-        self._channels: dict[BrokerId, Channel] = {}
-
-    def clear(self) -> None:
-        """Nothing is queued, no answer is waited for."""
-        self._channels.clear()
+        self._queues: dict[BrokerId, BrokerQueue] = {}
 
     def drop(self, broker_id: BrokerId) -> None:
         """The broker is gone, or is another incarnation: what was queued is void."""
-        self._channels.pop(broker_id, None)
+        self._queues.pop(broker_id, None)
 
     def begin_init(self, broker_id: BrokerId) -> None:
         """The first request to the broker will name all its partitions."""
-        channel = self._channels.setdefault(broker_id, Channel())
-        channel.is_init_due = True
-        channel.init_ms = self._outbox.now_ms + INIT_WAIT_MS
+        queue = self._queue(broker_id)
+        queue.is_init_due = True
+        queue.init_ms = self._outbox.now_ms + INIT_WAIT_MS
+
+    def tell(self, context: ControllerContext, key: TopicPartition) -> None:
+        """The live replicas of the partition will be told its state, if it has one."""
+        known = context.states.get(key)
+        if known is None:
+            return
+        state, znode_version = known
+        command = PartitionState(
+            topic=key.topic,
+            partition=key.partition,
+            leader=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=tuple(sorted(state.isr)),
+            znode_version=znode_version,
+            assigned_replicas=context.assignments[key],
+            topic_id=state.topic_id,
+            partition_incarnation=context.incarnation(key),
+        )
+        for broker_id in context.assignments[key]:
+            if broker_id in context.live:
+                self.put(broker_id, command)
 
     def put(self, broker_id: BrokerId, command: PartitionState) -> None:
         """The broker will be told, unless something newer about the partition comes first."""
-        self._channels.setdefault(broker_id, Channel()).queued[command.key] = command
+        self._queue(broker_id).queued[command.key] = command
 
     def stop(self, broker_id: BrokerId, stop: PartitionStop) -> None:
         """The broker will be told to give the partition up, and no earlier command about it."""
-        channel = self._channels.setdefault(broker_id, Channel())
-        queued = channel.queued.get(stop.key)
+        queue = self._queue(broker_id)
+        queued = queue.queued.get(stop.key)
         if queued is not None and queued.partition_incarnation <= stop.partition_incarnation:
-            del channel.queued[stop.key]
-        channel.stops[stop.key] = stop
+            del queue.queued[stop.key]
+        queue.stops[stop.key] = stop
+
+    def stop_once(self, broker_id: BrokerId, stop: PartitionStop) -> bool:
+        """The broker will be told, unless it was told before; true when it has given it up."""
+        queue = self._queue(broker_id)
+        if stop.key not in queue.stopped_once:
+            queue.stopped_once.add(stop.key)
+            self.stop(broker_id, stop)
+        return stop.key not in queue.stops
+
+    def forget_stops(self, key: TopicPartition, leaving: frozenset[BrokerId]) -> None:
+        """A broker that does not leave the partition now is told again when it next leaves."""
+        for broker_id, queue in self._queues.items():
+            if broker_id not in leaving:
+                queue.stopped_once.discard(key)
+
+    def _queue(self, broker_id: BrokerId) -> BrokerQueue:
+        return self._queues.setdefault(broker_id, BrokerQueue())
 
     @property
     def is_idle(self) -> bool:
         """True when every broker has answered what it was told of leaders."""
-        channels = self._channels.values()
-        return all(one.request_id is None and not one.queued for one in channels)
-
-    def is_stopping(self, broker_id: BrokerId, key: TopicPartition) -> bool:
-        """True until the broker has answered that it gave the partition up."""
-        channel = self._channels.get(broker_id)
-        return channel is not None and key in channel.stops
+        queues = self._queues.values()
+        return all(one.request_id is None and not one.queued for one in queues)
 
     def is_expected(self, broker_id: BrokerId, request_id: int) -> bool:
-        """True for the request that the broker's channel waits for."""
-        channel = self._channels.get(broker_id)
-        return channel is not None and channel.request_id == request_id
+        """True for the request that the broker's queue waits for."""
+        queue = self._queues.get(broker_id)
+        return queue is not None and queue.request_id == request_id
 
-    def flush(self, controller_epoch: ControllerEpoch) -> None:
-        """Every idle channel with something to tell has sent it."""
-        ready = [b for b, c in self._channels.items() if c.is_ready(self._outbox.now_ms)]
+    def flush(self, controller_epoch: ControllerEpoch, context: ControllerContext) -> None:
+        """Every idle queue with something to tell has sent one request."""
+        now_ms = self._outbox.now_ms
+        ready = [broker_id for broker_id, q in self._queues.items() if q.is_ready(now_ms)]
         for broker_id in sorted(ready):
-            channel = self._channels[broker_id]
-            is_told = channel.queued or channel.stops or channel.init_ms <= self._outbox.now_ms
-            whole = self._whole(broker_id) if channel.is_init_due and is_told else None
-            if whole is not None:
-                self.send_init(broker_id, channel, controller_epoch, whole)
-            elif channel.stops:
-                self.send_stop_replica(broker_id, channel, controller_epoch)
-            elif channel.queued:
-                self.send_leader_and_isr(broker_id, channel, controller_epoch)
+            queue = self._queues[broker_id]
+            is_told = queue.queued or queue.stops or queue.init_ms <= now_ms
+            full = context.full_state_of(broker_id) if queue.is_init_due and is_told else None
+            if full is not None:
+                self._send_init(broker_id, queue, controller_epoch, full)
+            elif queue.stops:
+                self._send_stops(broker_id, queue, controller_epoch)
+            elif queue.queued:
+                self._send_oldest(broker_id, queue, controller_epoch)
 
-    def send_init(
-        self, broker_id: BrokerId, channel: Channel, epoch: ControllerEpoch, whole: Whole
+    def _send_init(
+        self,
+        broker_id: BrokerId,
+        queue: BrokerQueue,
+        epoch: ControllerEpoch,
+        full: FullBrokerState,
     ) -> None:
-        """All that the broker has is named; what it is not told now is to be kept (CMD-007)."""
-        self._outbox.took(
-            ActionTaken(
-                action=Action.SEND_INIT, peer=broker_id, controller_epoch=epoch, zxid=whole.zxid
-            )
-        )
+        """All partitions of the broker are named; it keeps those that it is not told now."""
+        self._outbox.took(send_init(broker_id, epoch, full.zxid))
         kept = tuple(
             PartitionId(topic=key.topic, partition=key.partition)
-            for key in whole.keys
-            if key not in channel.queued
+            for key in full.keys
+            if key not in queue.queued
         )
         request = LeaderAndIsrRequest(
             controller_id=self._config.broker_id,
             controller_epoch=epoch,
-            partitions=self._take_queued(broker_id, channel, list(channel.queued), epoch),
+            partitions=self._take_queued(broker_id, queue, list(queue.queued), epoch),
             is_init=True,
-            broker_epoch=whole.broker_epoch,
-            zxid=whole.zxid,
+            broker_epoch=full.broker_epoch,
+            zxid=full.zxid,
             kept=kept,
         )
-        self._send(broker_id, channel, request)
+        self._send(broker_id, queue, request)
 
-    def send_leader_and_isr(
-        self, broker_id: BrokerId, channel: Channel, epoch: ControllerEpoch
-    ) -> None:
-        """What is queued for the broker is on its way in one request, the oldest if it is much."""
-        oldest = list(islice(channel.queued, COMMANDS_MAX))
+    def _send_oldest(self, broker_id: BrokerId, queue: BrokerQueue, epoch: ControllerEpoch) -> None:
+        """What is queued is on its way in one request, the oldest if it is much."""
+        oldest = list(islice(queue.queued, COMMANDS_MAX))
         request = LeaderAndIsrRequest(
             controller_id=self._config.broker_id,
             controller_epoch=epoch,
-            partitions=self._take_queued(broker_id, channel, oldest, epoch),
+            partitions=self._take_queued(broker_id, queue, oldest, epoch),
         )
-        self._send(broker_id, channel, request)
+        self._send(broker_id, queue, request)
 
     def _take_queued(
         self,
         broker_id: BrokerId,
-        channel: Channel,
+        queue: BrokerQueue,
         keys: list[TopicPartition],
         epoch: ControllerEpoch,
     ) -> tuple[PartitionState, ...]:
-        channel.sent = tuple(channel.queued[key] for key in sorted(keys))
-        for command in channel.sent:
-            self._took(broker_id, command, epoch)
-        return channel.sent
+        queue.sent = tuple(queue.queued[key] for key in sorted(keys))
+        for command in queue.sent:
+            self._outbox.took(send_leader_and_isr(broker_id, epoch, command))
+        return queue.sent
 
-    def send_stop_replica(
-        self, broker_id: BrokerId, channel: Channel, controller_epoch: ControllerEpoch
-    ) -> None:
+    def _send_stops(self, broker_id: BrokerId, queue: BrokerQueue, epoch: ControllerEpoch) -> None:
         """All that the broker is to give up is on its way in one request (TOP-002)."""
-        channel.sent_stops = tuple(channel.stops[key] for key in sorted(channel.stops))
-        for stop in channel.sent_stops:
-            self._outbox.took(
-                ActionTaken(
-                    action=Action.SEND_STOP_REPLICA,
-                    topic_partition=stop.key,
-                    peer=broker_id,
-                    leader_epoch=stop.leader_epoch,
-                    controller_epoch=controller_epoch,
-                    partition_incarnation=stop.partition_incarnation,
-                )
-            )
+        queue.sent_stops = tuple(queue.stops[key] for key in sorted(queue.stops))
+        for stop in queue.sent_stops:
+            self._outbox.took(send_stop_replica(broker_id, epoch, stop))
         request = StopReplicaRequest(
             controller_id=self._config.broker_id,
-            controller_epoch=controller_epoch,
-            partitions=channel.sent_stops,
+            controller_epoch=epoch,
+            partitions=queue.sent_stops,
         )
-        self._send(broker_id, channel, request)
+        self._send(broker_id, queue, request)
 
-    def _send(self, broker_id: BrokerId, channel: Channel, request: CommandRequest) -> None:
-        channel.request_id = self._outbox.new_id()
-        channel.is_init_sent = isinstance(request, LeaderAndIsrRequest) and request.is_init
+    def _send(self, broker_id: BrokerId, queue: BrokerQueue, request: CommandRequest) -> None:
+        queue.request_id = self._outbox.new_id()
+        queue.is_init_sent = isinstance(request, LeaderAndIsrRequest) and request.is_init
         self._outbox.emit(
             Send(
-                request_id=channel.request_id,
+                request_id=queue.request_id,
                 to=broker_id,
                 request=request,
                 timeout_ms=self._config.request_timeout_ms,
@@ -210,61 +229,44 @@ class Commands:
     def on_failure(self, broker_id: BrokerId, request_id: int) -> None:
         """No answer: it is sent again after a pause."""
         if self.is_expected(broker_id, request_id):
-            self._pause(self._channels[broker_id])
+            self._pause(self._queues[broker_id])
 
     def on_answer(
         self, broker_id: BrokerId, request_id: int, response: CommandResponse
     ) -> list[tuple[TopicPartition, ErrorCode]]:
-        """What was told is not told again; returns what the broker cannot be, and why."""
+        """What was told is not told again; returns what the broker could not do, and why."""
         if not self.is_expected(broker_id, request_id):
             return []
-        channel = self._channels[broker_id]
-        channel.request_id = None
+        queue = self._queues[broker_id]
+        queue.request_id = None
         errors = {TopicPartition(e.topic, e.partition): e.error_code for e in response.partitions}
         if isinstance(response, StopReplicaResponse):
-            self._on_stopped(channel, errors)
+            self._on_stopped(queue, errors)
             return []
         if response.error_code is ErrorCode.BROKER_NOT_AVAILABLE:
-            self._pause(channel)
+            self._pause(queue)
             return []
-        channel.is_init_due = channel.is_init_due and not channel.is_init_sent
+        queue.is_init_due = queue.is_init_due and not queue.is_init_sent
         refused: list[tuple[TopicPartition, ErrorCode]] = []
-        for command in channel.sent:
+        for command in queue.sent:
             key = command.key
             error = errors.get(key, ErrorCode.NONE)
             if error is ErrorCode.BROKER_NOT_AVAILABLE:
-                self._pause(channel)
+                self._pause(queue)
                 continue
             if error in (ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.STORAGE_ERROR):
                 refused.append((key, error))
-            if channel.queued.get(key) == command:
-                del channel.queued[key]
+            if queue.queued.get(key) == command:
+                del queue.queued[key]
         return refused
 
-    def _on_stopped(self, channel: Channel, errors: dict[TopicPartition, ErrorCode]) -> None:
-        for stop in channel.sent_stops:
+    def _on_stopped(self, queue: BrokerQueue, errors: dict[TopicPartition, ErrorCode]) -> None:
+        for stop in queue.sent_stops:
             if errors.get(stop.key) is ErrorCode.BROKER_NOT_AVAILABLE:
-                self._pause(channel)
-            elif channel.stops.get(stop.key) == stop:
-                del channel.stops[stop.key]
+                self._pause(queue)
+            elif queue.stops.get(stop.key) == stop:
+                del queue.stops[stop.key]
 
-    def _pause(self, channel: Channel) -> None:
-        channel.request_id = None
-        channel.next_ms = self._outbox.now_ms + self._config.retry_ms
-
-    def _took(
-        self, broker_id: BrokerId, command: PartitionState, controller_epoch: ControllerEpoch
-    ) -> None:
-        self._outbox.took(
-            ActionTaken(
-                action=Action.SEND_LEADER_AND_ISR,
-                topic_partition=command.key,
-                partition_incarnation=command.partition_incarnation,
-                peer=broker_id,
-                leader=command.leader,
-                leader_epoch=command.leader_epoch,
-                isr=frozenset(command.isr),
-                controller_epoch=controller_epoch,
-                znode_version=command.znode_version,
-            )
-        )
+    def _pause(self, queue: BrokerQueue) -> None:
+        queue.request_id = None
+        queue.next_ms = self._outbox.now_ms + self._config.retry_ms

@@ -1,12 +1,14 @@
 """What a controller knows of the cluster: all of it read in ZooKeeper since its election.
 
-Values and how a read znode changes them; when to read, and what to decide, is `controller.py`.
+Values, and how a znode that was read changes them. `leader_election.py` decides on them.
 """
 
 from collections.abc import Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from fencepost.impl.core.rules.leadership import PartitionFacts
+from fencepost.impl.core.rules.partition_requests import PartitionRequest
 from fencepost.impl.core.types.zookeeper import Check, Znode
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
@@ -38,8 +40,8 @@ class KnownTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
-    """All partitions of one broker, and which reading of the topics that is."""
+class FullBrokerState:
+    """All partitions of one broker as an INIT names them, and which reading of the topics it is."""
 
     broker_epoch: BrokerEpoch
     zxid: int
@@ -47,7 +49,7 @@ class Whole:
 
 
 LastIncarnation = tuple[frozenset[BrokerId], PartitionIncarnation]
-"""Who may have a replica of a partition, and of which incarnation."""
+"""The brokers that may have a replica of a partition, and its incarnation."""
 
 
 @dataclass(slots=True)
@@ -69,20 +71,24 @@ class ControllerContext:
     skipped: set[TopicPartition] = field(default_factory=set)
     """Partitions whose znode is malformed."""
     bounced: dict[TopicPartition, frozenset[BrokerId]] = field(default_factory=dict)
-    """Who was away since the state of the partition was written."""
+    """Brokers that were away since the state of the partition was written."""
     considered: dict[TopicPartition, frozenset[BrokerId]] = field(default_factory=dict)
-    """Those of `bounced` that the decision in flight knows of."""
+    """The part of `bounced` that the decision in flight took into account."""
     offline: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     """Live broker -> partitions whose log failed since it registered."""
     undecided: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
     """Decisions of which it is not known whether ZooKeeper holds them."""
     moving: set[str] = field(default_factory=set)
-    """Topics of whose partitions some are being moved or removed, as their znodes say."""
+    """Topics with partitions that are being moved or removed, as their znodes say."""
+    with_folder: set[TopicPartition] = field(default_factory=set)
+    """Partitions whose folder exists although they have no LeaderAndISR."""
+    first_requests: dict[TopicPartition, PartitionRequest] = field(default_factory=dict)
+    """A mutant's map: the requests that it saw first."""
     _assignments: dict[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
     _of_broker: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     _of_topic: dict[str, set[TopicPartition]] = field(default_factory=dict)
     _ended: dict[str, dict[TopicPartition, LastIncarnation]] = field(default_factory=dict)
-    """By topic, the partitions of which there was a state, and is none any more."""
+    """By topic, the partitions whose state was there and is gone."""
 
     @property
     def assignments(self) -> Mapping[TopicPartition, tuple[BrokerId, ...]]:
@@ -112,11 +118,11 @@ class ControllerContext:
         """This node has heard of the transaction."""
         self.seen_zxid = max(self.seen_zxid, zxid)
 
-    def whole(self, broker_id: BrokerId) -> Whole | None:
-        """All that the broker has, or None while something is unreadable: it may have that too."""
+    def full_state_of(self, broker_id: BrokerId) -> FullBrokerState | None:
+        """All partitions of the broker; None while a znode is unreadable that may name more."""
         if self.skipped or self.unreadable or broker_id not in self.live:
             return None
-        return Whole(
+        return FullBrokerState(
             broker_epoch=self.live[broker_id],
             zxid=self.topics_zxid,
             keys=tuple(self.partitions_of((broker_id,))),
@@ -125,9 +131,9 @@ class ControllerContext:
     def detect_broker_change(
         self, znodes: Iterable[Znode], *, ids_only: bool = False
     ) -> frozenset[BrokerId]:
-        """`live` is what the registrations tell; returns who came, went or came back (H2).
+        """`live` is what the registrations tell; returns the brokers that changed (H2).
 
-        `ids_only` is a mutant's wrong rule: who came back is not told from who was never away.
+        `ids_only` is a mutant's wrong rule: a broker that came back counts as never away.
         """
         before = self.live
         self.live = {
@@ -167,26 +173,26 @@ class ControllerContext:
         """The reply was lost or a refusal: what ZooKeeper holds will tell (ZK-006)."""
         self.undecided[key] = decision
 
-    def is_settled_as_decided(self, key: TopicPartition) -> bool:
+    def is_confirmed(self, key: TopicPartition) -> bool:
         """True once: when ZooKeeper is read to hold the decision that was left undecided."""
         decision = self.undecided.pop(key, None)
         return decision is not None and key in self.states and self.states[key][0] == decision
 
     def add_bounced(self, key: TopicPartition, brokers: frozenset[BrokerId]) -> None:
-        """They may not go on in the ISR or as leader as if nothing had been."""
+        """These brokers may not stay in the ISR, or lead on, as if they had never been away."""
         self.bounced[key] = self.bounced.get(key, frozenset()) | brokers
 
     def add_offline(
         self, broker_id: BrokerId, keys: Iterable[TopicPartition]
     ) -> list[TopicPartition]:
-        """The logs of these partitions failed there; returns those of which that is new."""
+        """The logs of these partitions failed on the broker; returns the newly failed ones."""
         known = self.offline.setdefault(broker_id, set())
         fresh = [key for key in keys if key not in known]
         known.update(fresh)
         return fresh
 
     def live_for(self, key: TopicPartition) -> AbstractSet[BrokerId]:
-        """Who can be a replica of the partition: live, and with a log that works."""
+        """The brokers that can serve the partition: live, and with a working log."""
         failed = self.offline_in(key)
         return self.live.keys() - failed if failed else self.live.keys()
 
@@ -196,11 +202,11 @@ class ControllerContext:
         return known is not None and known[0].leader in self.live
 
     def offline_in(self, key: TopicPartition) -> AbstractSet[BrokerId]:
-        """Whose log of the partition has failed."""
+        """The live brokers whose log of the partition has failed."""
         return {broker_id for broker_id, keys in self.offline.items() if key in keys}
 
     def begin_decision(self, key: TopicPartition) -> None:
-        """A decision that knows all who bounced so far is in flight."""
+        """A decision that takes all bounced brokers into account is in flight."""
         self.considered[key] = self.bounced.get(key, frozenset())
 
     def end_decision(
@@ -212,8 +218,8 @@ class ControllerContext:
     ) -> None:
         """ZooKeeper holds the decision, since `zxid` if that is known.
 
-        A state of no known incarnation was created by it. Who bounced since it was made is still
-        to be considered.
+        A state of no known incarnation was created by it. Brokers that bounced since it was made
+        are still to be considered.
         """
         self.states[key] = (decision, znode_version)
         self._resume(key)
@@ -225,7 +231,7 @@ class ControllerContext:
             self.bounced[key] = since
 
     def unknown_topics(self, names: Iterable[str]) -> list[str]:
-        """Those of `names` that must be read: new ones, and ones that are not wholly understood."""
+        """The topics to read: new ones, and ones with partitions that could not be parsed."""
         skipped = {key.topic for key in self.skipped}
         return [name for name in names if name not in self.topics or name in skipped]
 
@@ -233,6 +239,20 @@ class ControllerContext:
         """The id of the incarnation that is known; empty when there is none."""
         known = self.topics.get(topic)
         return known.topic_id if known is not None else ""
+
+    def facts(self, key: TopicPartition) -> PartitionFacts:
+        """What a decision about the managed partition is made on."""
+        state, znode_version = self.states.get(key, (None, ANY_VERSION))
+        return PartitionFacts(
+            key=key,
+            assigned_replicas=self._assignments[key],
+            live=self.live_for(key),
+            bounced=self.bounced.get(key, frozenset()),
+            state=state,
+            znode_version=znode_version,
+            topic_id=self.topic_id(key.topic),
+            incarnation=self.incarnation(key),
+        )
 
     def id_check(self, topic: str) -> tuple[Check, ...]:
         """What makes a write fail that is meant for another incarnation of the topic (H12)."""
@@ -246,7 +266,7 @@ class ControllerContext:
         return self.incarnations.get(key, NO_INCARNATION)
 
     def note_incarnation(self, key: TopicPartition, incarnation: PartitionIncarnation) -> None:
-        """Another has read the state: the reply to its creation may never have come."""
+        """The state was read elsewhere: the reply to its creation may never have come."""
         self.incarnations[key] = incarnation
 
     def last_incarnation(self, key: TopicPartition) -> LastIncarnation | None:
@@ -268,6 +288,7 @@ class ControllerContext:
         self.topics.pop(topic, None)
         self.moving.discard(topic)
         self.unreadable.discard(topic)
+        self.with_folder = {key for key in self.with_folder if key.topic != topic}
         for key in self.all_of_topic(topic):
             self.forget(key)
 
@@ -346,7 +367,7 @@ class ControllerContext:
         self._ended.setdefault(key.topic, {})[key] = brokers, incarnation
 
     def _resume(self, key: TopicPartition) -> None:
-        """It has not ended, or all of it is forgotten."""
+        """The partition has a state again, or all of it is forgotten."""
         of_topic = self._ended.get(key.topic)
         if of_topic is not None and of_topic.pop(key, None) is not None and not of_topic:
             del self._ended[key.topic]

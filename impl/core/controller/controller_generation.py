@@ -1,6 +1,8 @@
-"""The controller's office as one node sees it: in which term it holds it, and under which epoch."""
+"""One generation of this node as controller: its epoch, the fence of its writes, and its end."""
 
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.controller.controller_actions import resign_controller
+from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.zookeeper import Check
 from fencepost.spec.vocabulary import (
     NO_CONTROLLER_EPOCH,
@@ -11,41 +13,55 @@ from fencepost.spec.vocabulary import (
 from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH
 
 FIRST_VERSION = ZnodeVersion(0)
-"""Of `/controller`, which nobody rewrites; of any znode at its creation."""
+"""Of `/controller`, which is never rewritten; of any znode at its creation."""
 
 
-class Office:
-    """A script remembers `term` before it waits: when it differs afterwards, the script is over."""
+class ControllerGeneration:
+    """From an election to the next resignation; every election begins another one.
 
-    def __init__(self, config: Config) -> None:
+    A script that has waited for ZooKeeper stops when its generation `is_over`.
+    """
+
+    def __init__(
+        self, config: Config, outbox: Outbox, epoch: ControllerEpoch, epoch_version: ZnodeVersion
+    ) -> None:
         self._config = config
-        self.is_active = False
-        self.term = 0
-        """Counts this node's elections and resignations."""
-        self.controller_epoch = NO_CONTROLLER_EPOCH
-        self.epoch_version = FIRST_VERSION
+        self._outbox = outbox
+        self.is_active = True
+        self.controller_epoch = epoch
+        self.epoch_version = epoch_version
         """Of `/controller_epoch`, as this node raised it."""
 
-    def begin(self, controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion) -> None:
-        """The node holds the office."""
-        self.is_active = True
-        self.term += 1
-        self.controller_epoch = controller_epoch
-        self.epoch_version = epoch_version
+    @classmethod
+    def never_elected(cls, config: Config, outbox: Outbox) -> "ControllerGeneration":
+        """The generation of a node that has not been controller yet: it is over."""
+        generation = cls(config, outbox, NO_CONTROLLER_EPOCH, FIRST_VERSION)
+        generation.end()
+        return generation
+
+    def is_over(self) -> bool:
+        """True after the resignation: a script that has waited asks this before it goes on."""
+        return not self.is_active
 
     def end(self) -> None:
-        """The node does not hold it any more."""
+        """Another generation begins."""
         self.is_active = False
-        self.term += 1
+
+    def resign(self) -> None:
+        """The generation is over: no script and no command of it has effect any more (CTL-008)."""
+        if self.is_over():
+            return
+        self.end()
+        self._outbox.took(resign_controller(self._config.broker_id, self.controller_epoch))
 
     def fence(self) -> tuple[Check, ...]:
         """What makes a deposed controller's write fail (ZK-005); the second check is H8."""
         if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
             return ()
-        office = Check(path=CONTROLLER, expected_version=FIRST_VERSION)
+        holder = Check(path=CONTROLLER, expected_version=FIRST_VERSION)
         if self._config.mutant == "no_controller_epoch_check":
-            return (office,)
+            return (holder,)
         epoch = Check(path=CONTROLLER_EPOCH, expected_version=self.epoch_version)
         if self._config.mutant == "no_controller_znode_check":
             return (epoch,)
-        return (epoch, office)
+        return (epoch, holder)

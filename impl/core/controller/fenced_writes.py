@@ -1,8 +1,8 @@
 """Many writes of one controller: fenced multis of bounded size, several in flight (ZK-005, ZK-007).
 
 A multi is all or nothing; here each write ends alone, as if it had been sent alone. Of a refused
-multi the one write that ZooKeeper names is given back, and the others are written again at once,
-in halves: no partition waits for another's conflict (H7b), no multi is too large (H7c), and nothing
+multi the one write that ZooKeeper names is reported, and the others are written again at once, in
+halves: no partition waits for another's conflict (H7b), no multi is too large (H7c), and nothing
 counts as written of a multi that was refused (H7d). Answers `DecisionBatch`.
 """
 
@@ -34,23 +34,32 @@ OP_BYTES = 64
 IN_FLIGHT_MAX = 16
 
 
-class Fence(Protocol):
-    """On whose authority is written: a controller's, or everybody's."""
+class WriteFence(Protocol):
+    """What allows the writes: a generation of a controller, or nothing at all."""
 
-    term: int
+    def is_over(self) -> bool:
+        """True when nothing may be written any more."""
 
     def fence(self) -> tuple[Check, ...]:
         """What must hold for a write to take effect."""
 
+    def resign(self) -> None:
+        """The fence failed: nothing more may be written (CTL-008)."""
+
 
 class NoFence:
-    """What any broker may write, at any time."""
+    """For what any broker may write, at any time."""
 
-    term = 0
+    def is_over(self) -> bool:
+        """Never."""
+        return False
 
     def fence(self) -> tuple[Check, ...]:
         """Nothing."""
         return ()
+
+    def resign(self) -> None:
+        """Without checks there is no fence that could fail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,29 +89,20 @@ class _Batch(Generic[W]):
 
 
 class FencedWrites:
-    """The writes of the term: whoever submits some hears of them until the term ends."""
+    """The one writer of a generation; what is in flight when it ends is not reported."""
 
-    def __init__(
-        self, config: Config, outbox: Outbox, office: Fence, resign: Callable[[], None]
-    ) -> None:
-        """`resign` is called when a fence shows that the office is lost (CTL-008)."""
+    def __init__(self, config: Config, outbox: Outbox, fence: WriteFence) -> None:
         self._config = config
         self._outbox = outbox
-        self._office = office
-        self._resign = resign
+        self._fence = fence
         self._queue: deque[_Batch[FencedWrite]] = deque()
         self._in_flight = 0
 
-    def clear(self) -> None:
-        """Nothing more is written of what was submitted; nobody hears of what is in flight."""
-        self._queue.clear()
-        self._in_flight = 0
-
     def submit(self, writes: Iterable[W], done: Callable[[Ended[W]], None]) -> None:
-        """Each write will be in ZooKeeper or not, and `done` told, batch by batch as they end.
+        """Each write will be in ZooKeeper or not; `done` is called batch by batch as they end.
 
         `Unknown` means that the write may have taken effect, `Rejected` that it has not. After the
-        office is lost nothing is told.
+        end of the generation `done` is not called.
         """
         batches = _batches(writes)
         if self._config.mutant == "unbounded_batch" and batches:
@@ -112,13 +112,13 @@ class FencedWrites:
         self._start()
 
     def write(self, *ops: WriteOp) -> Generator[Ask, Answer, WriteResult | None]:
-        """One fenced multi for a script; None when the term ended meanwhile, also by its fence."""
-        term, fence = self._office.term, self._office.fence()
+        """One fenced multi for a script; None when the generation ended, also by its fence."""
+        fence = self._fence.fence()
         result = yield from write(*fence, *ops)
-        if self._office.term != term:
+        if self._fence.is_over():
             return None
         if isinstance(result, Rejected) and _is_deposed(result, len(fence)):
-            self._resign()
+            self._fence.resign()
             return None
         if isinstance(result, Written):
             return Written(zxid=result.zxid, versions=result.versions[len(fence) :])
@@ -137,7 +137,7 @@ class FencedWrites:
         if result is None:
             return
         self._in_flight -= 1
-        ended, again = _settle(batch.writes, result, len(ops))
+        ended, again = _sort_out(batch.writes, result, len(ops))
         if self._config.mutant == "tell_partial_batch":
             ended, again = [*ended, *_as_if_written(again)], []
         self._queue.extendleft(_Batch(half, batch.done) for half in reversed(_halves(again)))
@@ -149,7 +149,7 @@ def _is_deposed(result: Rejected, fence_length: int) -> bool:
     return any(error is not ZkError.ROLLED_BACK for error in result.errors[:fence_length])
 
 
-def _settle(
+def _sort_out(
     writes: list[FencedWrite], result: WriteResult, ops_count: int
 ) -> tuple[Ended[FencedWrite], list[FencedWrite]]:
     """What is over and how, and what is to be written again."""

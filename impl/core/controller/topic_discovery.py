@@ -7,17 +7,11 @@ which one to look at.
 
 from collections.abc import Generator
 
-from fencepost.impl.core.admin.topic_deletion import finish_deletion
-from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.controller_channel import Commands
-from fencepost.impl.core.controller.controller_generation import Office
-from fencepost.impl.core.controller.fenced_writes import FencedWrites
-from fencepost.impl.core.controller.leader_election import Decisions
-from fencepost.impl.core.types.effects import ActionTaken
+from fencepost.impl.core.controller.controller_actions import detect_topic_change
+from fencepost.impl.core.controller.controller_resources import ControllerResources
 from fencepost.impl.core.types.messages import PartitionStop
-from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, list_children, read
+from fencepost.impl.core.types.scripts import Answer, Ask, Script, list_children, read
 from fencepost.impl.core.types.zookeeper import Znode
-from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import (
     TOPICS,
     MalformedZnodeError,
@@ -27,39 +21,24 @@ from fencepost.spec.znodes import (
 )
 
 Added = list[TopicPartition] | None
-"""Partitions that were not known, or None when the connection failed or the term ended."""
+"""Partitions that were not known, or None when the connection or the generation ended."""
 
 
-class TopicChanges:
+class TopicDiscovery:
     """The topics as last read; many changes are one reading."""
 
-    def __init__(
-        self,
-        config: Config,
-        outbox: Outbox,
-        office: Office,
-        decisions: Decisions,
-        commands: Commands,
-        writes: FencedWrites,
-    ) -> None:
-        self._config = config
-        self._outbox = outbox
-        self._office = office
-        self._decisions = decisions
-        self._commands = commands
-        self._writes = writes
-        self.clear()
-
-    def clear(self) -> None:
-        """Nothing is known."""
+    def __init__(self, resources: ControllerResources) -> None:
+        self._resources = resources
         self.is_due = False
         """True when a change was told that no reading has seen."""
         self._is_reading = False
         """True for a look, not for the reading that an election begins with."""
         self._changed: set[str] = set()
         """Topics whose znode changed since it was read."""
+        self._found: list[TopicPartition] = []
+        """Partitions of new topics, not yet decided upon."""
         self._unfinished: set[str] = set()
-        """Topics whose deletion somebody began."""
+        """Topics whose deletion was begun and not finished."""
         self._retry_ms = 0
 
     def note(self, topic: str | None) -> None:
@@ -68,100 +47,99 @@ class TopicChanges:
         if topic is not None:
             self._changed.add(topic)
 
+    def note_unfinished(self, topic: str) -> None:
+        """Its deletion could not be finished: the topic is read again after a pause."""
+        self.note(topic)
+        self._pause()
+
     def look(self) -> None:
-        """Changes that were told will be seen, and new partitions get leaders."""
+        """Changes that were told will be seen."""
         if not self._is_reading:
-            self._outbox.run(self._look())
+            self._resources.outbox.run(self._look())
 
     def _look(self) -> Script:
         self._is_reading = True
-        term = self._office.term
         added = yield from self.read()
-        if self._office.term != term:
+        if self._resources.generation.is_over():
             return
         self._is_reading = False
         if added is not None and self.is_due:
             self.look()
-        self._decisions.reread(added or ())
-        self.finish_deletions()
+        self._found += added or ()
 
-    def finish_deletions(self) -> None:
-        """What is left of topics whose deletion was begun goes (TOP-003)."""
+    def take_found(self) -> list[TopicPartition]:
+        """Once per look: the partitions of new topics, which need a leader."""
+        found, self._found = self._found, []
+        return found
+
+    def take_unfinished(self) -> list[str]:
+        """Once per reading: topics whose deletion was begun (TOP-003)."""
         unfinished, self._unfinished = sorted(self._unfinished), set()
-        for topic in unfinished:
-            self._outbox.run(self._finish(topic))
-
-    def _finish(self, topic: str) -> Script:
-        term = self._office.term
-        topic_id = self._decisions.context.topic_id(topic)
-        is_known = yield from finish_deletion(self._writes, topic, topic_id)
-        if not is_known and self._office.term == term:
-            self.note(topic)
-            self._retry_ms = self._outbox.now_ms + self._config.retry_ms
+        return unfinished
 
     def tick(self) -> None:
         """What failed with the connection begins again."""
-        if self.is_due and self._retry_ms <= self._outbox.now_ms:
+        if self.is_due and self._retry_ms <= self._resources.outbox.now_ms:
             self.look()
+
+    def _pause(self) -> None:
+        self._retry_ms = self._resources.outbox.now_ms + self._resources.config.retry_ms
 
     def read(self) -> Generator[Ask, Answer, Added]:
         """The context knows the topics that there are, and watches them."""
-        term, context = self._office.term, self._decisions.context
+        generation, context = self._resources.generation, self._resources.context
         self.is_due = False
         seen_zxid = context.seen_zxid
         changed, self._changed = self._changed, set()
         listed = yield from list_children(TOPICS, watch=True)
-        if self._office.term != term:
+        if generation.is_over():
             return None
         names = (listed[0].names or ()) if listed is not None else ()
         wanted = sorted({*context.unknown_topics(names), *(changed & {*names})})
         znodes = None
         if listed is not None:
             znodes = yield from read(*map(topic_path, wanted), watch=True)
-        if self._office.term != term:
+        if generation.is_over():
             return None
         if znodes is None:
             self._changed |= changed
             self.is_due = True
-            self._retry_ms = self._outbox.now_ms + self._config.retry_ms
+            self._pause()
             return None
         context.topics_zxid = seen_zxid
         context.unreadable.intersection_update(names)
         added: list[TopicPartition] = []
         for topic in sorted(context.topics.keys() - {*names}):
-            self.detect_topic_change(topic, Znode(path=topic_path(topic)))
+            self._detect(topic, Znode(path=topic_path(topic)))
         for topic, znode in zip(wanted, znodes, strict=True):
-            added += self.detect_topic_change(topic, znode)
+            added += self._detect(topic, znode)
             is_bad = topic in context.unreadable
-            if self._config.mutant == "malformed_topic_ends_reading" and is_bad:
+            if self._resources.config.mutant == "malformed_topic_ends_reading" and is_bad:
                 break
         return sorted(added)
 
-    def detect_topic_change(self, topic: str, znode: Znode) -> list[TopicPartition]:
+    def _detect(self, topic: str, znode: Znode) -> list[TopicPartition]:
         """What is gone is stopped everywhere; the partitions of a new incarnation are returned."""
-        context = self._decisions.context
+        context = self._resources.context
         known = context.topics.get(topic)
         czxid = znode.stat.czxid if znode.stat is not None else None
         is_same = known is not None and known.czxid == czxid and not self._is_begun(znode)
-        if self._config.mutant == "compare_topic_names_only" and known and czxid is not None:
+        if (
+            self._resources.config.mutant == "compare_topic_names_only"
+            and known
+            and czxid is not None
+        ):
             return []
         if known is not None and not is_same:
             self._stop(context.all_of_topic(topic))
-            self._decisions.forget_folders(topic)
             context.forget_topic(topic)
         if self._is_begun(znode):
             self._unfinished.add(topic)
         added, error = context.learn_topic(topic, znode)
-        self._decisions.report(error)
+        self._resources.report(error)
         if self._is_reading and not is_same:
-            self._outbox.took(
-                ActionTaken(
-                    action=Action.DETECT_TOPIC_CHANGE,
-                    topic=topic,
-                    controller_epoch=self._office.controller_epoch,
-                    zxid=czxid,
-                )
-            )
+            epoch = self._resources.generation.controller_epoch
+            self._resources.outbox.took(detect_topic_change(epoch, topic, czxid))
         return added
 
     def _is_begun(self, znode: Znode) -> bool:
@@ -174,8 +152,8 @@ class TopicChanges:
             return False
 
     def _stop(self, keys: list[TopicPartition]) -> None:
-        """To every live broker that may have a replica; the others are told at their return."""
-        context = self._decisions.context
+        """Every live broker that may have a replica is told; the others when they come back."""
+        context = self._resources.context
         for key in keys:
             known = context.last_incarnation(key)
             if known is None:
@@ -186,4 +164,4 @@ class TopicChanges:
             )
             for broker_id in sorted({*context.assignments.get(key, ()), *isr}):
                 if broker_id in context.live:
-                    self._commands.stop(broker_id, stop)
+                    self._resources.channel.stop(broker_id, stop)

@@ -1,16 +1,131 @@
-"""Which replica leads next: the controller's decisions as pure functions (V3 A.3.2, B)."""
+"""Which replica leads next: the controller's decisions as pure functions (V3 A.3.2, B).
 
-from collections.abc import Set as AbstractSet
+A decision is the next state of a partition and its line of the trace. What is decided depends on
+which brokers of the ISR are alive; the table `CHOICES` says how.
+"""
 
+from collections.abc import Mapping, Set as AbstractSet
+from enum import Enum
+from typing import assert_never
+
+from msgspec import Struct
 from msgspec.structs import replace
 
-from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ControllerEpoch, LeaderEpoch
-from fencepost.spec.znodes import LeaderAndIsr
+from fencepost.impl.core.types.effects import ActionTaken
+from fencepost.spec.vocabulary import (
+    ANY_VERSION,
+    NO_BROKER,
+    NO_INCARNATION,
+    Action,
+    BrokerId,
+    ControllerEpoch,
+    LeaderEpoch,
+    PartitionIncarnation,
+    ZnodeVersion,
+)
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 FIRST_LEADER_EPOCH = LeaderEpoch(0)
 
 
-def init_leader(
+class IsrCondition(Enum):
+    """Which replicas of a partition could lead it."""
+
+    STEADY = "leader and ISR are alive, and were not away"
+    SHAKEN = "some of the ISR are alive"
+    OUTSIDE_ONLY = "none of the ISR is alive, another assigned replica is"
+    DEAD = "no assigned replica is alive"
+
+
+class Choice(Enum):
+    """What is decided about a partition that has a state."""
+
+    KEEP = "leader and ISR stay"
+    LEAD_IN_ISR = "the live members are the ISR, the leader is one of them"
+    LEAD_FROM_OUTSIDE = "one live replica is leader and ISR; records may be lost"
+    LEAVE_WITHOUT_LEADER = "no leader; the ISR stays, so that only one of it can lead next"
+
+
+CHOICES: Mapping[tuple[IsrCondition, bool], Choice] = {
+    # condition of the ISR, unclean elections are allowed
+    (IsrCondition.STEADY, False): Choice.KEEP,
+    (IsrCondition.STEADY, True): Choice.KEEP,
+    (IsrCondition.SHAKEN, False): Choice.LEAD_IN_ISR,  # FAIL-001, FAIL-004
+    (IsrCondition.SHAKEN, True): Choice.LEAD_IN_ISR,
+    (IsrCondition.OUTSIDE_ONLY, False): Choice.LEAVE_WITHOUT_LEADER,  # FAIL-003
+    (IsrCondition.OUTSIDE_ONLY, True): Choice.LEAD_FROM_OUTSIDE,  # FAIL-002
+    (IsrCondition.DEAD, False): Choice.LEAVE_WITHOUT_LEADER,  # FAIL-003
+    (IsrCondition.DEAD, True): Choice.LEAVE_WITHOUT_LEADER,
+}
+
+
+class PartitionFacts(Struct, frozen=True, kw_only=True):
+    """What a controller knows of one partition when it decides."""
+
+    key: TopicPartition
+    assigned_replicas: tuple[BrokerId, ...]
+    live: AbstractSet[BrokerId]
+    """The brokers that can serve the partition now."""
+    bounced: AbstractSet[BrokerId] = frozenset()
+    """Brokers that were away since the state was written."""
+    state: LeaderAndIsr | None = None
+    znode_version: ZnodeVersion = ANY_VERSION
+    topic_id: str = ""
+    incarnation: PartitionIncarnation = NO_INCARNATION
+
+
+Decided = tuple[LeaderAndIsr, ActionTaken]
+"""The next state of a partition, and what the trace says of the decision."""
+
+
+def init_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+    """The first leader of a partition without a LeaderAndISR; None while no replica is live."""
+    state = first_leader(facts.assigned_replicas, facts.live, controller_epoch)
+    if state is None:
+        return None
+    state = replace(state, topic_id=facts.topic_id)
+    return state, _decided(Action.INIT_LEADER, facts, state, ANY_VERSION)
+
+
+def elect_leader(
+    facts: PartitionFacts,
+    controller_epoch: ControllerEpoch,
+    *,
+    unclean_leader_election: bool = False,
+) -> Decided | None:
+    """A leader and an ISR that are alive, under the next leader epoch; None when all can stay."""
+    assert facts.state is not None
+    chosen = choose_leader(
+        facts.state,
+        facts.assigned_replicas,
+        facts.live,
+        facts.bounced,
+        unclean_leader_election=unclean_leader_election,
+    )
+    if chosen is None:
+        return None
+    state = replace(chosen, controller_epoch=controller_epoch)
+    taken = _decided(Action.ELECT_LEADER, facts, state, facts.znode_version)
+    return state, replace(taken, is_unclean=is_unclean(facts.state, state) or None)
+
+
+def _decided(
+    action: Action, facts: PartitionFacts, state: LeaderAndIsr, expected_version: ZnodeVersion
+) -> ActionTaken:
+    return ActionTaken(
+        action=action,
+        topic_partition=facts.key,
+        partition_incarnation=facts.incarnation,
+        leader=state.leader,
+        leader_epoch=state.leader_epoch,
+        isr=state.isr,
+        controller_epoch=state.controller_epoch,
+        assigned_replicas=facts.assigned_replicas,
+        expected_version=expected_version,
+    )
+
+
+def first_leader(
     assigned_replicas: tuple[BrokerId, ...],
     live: AbstractSet[BrokerId],
     controller_epoch: ControllerEpoch,
@@ -27,7 +142,7 @@ def init_leader(
     )
 
 
-def elect_leader(
+def choose_leader(
     state: LeaderAndIsr,
     assigned_replicas: tuple[BrokerId, ...],
     live: AbstractSet[BrokerId],
@@ -38,22 +153,37 @@ def elect_leader(
     """The next leader and ISR under the next epoch, or None when all can stay (FAIL-001 to 004).
 
     `bounced` brokers are live, but were gone since the state was written: they leave the ISR unless
-    nobody else is in it, and never go on leading under the old epoch (H2).
+    it has no other live member, and never go on leading under the old epoch (H2).
     """
     alive = state.isr & live
     steady = alive - bounced
+    outside = [replica for replica in assigned_replicas if replica in live]
+    match CHOICES[_condition(state, alive, steady, outside), unclean_leader_election]:
+        case Choice.KEEP:
+            return None
+        case Choice.LEAD_IN_ISR:
+            isr = steady or alive
+            preferred = [state.leader, *assigned_replicas, *sorted(isr)]
+            return _lead(state, next(replica for replica in preferred if replica in isr), isr)
+        case Choice.LEAD_FROM_OUTSIDE:
+            return _lead(state, outside[0], frozenset(outside[:1]))
+        case Choice.LEAVE_WITHOUT_LEADER:
+            return None if state.leader == NO_BROKER else _lead(state, NO_BROKER, state.isr)
+        case choice:
+            assert_never(choice)
+
+
+def _condition(
+    state: LeaderAndIsr,
+    alive: frozenset[BrokerId],
+    steady: frozenset[BrokerId],
+    outside: list[BrokerId],
+) -> IsrCondition:
     if steady == state.isr and state.leader in steady:
-        return None
-    candidates = steady or alive
-    if candidates:
-        return _lead(state, assigned_replicas, candidates)
-    outside = frozenset(assigned_replicas) & live
-    if unclean_leader_election and outside:
-        first = next(replica for replica in assigned_replicas if replica in outside)
-        return _lead(state, assigned_replicas, frozenset({first}))
-    if state.leader == NO_BROKER:
-        return None
-    return replace(state, leader=NO_BROKER, leader_epoch=LeaderEpoch(state.leader_epoch + 1))
+        return IsrCondition.STEADY
+    if alive:
+        return IsrCondition.SHAKEN
+    return IsrCondition.OUTSIDE_ONLY if outside else IsrCondition.DEAD
 
 
 def is_unclean(state: LeaderAndIsr, decision: LeaderAndIsr) -> bool:
@@ -77,13 +207,5 @@ def elect_preferred(
     return replace(state, leader=preferred, leader_epoch=next_epoch)
 
 
-def _lead(
-    state: LeaderAndIsr, assigned_replicas: tuple[BrokerId, ...], isr: frozenset[BrokerId]
-) -> LeaderAndIsr:
-    preferred = [state.leader, *assigned_replicas, *sorted(isr)]
-    return replace(
-        state,
-        leader=next(replica for replica in preferred if replica in isr),
-        leader_epoch=LeaderEpoch(state.leader_epoch + 1),
-        isr=isr,
-    )
+def _lead(state: LeaderAndIsr, leader: BrokerId, isr: frozenset[BrokerId]) -> LeaderAndIsr:
+    return replace(state, leader=leader, leader_epoch=LeaderEpoch(state.leader_epoch + 1), isr=isr)

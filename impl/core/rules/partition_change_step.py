@@ -1,4 +1,4 @@
-"""One step of the controller's agent about one partition, and its operations in ZooKeeper."""
+"""One step of a partition change, and its operations in ZooKeeper."""
 
 from collections.abc import Iterable
 
@@ -6,11 +6,13 @@ import msgspec
 from msgspec import Struct
 
 from fencepost.impl.core.rules.reassignment import Assignment
+from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.zookeeper import Delete, SetData, WriteOp
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     Action,
     BrokerId,
+    ControllerEpoch,
     PartitionIncarnation,
     ZnodeVersion,
 )
@@ -24,7 +26,7 @@ from fencepost.spec.znodes import (
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """A partition's state as the agent has read it."""
+    """A partition's state as it was read for a partition change."""
 
     state: LeaderAndIsr
     version: ZnodeVersion
@@ -36,7 +38,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     key: TopicPartition
     action: Action | None
-    """What the trace is told; None of requests that go without an act."""
+    """None of requests that end without an action."""
     requests: tuple[WriteOp, ...] = ()
     """Checks of the requests that it follows, and deletions of those that it fulfils."""
     assignment: Assignment | None = None
@@ -47,6 +49,23 @@ class Step(Struct, frozen=True, kw_only=True):
     state: LeaderAndIsr | None = None
     """The decision that replaces what was seen."""
     is_unclean: bool = False
+
+    def taken(self, controller_epoch: ControllerEpoch) -> ActionTaken | None:
+        """What the trace says of the step; None of requests that end without an action."""
+        if self.action is None:
+            return None
+        state = self.state
+        return ActionTaken(
+            action=self.action,
+            topic_partition=self.key,
+            leader=state.leader if state is not None else None,
+            leader_epoch=state.leader_epoch if state is not None else None,
+            isr=state.isr if state is not None else None,
+            controller_epoch=controller_epoch,
+            assigned_replicas=self.assignment.assigned if self.assignment is not None else None,
+            expected_version=self.seen.version if self.seen is not None else None,
+            is_unclean=self.is_unclean or None,
+        )
 
     @property
     def changes_topic(self) -> bool:

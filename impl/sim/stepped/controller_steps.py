@@ -1,6 +1,6 @@
 """How the specs' actions of controllers are brought about on the core."""
 
-from fencepost.impl.core.rules.leadership import elect_leader
+from fencepost.impl.core.rules.leadership import choose_leader
 from fencepost.impl.core.types.events import ZnodesRead
 from fencepost.impl.sim.stepped.broker import HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.cluster import (
@@ -116,9 +116,9 @@ class ControllerSteps(StepContext):
         if znode.stat is None:
             return False
         state = parse_leader_and_isr(STATE, znode.data)
-        if broker.running.controller.decisions.initialises_again(state):
+        if broker.running.controller.elections.initialises_again(state):
             return True
-        elected = elect_leader(
+        elected = choose_leader(
             state,
             context.assignments[self.cluster.key],
             context.live.keys(),
@@ -143,7 +143,7 @@ class ControllerSteps(StepContext):
                 return
             if broker.release_watch(TOPICS) or broker.release(is_topic):
                 continue
-            if broker.running.controller.unclean.is_reading and (
+            if broker.running.controller.elections.is_confirming and (
                 broker.release(is_listing(BROKER_IDS)) or broker.release(is_registration_read)
             ):
                 continue

@@ -493,4 +493,4 @@ def test_the_controller_epoch_is_learnt_at_the_start(driver: Driver) -> None:
     driver.start()
 
     assert driver.node.broker.controller_epoch == 41
-    assert driver.node.membership.active_controller_id == 3
+    assert driver.node.controller_election.active_controller_id == 3

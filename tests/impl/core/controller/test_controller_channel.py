@@ -1,7 +1,8 @@
 """Commands leave per broker, one request at a time, stops before starts, newest first."""
 
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.controller_channel import COMMANDS_MAX, Commands
+from fencepost.impl.core.controller.controller_channel import COMMANDS_MAX, ControllerChannel
+from fencepost.impl.core.controller.controller_context import ControllerContext
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.messages import (
     CommandRequest,
@@ -27,11 +28,11 @@ class Queue:
 
     def __init__(self) -> None:
         self.outbox = Outbox()
-        self.commands = Commands(Config(broker_id=ME), self.outbox, lambda _: None)
+        self.channel = ControllerChannel(Config(broker_id=ME), self.outbox)
 
     def flush(self) -> list[Send]:
         """What leaves now."""
-        self.commands.flush(ControllerEpoch(1))
+        self.channel.flush(ControllerEpoch(1), ControllerContext())
         return [effect for effect in self.outbox.drain() if isinstance(effect, Send)]
 
     def sent(self) -> tuple[Send, CommandRequest]:
@@ -42,7 +43,7 @@ class Queue:
 
     def answer(self, send: Send, response: CommandResponse) -> None:
         """The broker has answered."""
-        self.commands.on_answer(send.to, send.request_id, response)
+        self.channel.on_answer(send.to, send.request_id, response)
 
 
 def stop(incarnation: PartitionIncarnation, key: TopicPartition = T0) -> PartitionStop:
@@ -53,8 +54,8 @@ def stop(incarnation: PartitionIncarnation, key: TopicPartition = T0) -> Partiti
 
 def test_stops_go_first_and_what_begins_anew_follows() -> None:
     queue = Queue()
-    queue.commands.stop(OTHER, stop(OLD))
-    queue.commands.put(OTHER, command(1, 0, incarnation=NEW))
+    queue.channel.stop(OTHER, stop(OLD))
+    queue.channel.put(OTHER, command(1, 0, incarnation=NEW))
 
     send, request = queue.sent()
     assert isinstance(request, StopReplicaRequest)
@@ -68,10 +69,10 @@ def test_stops_go_first_and_what_begins_anew_follows() -> None:
 
 def test_a_stop_replaces_what_was_still_to_be_told_about_the_incarnation() -> None:
     queue = Queue()
-    queue.commands.put(OTHER, command(1, 0, incarnation=OLD))
-    queue.commands.put(OTHER, command(1, 0, key=T1, incarnation=NEW))
-    queue.commands.stop(OTHER, stop(OLD))
-    queue.commands.stop(OTHER, stop(OLD, T1))
+    queue.channel.put(OTHER, command(1, 0, incarnation=OLD))
+    queue.channel.put(OTHER, command(1, 0, key=T1, incarnation=NEW))
+    queue.channel.stop(OTHER, stop(OLD))
+    queue.channel.stop(OTHER, stop(OLD, T1))
 
     send, request = queue.sent()
     assert request.partitions == (stop(OLD), stop(OLD, T1))
@@ -82,10 +83,10 @@ def test_a_stop_replaces_what_was_still_to_be_told_about_the_incarnation() -> No
 
 def test_a_stop_without_answer_is_sent_again_with_what_came_since() -> None:
     queue = Queue()
-    queue.commands.stop(OTHER, stop(OLD))
+    queue.channel.stop(OTHER, stop(OLD))
     send, _ = queue.sent()
-    queue.commands.stop(OTHER, stop(OLD, T1))
-    queue.commands.on_failure(OTHER, send.request_id)
+    queue.channel.stop(OTHER, stop(OLD, T1))
+    queue.channel.on_failure(OTHER, send.request_id)
     assert queue.flush() == []
 
     queue.outbox.now_ms = Config(broker_id=ME).retry_ms
@@ -95,7 +96,7 @@ def test_a_stop_without_answer_is_sent_again_with_what_came_since() -> None:
 
 def test_a_broker_that_is_not_ready_is_told_again() -> None:
     queue = Queue()
-    queue.commands.stop(OTHER, stop(OLD))
+    queue.channel.stop(OTHER, stop(OLD))
     send, _ = queue.sent()
     error = PartitionError(topic="t", partition=0, error_code=ErrorCode.BROKER_NOT_AVAILABLE)
     queue.answer(send, StopReplicaResponse(partitions=(error,)))
@@ -109,7 +110,7 @@ def test_much_is_told_in_parts_the_oldest_first() -> None:
     queue = Queue()
     told = [command(1, 0, key=TopicPartition("t", n)) for n in reversed(range(COMMANDS_MAX + 2))]
     for one in told:
-        queue.commands.put(OTHER, one)
+        queue.channel.put(OTHER, one)
 
     send, request = queue.sent()
     assert request.partitions == tuple(reversed(told[:COMMANDS_MAX]))

@@ -3,7 +3,7 @@
 import pytest
 
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.controller_generation import FIRST_VERSION, Office
+from fencepost.impl.core.controller.controller_generation import FIRST_VERSION, ControllerGeneration
 from fencepost.impl.core.controller.fenced_writes import (
     BYTES_MAX,
     IN_FLIGHT_MAX,
@@ -35,15 +35,13 @@ class Bench:
 
     def __init__(self, level: ProtocolLevel = ProtocolLevel.LEADER_EPOCH) -> None:
         self.outbox = Outbox()
-        self.office = Office(Config(broker_id=ME, level=level))
-        self.office.begin(ControllerEpoch(1), ZnodeVersion(1))
+        config = Config(broker_id=ME, level=level)
+        self.generation = ControllerGeneration(
+            config, self.outbox, ControllerEpoch(1), ZnodeVersion(1)
+        )
         self.ended: list[tuple[FencedWrite, WriteResult]] = []
         self.batches = 0
-        self.writes = FencedWrites(Config(broker_id=ME), self.outbox, self.office, self._resign)
-
-    def _resign(self) -> None:
-        self.office.end()
-        self.writes.clear()
+        self.writes = FencedWrites(Config(broker_id=ME), self.outbox, self.generation)
 
     def submit(self, *writes: FencedWrite) -> None:
         self.writes.submit(writes, self._done)
@@ -181,7 +179,7 @@ def test_a_failed_fence_ends_the_term_and_nobody_is_told(bench: Bench, failed: i
     bench.refuse(first, failed)
     bench.accept(second)
 
-    assert not bench.office.is_active
+    assert not bench.generation.is_active
     assert (bench.ended, bench.asked()) == ([], [])
 
 

@@ -344,7 +344,7 @@ def test_a_second_start_says_that_it_waits_for_the_first(driver: Driver) -> None
     assert [effect.path for effect in said] == [broker_path(1)]
 
     driver.unregister(1)
-    assert driver.node.membership.is_registered
+    assert driver.node.registration.is_registered
 
 
 def test_an_init_for_a_registration_that_is_not_known_yet_must_come_again(driver: Driver) -> None:

@@ -44,7 +44,7 @@ def holds_office(driver: Driver) -> bool:
 
 
 def is_registered(driver: Driver) -> bool:
-    return driver.node.membership.is_registered
+    return driver.node.registration.is_registered
 
 
 # Registration
@@ -217,7 +217,7 @@ def test_who_loses_the_race_learns_the_winner(driver: Driver) -> None:
     driver.start()
 
     assert not holds_office(driver)
-    assert driver.node.membership.active_controller_id == 3
+    assert driver.node.controller_election.active_controller_id == 3
     assert driver.node.broker.controller_epoch == 1
     assert epoch(driver) == b"1"
 
@@ -266,7 +266,7 @@ def test_an_unreadable_holder_is_reported_and_stood_against(driver: Driver, data
     driver.write(Create(path=CONTROLLER, data=data))
     driver.start()
     assert driver.malformed == [CONTROLLER]
-    assert driver.node.membership.active_controller_id == NO_BROKER
+    assert driver.node.controller_election.active_controller_id == NO_BROKER
     assert len(elections(driver)) == 1
 
     driver.write(Delete(path=CONTROLLER, expected_version=ANY_VERSION))
@@ -319,14 +319,14 @@ def test_our_own_command_makes_no_controller_resign(driver: Driver) -> None:
     assert holds_office(driver)
 
 
-def test_a_session_that_ends_ends_the_term(driver: Driver) -> None:
+def test_a_session_that_ends_ends_the_generation(driver: Driver) -> None:
     driver.start()
-    term = driver.node.controller.term
+    generation = driver.node.controller.generation
 
     driver.lose_session()
 
     assert not holds_office(driver)
-    assert driver.node.controller.term == term + 1
+    assert generation.is_over()
     assert not is_registered(driver)
 
 

@@ -297,7 +297,7 @@ def test_a_write_that_fails_by_the_id_is_no_conflict_of_versions() -> None:
     old = send.request
     driver.ask(old)
     assert driver.replica(T0).is_leader
-    driver.node.controller.resign_controller()
+    driver.node.controller.resign()
     delete(driver)
     driver.create_topic("t", (2, 3, 1))
     data = state(1, old.partitions[0].leader_epoch, (1, 2, 3)).document()

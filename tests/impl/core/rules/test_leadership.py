@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings, strategies as st
 
-from fencepost.impl.core.rules.leadership import elect_leader, elect_preferred, init_leader
+from fencepost.impl.core.rules.leadership import choose_leader, elect_preferred, first_leader
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ControllerEpoch
 from fencepost.spec.znodes import LeaderAndIsr
 from tests.impl.core.build import state
@@ -19,20 +19,20 @@ def elect(
     *,
     unclean: bool = False,
 ) -> LeaderAndIsr | None:
-    return elect_leader(before, ASSIGNED, live, bounced, unclean_leader_election=unclean)
+    return choose_leader(before, ASSIGNED, live, bounced, unclean_leader_election=unclean)
 
 
 # The first leader
 
 
 def test_the_first_live_assigned_replica_leads_with_all_live_ones_as_isr() -> None:
-    first = init_leader(ASSIGNED, broker_ids(2, 3, 9), ControllerEpoch(4))
+    first = first_leader(ASSIGNED, broker_ids(2, 3, 9), ControllerEpoch(4))
 
     assert first == state(2, 0, (2, 3), controller_epoch=4)
 
 
 def test_nobody_alive_means_no_first_leader_yet() -> None:
-    assert init_leader(ASSIGNED, broker_ids(9), ControllerEpoch(4)) is None
+    assert first_leader(ASSIGNED, broker_ids(9), ControllerEpoch(4)) is None
 
 
 # The next one

@@ -103,7 +103,7 @@ def test_a_dead_controller_is_owed_a_successor() -> None:
 def test_who_holds_the_office_and_does_not_know_it_is_no_controller() -> None:
     cluster = healed()
 
-    cluster.processes[controller_of(cluster)].node.controller.resign_controller()
+    cluster.processes[controller_of(cluster)].node.controller.resign()
 
     assert set(unhealed(cluster)) == {Liveness.CONTROLLER_EVENTUALLY_EXISTS}
 

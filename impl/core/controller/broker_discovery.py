@@ -1,0 +1,48 @@
+"""What the controller notices about brokers: one came, went, or came back (V3 A.1).
+
+`DetectBrokerChange` of the specs. Live brokers are known by the czxid of their registration.
+"""
+
+from collections.abc import Generator
+
+from fencepost.impl.core.controller.controller_actions import detect_broker_change
+from fencepost.impl.core.controller.controller_resources import ControllerResources
+from fencepost.impl.core.types.scripts import Answer, Ask, list_children, read
+from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.znodes import BROKER_IDS, broker_path
+
+Changed = frozenset[BrokerId] | None
+"""Brokers that came, went or came back; None when the generation or the connection ended."""
+
+
+def read_live_brokers(
+    resources: ControllerResources, *, watch: bool = True
+) -> Generator[Ask, Answer, Changed]:
+    """The context knows the live brokers; returns those that changed since the last reading."""
+    listed = yield from list_children(BROKER_IDS, watch=watch)
+    if resources.generation.is_over() or listed is None:
+        return None
+    names = [name for name in listed[0].names or () if name.isdecimal()]
+    znodes = yield from read(*(broker_path(int(name)) for name in names))
+    if resources.generation.is_over() or znodes is None:
+        return None
+    return resources.context.detect_broker_change(
+        znodes, ids_only=resources.config.mutant == "compare_broker_ids_only"
+    )
+
+
+def apply_broker_change(
+    resources: ControllerResources, changed: frozenset[BrokerId], *, is_loaded: bool
+) -> None:
+    """What was queued for a broker that changed is void; one that came is told all it has."""
+    report_live_brokers(resources)
+    for broker_id in sorted(changed):
+        resources.channel.drop(broker_id)
+        if is_loaded and broker_id in resources.context.live:
+            resources.channel.begin_init(broker_id)
+
+
+def report_live_brokers(resources: ControllerResources) -> None:
+    """The trace has the live brokers as they were read."""
+    live = frozenset(resources.context.live)
+    resources.outbox.took(detect_broker_change(resources.generation.controller_epoch, live))
