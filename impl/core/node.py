@@ -15,12 +15,12 @@ from fencepost.impl.core.admin.topic_deletion import TopicDeletion
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.broker_session import BrokerSession
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_election import ControllerElection
 from fencepost.impl.core.controller.registration import Registration
 from fencepost.impl.core.rules.producers import ProducerTable
 from fencepost.impl.core.rules.replica import RecoveredLog, Replica
+from fencepost.impl.core.types.broker_session import BrokerSession
 from fencepost.impl.core.types.effects import Effect
 from fencepost.impl.core.types.events import (
     ChildrenListed,

@@ -4,7 +4,7 @@ Below level 5 every broker writes topics itself (V3 Paths 3); the controller lea
 """
 
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.broker_session import BrokerSession
+from fencepost.impl.core.types.broker_session import BrokerSession
 from fencepost.impl.core.types.effects import ActionTaken, Reply
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataResponse, PartitionState
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST

@@ -6,7 +6,7 @@
 from collections.abc import Generator
 
 from fencepost.impl.core.controller.controller_actions import detect_broker_change
-from fencepost.impl.core.controller.controller_resources import ControllerResources
+from fencepost.impl.core.controller.controller_generation import ControllerResources
 from fencepost.impl.core.types.scripts import Answer, Ask, list_children, read
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import BROKER_IDS, broker_path

@@ -15,8 +15,10 @@ from fencepost.impl.core.controller.broker_discovery import (
     report_live_brokers,
 )
 from fencepost.impl.core.controller.controller_context import ControllerContext
-from fencepost.impl.core.controller.controller_generation import ControllerGeneration
-from fencepost.impl.core.controller.controller_resources import ControllerResources
+from fencepost.impl.core.controller.controller_generation import (
+    ControllerGeneration,
+    ControllerResources,
+)
 from fencepost.impl.core.controller.leader_election import LeaderElections, LiveBrokersRead
 from fencepost.impl.core.controller.partition_change import PartitionChanges
 from fencepost.impl.core.controller.topic_discovery import TopicDiscovery

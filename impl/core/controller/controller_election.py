@@ -5,10 +5,10 @@ A broker that lost learns the winner by the watch that its reading has set (CTL-
 
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.broker_session import BrokerSession
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_actions import elect_controller, learn_controller
 from fencepost.impl.core.controller.controller_generation import FIRST_VERSION
+from fencepost.impl.core.types.broker_session import BrokerSession
 from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.scripts import Outbox, Script, read, write
 from fencepost.impl.core.types.zookeeper import (

@@ -1,7 +1,13 @@
-"""One generation of this node as controller: its epoch, the fence of its writes, and its end."""
+"""One generation of this node as controller: its epoch, its end, and what it works with."""
+
+from dataclasses import dataclass
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_actions import resign_controller
+from fencepost.impl.core.controller.controller_channel import ControllerChannel
+from fencepost.impl.core.controller.controller_context import ControllerContext
+from fencepost.impl.core.controller.fenced_writes import FencedWrites
+from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.zookeeper import Check
 from fencepost.spec.vocabulary import (
@@ -10,7 +16,7 @@ from fencepost.spec.vocabulary import (
     ProtocolLevel,
     ZnodeVersion,
 )
-from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH
+from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, MalformedZnodeError
 
 FIRST_VERSION = ZnodeVersion(0)
 """Of `/controller`, which is never rewritten; of any znode at its creation."""
@@ -65,3 +71,34 @@ class ControllerGeneration:
         if self._config.mutant == "no_controller_znode_check":
             return (epoch,)
         return (epoch, holder)
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerResources:
+    """What is known, the one writer, and the way to the brokers; new in each generation."""
+
+    config: Config
+    outbox: Outbox
+    generation: ControllerGeneration
+    context: ControllerContext
+    writes: FencedWrites
+    channel: ControllerChannel
+
+    @classmethod
+    def of(
+        cls, config: Config, outbox: Outbox, generation: ControllerGeneration
+    ) -> "ControllerResources":
+        """Nothing is known yet, nothing is under way."""
+        return cls(
+            config,
+            outbox,
+            generation,
+            ControllerContext(),
+            FencedWrites(config, outbox, generation),
+            ControllerChannel(config, outbox),
+        )
+
+    def report(self, error: MalformedZnodeError | None) -> None:
+        """The operator hears of a malformed znode (ZK-002)."""
+        if error is not None:
+            self.outbox.emit(ReportMalformed(path=error.path, reason=str(error)))

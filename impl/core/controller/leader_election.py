@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.controller.broker_discovery import Changed, read_live_brokers
 from fencepost.impl.core.controller.controller_actions import publish_decision
-from fencepost.impl.core.controller.controller_generation import FIRST_VERSION
-from fencepost.impl.core.controller.controller_resources import ControllerResources
+from fencepost.impl.core.controller.controller_generation import FIRST_VERSION, ControllerResources
 from fencepost.impl.core.controller.fenced_writes import Ended, FencedWrite
 from fencepost.impl.core.rules.leadership import Decided, elect_leader, init_leader
 from fencepost.impl.core.types.scripts import Answer, Ask, Script, read

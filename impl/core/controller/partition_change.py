@@ -7,7 +7,7 @@ on from there (REAS-003). A partition that must wait holds up no other (REAS-004
 
 from collections.abc import Generator
 
-from fencepost.impl.core.controller.controller_resources import ControllerResources
+from fencepost.impl.core.controller.controller_generation import ControllerResources
 from fencepost.impl.core.controller.leader_election import LeaderElections
 from fencepost.impl.core.controller.partition_change_steps import StepDecisions, remaining
 from fencepost.impl.core.controller.partition_change_view import TopicView, read_topic_view

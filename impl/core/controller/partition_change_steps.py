@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from fencepost.impl.core.controller.controller_resources import ControllerResources
+from fencepost.impl.core.controller.controller_generation import ControllerResources
 from fencepost.impl.core.controller.partition_change_view import TopicView
 from fencepost.impl.core.rules.leadership import (
     choose_leader,

@@ -9,9 +9,9 @@ from collections.abc import Generator
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.broker.startup import Startup
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.broker_session import BrokerSession
 from fencepost.impl.core.controller.controller_actions import register_broker
 from fencepost.impl.core.controller.controller_election import ControllerElection
+from fencepost.impl.core.types.broker_session import BrokerSession
 from fencepost.impl.core.types.effects import ReportWaiting
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read, write
 from fencepost.impl.core.types.zookeeper import Create, Written

@@ -8,7 +8,7 @@ which one to look at.
 from collections.abc import Generator
 
 from fencepost.impl.core.controller.controller_actions import detect_topic_change
-from fencepost.impl.core.controller.controller_resources import ControllerResources
+from fencepost.impl.core.controller.controller_generation import ControllerResources
 from fencepost.impl.core.types.messages import PartitionStop
 from fencepost.impl.core.types.scripts import Answer, Ask, Script, list_children, read
 from fencepost.impl.core.types.zookeeper import Znode
