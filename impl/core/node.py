@@ -17,10 +17,9 @@ from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_election import ControllerElection
-from fencepost.impl.core.controller.registration import Registration
+from fencepost.impl.core.controller.registration import BrokerRegistration
 from fencepost.impl.core.rules.producers import ProducerTable
 from fencepost.impl.core.rules.replica import RecoveredLog, Replica
-from fencepost.impl.core.types.broker_session import BrokerSession
 from fencepost.impl.core.types.effects import Effect
 from fencepost.impl.core.types.events import (
     ChildrenListed,
@@ -56,6 +55,7 @@ from fencepost.impl.core.types.messages import (
     StopReplicaRequest,
     StopReplicaResponse,
 )
+from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
@@ -77,11 +77,11 @@ class Node:
         replicas = Replicas(config, self._outbox, _restore(config, recovered), producers)
         self.broker = Broker(config, self._outbox, replicas)
         self.controller = Controller(config, self._outbox)
-        session = BrokerSession()
+        session = NodeSession()
         self.controller_election = ControllerElection(
             config, self._outbox, session, self.broker, self.controller
         )
-        self.registration = Registration(
+        self.registration = BrokerRegistration(
             config, self._outbox, session, self.broker, self.controller_election
         )
         self.partition_admin = PartitionAdmin(self._outbox)

@@ -4,9 +4,9 @@ Below level 5 every broker writes topics itself (V3 Paths 3); the controller lea
 """
 
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.types.broker_session import BrokerSession
 from fencepost.impl.core.types.effects import ActionTaken, Reply
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataResponse, PartitionState
+from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read, write
 from fencepost.impl.core.types.topic_messages import CreateTopicRequest, CreateTopicResponse
@@ -55,7 +55,7 @@ PARTITIONS_MAX = 10_000
 class TopicCreation:
     """Requests that are answered from ZooKeeper."""
 
-    def __init__(self, config: Config, outbox: Outbox, session: BrokerSession) -> None:
+    def __init__(self, config: Config, outbox: Outbox, session: NodeSession) -> None:
         self._config = config
         self._outbox = outbox
         self._session = session

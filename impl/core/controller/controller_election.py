@@ -8,8 +8,8 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_actions import elect_controller, learn_controller
 from fencepost.impl.core.controller.controller_generation import FIRST_VERSION
-from fencepost.impl.core.types.broker_session import BrokerSession
 from fencepost.impl.core.types.effects import ReportMalformed
+from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.scripts import Outbox, Script, read, write
 from fencepost.impl.core.types.zookeeper import (
     Check,
@@ -48,7 +48,7 @@ class ControllerElection:
         self,
         config: Config,
         outbox: Outbox,
-        session: BrokerSession,
+        session: NodeSession,
         broker: Broker,
         controller: Controller,
     ) -> None:

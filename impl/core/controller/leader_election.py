@@ -40,7 +40,7 @@ FIRST_READS_MAX = 4000
 """The same at the begin of a generation, when there is little else to do."""
 
 
-class Outcome(Enum):
+class DecisionOutcome(Enum):
     """What becomes of a decision after its write."""
 
     PUBLISH = "ZooKeeper holds it: the brokers are told (FAIL-006)"
@@ -50,11 +50,11 @@ class Outcome(Enum):
     READ_FOLDER = "the folder is there already: created without it the next time (H9)"
 
 
-REFUSALS: Mapping[ZkError, Outcome] = {
+REFUSALS: Mapping[ZkError, DecisionOutcome] = {
     # why ZooKeeper refused -> what becomes of the decision; other errors: READ_AGAIN
-    ZkError.NO_NODE: Outcome.SKIP,
-    ZkError.NODE_EXISTS: Outcome.READ_FOLDER,
-    ZkError.BAD_VERSION: Outcome.READ_AGAIN,
+    ZkError.NO_NODE: DecisionOutcome.SKIP,
+    ZkError.NODE_EXISTS: DecisionOutcome.READ_FOLDER,
+    ZkError.BAD_VERSION: DecisionOutcome.READ_AGAIN,
 }
 
 
@@ -329,19 +329,19 @@ class LeaderElections:
             key = decision.key
             self._busy.discard(key)
             match self._outcome(decision, result):
-                case Outcome.PUBLISH:
+                case DecisionOutcome.PUBLISH:
                     assert isinstance(result, Written)
                     self.publish(key, decision.state, result.versions[-1], result.zxid)
                     self._decide(key)
                     continue
-                case Outcome.DROP:
+                case DecisionOutcome.DROP:
                     continue
-                case Outcome.SKIP:
+                case DecisionOutcome.SKIP:
                     self._context.skip(key)
                     continue
-                case Outcome.READ_FOLDER:
+                case DecisionOutcome.READ_FOLDER:
                     self._context.with_folder.add(key)
-                case Outcome.READ_AGAIN:
+                case DecisionOutcome.READ_AGAIN:
                     pass
             self._context.leave_undecided(key, decision.state)
             undecided.append(key)
@@ -349,22 +349,22 @@ class LeaderElections:
         if undecided:
             self.reread(undecided)
 
-    def _outcome(self, decision: Decision, result: WriteResult) -> Outcome:
+    def _outcome(self, decision: Decision, result: WriteResult) -> DecisionOutcome:
         if isinstance(result, Written):
-            return Outcome.PUBLISH
+            return DecisionOutcome.PUBLISH
         if not isinstance(result, Rejected):
-            return Outcome.READ_AGAIN
+            return DecisionOutcome.READ_AGAIN
         if self._config.mutant == "send_unwritten_decisions":
             op = decision.ops[-1]
             version = op.expected_version + 1 if isinstance(op, SetData) else FIRST_VERSION
             self.publish(decision.key, decision.state, ZnodeVersion(version), None)
-            return Outcome.DROP
+            return DecisionOutcome.DROP
         if decision.state.topic_id != self._context.topic_id(decision.key.topic):
             is_managed = decision.key in self._context.assignments
-            return Outcome.READ_AGAIN if is_managed else Outcome.DROP
+            return DecisionOutcome.READ_AGAIN if is_managed else DecisionOutcome.DROP
         if isinstance(decision.ops[0], Check) and result.errors[0] is ZkError.NO_NODE:
-            return Outcome.DROP
-        return REFUSALS.get(result.error, Outcome.READ_AGAIN)
+            return DecisionOutcome.DROP
+        return REFUSALS.get(result.error, DecisionOutcome.READ_AGAIN)
 
     def publish(
         self,

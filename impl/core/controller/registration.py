@@ -1,6 +1,6 @@
 """How a broker joins: it registers, reads its state in ZooKeeper, then stands for election.
 
-Scripts of V3 E. Registration comes before reading, so that no change between the two goes unnoticed
+Scripts of V3 E. BrokerRegistration comes before reading, so that no change between the two goes unnoticed
 (H26).
 """
 
@@ -11,8 +11,8 @@ from fencepost.impl.core.broker.startup import Startup
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_actions import register_broker
 from fencepost.impl.core.controller.controller_election import ControllerElection
-from fencepost.impl.core.types.broker_session import BrokerSession
 from fencepost.impl.core.types.effects import ReportWaiting
+from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read, write
 from fencepost.impl.core.types.zookeeper import Create, Written
 from fencepost.spec.vocabulary import BrokerEpoch, SessionId
@@ -25,14 +25,14 @@ from fencepost.spec.znodes import (
 )
 
 
-class Registration:
+class BrokerRegistration:
     """This broker's session and its znode below `/brokers/ids`."""
 
     def __init__(
         self,
         config: Config,
         outbox: Outbox,
-        session: BrokerSession,
+        session: NodeSession,
         broker: Broker,
         election: ControllerElection,
     ) -> None:

@@ -1,4 +1,4 @@
-"""A broker's ZooKeeper session: what registration and controller election know of it together."""
+"""A node's ZooKeeper session: what registration and controller election know of it together."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,8 @@ NO_SESSION = SessionId(0)
 
 
 @dataclass(slots=True)
-class BrokerSession:
-    """The session, whether the broker is registered under it, and when to try again."""
+class NodeSession:
+    """The session, whether its broker is registered under it, and when to try again."""
 
     session_id: SessionId = NO_SESSION
     is_registered: bool = False
