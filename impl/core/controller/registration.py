@@ -1,6 +1,6 @@
 """How a broker joins: it registers, reads its state in ZooKeeper, then stands for election.
 
-Scripts of V3 E. BrokerRegistration comes before reading, so that no change between the two goes unnoticed
+Scripts of V3 E. Registration comes before reading, so that no change between the two goes unnoticed
 (H26).
 """
 
