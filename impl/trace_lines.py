@@ -1,7 +1,7 @@
 """What a broker writes into its trace, as fields of a trace line; shared by shell and simulator.
 
 No I/O and no clock here: whoever writes the line adds run, node, incarnation, sequence and clocks.
-`spec/README.md` tells which fields belong to which action.
+`spec/docs/trace.md` tells which fields belong to which action.
 """
 
 from typing import Any

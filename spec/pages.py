@@ -1,13 +1,11 @@
-"""The tables of `spec/README.md`: modules, actions, properties and hazards, from their sources.
+"""The pages of `spec/docs/generated`: modules, actions, properties and hazards.
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of NAME -->`; what is between them is
-replaced. The sources are the TLA+ modules as text, `models.toml` and `hazards.toml`.
+Their sources are the TLA+ modules as text, `models.toml` and `hazards.toml`.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards
@@ -15,9 +13,18 @@ from fencepost.spec.tlc.models import Model, ModelVerdict, Tier, load_models, se
 from fencepost.spec.tlc.modules import modules_read
 from fencepost.spec.vocabulary import Action, EnvironmentAction, ModelledAction, snake_case
 
-README = Path("spec/README.md")
+FOLDER = Path("spec/docs/generated")
 HOMES = {"Decisions", "LeaderAndIsr", "Replication", "ControllerElection", "Zk", "MutationQuota"}
 """The modules that are about what several others have in short."""
+
+MADE = "Generated from `spec/tla`, `spec/models.toml` and `spec/hazards.toml`; edit those."
+PROPERTIES = "The last column is the shortest counterexample that TLC finds with one rule broken."
+HAZARDS = (
+    "Each hazard of the draft and of the KIPs is one switch: with it the model follows the text, "
+    "without it the repair.\n"
+    "`fencepost check NAME` shows the counterexample of a row, and "
+    "`fencepost check --without-repairs` takes each repair away in turn."
+)
 
 _COMMENT = re.compile(r"(?:^\(\*.*\*\)\n)+", re.MULTILINE)
 _DEFINED = re.compile(
@@ -29,10 +36,6 @@ _NEXT = re.compile(r"^Next ==\n((?:    .*\n)+)", re.MULTILINE)
 _DISJUNCT = re.compile(r"^    \\/ (?:\\E [\w, \\]+ : )?(\w+)", re.MULTILINE)
 _REQUIREMENT = re.compile(r"@req (\S+)")
 _SENTENCE = re.compile(r".+?\.(?=\s|$)")
-
-
-class PageError(ValueError):
-    """A page without a place for a table, or sources without an order; one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,32 +93,28 @@ def _first_sentence(paragraph: str) -> str:
     return found[0] if found else paragraph
 
 
-def refreshed(text: str, root: Path) -> str:
-    """`spec/README.md` with its tables as the sources below `root` have them now."""
+def pages(root: Path) -> Iterator[tuple[Path, str]]:
+    """Path and text of each page, from the sources below `root`."""
     spec = root / "spec"
     modules = [parse_module(path.read_text()) for path in sorted((spec / "tla").glob("*.tla"))]
     models = load_models(spec / "models.toml", directory=spec / "tla")
     hazards = load_hazards(spec / "hazards.toml")
-    tables: dict[str, Callable[[], Iterable[str]]] = {
-        "tiers": partial(tiers_table, models),
-        "modules": partial(modules_table, modules, models),
-        "actions": partial(actions_table, modules),
-        "properties": partial(properties_table, modules, models),
-        "hazards": partial(hazards_table, hazards, models),
-        "stories": partial(stories, hazards),
-    }
-    for name, lines in tables.items():
-        text = _replaced(text, name, "\n".join(lines()))
-    return text
+    yield _page("modules", "Modules", modules_table(modules, models), _tiers(models))
+    yield _page("actions", "Actions", actions_table(modules))
+    yield _page("properties", "Properties", [PROPERTIES], properties_table(modules, models))
+    yield _page("hazards", "Hazards", [HAZARDS], hazards_table(hazards, models), stories(hazards))
 
 
-def _replaced(text: str, name: str, table: str) -> str:
-    start, end = f"<!-- table: {name} -->\n", f"<!-- end of {name} -->"
-    before, found, rest = text.partition(start)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise PageError(f"{README}: there is no place for the table of {name}")
-    return f"{before}{start}\n{table}\n\n{end}{after}"
+def _page(name: str, title: str, *parts: Iterable[str]) -> tuple[Path, str]:
+    """A page with its parts, a blank line between two."""
+    body = "\n\n".join("\n".join(part) for part in (["# " + title], [MADE], *parts))
+    return FOLDER / f"{name}.md", f"{body}\n"
+
+
+def _tiers(models: Sequence[Model]) -> Iterator[str]:
+    yield "## Tiers"
+    yield ""
+    yield from tiers_table(models)
 
 
 def tiers_table(models: Sequence[Model]) -> Iterator[str]:
@@ -225,7 +224,7 @@ def stories(hazards: Sequence[Hazard]) -> Iterator[str]:
     for number, hazard in enumerate(hazards):
         if number:
             yield ""
-        yield f"#### {hazard.id}: {hazard.title}"
+        yield f"## {hazard.id}: {hazard.title}"
         yield ""
         yield f"{hazard.source}, `{hazard.module}`, {_switch(hazard)}. {hazard.text}"
         yield ""

@@ -63,7 +63,7 @@ class Phase(StrEnum):
 class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One line. A field that says nothing about the event is `None` and is left out of the line.
 
-    Which fields an event carries is told in `spec/README.md`; every field's name is the one of the
+    `spec/docs/trace.md` tells which fields an event carries; every field's name is the one of the
     wire, the specs and the report.
     """
 

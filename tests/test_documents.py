@@ -11,7 +11,10 @@ from fencepost.ci.cli import app
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci", "tests")
 DOCUMENTS = sorted(
-    [*ROOT.glob("*.md"), *(path for room in ROOMS for path in (ROOT / room).glob("*.md"))]
+    [
+        *ROOT.glob("*.md"),
+        *(path for room in (*ROOMS, "docs") for path in (ROOT / room).rglob("*.md")),
+    ]
 )
 PATH = re.compile(rf"`((?:{'|'.join(ROOMS)}|\.ci)/[\w./-]*)`")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)\)")

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from fencepost.fault_injection.faults import table
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.stories import story_schema
-from fencepost.spec.pages import README, PageError, refreshed
+from fencepost.spec.pages import pages
 from fencepost.spec.trace import json_schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,9 +79,9 @@ def generate(root: Path) -> Iterator[tuple[Path, bytes]]:
     yield SCHEMA, json.dumps(json_schema(), indent=2).encode() + b"\n"
     yield story_schema.SCHEMA, story_schema.schema_text().encode()
     try:
-        yield README, refreshed((root / README).read_text(), root).encode()
+        yield from ((path, text.encode()) for path, text in pages(root))
         yield table.README, table.refreshed((root / table.README).read_text()).encode()
-    except (PageError, FaultError) as error:
+    except FaultError as error:
         raise GeneratorError(str(error)) from error
 
 

@@ -107,7 +107,7 @@ def _event(reader: Reader, default: str | None = None) -> str:
     if event and event not in EVENTS:
         raise reader.error(
             f"event is {event!r}, which no broker or client writes into its trace; "
-            + instead(event, EVENTS, "spec/README.md lists them")
+            + instead(event, EVENTS, "spec/docs/trace.md lists them")
         )
     return event
 

@@ -148,7 +148,7 @@ def read_committed(data_dirs: Sequence[Path]) -> list[Transaction]:
 
 
 def to_trace_events(transactions: Iterable[Transaction], run_id: str) -> Iterator[TraceEvent]:
-    """The trace lines of node `zookeeper`, in the given order (`spec/README.md`)."""
+    """The trace lines of node `zookeeper`, in the given order (`spec/docs/trace.md`)."""
     for seq, transaction in enumerate(transactions):
         data = transaction.data
         yield TraceEvent(

@@ -1,6 +1,6 @@
 """A counterexample as a file, for programs that step through it.
 
-`spec/README.md` tells the fields.
+`spec/docs/models.md` tells the fields.
 """
 
 import json
