@@ -1,7 +1,7 @@
 """Implementations that are started by a command line with the flags of the reference.
 
 Such a command registers in ZooKeeper as `spec/znodes.py` says, speaks `spec/wire`, and writes its
-trace as `spec/README.md` says. Only where connections go through a proxy it also gets
+trace as `spec/docs/trace.md` says. Only where connections go through a proxy it also gets
 `--advertised HOST:PORT`, the address to register instead of the one at which it listens, and must
 listen at one port. In a network of its own it also gets `--host` and `--port`: where to listen.
 """

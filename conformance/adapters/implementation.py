@@ -52,7 +52,7 @@ class TraceSource(StrEnum):
     CLIENTS = "clients"
     """The harness's own clients: every run has these."""
     BROKERS = "brokers"
-    """Trace files that brokers write as `spec/README.md` says."""
+    """Trace files that brokers write as `spec/docs/trace.md` says."""
     ZOOKEEPER = "zookeeper"
     """ZooKeeper's transaction log, in the dialect of `spec/znodes.py`."""
 
