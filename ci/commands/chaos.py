@@ -273,8 +273,8 @@ def faults(result: "ScenarioResult") -> list[list[str]]:
     """How each fault of a run went."""
     return [
         [
-            report.timed.fault_id,
-            report.timed.fault.kind,
+            report.action.action_id,
+            report.action.fault.kind,
             "-" if report.broker_id is None else str(report.broker_id),
             str(report.phase),
             "-" if report.seconds is None else f"{report.seconds:.2f}",

@@ -44,7 +44,7 @@ def kind_rows(results: Iterable[ScenarioResult]) -> list[KindRow]:
     """One row for each kind that real processes can have."""
     reports = [report for result in results for report in result.faults]
     return [
-        _row(kind, [report for report in reports if report.timed.fault.kind == kind])
+        _row(kind, [report for report in reports if report.action.fault.kind == kind])
         for kind in kind_ids(Backend.REAL)
     ]
 

@@ -19,7 +19,6 @@ from fencepost.fault_injection.engine.engine import FaultEngine
 from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.catalogue import needs_links, needs_proxy, needs_relay
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
-from fencepost.fault_injection.stories.schedule import Schedule
 from fencepost.fault_injection.stories.story import ClientLoad, Floors, Story
 from fencepost.spec.trace import TraceEvent, read_trace
 from fencepost.spec.znodes import TopicPartition
@@ -244,7 +243,7 @@ class RunRecord:
     interference: HostInterference = field(default_factory=HostInterference)
     faults: tuple[FaultReport, ...] = ()
     floors: tuple[Floor, ...] = ()
-    executed: Schedule | None = None
+    executed: Story | None = None
     unhealed: set[str] = field(default_factory=set)
     """The liveness properties of the specs that did not come to hold."""
 
@@ -279,8 +278,8 @@ class RunRecord:
     def judge_faults(self, workload: Workload | None, wanted: Floors) -> None:
         """A fault without effect, or outside of a working run, shows nothing."""
         for report in self.faults:
-            if report.timed.must_take_effect and not report.is_effective:
-                fault = f"{report.timed.fault_id} ({report.timed.fault.kind})"
+            if report.action.must_take_effect and not report.is_effective:
+                fault = f"{report.action.action_id} ({report.action.fault.kind})"
                 why = f": {report.error}" if report.error else ""
                 self.add(Verdict.VACUOUS, f"{fault} ended {report.phase}{why}")
         self.floors = _floors(self.faults, workload, wanted.each) if workload else ()
@@ -315,7 +314,7 @@ def _floors(
 ) -> tuple[Floor, ...]:
     return tuple(
         workload.floor(
-            report.timed.fault_id, report.injected_ns, report.healed_ns, during_min=during_min
+            report.action.action_id, report.injected_ns, report.healed_ns, during_min=during_min
         )
         for report in faults
         if report.is_effective and report.injected_ns is not None and report.healed_ns is not None

@@ -58,6 +58,7 @@ from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import LEDGER_FILE, Supervisor
 from fencepost.fault_injection.processes.trace_tail import TraceTail
 from fencepost.fault_injection.stories.story import Story
+from fencepost.fault_injection.stories.story_file import as_document
 from fencepost.fault_injection.stories.story_record import (
     write_executed,
     write_expanded,
@@ -226,7 +227,7 @@ class ScenarioRun:
     def _ending(self) -> dict[str, object]:
         executed = self.record.executed
         return {
-            "executed": json.loads(executed.to_json()) if executed else None,
+            "executed": as_document(executed) if executed else None,
             "problems": [problem.sentence for problem in self.record.problems],
             **self.record.ending,
         }

@@ -1,7 +1,7 @@
 """Faults that are drawn from the seed: in Python, since a file says what is the same every time."""
 
 from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
-from fencepost.fault_injection.stories.schedule import generate
+from fencepost.fault_injection.stories.drawn_story import generate
 from fencepost.fault_injection.stories.story import Story
 
 RANDOM_MS = 12_000

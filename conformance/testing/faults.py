@@ -12,8 +12,7 @@ from fencepost.conformance.runs.scenario import ScenarioStage
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.stories.schedule import Schedule
-from fencepost.fault_injection.stories.story import At, Story, StoryAction, story_of
+from fencepost.fault_injection.stories.story import At, Story, StoryAction
 from fencepost.fault_injection.stories.story_file import read_story
 from fencepost.fault_injection.stories.story_world import (
     StoryWorld,
@@ -39,7 +38,7 @@ class Faults:
     stage: ScenarioStage
     network: str = PROXY
     """One of `fencepost.conformance.adapters.networks`."""
-    drawn: Schedule | None = None
+    drawn: Story | None = None
     """What the profile of the marker drew from the seed."""
     recorded: Mapping[str, StoryAction] = field(default_factory=dict)
     """Of the run that is run again: by id, when each fault was injected and whom it hit.
@@ -64,7 +63,7 @@ class Faults:
             self.stage.engine.await_active(running)
             assert running.evidence is not None
             yield FaultEvidence(
-                fault_id=running.timed.fault_id,
+                fault_id=running.action.action_id,
                 broker_id=running.broker_id,
                 says=running.evidence,
             )
@@ -75,7 +74,7 @@ class Faults:
             raise
         self.stage.engine.heal(running)
 
-    def run(self, schedule: Schedule | Story | Path | None = None) -> None:
+    def run(self, schedule: Story | Path | None = None) -> None:
         """Every fault of a schedule was injected and healed; without one, of what was drawn.
 
         A path is that of a schedule file. Whether faults took effect is judged when the test is
@@ -86,7 +85,7 @@ class Faults:
             schedule = self._drawn()
             self.has_run_drawn = True
         story = read_story(schedule) if isinstance(schedule, Path) else schedule
-        named = self._numbered(story) if isinstance(story, Schedule) else self._as_named(story)
+        named = self._named(story)
         require_there(named, self._world())
         require_possible(self.network, (action.fault for action in named.actions))
         self.stage.engine.run(self._again(named))
@@ -102,27 +101,33 @@ class Faults:
         """The brokers of the cluster; its topics are the test's matter."""
         return StoryWorld(brokers=self.stage.cluster.settings.broker_ids, topics=None)
 
-    def _drawn(self) -> Schedule:
+    def _drawn(self) -> Story:
         if self.drawn is None:
             raise ChoiceError(
                 "nothing was drawn: give faults.run a schedule, or the test chaos(profile=...)"
             )
-        if not self.drawn.faults:
+        if not self.drawn.actions:
             raise InjectionError(f"seed {self.drawn.seed} drew no fault; give a larger budget")
         return self.drawn
 
-    def _numbered(self, schedule: Schedule) -> Story:
-        """With ids that no other fault of the test has."""
-        faults = [replace(timed, fault_id=self._next_id()) for timed in schedule.faults]
-        return story_of(replace(schedule, faults=tuple(faults)))
+    def _named(self, story: Story) -> Story:
+        """With ids that no other fault of the test has.
 
-    def _as_named(self, story: Story) -> Story:
-        """Its triggers name its actions, so they keep their ids; raises `ChoiceError`."""
-        ids = {action.action_id for action in story.actions}
-        for used in sorted(ids & self._ids):
+        What no trigger names gets another id where its own is taken; raises `ChoiceError` for what
+        a trigger does name.
+        """
+        named = {name for action in story.actions for name in action.references}
+        taken = self._ids & {action.action_id for action in story.actions}
+        for used in sorted(taken & named):
             raise ChoiceError(f"the test has a fault {used!r} already; give the action another id")
-        self._ids |= ids
-        return story
+        self._ids |= {action.action_id for action in story.actions}
+        return replace(
+            story,
+            actions=tuple(
+                replace(one, action_id=self._next_id()) if one.action_id in taken else one
+                for one in story.actions
+            ),
+        )
 
     def _again(self, story: Story) -> Story:
         """As the recorded run executed it, or as it is when there is none.

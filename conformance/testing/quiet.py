@@ -82,7 +82,7 @@ class QuietSpan:
         over = (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED)
         for report in self.stage.engine.reports():
             if report.phase not in over:
-                told = f"{report.timed.fault_id} ({report.timed.fault.kind})"
+                told = f"{report.action.action_id} ({report.action.fault.kind})"
                 raise ChoiceError(f"{told} is active in a quiet span; heal it first")
 
     def _missed(self, sentence: str, since: float) -> DisturbedError:

@@ -27,7 +27,6 @@ from fencepost.fault_injection.faults.zookeeper_faults import HurtZooKeeperLink
 from fencepost.fault_injection.network.namespaces.relay import why_no_relay
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.stories.profiles import draw
-from fencepost.fault_injection.stories.schedule import Schedule
 from fencepost.fault_injection.stories.story import Story
 from fencepost.spec.zookeeper import ZooKeeperError
 
@@ -136,7 +135,7 @@ class ChaosRun:
         error = error or InterruptedError("the test was not run")
         self._stack.__exit__(type(error), error, error.__traceback__)
 
-    def _draw(self, stage: ScenarioStage) -> Schedule | None:
+    def _draw(self, stage: ScenarioStage) -> Story | None:
         mark = self.tested.mark
         if not mark.kinds:
             return None
@@ -223,7 +222,7 @@ def _reasons(result: ScenarioResult) -> list[str]:
 
 def _fault(report: FaultReport) -> str:
     whom = "" if report.broker_id is None else f" at broker {report.broker_id}"
-    return f"{report.timed.fault_id} {report.timed.fault.kind}{whom} {report.phase}"
+    return f"{report.action.action_id} {report.action.fault.kind}{whom} {report.phase}"
 
 
 def _nothing(_: ScenarioStage) -> None:

@@ -25,14 +25,12 @@ from fencepost.fault_injection.injectors.dispatch import injection_of
 from fencepost.fault_injection.injectors.injection import Deed, FaultTarget, Injection
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.trace_tail import NoTraces, Traces
-from fencepost.fault_injection.stories.schedule import Schedule
 from fencepost.fault_injection.stories.story import (
     AfterAction,
     AfterEvent,
     At,
     Story,
     StoryAction,
-    story_of,
 )
 from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.spec.trace import Phase
@@ -110,13 +108,12 @@ class FaultEngine:
     ) -> None:
         self._heal_now()
 
-    def run(self, schedule: Schedule | Story) -> None:
+    def run(self, story: Story) -> None:
         """Every fault has been injected and healed, or reported as without effect.
 
         A kill without a restart stays until `heal_all`. Raises `FaultError`, before anything is
         done, for a fault that only the simulator can do.
         """
-        story = story_of(schedule) if isinstance(schedule, Schedule) else schedule
         for action in story.actions:
             require_backend(action.action_id, action.fault.kind, Backend.REAL)
         self._await_successors(story)
@@ -148,7 +145,7 @@ class FaultEngine:
         """The fault is proved to have taken effect; raises `InjectionError` when it has none."""
         self._tick_until(lambda: running.phase is not Phase.INJECTING)
         if running.evidence is None:
-            raise InjectionError(f"{running.timed.fault_id} had no effect")
+            raise InjectionError(f"{running.action.action_id} had no effect")
 
     def heal(self, running: RunningFault) -> None:
         """The fault is undone and the target well again; raises `InjectionError` otherwise."""
@@ -156,7 +153,7 @@ class FaultEngine:
             self._start_healing(running)
         self._tick_until(lambda: running.is_over)
         if running.phase is Phase.FAILED:
-            raise InjectionError(f"{running.timed.fault_id} could not be healed")
+            raise InjectionError(f"{running.action.action_id} could not be healed")
 
     def heal_all(self) -> None:
         """Everything still active is healed, the last one first."""
@@ -175,11 +172,11 @@ class FaultEngine:
         """When the first story began, from the start of the engine."""
         return self._first_ms or 0
 
-    def executed(self, seed: int) -> Schedule:
+    def executed(self, seed: int) -> Story:
         """The schedule as it was executed: real times, and the brokers that targets resolved to."""
         done = [running for running in self._faults if running.injected_ms is not None]
         pinned = sorted((running.pinned() for running in done), key=lambda timed: timed.at_ms)
-        return Schedule(seed=seed, faults=tuple(pinned))
+        return Story(seed=seed, actions=tuple(pinned))
 
     def running(self) -> list[RunningFault]:
         """All faults so far, in the order in which they were planned."""
@@ -212,11 +209,11 @@ class FaultEngine:
 
     def _look_ahead(self, pending: Sequence[RunningFault]) -> None:
         """Who will have to start anew next has its next process ready by then, if all goes well."""
-        ending = (running for running in pending if needs_successor(running.timed.fault))
+        ending = (running for running in pending if needs_successor(running.action.fault))
         running = next(ending, None)
         if running is not None and not running.is_foreseen:
             with suppress(*TROUBLE):
-                running.is_foreseen = make_ready(running.timed.fault, self.target) is not None
+                running.is_foreseen = make_ready(running.action.fault, self.target) is not None
 
     def _await_successors(self, story: Story) -> None:
         """Who will have to start anew soon has its next process ready before time counts."""
@@ -286,7 +283,7 @@ class FaultEngine:
 
     def _resolve(self, running: RunningFault) -> None:
         """Inject as soon as somebody plays the role and is registered: the dead cannot be hurt."""
-        view, fault = self.target.view(), running.timed.fault
+        view, fault = self.target.view(), running.action.fault
         victim = fault.victim
         if victim == ANY_BROKER:
             self._inject(running)
@@ -300,10 +297,10 @@ class FaultEngine:
             self._move(running, Phase.INEFFECTIVE, f"{victim} is nobody who is registered")
 
     def _inject(self, running: RunningFault) -> None:
-        timed = running.timed
+        timed = running.action
         whom = {} if running.broker_id is None else {"broker_id": running.broker_id}
         running.entry = self.ledger.open(
-            "fault", fault_id=timed.fault_id, fault=timed.fault.kind, **whom
+            "fault", fault_id=timed.action_id, fault=timed.fault.kind, **whom
         )
         running.injection = self.make_injection(running.deed(self.target))
         running.injected_ms, running.injected_ns = self._now_ms(), self.clock.now_ns()
@@ -326,8 +323,8 @@ class FaultEngine:
 
     def _has_no_effect(self, running: RunningFault) -> bool:
         lasted_ms = self._now_ms() - (running.injected_ms or 0)
-        own_ms = running.timed.fault.active_ms or 0
-        margin_ms = EVIDENCE_MS if running.timed.must_take_effect else 0
+        own_ms = running.action.fault.active_ms or 0
+        margin_ms = EVIDENCE_MS if running.action.must_take_effect else 0
         return lasted_ms >= own_ms + margin_ms
 
     def _is_due(self, running: RunningFault) -> bool:
@@ -413,15 +410,15 @@ class FaultEngine:
 
     def _move(self, running: RunningFault, phase: Phase, detail: str = "") -> None:
         running.phase, running.since_ms = phase, self._now_ms()
-        self._watch.note(running.timed.fault_id, phase, self._story_ms())
+        self._watch.note(running.action.action_id, phase, self._story_ms())
         self._note(running, detail)
 
     def _note(self, running: RunningFault, detail: str) -> None:
-        fault = running.timed.fault
+        fault = running.action.fault
         explained = {"parameters": as_json(fault), "says": detail} if detail else as_json(fault)
         self.record(
             PhaseChange(
-                fault_id=running.timed.fault_id,
+                fault_id=running.action.action_id,
                 fault=fault.kind,
                 phase=running.phase,
                 target=str(fault.victim),

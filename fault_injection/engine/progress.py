@@ -1,10 +1,9 @@
 """How far a fault has come: its phases as they happen, and its report afterwards."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from fencepost.fault_injection.injectors.injection import Deed, FaultTarget, Injection
-from fencepost.fault_injection.stories.schedule import TimedFault
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.spec.trace import Phase
 
@@ -25,7 +24,7 @@ class PhaseChange:
 class FaultReport:
     """How a fault went; times are CLOCK_MONOTONIC, None when it did not come so far."""
 
-    timed: TimedFault
+    action: StoryAction
     phase: Phase
     broker_id: int | None
     evidence: str | None
@@ -74,11 +73,6 @@ class RunningFault:
     healed_ns: int | None = None
 
     @property
-    def timed(self) -> TimedFault:
-        """The fault without what it waits for."""
-        return self.action.timed
-
-    @property
     def is_over(self) -> bool:
         """True when nothing more happens to it."""
         return self.phase in (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED)
@@ -88,13 +82,13 @@ class RunningFault:
         """When it is healed by itself, from its injection on; None: it is not."""
         if self.is_held:
             return None
-        fault = self.timed.fault
+        fault = self.action.fault
         return 0 if fault.is_over_when_seen else fault.active_ms
 
     def report(self) -> FaultReport:
         """How it stands."""
         return FaultReport(
-            timed=self.timed,
+            action=self.action,
             phase=self.phase,
             broker_id=self.broker_id,
             evidence=self.evidence,
@@ -103,17 +97,22 @@ class RunningFault:
             error=self.error,
         )
 
-    def pinned(self) -> TimedFault:
+    def pinned(self) -> StoryAction:
         """The fault as it was executed: when it was injected, and at which brokers."""
         assert self.injected_ms is not None
-        fault = self.timed.fault.pinned(self.broker_id, self.receiver_id)
-        return replace(self.timed, at_ms=self.injected_ms, fault=fault)
+        fault = self.action.fault.pinned(self.broker_id, self.receiver_id)
+        return StoryAction.at(
+            action_id=self.action.action_id,
+            at_ms=self.injected_ms,
+            fault=fault,
+            must_take_effect=self.action.must_take_effect,
+        )
 
     def deed(self, target: FaultTarget) -> Deed[Any]:
         """What its injection must know."""
         return Deed(
-            fault_id=self.timed.fault_id,
-            fault=self.timed.fault,
+            fault_id=self.action.action_id,
+            fault=self.action.fault,
             target=target,
             victim_id=self.broker_id,
             receiver_id=self.receiver_id,

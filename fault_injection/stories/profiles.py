@@ -51,13 +51,8 @@ from fencepost.fault_injection.faults.zookeeper_faults import (
     HurtZooKeeperLink,
     LoseZooKeeperReplies,
 )
-from fencepost.fault_injection.stories.schedule import (
-    QUIET_TAIL,
-    WARM_UP,
-    Schedule,
-    TimedFault,
-    generate,
-)
+from fencepost.fault_injection.stories.drawn_story import QUIET_TAIL, WARM_UP, generate
+from fencepost.fault_injection.stories.story import Story, StoryAction
 
 RATES = (0, 500, 2_000, 5_000)
 """Of a drifting clock, in thousandths of the true one."""
@@ -202,7 +197,7 @@ def draw(
     duration_ms: int,
     session_timeout_ms: int,
     kinds: Iterable[str],
-) -> Schedule:
+) -> Story:
     """Draw a schedule from `PROFILE_KINDS`; equal arguments give an equal schedule.
 
     What `generate` can draw alone, it draws. Else one fault is active at a time, with some calm
@@ -213,7 +208,7 @@ def draw(
     if unknown := sorted(chosen - set(PROFILE_KINDS)):
         raise FaultError(f"unknown fault {unknown[0]!r}; choose among {', '.join(PROFILE_KINDS)}")
     overlapping = chosen if chosen <= set(DRAWN_FOR_REAL) else chosen - set(_MAKERS)
-    base = Schedule(seed=seed)
+    base = Story(seed=seed)
     if overlapping:
         base = generate(
             seed,
@@ -238,7 +233,7 @@ def draw(
 
 def _one_by_one(
     chance: Chance, kinds: Sequence[str], from_ms: int, to_ms: int
-) -> Iterable[TimedFault]:
+) -> Iterable[StoryAction]:
     """Faults one after the other, each followed by some calm."""
     session_ms = chance.session_timeout_ms
     at_ms = from_ms + chance.between(0, session_ms // 2)
@@ -248,15 +243,15 @@ def _one_by_one(
         if fault is None:
             return
         is_luck = isinstance(fault, LinkFault | RpcFault | LoseZooKeeperReplies)
-        yield TimedFault(fault_id="", at_ms=at_ms, fault=fault, must_take_effect=not is_luck)
+        yield StoryAction.at(action_id="", at_ms=at_ms, fault=fault, must_take_effect=not is_luck)
         calm_ms = chance.between(session_ms // 2, 2 * session_ms)
         at_ms += (fault.active_ms or 0) + calm_ms
 
 
-def _merged(base: Schedule, others: Iterable[TimedFault]) -> Schedule:
+def _merged(base: Story, others: Iterable[StoryAction]) -> Story:
     """All faults in order of time, numbered; of equal times those of `base` are first."""
-    ordered = sorted((*base.faults, *others), key=lambda timed: timed.at_ms)
+    ordered = sorted((*base.actions, *others), key=lambda timed: timed.at_ms)
     named = (
-        replace(timed, fault_id=f"fault-{number}") for number, timed in enumerate(ordered, start=1)
+        replace(timed, action_id=f"fault-{number}") for number, timed in enumerate(ordered, start=1)
     )
-    return Schedule(seed=base.seed, faults=tuple(named))
+    return Story(seed=base.seed, actions=tuple(named))

@@ -9,7 +9,7 @@ from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import DropRequest, HoldRequest, RpcMethod
 from fencepost.fault_injection.faults.targets import CONTROLLER, Target, broker, follower, leader
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
-from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
+from fencepost.fault_injection.stories.story import Story, StoryAction
 
 FOLLOWER_REQUESTS: tuple[RpcMethod, ...] = ("Fetch", "OffsetForLeaderEpoch")
 HELD_MS = 900
@@ -24,7 +24,7 @@ EXPIRES_MS = 350
 
 def deposed_controller(
     seed: int, *, brokers: Sequence[int], receiver: int, bounced: int, at_ms: int
-) -> Schedule:
+) -> Story:
     """A deposed controller's command arrives late, at a broker its successor has not yet told.
 
     The controller's commands to `receiver` are held; the session of `bounced` ends, so that the
@@ -49,16 +49,16 @@ def deposed_controller(
         for sender in sorted(brokers)
     ]
     faults = [
-        TimedFault(fault_id="hold", at_ms=at_ms, fault=hold),
-        TimedFault(
-            fault_id="decide", at_ms=at_ms + 20, fault=ExpireSession(target=broker(bounced))
+        StoryAction.at(action_id="hold", at_ms=at_ms, fault=hold),
+        StoryAction.at(
+            action_id="decide", at_ms=at_ms + 20, fault=ExpireSession(target=broker(bounced))
         ),
-        TimedFault(
-            fault_id="depose", at_ms=at_ms + EXPIRES_MS, fault=ExpireSession(target=CONTROLLER)
+        StoryAction.at(
+            action_id="depose", at_ms=at_ms + EXPIRES_MS, fault=ExpireSession(target=CONTROLLER)
         ),
         *(
-            TimedFault(
-                fault_id=f"silence-{number}",
+            StoryAction.at(
+                action_id=f"silence-{number}",
                 at_ms=at_ms + EXPIRES_MS,
                 fault=silence,
                 must_take_effect=False,
@@ -66,26 +66,26 @@ def deposed_controller(
             for number, silence in enumerate(silences, start=1)
         ),
     ]
-    return Schedule(seed=seed, faults=tuple(faults))
+    return Story(seed=seed, actions=tuple(faults))
 
 
-def lonely_leader(seed: int, *, topic: str, followers: int, at_ms: int) -> Schedule:
+def lonely_leader(seed: int, *, topic: str, followers: int, at_ms: int) -> Story:
     """One follower after the other dies and stays dead: the leader is the whole ISR.
 
     Nobody fetches from it any more, and it must commit what it has all the same (REPL-009).
     """
     faults = [
-        TimedFault(
-            fault_id=f"kill-{position + 1}",
+        StoryAction.at(
+            action_id=f"kill-{position + 1}",
             at_ms=at_ms + position * SILENT_MS,
             fault=KillBroker(target=follower(topic, 0, position), restart_after_ms=None),
         )
         for position in range(followers)
     ]
-    return Schedule(seed=seed, faults=tuple(faults))
+    return Story(seed=seed, actions=tuple(faults))
 
 
-def diverging_logs(seed: int, *, topic: str, session_timeout_ms: int, at_ms: int) -> Schedule:
+def diverging_logs(seed: int, *, topic: str, session_timeout_ms: int, at_ms: int) -> Story:
     """The logs of two followers part over two epochs, of which neither knows the other's.
 
     The first follower is cut off from the leader; the session of the second ends, so that the
@@ -99,21 +99,21 @@ def diverging_logs(seed: int, *, topic: str, session_timeout_ms: int, at_ms: int
     leads_ms = session_timeout_ms + LEADS_MS
     faults = [
         *_cut_off("lag", first, leader(topic), at_ms=at_ms, for_ms=LAGS_MS),
-        TimedFault(fault_id="bounce", at_ms=at_ms + 20, fault=ExpireSession(target=second)),
+        StoryAction.at(action_id="bounce", at_ms=at_ms + 20, fault=ExpireSession(target=second)),
         *_cut_off("cut-off", second, first, at_ms=at_ms + LAGS_MS, for_ms=leads_ms),
-        TimedFault(fault_id="kill-1", at_ms=at_ms + LAGS_MS, fault=dies),
-        TimedFault(fault_id="kill-2", at_ms=at_ms + LAGS_MS + leads_ms, fault=dies),
+        StoryAction.at(action_id="kill-1", at_ms=at_ms + LAGS_MS, fault=dies),
+        StoryAction.at(action_id="kill-2", at_ms=at_ms + LAGS_MS + leads_ms, fault=dies),
     ]
-    return Schedule(seed=seed, faults=tuple(faults))
+    return Story(seed=seed, actions=tuple(faults))
 
 
 def _cut_off(
     name: str, sender: Target, receiver: Target, *, at_ms: int, for_ms: int
-) -> list[TimedFault]:
+) -> list[StoryAction]:
     """A follower gets nothing from its leader; commands of a controller still pass."""
     return [
-        TimedFault(
-            fault_id=f"{name}-{number}",
+        StoryAction.at(
+            action_id=f"{name}-{number}",
             at_ms=at_ms,
             fault=DropRequest(
                 method=method, sender=sender, receiver=receiver, count=0, for_ms=for_ms

@@ -1,17 +1,16 @@
 """Stories: what a schedule file says. Actions that begin at a time, or after what the trace shows.
 
-`Schedule` is its simplest form, times only; `story_of` makes a story of it. The engine executes it
-on real processes and the simulator in virtual time. No clock, no I/O; `story_file.py` reads files.
+What is drawn from a seed is a story of times only. The engine executes stories on real processes,
+the simulator in virtual time. No clock, no I/O; `story_file.py` reads files.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import FaultError, Target
-from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
 from fencepost.spec.trace import Phase
 
 DEADLINE_MS = 30_000
@@ -115,15 +114,29 @@ class StoryAction:
     covers: tuple[str, ...] = ()
     """Ids of requirements."""
 
+    @classmethod
+    def at(
+        cls, *, action_id: str, at_ms: int, fault: Fault, must_take_effect: bool = True
+    ) -> "StoryAction":
+        """A fault at a time, in milliseconds from the start of the story."""
+        when = At(at_ms=at_ms)
+        return cls(action_id=action_id, fault=fault, when=when, must_take_effect=must_take_effect)
+
     @property
-    def timed(self) -> TimedFault:
-        """As a fault of a `Schedule`; an action that waits for something has no time yet."""
-        return TimedFault(
-            fault_id=self.action_id,
-            at_ms=self.when.at_ms if isinstance(self.when, At) else 0,
-            fault=self.fault,
-            must_take_effect=self.must_take_effect,
-        )
+    def at_ms(self) -> int:
+        """When it begins; 0 for an action that waits for something."""
+        return self.when.at_ms if isinstance(self.when, At) else 0
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The actions that its triggers name."""
+        return (*referred(self.when), *(referred(self.until) if self.until else ()))
+
+    @property
+    def end_ms(self) -> int | None:
+        """When it is healed, of an action at a time; None: at the end of the story."""
+        active_ms = self.fault.active_ms
+        return None if active_ms is None else self.at_ms + active_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +172,7 @@ class ClientLoad(StrEnum):
 class Story:
     """Actions in the order of the file, and what they are played on."""
 
-    story_id: str
+    story_id: str = "schedule"
     says: str = ""
     """The story in one sentence."""
     covers: tuple[str, ...] = ()
@@ -196,6 +209,11 @@ class Story:
         of_actions = (name for action in self.actions for name in action.covers)
         return tuple(dict.fromkeys((*self.covers, *of_actions)))
 
+    @property
+    def end_ms(self) -> int:
+        """When the last fault that heals by itself has healed, of actions at times."""
+        return max((action.end_ms or action.at_ms for action in self.actions), default=0)
+
     def is_quiet(self, now_ms: int) -> bool:
         """True when nothing may be injected now."""
         return any(q.at_ms <= now_ms < q.at_ms + q.for_ms for q in self.quiet)
@@ -208,6 +226,8 @@ class Story:
                     f"{action.action_id}: when refers to {name!r}, which is not among the actions "
                     "before it; name one of those"
                 )
+        if action.at_ms < 0:
+            raise FaultError(f"{action.action_id}: at_ms is {action.at_ms}; give 0 or more")
         if isinstance(action.when, At) and self.is_quiet(action.when.at_ms):
             raise FaultError(
                 f"{action.action_id}: at_ms {action.when.at_ms} is in a quiet time; move one"
@@ -247,21 +267,3 @@ def referred(trigger: Trigger) -> tuple[str, ...]:
             return (trigger.since,) if trigger.since else ()
         case At():
             return ()
-
-
-def story_of(schedule: Schedule, story_id: str = "schedule") -> Story:
-    """The same faults at the same times."""
-    return Story(story_id=story_id, seed=schedule.seed, actions=actions_of(schedule.faults))
-
-
-def actions_of(faults: Sequence[TimedFault]) -> tuple[StoryAction, ...]:
-    """Each fault at its time."""
-    return tuple(
-        StoryAction(
-            action_id=timed.fault_id,
-            fault=timed.fault,
-            when=At(at_ms=timed.at_ms),
-            must_take_effect=timed.must_take_effect,
-        )
-        for timed in faults
-    )

@@ -35,7 +35,7 @@ def write_source(folder: Path, story: Story) -> None:
 
 def write_expanded(folder: Path, story: Story, faults: Sequence[RunningFault]) -> None:
     """What is resolved so far is in the run's folder."""
-    known = {running.timed.fault_id: _pinned(running) for running in faults}
+    known = {running.action.action_id: _pinned(running) for running in faults}
     actions = [known.get(action.action_id, action) for action in story.actions]
     _write(folder / EXPANDED, as_document(replace(story, actions=tuple(actions))))
 

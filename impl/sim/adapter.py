@@ -232,8 +232,8 @@ def shrink(
     text = scenario_text(shrunk.options, comment=comment)
     return {
         "text": play_script(text, f"seed-{seed}", judge).text,
-        "faults": len(shrunk.options.schedule.faults),
-        "faults_before": len(options.schedule.faults),
+        "faults": len(shrunk.options.story.actions),
+        "faults_before": len(options.story.actions),
         "runs": shrunk.runs,
     }
 

@@ -19,8 +19,7 @@ from fencepost.fault_injection.processes.container_engine import (
     try_out,
 )
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
-from fencepost.fault_injection.stories.story import Story
+from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.containers import (
     IMAGE_VARIABLE,
@@ -109,8 +108,8 @@ def lose_the_leader(stage: ScenarioStage) -> None:
         HurtServer(member="leader", deed="disconnect", for_ms=2_500),
     )
     for number, fault in enumerate(faults, start=1):
-        timed = TimedFault(fault_id=f"fault-{number}", at_ms=0, fault=fault)
-        stage.engine.run(Schedule(seed=stage.seed, faults=(timed,)))
+        timed = StoryAction.at(action_id=f"fault-{number}", at_ms=0, fault=fault)
+        stage.engine.run(Story(seed=stage.seed, actions=(timed,)))
 
 
 def test_the_reference_passes_while_leaders_in_containers_die_and_are_cut_off(

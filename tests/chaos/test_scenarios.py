@@ -19,8 +19,7 @@ from fencepost.fault_injection.engine.rpc_rules import get_session
 from fencepost.fault_injection.faults.request_faults import DelayRequest, DropRequest
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
-from fencepost.fault_injection.stories.story import ClientLoad, Story
+from fencepost.fault_injection.stories.story import ClientLoad, Story, StoryAction
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
 from fencepost.spec.trace import Kind, Phase
@@ -144,8 +143,8 @@ def test_session_that_is_lost_without_a_fault_is_noise(tmp_path: Path) -> None:
 def _without_effect(stage: ScenarioStage) -> None:
     """A topic that nobody has is never fetched."""
     fault = DropRequest(method="Fetch", sender=broker(1), topic="nowhere", for_ms=100)
-    timed = TimedFault(fault_id="fault-1", at_ms=0, fault=fault)
-    stage.engine.run(Schedule(seed=stage.seed, faults=(timed,)))
+    timed = StoryAction.at(action_id="fault-1", at_ms=0, fault=fault)
+    stage.engine.run(Story(seed=stage.seed, actions=(timed,)))
 
 
 def test_fault_without_effect_makes_the_scenario_vacuous(

@@ -26,7 +26,8 @@ from fencepost.fault_injection.faults.zookeeper_faults import (
     FailOverZooKeeper,
     LoseZooKeeperReplies,
 )
-from fencepost.fault_injection.stories.schedule import QUIET_TAIL, WARM_UP, Schedule, TimedFault
+from fencepost.fault_injection.stories.drawn_story import QUIET_TAIL, WARM_UP
+from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.spec.vocabulary import CRASH_POINTS, CrashPoint
 
 FAULT_EVERY_MS = 1_200
@@ -62,23 +63,21 @@ class Draw:
         self._brokers = tuple(brokers)
         self._session_timeout_ms = session_timeout_ms
 
-    def schedule(
-        self, base: Schedule, kinds: Sequence[str], duration_ms: int, *, name: str
-    ) -> Schedule:
+    def schedule(self, base: Story, kinds: Sequence[str], duration_ms: int, *, name: str) -> Story:
         """`base`, and faults of the given kinds beside it, `name-1` and so on; they may overlap."""
         from_ms, to_ms = int(duration_ms * WARM_UP), int(duration_ms * (1 - QUIET_TAIL))
         count = 1 + self._random.randrange(1 + (to_ms - from_ms) // FAULT_EVERY_MS)
         added = [
-            TimedFault(
-                fault_id=f"{name}-{number}",
+            StoryAction.at(
+                action_id=f"{name}-{number}",
                 at_ms=self._random.randint(from_ms, to_ms),
                 fault=self.fault(self._random.choice(kinds)),
                 must_take_effect=False,
             )
             for number in range(1, count + 1)
         ]
-        faults = sorted((*base.faults, *added), key=lambda timed: timed.at_ms)
-        return Schedule(seed=base.seed, faults=tuple(faults))
+        faults = sorted((*base.actions, *added), key=lambda timed: timed.at_ms)
+        return Story(seed=base.seed, actions=tuple(faults))
 
     def fault(self, kind: str) -> Fault:
         """One fault of that kind."""

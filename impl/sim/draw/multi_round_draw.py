@@ -22,7 +22,8 @@ from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import DuplicateRequest
 from fencepost.fault_injection.faults.targets import broker, follower
-from fencepost.fault_injection.stories.schedule import Schedule, TimedFault, generate
+from fencepost.fault_injection.stories.drawn_story import generate
+from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.draw.drawn_faults import Draw
 from fencepost.impl.sim.draw.fault_stories import About, Composer
@@ -105,7 +106,7 @@ def _cluster(random: Random, number: int) -> RunOptions:
         unclean_leader_election=random.random() < UNCLEAN,
         idempotent=is_idempotent,
         fetch_records_max=BATCH_RECORDS_MAX + 1 if is_idempotent else 200,
-        schedule=Schedule(seed=number),
+        story=Story(seed=number),
     )
 
 
@@ -171,14 +172,14 @@ def _round(random: Random, options: RunOptions, number: int, about: About) -> Fa
         key=lambda timed: timed.at_ms,
     )
     numbered = tuple(
-        replace(timed, fault_id=f"round-{number}-{n}") for n, timed in enumerate(faults, start=1)
+        replace(timed, action_id=f"round-{number}-{n}") for n, timed in enumerate(faults, start=1)
     )
     has_administrator = random.random() < ADMINISTRATOR and not is_lonely and not is_patient
     if about is not About.ALL:
         has_administrator = is_short and has_administrator and random.random() < 0.5
     least_ms = random.choice((50, 200, 500))
     return FaultRound(
-        options=replace(drawn, schedule=Schedule(seed=options.seed, faults=numbered)),
+        options=replace(drawn, story=Story(seed=options.seed, actions=numbered)),
         administrator_ms=(least_ms, 4 * least_ms) if has_administrator else None,
         has_bad_topic=random.random() < BAD_TOPIC,
     )
@@ -186,7 +187,7 @@ def _round(random: Random, options: RunOptions, number: int, about: About) -> Fa
 
 def _faults(
     random: Random, options: RunOptions, about: About, *, is_lonely: bool
-) -> Iterator[TimedFault]:
+) -> Iterator[StoryAction]:
     """Situations, and beside them faults as the swarm draws them."""
     brokers = range(1, options.brokers + 1)
     is_patient = options.session_timeout_ms == PATIENT_MS
@@ -209,7 +210,7 @@ def _faults(
             yield _timed(begins_ms + after_ms, fault)
     if about is not About.ALL:
         return
-    schedule = Schedule(seed=random.randrange(2**31))
+    schedule = Story(seed=random.randrange(2**31))
     if random.random() < 0.4:
         schedule = generate(
             schedule.seed,
@@ -222,12 +223,12 @@ def _faults(
         draw = Draw(random, brokers, timeout_ms)
         kinds = random.sample(WORLD_KINDS, 5)
         schedule = draw.schedule(schedule, kinds, options.duration_ms, name="world")
-    yield from schedule.faults
+    yield from schedule.actions
 
 
 def _deaths(
     random: Random, options: RunOptions, about: About, *, is_patient: bool
-) -> Iterator[TimedFault]:
+) -> Iterator[StoryAction]:
     """Brokers die for as long as the round lasts; of patient clusters only followers."""
     ids = range(1, options.brokers + 1)
     if is_patient:
@@ -247,5 +248,5 @@ def _deaths(
         yield _timed(options.duration_ms - 1, KickController())
 
 
-def _timed(at_ms: int, fault: Fault) -> TimedFault:
-    return TimedFault(fault_id=f"at-{at_ms}", at_ms=at_ms, fault=fault, must_take_effect=False)
+def _timed(at_ms: int, fault: Fault) -> StoryAction:
+    return StoryAction.at(action_id=f"at-{at_ms}", at_ms=at_ms, fault=fault, must_take_effect=False)

@@ -9,12 +9,13 @@ from random import Random
 
 from fencepost.fault_injection.faults.catalogue import DRAWN_FOR_REAL, DRAWN_FOR_SIMULATOR
 from fencepost.fault_injection.faults.disk_faults import BreakDisk, FillDisk
+from fencepost.fault_injection.stories.drawn_story import generate
 from fencepost.fault_injection.stories.recipes import (
     deposed_controller,
     diverging_logs,
     lonely_leader,
 )
-from fencepost.fault_injection.stories.schedule import Schedule, generate
+from fencepost.fault_injection.stories.story import Story
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.draw.drawn_faults import Draw
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, BROKERS, CALM, TOPIC, RunOptions
@@ -82,7 +83,7 @@ def swarm(
             duplication=random.choice((0.0, 0.0, 0.02)),
             reply_loss=Random(f"{seed}/reply_loss").choice((0.0, 0.0, 0.0, 0.2)),
         ),
-        schedule=_schedule(random, duration_ms, session_timeout_ms),
+        story=_schedule(random, duration_ms, session_timeout_ms),
     )
     if Random(f"{seed}/idempotent").random() < IDEMPOTENT:
         options = replace(options, idempotent=True, fetch_records_max=BATCH_RECORDS_MAX + 1)
@@ -141,8 +142,8 @@ def _with_world_faults(options: RunOptions) -> RunOptions:
         return options
     kinds = [kind for kind in WORLD_KINDS if random.random() < 0.3] or WORLD_KINDS
     draw = Draw(random, range(1, options.brokers + 1), options.session_timeout_ms)
-    schedule = draw.schedule(options.schedule, kinds, options.duration_ms, name="world")
-    return replace(options, schedule=schedule)
+    schedule = draw.schedule(options.story, kinds, options.duration_ms, name="world")
+    return replace(options, story=schedule)
 
 
 def _with_failing_disks(options: RunOptions) -> RunOptions:
@@ -151,25 +152,25 @@ def _with_failing_disks(options: RunOptions) -> RunOptions:
     if random.random() >= FAILING_DISKS:
         return options
     draw = Draw(random, range(1, options.brokers + 1), options.session_timeout_ms)
-    schedule = draw.schedule(options.schedule, sorted(DISK_KINDS), options.duration_ms, name="disk")
-    return replace(options, schedule=schedule)
+    schedule = draw.schedule(options.story, sorted(DISK_KINDS), options.duration_ms, name="disk")
+    return replace(options, story=schedule)
 
 
 def _lonely(options: RunOptions) -> RunOptions:
     """The same weather and clients; the followers of the one partition die for good."""
     schedule = lonely_leader(
-        options.schedule.seed,
+        options.story.seed,
         topic=TOPIC,
         followers=options.brokers - 1,
         at_ms=options.duration_ms // 4,
     )
-    return replace(options, partitions=1, schedule=schedule, survivors_first=True)
+    return replace(options, partitions=1, story=schedule, survivors_first=True)
 
 
 def _diverging(options: RunOptions) -> RunOptions:
     """In calm weather; there is always something to write, and nobody leaves the ISR early."""
     schedule = diverging_logs(
-        options.schedule.seed,
+        options.story.seed,
         topic=TOPIC,
         session_timeout_ms=options.session_timeout_ms,
         at_ms=options.duration_ms // 4,
@@ -183,11 +184,11 @@ def _diverging(options: RunOptions) -> RunOptions:
         replica_lag_time_ms=2_000,
         connection_breaks=0.0,
         weather=CALM,
-        schedule=schedule,
+        story=schedule,
     )
 
 
-def _schedule(random: Random, duration_ms: int, session_timeout_ms: int) -> Schedule:
+def _schedule(random: Random, duration_ms: int, session_timeout_ms: int) -> Story:
     """Mostly drawn fault by fault; now and then a recipe."""
     seed = random.randrange(2**31)
     if random.random() < RECIPES:

@@ -6,7 +6,7 @@ The rounds are drawn by `draw/multi_round_draw.py`; a run of several goes throug
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.fault_injection.stories.story import Story
 from fencepost.impl.sim.engine.liveness_state import unhealed
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import SimulatedRun, prepare_topic
@@ -82,7 +82,7 @@ class FaultRound:
         run.calm()
         run.clients.clear()
         if self.options.survivors_first:
-            run.injector.heal_all(keep=_for_good(self.options.schedule))
+            run.injector.heal_all(keep=_for_good(self.options.story))
             run.pass_time(DIES_MS)
             cluster.absent = frozenset(b for b, p in cluster.processes.items() if not p.is_alive)
             owed = _of_survivors(cluster)
@@ -107,9 +107,9 @@ def _of_survivors(cluster: VirtualCluster) -> set[Liveness]:
     return _wait(cluster, SURVIVORS_MS, but | ORPHANS) - but - ORPHANS
 
 
-def _for_good(schedule: Schedule) -> set[str]:
+def _for_good(schedule: Story) -> set[str]:
     """The faults that end only when all are healed."""
-    return {timed.fault_id for timed in schedule.faults if timed.end_ms is None}
+    return {timed.action_id for timed in schedule.actions if timed.end_ms is None}
 
 
 def _converge(cluster: VirtualCluster) -> set[Liveness]:

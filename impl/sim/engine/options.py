@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.fault_injection.stories.story import Story
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.world.network import Weather
 from fencepost.spec.vocabulary import ProtocolLevel
@@ -57,6 +57,6 @@ class RunOptions:
     connection_breaks: float = 0.0
     """Per broker and second: how often its connection to ZooKeeper breaks."""
     weather: Weather = CALM
-    schedule: Schedule
+    story: Story
     survivors_first: bool = False
     """Who lives must have healed before those return that were killed until the end."""

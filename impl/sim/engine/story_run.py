@@ -8,7 +8,6 @@ from enum import StrEnum
 from functools import partial
 
 from fencepost.fault_injection.faults.targets import Target
-from fencepost.fault_injection.stories.schedule import Schedule
 from fencepost.fault_injection.stories.story import At, ClientLoad, Story, StoryAction
 from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.impl.core.types.topic_messages import ReplicaList
@@ -84,7 +83,7 @@ class StoryFollower:
         self._start_ms = self.cluster.scheduler.now_ms
         self._seen = len(self.cluster.recorder.events)
         for action in self.story.actions:
-            self.injector.announce(action.timed)
+            self.injector.announce(action)
             self._watch.add(action.when)
             self._watch.add(action.until)
         self._look()
@@ -125,13 +124,13 @@ class StoryFollower:
                 return
             self._waiting.remove(action)
             self._begun_ms[action.action_id] = now_ms
-            self.injector.inject(action.timed)
+            self.injector.inject(action)
             if action.until is not None:
                 self._lasting[action.action_id] = action
             return
         if self._watch.is_hopeless(when) or self._is_late(action, now_ms):
             self._waiting.remove(action)
-            self.injector.give_up(action.timed, "what it waits for did not come")
+            self.injector.give_up(action, "what it waits for did not come")
 
     def _is_late(self, action: StoryAction, now_ms: int) -> bool:
         if isinstance(action.when, At):
@@ -196,7 +195,7 @@ def options_of(
         think_ms=THINK_MS,
         settle_ms=story.healthy_within_ms,
         weather=HOST_SPEEDS[host].weather,
-        schedule=Schedule(seed=story.seed),
+        story=Story(seed=story.seed),
     )
 
 

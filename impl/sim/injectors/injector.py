@@ -9,7 +9,7 @@ from fencepost.fault_injection.faults.catalogue import require_backend
 from fencepost.fault_injection.faults.fault_json import as_json
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import ANY_BROKER
-from fencepost.fault_injection.stories.schedule import TimedFault
+from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.impl.sim.engine.recorder import NodeTrace
 from fencepost.impl.sim.injectors.awaited import Heal, Wish, World
 from fencepost.impl.sim.injectors.faults import do_to, do_to_all
@@ -31,7 +31,7 @@ HEAL_MS = 20_000
 class _Asked:
     """A fault that somebody else carries out, until all is well again."""
 
-    timed: TimedFault
+    timed: StoryAction
     wish: Wish
     phase: Phase
     since_ms: int
@@ -51,26 +51,26 @@ class Injector:
         self._harness = harness
         at_work = [] if clients is None else clients
         self._world = World(cluster=cluster, harness=harness, clients=at_work)
-        self._active: dict[str, tuple[TimedFault, int | None, Heal]] = {}
+        self._active: dict[str, tuple[StoryAction, int | None, Heal]] = {}
         self._asked: dict[str, _Asked] = {}
 
     def plan(self, start_ms: int) -> None:
         """Every fault of the schedule will happen, counted from `start_ms`."""
-        for timed in self._cluster.options.schedule.faults:
+        for timed in self._cluster.options.story.actions:
             self.plan_fault(timed, start_ms)
 
-    def plan_fault(self, timed: TimedFault, start_ms: int) -> None:
+    def plan_fault(self, timed: StoryAction, start_ms: int) -> None:
         """The fault will happen at its time, counted from `start_ms`."""
         self.announce(timed)
         at_us = (start_ms + timed.at_ms) * 1000
         self._cluster.scheduler.at_us(at_us, partial(self.inject, timed))
 
-    def announce(self, timed: TimedFault) -> None:
+    def announce(self, timed: StoryAction) -> None:
         """The fault is planned; raises `FaultError` for one that cannot be simulated."""
-        require_backend(timed.fault_id, timed.fault.kind, Backend.SIM)
+        require_backend(timed.action_id, timed.fault.kind, Backend.SIM)
         self._record(timed, Phase.PLANNED, None, {"at_ms": timed.at_ms, **as_json(timed.fault)})
 
-    def give_up(self, timed: TimedFault, reason: str) -> None:
+    def give_up(self, timed: StoryAction, reason: str) -> None:
         """The fault will not be injected."""
         self._record(timed, Phase.INEFFECTIVE, None, {"reason": reason})
 
@@ -90,7 +90,7 @@ class Injector:
             if fault_id not in keep:
                 self.heal(fault_id)
 
-    def inject(self, timed: TimedFault) -> None:
+    def inject(self, timed: StoryAction) -> None:
         """The fault is active from now on, or has no effect."""
         fault = timed.fault
         target = fault.victim
@@ -105,22 +105,22 @@ class Injector:
             return
         self._begin(timed, process.broker_id, do_to(fault, self._cluster, process))
 
-    def _begin(self, timed: TimedFault, broker_id: int | None, done: Heal | Wish | None) -> None:
+    def _begin(self, timed: StoryAction, broker_id: int | None, done: Heal | Wish | None) -> None:
         if done is None:
             self._record(timed, Phase.INEFFECTIVE, broker_id, {"reason": "nothing to act on"})
         elif callable(done):
             self._activate(timed, broker_id, done)
         else:
             now_ms = self._cluster.scheduler.now_ms
-            self._asked[timed.fault_id] = _Asked(timed, done, Phase.INJECTING, now_ms)
-            self._look(timed.fault_id)
+            self._asked[timed.action_id] = _Asked(timed, done, Phase.INJECTING, now_ms)
+            self._look(timed.action_id)
 
-    def _activate(self, timed: TimedFault, broker_id: int | None, heal: Heal) -> None:
-        self._active[timed.fault_id] = (timed, broker_id, heal)
+    def _activate(self, timed: StoryAction, broker_id: int | None, heal: Heal) -> None:
+        self._active[timed.action_id] = (timed, broker_id, heal)
         self._record(timed, Phase.ACTIVE, broker_id, {})
         active_ms = timed.fault.active_ms
         if active_ms is not None:
-            self._cluster.scheduler.after_ms(active_ms, lambda: self.heal(timed.fault_id))
+            self._cluster.scheduler.after_ms(active_ms, lambda: self.heal(timed.action_id))
 
     def heal(self, fault_id: str) -> None:
         """The fault is over, if it was not before; what was asked for comes to its end."""
@@ -153,7 +153,7 @@ class Injector:
             self._move(asked, Phase.ACTIVE, evidence)
             active_ms = asked.timed.fault.active_ms
             if active_ms is not None:
-                heal = partial(self.heal, asked.timed.fault_id)
+                heal = partial(self.heal, asked.timed.action_id)
                 self._cluster.scheduler.after_ms(active_ms, heal)
         elif self._is_late(asked, EVIDENCE_MS):
             self._give_up_asked(asked, f"nothing was seen of it in {EVIDENCE_MS} ms")
@@ -171,7 +171,7 @@ class Injector:
             self._give_up_asked(asked, "it was to end before anything was seen of it")
         elif asked.phase is Phase.ACTIVE:
             self._move(asked, Phase.HEALING, {})
-            self._look(asked.timed.fault_id)
+            self._look(asked.timed.action_id)
 
     def _give_up_asked(self, asked: _Asked, reason: str) -> None:
         asked.wish.heal()
@@ -184,17 +184,17 @@ class Injector:
         asked.phase, asked.since_ms = phase, self._cluster.scheduler.now_ms
         self._record(asked.timed, phase, None, evidence)
         if phase not in (Phase.ACTIVE, Phase.HEALING):
-            del self._asked[asked.timed.fault_id]
+            del self._asked[asked.timed.action_id]
 
     def _record(
-        self, timed: TimedFault, phase: Phase, broker_id: int | None, evidence: Line
+        self, timed: StoryAction, phase: Phase, broker_id: int | None, evidence: Line
     ) -> None:
         fault = timed.fault
         self._harness.write(
             {
                 "kind": Kind.FAULT,
                 "action": fault.kind,
-                "fault_id": timed.fault_id,
+                "fault_id": timed.action_id,
                 "fault": fault.kind,
                 "phase": phase,
                 "target": str(fault.victim),

@@ -5,7 +5,7 @@ from functools import partial
 
 from fencepost.fault_injection.faults.fault_json import fault_from_json
 from fencepost.fault_injection.faults.targets import FaultError
-from fencepost.fault_injection.stories.schedule import TimedFault
+from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.impl.core.types.effects import Effect, WriteZnodes
 from fencepost.impl.core.types.zookeeper import Create, Delete, Rejected, SetData
 from fencepost.impl.sim.script.language import Command, milliseconds
@@ -78,7 +78,7 @@ def fault(stage: Stage, command: Command) -> Lines:
     except FaultError as error:
         raise command.error(str(error)) from error
     at_ms = command.at_ms or 0
-    timed = TimedFault(fault_id=f"fault-{stage.faults}", at_ms=at_ms, fault=fault)
+    timed = StoryAction.at(action_id=f"fault-{stage.faults}", at_ms=at_ms, fault=fault)
     stage.injector.plan_fault(timed, stage.now_ms)
     return []
 

@@ -71,7 +71,7 @@ def scenario_text(options: RunOptions, *, comment: str = "", expected: Sequence[
     """
     settings = " ".join(write_options(options))
     breaks = ["breaks"] if options.connection_breaks else []
-    faults = [fault_line(timed.at_ms, as_json(timed.fault)) for timed in options.schedule.faults]
+    faults = [fault_line(timed.at_ms, as_json(timed.fault)) for timed in options.story.actions]
     return "\n".join(
         [
             *(f"# {line}".rstrip() for line in comment.splitlines()),

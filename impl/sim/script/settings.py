@@ -8,17 +8,17 @@ from dataclasses import fields
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
-from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.fault_injection.stories.story import Story
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import MUTANTS, mutant_name
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.world.network import Weather
 from fencepost.spec.vocabulary import ProtocolLevel
 
-_ELSEWHERE = ("weather", "schedule")
+_ELSEWHERE = ("weather", "story")
 """Fields of `RunOptions` that are said by the options of `Weather`, and by `at` lines."""
 
-DEFAULTS = RunOptions(seed=0, level=ProtocolLevel.LEADER_EPOCH, schedule=Schedule(seed=0))
+DEFAULTS = RunOptions(seed=0, level=ProtocolLevel.LEADER_EPOCH, story=Story(seed=0))
 """What `cluster` without options starts."""
 
 _OPTIONS = {n: t for n, t in get_type_hints(RunOptions).items() if n not in _ELSEWHERE}

@@ -19,8 +19,7 @@ from fencepost.conformance.whitebox.simulate import write_trace
 from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
-from fencepost.fault_injection.stories.schedule import TimedFault
-from fencepost.fault_injection.stories.story import Floors, Story
+from fencepost.fault_injection.stories.story import Floors, Story, StoryAction
 from fencepost.fault_injection.stories.story_record import write_executed
 from fencepost.spec.trace import Phase
 from fencepost.spec.vocabulary import Invariant
@@ -28,7 +27,7 @@ from fencepost.spec.zookeeper import ZooKeeperError
 from tests.conformance.fake_simulator import simulate
 
 REPORT = FaultReport(
-    timed=TimedFault(fault_id="f", at_ms=0, fault=PauseBroker(target=broker(1), for_ms=10)),
+    action=StoryAction.at(action_id="f", at_ms=0, fault=PauseBroker(target=broker(1), for_ms=10)),
     phase=Phase.HEALED,
     broker_id=1,
     evidence="seen",
@@ -145,9 +144,9 @@ def test_fault_without_effect_is_vacuous(phase: Phase) -> None:
 
 
 def test_fault_that_depends_on_luck_may_be_without_effect() -> None:
-    lucky = replace(REPORT.timed, must_take_effect=False)
+    lucky = replace(REPORT.action, must_take_effect=False)
 
-    assert judged(replace(REPORT, timed=lucky, phase=Phase.INEFFECTIVE)) == []
+    assert judged(replace(REPORT, action=lucky, phase=Phase.INEFFECTIVE)) == []
 
 
 def test_fault_in_a_run_without_acknowledgements_is_vacuous(tmp_path: Path) -> None:

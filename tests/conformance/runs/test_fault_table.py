@@ -7,14 +7,14 @@ from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.catalogue import REAL_KINDS
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
-from fencepost.fault_injection.stories.schedule import TimedFault
+from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.spec.trace import Phase
 
 
 def report(phase: Phase, evidence: str | None, healed_ns: int | None = None) -> FaultReport:
     fault = PauseBroker(target=broker(1), for_ms=5)
     return FaultReport(
-        timed=TimedFault(fault_id="f", at_ms=0, fault=fault),
+        action=StoryAction.at(action_id="f", at_ms=0, fault=fault),
         phase=phase,
         broker_id=1,
         evidence=evidence,

@@ -16,7 +16,6 @@ from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
 from fencepost.fault_injection.faults.targets import CONTROLLER, FaultError, broker
-from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
 from fencepost.fault_injection.stories.story import AfterAction, At, Story, StoryAction, Trigger
 from fencepost.fault_injection.stories.story_file import to_yaml
 
@@ -37,11 +36,11 @@ class ListeningEngine:
 
     def await_active(self, running: RunningFault) -> None:
         if not self.has_effect:
-            raise InjectionError(f"{running.timed.fault_id} had no effect")
+            raise InjectionError(f"{running.action.action_id} had no effect")
         running.evidence = "seen"
 
     def heal(self, running: RunningFault) -> None:
-        self.said.append(f"heal {running.timed.fault_id}")
+        self.said.append(f"heal {running.action.action_id}")
 
     def run(self, story: Story) -> None:
         self.stories.append(story)
@@ -61,14 +60,14 @@ class EngineOnly:
 def faults_of(
     engine: ListeningEngine,
     recorded: Mapping[str, StoryAction] | None = None,
-    drawn: Schedule | None = None,
+    drawn: Story | None = None,
 ) -> Faults:
     stage = cast(ScenarioStage, EngineOnly(engine))
     return Faults(stage=stage, recorded=recorded or {}, drawn=drawn)
 
 
-def timed(fault_id: str, at_ms: int, fault: Fault = PAUSE) -> TimedFault:
-    return TimedFault(fault_id=fault_id, at_ms=at_ms, fault=fault)
+def timed(fault_id: str, at_ms: int, fault: Fault = PAUSE) -> StoryAction:
+    return StoryAction.at(action_id=fault_id, at_ms=at_ms, fault=fault)
 
 
 def at(action_id: str, when: int | Trigger, fault: Fault = PAUSE) -> StoryAction:
@@ -140,13 +139,13 @@ def test_schedules_of_one_test_share_no_fault_id() -> None:
     engine = ListeningEngine()
     faults = faults_of(engine)
 
-    faults.run(Schedule(seed=1, faults=(timed("mine", 0), timed("other", 5))))
-    faults.run(Schedule(seed=1, faults=(timed("mine", 0),)))
+    faults.run(Story(seed=1, actions=(timed("mine", 0), timed("other", 5))))
+    faults.run(Story(seed=1, actions=(timed("mine", 0),)))
 
-    assert [ids(story) for story in engine.stories] == [["fault-1", "fault-2"], ["fault-3"]]
+    assert [ids(story) for story in engine.stories] == [["mine", "other"], ["fault-1"]]
 
 
-def test_plan_keeps_the_ids_that_its_triggers_name() -> None:
+def test_story_keeps_the_ids_that_its_triggers_name() -> None:
     engine = ListeningEngine()
     faults = faults_of(engine)
     after = AfterAction(action_id="fault-1")
@@ -178,7 +177,7 @@ def test_replayed_schedule_hits_the_recorded_brokers_at_the_recorded_distance() 
     recorded = {"fault-1": at("fault-1", 7_010, hit), "fault-2": at("fault-2", 7_950, hit)}
     faults = faults_of(engine, recorded)
 
-    faults.run(Schedule(seed=1, faults=(timed("a", 100), timed("b", 1_000))))
+    faults.run(Story(seed=1, actions=(timed("fault-1", 100), timed("fault-2", 1_000))))
 
     again = [(one.when, str(one.fault.victim)) for one in engine.stories[0].actions]
     assert again == [(At(at_ms=100), "2"), (At(at_ms=1_040), "2")]
@@ -188,7 +187,7 @@ def test_replayed_fault_that_was_never_injected_keeps_its_time() -> None:
     engine = ListeningEngine()
     faults = faults_of(engine, {"fault-1": at("fault-1", 100), "fault-2": at("fault-2", 5_020)})
 
-    faults.run(Schedule(seed=1, faults=(timed("a", 100), timed("b", 1_000))))
+    faults.run(Story(seed=1, actions=(timed("fault-1", 100), timed("fault-2", 1_000))))
 
     assert [one.when for one in engine.stories[0].actions] == [At(at_ms=100), At(at_ms=1_000)]
 
@@ -210,7 +209,7 @@ def test_nothing_drawn_cannot_be_run() -> None:
 
 
 def test_too_small_a_budget_is_told() -> None:
-    faults = faults_of(ListeningEngine(), drawn=Schedule(seed=4))
+    faults = faults_of(ListeningEngine(), drawn=Story(seed=4))
 
     with pytest.raises(InjectionError, match="seed 4 drew no fault; give a larger budget"):
         faults.run()

@@ -15,7 +15,7 @@ from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.injectors.injection import Registration
-from fencepost.fault_injection.stories.schedule import TimedFault
+from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.spec.trace import Phase
 from fencepost.spec.znodes import TopicPartition
 
@@ -57,10 +57,10 @@ class Pretending:
         if self.phase is None:
             return []
         fault = PauseBroker(target=broker(1), for_ms=1)
-        timed = TimedFault(fault_id="fault-1", at_ms=0, fault=fault)
+        timed = StoryAction.at(action_id="fault-1", at_ms=0, fault=fault)
         return [
             FaultReport(
-                timed=timed,
+                action=timed,
                 phase=self.phase,
                 broker_id=1,
                 evidence=None,

@@ -12,7 +12,7 @@ from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.targets import CONTROLLER, broker
 from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper, HurtServer
 from fencepost.fault_injection.injectors.ahead import make_ready, needs_successor
-from fencepost.fault_injection.stories.schedule import TimedFault
+from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.fault_injection.zookeeper.status import Mode, ServerStatus
 from tests.fault_injection.engine.test_engine import Bench, pause, run
 from tests.fault_injection.fakes import FakeTarget
@@ -29,8 +29,8 @@ def test_who_takes_the_place_of_the_next_to_die_is_ready_before() -> None:
     run(
         bench,
         pause("a", 0),
-        TimedFault(fault_id="b", at_ms=2500, fault=ends[0]),
-        TimedFault(fault_id="c", at_ms=4500, fault=ends[1]),
+        StoryAction.at(action_id="b", at_ms=2500, fault=ends[0]),
+        StoryAction.at(action_id="c", at_ms=4500, fault=ends[1]),
         pause("d", 5500),
     )
 
@@ -47,8 +47,8 @@ def test_who_plays_the_role_of_the_next_after_a_fault_is_made_ready_while_that_h
 
     run(
         bench,
-        TimedFault(fault_id="a", at_ms=2500, fault=ends),
-        TimedFault(fault_id="b", at_ms=4500, fault=ends),
+        StoryAction.at(action_id="a", at_ms=2500, fault=ends),
+        StoryAction.at(action_id="b", at_ms=4500, fault=ends),
     )
 
     assert at_the_second == [[3, 1]]
@@ -64,7 +64,7 @@ def test_a_plan_begins_when_who_will_start_anew_soon_is_ready(
     bench.time.alarms.append((loaded_ns, partial(setattr, bench.target, "is_loading", False)))
     fault = KillBroker(target=broker(2), restart_after_ms=300)
 
-    engine = run(bench, TimedFault(fault_id="a", at_ms=at_ms, fault=fault))
+    engine = run(bench, StoryAction.at(action_id="a", at_ms=at_ms, fault=fault))
     (report,) = engine.reports()
 
     assert engine.offset_ms == pytest.approx(waited_ms if is_soon else 0, abs=50)

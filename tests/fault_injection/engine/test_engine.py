@@ -21,7 +21,7 @@ from fencepost.fault_injection.faults.targets import CONTROLLER, broker
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.injectors.dispatch import injection_of
 from fencepost.fault_injection.injectors.injection import Deed, Injection
-from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
+from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.spec.trace import Phase
 from fencepost.spec.wire import fault_control_pb2
 from tests.fault_injection.fakes import FakeProcess, FakeTarget, registered
@@ -116,14 +116,14 @@ class Bench:
         return [change.phase for change in self.changes if change.fault_id == fault_id]
 
 
-def pause(fault_id: str, at_ms: int, for_ms: int = 500) -> TimedFault:
+def pause(fault_id: str, at_ms: int, for_ms: int = 500) -> StoryAction:
     fault = PauseBroker(target=broker(1), for_ms=for_ms)
-    return TimedFault(fault_id=fault_id, at_ms=at_ms, fault=fault)
+    return StoryAction.at(action_id=fault_id, at_ms=at_ms, fault=fault)
 
 
-def run(bench: Bench, *faults: TimedFault) -> FaultEngine:
+def run(bench: Bench, *faults: StoryAction) -> FaultEngine:
     with bench.engine() as engine:
-        engine.run(Schedule(seed=1, faults=faults))
+        engine.run(Story(seed=1, actions=faults))
     return engine
 
 
@@ -174,7 +174,7 @@ def test_fault_that_depends_on_luck_is_not_prolonged() -> None:
     fault = DropRequest(method="Fetch", sender=broker(1), for_ms=500)
 
     (report,) = run(
-        bench, TimedFault(fault_id="a", at_ms=0, fault=fault, must_take_effect=False)
+        bench, StoryAction.at(action_id="a", at_ms=0, fault=fault, must_take_effect=False)
     ).reports()
 
     assert report.phase is Phase.INEFFECTIVE
@@ -184,7 +184,7 @@ def test_fault_that_depends_on_luck_is_not_prolonged() -> None:
 
 def test_role_that_nobody_plays_makes_the_fault_ineffective() -> None:
     bench = Bench(target=FakeTarget(controller_id=None))
-    fault = TimedFault(fault_id="a", at_ms=0, fault=ExpireSession(target=CONTROLLER))
+    fault = StoryAction.at(action_id="a", at_ms=0, fault=ExpireSession(target=CONTROLLER))
 
     (report,) = run(bench, fault).reports()
 
@@ -206,9 +206,9 @@ def test_broker_that_is_away_is_waited_for() -> None:
 
 def test_role_is_resolved_at_injection_and_pinned_in_the_executed_schedule() -> None:
     bench = Bench()
-    fault = TimedFault(fault_id="a", at_ms=90, fault=ExpireSession(target=CONTROLLER))
+    fault = StoryAction.at(action_id="a", at_ms=90, fault=ExpireSession(target=CONTROLLER))
 
-    (timed,) = run(bench, fault).executed(seed=7).faults
+    (timed,) = run(bench, fault).executed(seed=7).actions
 
     assert timed.fault == ExpireSession(target=broker(3))
     assert timed.at_ms >= 90
@@ -258,12 +258,12 @@ def test_whatever_ends_a_run_heals_in_reverse_order(error: BaseException) -> Non
 
 def test_kill_without_restart_stays_until_everything_is_healed() -> None:
     bench = Bench()
-    killed = TimedFault(
-        fault_id="a", at_ms=0, fault=KillBroker(target=broker(2), restart_after_ms=None)
+    killed = StoryAction.at(
+        action_id="a", at_ms=0, fault=KillBroker(target=broker(2), restart_after_ms=None)
     )
 
     with bench.engine() as engine:
-        engine.run(Schedule(seed=1, faults=(killed, pause("b", 100))))
+        engine.run(Story(seed=1, actions=(killed, pause("b", 100))))
         healed_by_the_schedule = list(bench.log)
         engine.heal_all()
 

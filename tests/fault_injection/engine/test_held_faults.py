@@ -2,7 +2,7 @@
 
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
-from fencepost.fault_injection.stories.schedule import Schedule
+from fencepost.fault_injection.stories.story import Story
 from fencepost.spec.trace import Phase
 from tests.fault_injection.engine.test_engine import Bench, pause
 
@@ -13,7 +13,7 @@ def test_held_fault_outlives_its_own_time_and_what_runs_meanwhile() -> None:
     with bench.engine() as engine:
         held = engine.inject("held", PauseBroker(target=broker(1), for_ms=1), is_held=True)
         engine.await_active(held)
-        engine.run(Schedule(seed=1, faults=(pause("meanwhile", 0, for_ms=500),)))
+        engine.run(Story(seed=1, actions=(pause("meanwhile", 0, for_ms=500),)))
         assert bench.phases("held")[-1] is Phase.ACTIVE
         engine.heal(held)
 

@@ -30,7 +30,7 @@ from fencepost.fault_injection.network.links.rules import Rule
 from fencepost.fault_injection.network.links.wiring import ProxyWiring
 from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
+from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.spec.trace import Phase
 from tests.fault_injection.fakes import FakeProcess, FakeTarget
 
@@ -118,10 +118,10 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def run(target: WiredTarget, ledger: Ledger, fault: Fault) -> FaultReport:
-    timed = TimedFault(fault_id="fault", at_ms=0, fault=fault)
+    timed = StoryAction.at(action_id="fault", at_ms=0, fault=fault)
     engine = FaultEngine(target=target, ledger=ledger, record=lambda _change: None)
     with engine:
-        engine.run(Schedule(seed=1, faults=(timed,)))
+        engine.run(Story(seed=1, actions=(timed,)))
     (report,) = engine.reports()
     return report
 

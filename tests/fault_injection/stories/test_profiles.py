@@ -7,14 +7,16 @@ from fencepost.conformance.testing.run import possible
 from fencepost.fault_injection.faults.catalogue import DRAWN_FOR_REAL, KINDS
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import FaultError
+from fencepost.fault_injection.stories.drawn_story import generate
 from fencepost.fault_injection.stories.profiles import PROFILE_KINDS, draw
-from fencepost.fault_injection.stories.schedule import Schedule, generate, schedule_from_json
+from fencepost.fault_injection.stories.story import Story
+from fencepost.fault_injection.stories.story_file import as_document, story_from_document
 
 DURATION_MS = 12_000
 SESSION_MS = 1_500
 
 
-def drawn(seed: int, kinds: tuple[str, ...], brokers: tuple[int, ...] = (1, 2, 3)) -> Schedule:
+def drawn(seed: int, kinds: tuple[str, ...], brokers: tuple[int, ...] = (1, 2, 3)) -> Story:
     return draw(
         seed, brokers=brokers, duration_ms=DURATION_MS, session_timeout_ms=SESSION_MS, kinds=kinds
     )
@@ -24,10 +26,10 @@ def drawn(seed: int, kinds: tuple[str, ...], brokers: tuple[int, ...] = (1, 2, 3
 def test_every_kind_is_drawn_alone(kind: str) -> None:
     schedule = drawn(7, (kind,))
 
-    assert {timed.fault.kind for timed in schedule.faults} == {kind}
+    assert {timed.fault.kind for timed in schedule.actions} == {kind}
     assert schedule.end_ms <= DURATION_MS
     assert Backend.REAL in KINDS[kind].backends
-    assert schedule_from_json(schedule.to_json()) == schedule
+    assert story_from_document(as_document(schedule)) == schedule
     assert drawn(7, (kind,)) == schedule
 
 
@@ -35,7 +37,7 @@ def test_one_fault_is_active_at_a_time_beside_those_on_requests() -> None:
     for seed in range(20):
         alone = [
             timed
-            for timed in drawn(seed, PROFILE_KINDS).faults
+            for timed in drawn(seed, PROFILE_KINDS).actions
             if timed.fault.kind not in DRAWN_FOR_REAL or not timed.fault.kind.startswith("rpc.")
         ]
         ends = [timed.at_ms + (timed.fault.active_ms or 0) for timed in alone]
@@ -59,7 +61,7 @@ def test_nothing_suspends_a_promise_as_it_is_drawn() -> None:
     relaxing = {kind for kind in PROFILE_KINDS if KINDS[kind].relaxes}
 
     assert relaxing == {"proc.kill"}  # with wipe, which no drawing has
-    faults = [timed.fault for seed in range(50) for timed in drawn(seed, ("proc.kill",)).faults]
+    faults = [timed.fault for seed in range(50) for timed in drawn(seed, ("proc.kill",)).actions]
     assert {getattr(fault, "wipe", "") for fault in faults} == {"none"}
 
 

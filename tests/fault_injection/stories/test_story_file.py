@@ -1,4 +1,4 @@
-"""Schedule files: what is written is read again, and every mistake gets one sentence."""
+"""Story files: what is written is read again, and every mistake gets one sentence."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,6 @@ from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import HoldRequest
 from fencepost.fault_injection.faults.targets import broker, leader
 from fencepost.fault_injection.stories.document_reader import StoryError
-from fencepost.fault_injection.stories.schedule import generate
 from fencepost.fault_injection.stories.story import (
     AfterAction,
     AfterEvent,
@@ -22,7 +21,6 @@ from fencepost.fault_injection.stories.story import (
     Condition,
     Operator,
     Story,
-    story_of,
 )
 from fencepost.fault_injection.stories.story_file import (
     LASTS,
@@ -116,15 +114,6 @@ def test_what_is_written_is_read_again() -> None:
     story = story_from_text(WHOLE)
 
     assert story_from_text(to_yaml(story, "two\nlines")) == story
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_drawn_schedule_is_a_plan_as_well(seed: int) -> None:
-    drawn = generate(seed, brokers=[1, 2, 3], duration_ms=20_000, session_timeout_ms=1500)
-    story = story_of(drawn)
-
-    assert story_from_text(to_yaml(story)) == story
-    assert tuple(action.timed for action in story.actions) == drawn.faults
 
 
 @pytest.mark.parametrize("path", sorted(SCHEDULES.glob("*.yaml")), ids=lambda path: path.stem)

@@ -142,7 +142,7 @@ def play(
     with engine:
         engine.run(Story(story_id="p", actions=actions, quiet=quiet))
     return {
-        running.timed.fault_id: (running.injected_ms or 0, running.healing_ms or 0)
+        running.action.action_id: (running.injected_ms or 0, running.healing_ms or 0)
         for running in engine.running()
     }
 

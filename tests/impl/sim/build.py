@@ -5,7 +5,7 @@ from functools import cache, partial
 from fencepost.conformance.checks.registry import run_checks
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.stories.schedule import Schedule, TimedFault
+from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.impl.sim.adapter import simulate
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import RunOptions
@@ -23,13 +23,13 @@ CONVERGES_MS = 8_000
 def calm(*faults: tuple[int, Fault], seed: int = 7) -> RunOptions:
     """A run without weather; `faults` are (at_ms, fault)."""
     timed = tuple(
-        TimedFault(fault_id=f"f{number}", at_ms=at_ms, fault=fault)
+        StoryAction.at(action_id=f"f{number}", at_ms=at_ms, fault=fault)
         for number, (at_ms, fault) in enumerate(faults)
     )
     return RunOptions(
         seed=seed,
         level=ProtocolLevel.LEADER_EPOCH,
-        schedule=Schedule(seed=seed, faults=timed),
+        story=Story(seed=seed, actions=timed),
     )
 
 

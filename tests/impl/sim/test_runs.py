@@ -80,7 +80,7 @@ def test_runs_differ_in_kind_and_do_something() -> None:
     runs = [quiet_run(seed) for seed in SEEDS]
 
     drawn = [swarm(seed, level=ProtocolLevel.LEADER_EPOCH) for seed in range(100)]
-    faults = {timed.fault.kind for options in drawn for timed in options.schedule.faults}
+    faults = {timed.fault.kind for options in drawn for timed in options.story.actions}
     assert len({options.weather for options in drawn}) > 5
     assert {options.brokers for options in drawn} == {3, 4, 5}
     assert max(options.partitions for options in drawn) > 3
@@ -106,7 +106,7 @@ def test_who_is_left_alone_commits_everything_before_the_others_return() -> None
 def test_logs_that_parted_over_two_epochs_meet_again() -> None:
     """Whoever led in between gives up what the next leader had written before it."""
     runs = (swarm(seed, level=ProtocolLevel.LEADER_EPOCH) for seed in range(500))
-    seed = next(o.seed for o in runs if o.schedule.faults[0].fault_id == "lag-1")
+    seed = next(o.seed for o in runs if o.story.actions[0].action_id == "lag-1")
     events = quiet_run(seed)
 
     led = [(e.node, e.leader_epoch, e.log_end_offset) for e in events if e.action == "BecomeLeader"]

@@ -260,4 +260,4 @@ def test_every_option_is_written_and_read_again() -> None:
         given = dict(word.split("=") for word in write_options(options))
 
         again: RunOptions = read_options(given)
-        assert replace(again, schedule=options.schedule) == options
+        assert replace(again, story=options.story) == options

@@ -17,9 +17,7 @@ SHORT = 11
 
 def drawn_faults() -> list[Fault]:
     runs = [multi_round(number, level=LEVEL) for number in NUMBERS]
-    return [
-        timed.fault for run in runs for one in run.parts for timed in one.options.schedule.faults
-    ]
+    return [timed.fault for run in runs for one in run.parts for timed in one.options.story.actions]
 
 
 def test_the_number_alone_decides_what_happens() -> None:
@@ -31,7 +29,7 @@ def test_the_number_alone_decides_what_happens() -> None:
     assert plain == multi_round(7, level=LEVEL)
     assert plain != multi_round(8, level=LEVEL)
     for one, other in zip(plain.parts, wrong.parts, strict=True):
-        assert one.options.schedule == other.options.schedule
+        assert one.options.story == other.options.story
         assert (one.administrator_ms, one.has_bad_topic) == (
             other.administrator_ms,
             other.has_bad_topic,
@@ -71,7 +69,7 @@ def test_twenty_numbers_have_something_of_everything() -> None:
 def test_nothing_begins_when_a_round_is_over() -> None:
     for number in NUMBERS:
         for one in multi_round(number, level=LEVEL).parts:
-            times = [timed.at_ms for timed in one.options.schedule.faults]
+            times = [timed.at_ms for timed in one.options.story.actions]
             assert all(0 <= at_ms < one.options.duration_ms for at_ms in times)
 
 

@@ -42,7 +42,7 @@ def test_only_the_fault_that_matters_is_left() -> None:
 
     shrunk = shrink(options, fails)
 
-    assert [timed.fault_id for timed in shrunk.options.schedule.faults] == ["f2"]
+    assert [timed.action_id for timed in shrunk.options.story.actions] == ["f2"]
     assert shrunk.options.weather == CALM
     assert (shrunk.options.brokers, shrunk.options.partitions) == (3, 1)
     assert (shrunk.options.producers, shrunk.options.consumers) == (1, 0)

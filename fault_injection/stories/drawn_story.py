@@ -1,18 +1,12 @@
-"""Schedules: which fault is injected when, as data with one seed.
+"""Stories that are drawn from a seed: faults at times, with quiet before and after them."""
 
-`generate` draws a schedule; scenarios write theirs by hand. The engine and the simulator execute
-the same value, and its JSON form travels in the trace. No clock, no I/O.
-"""
-
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from fencepost.fault_injection.faults.catalogue import DRAWN_FOR_REAL, kind_of
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.fault_json import as_json, fault_from_json
+from fencepost.fault_injection.faults.fault_json import as_json
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
 from fencepost.fault_injection.faults.request_faults import RpcFault, RpcMethod
 from fencepost.fault_injection.faults.targets import (
@@ -23,8 +17,7 @@ from fencepost.fault_injection.faults.targets import (
     broker,
 )
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
-
-SCHEMA_VERSION = 1
+from fencepost.fault_injection.stories.story import Story, StoryAction
 
 WARM_UP = 0.10
 """Share of a generated run before the first fault."""
@@ -37,72 +30,6 @@ DRAWN_METHODS: tuple[RpcMethod, ...] = ("LeaderAndIsr", "Fetch", "Fetch", "Offse
 """Of the faults on requests; `Fetch` twice as often."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimedFault:
-    """A fault and when it is injected, in milliseconds from the start of the schedule."""
-
-    fault_id: str
-    at_ms: int
-    fault: Fault
-    must_take_effect: bool = True
-    """False for a fault that depends on luck, such as a rule for requests nobody may send."""
-
-    @property
-    def end_ms(self) -> int | None:
-        """When it is healed; None: at the end of the schedule."""
-        active_ms = self.fault.active_ms
-        return None if active_ms is None else self.at_ms + active_ms
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
-    """Timed faults in order of injection, and the seed that they were drawn from."""
-
-    seed: int
-    faults: tuple[TimedFault, ...] = ()
-
-    def __post_init__(self) -> None:
-        ids = [timed.fault_id for timed in self.faults]
-        repeated = sorted({fault_id for fault_id in ids if ids.count(fault_id) > 1})
-        if repeated:
-            raise FaultError(f"schedule: the fault_id {repeated[0]!r} is used twice")
-        negative = [timed.fault_id for timed in self.faults if timed.at_ms < 0]
-        if negative:
-            raise FaultError(f"schedule: {negative[0]} has a negative at_ms; start at 0")
-        times = [timed.at_ms for timed in self.faults]
-        if times != sorted(times):
-            raise FaultError("schedule: faults are not in order of at_ms; sort them")
-
-    @property
-    def end_ms(self) -> int:
-        """When the last fault that heals by itself has healed."""
-        return max((timed.end_ms or timed.at_ms for timed in self.faults), default=0)
-
-    def to_json(self) -> str:
-        """The schedule as one line of JSON; equal schedules give equal text."""
-        document = {
-            "schema": SCHEMA_VERSION,
-            "seed": self.seed,
-            "faults": [_timed_as_json(timed) for timed in self.faults],
-        }
-        return json.dumps(document, separators=(",", ":"))
-
-
-def schedule_from_json(text: str) -> Schedule:
-    """The schedule that `to_json` wrote; raises `FaultError` with one clear sentence."""
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise FaultError(f"schedule: no valid JSON: {error}") from error
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA_VERSION:
-        raise FaultError(f'schedule: expected an object with "schema": {SCHEMA_VERSION}')
-    seed, faults = document.get("seed"), document.get("faults")
-    if not isinstance(seed, int) or not isinstance(faults, list):
-        raise FaultError('schedule: "seed" must be a whole number and "faults" a list')
-    timed = tuple(_timed_from_json(f"faults[{i}]", item) for i, item in enumerate(faults))
-    return Schedule(seed=seed, faults=timed)
-
-
 def generate(
     seed: int,
     *,
@@ -110,7 +37,7 @@ def generate(
     duration_ms: int,
     session_timeout_ms: int,
     kinds: Iterable[str] = DRAWN_FOR_REAL,
-) -> Schedule:
+) -> Story:
     """Draw a schedule; equal arguments give an equal schedule.
 
     At most one fault on a process or session is active at a time, with some calm
@@ -130,7 +57,7 @@ def generate(
     rpc_kinds = [kind for kind in chosen if issubclass(kind_of(kind).fault_class, RpcFault)]
     process_kinds = [kind for kind in chosen if kind not in rpc_kinds]
     drawn = [*draw.process_faults(process_kinds), *draw.rpc_faults(rpc_kinds)]
-    return Schedule(seed=seed, faults=_numbered(drawn))
+    return Story(seed=seed, actions=_numbered(drawn))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,11 +128,11 @@ class _Draw:
         return self.random.randint(low, max(low, high))
 
 
-def _numbered(drawn: list[tuple[int, Fault]]) -> tuple[TimedFault, ...]:
+def _numbered(drawn: list[tuple[int, Fault]]) -> tuple[StoryAction, ...]:
     ordered = sorted(drawn, key=lambda item: (item[0], str(as_json(item[1]))))
     return tuple(
-        TimedFault(
-            fault_id=f"fault-{number}",
+        StoryAction.at(
+            action_id=f"fault-{number}",
             at_ms=at_ms,
             fault=fault,
             must_take_effect=not isinstance(fault, RpcFault),
@@ -222,32 +149,3 @@ def _check_request(kinds: list[str], brokers: Sequence[int], duration_ms: int) -
         raise FaultError("a schedule needs brokers to hurt; give at least one broker id")
     if duration_ms < 1:
         raise FaultError(f"duration_ms is {duration_ms}; give 1 or more")
-
-
-def _timed_as_json(timed: TimedFault) -> dict[str, Any]:
-    return {
-        "fault_id": timed.fault_id,
-        "at_ms": timed.at_ms,
-        "must_take_effect": timed.must_take_effect,
-        **as_json(timed.fault),
-    }
-
-
-def _timed_from_json(where: str, document: object) -> TimedFault:
-    if not isinstance(document, dict):
-        raise FaultError(f"{where}: expected a JSON object, found {document!r}")
-    given = dict(document)
-    fault_id, at_ms = given.pop("fault_id", None), given.pop("at_ms", None)
-    must_take_effect = given.pop("must_take_effect", True)
-    if not isinstance(fault_id, str) or not fault_id:
-        raise FaultError(f"{where}: fault_id is {fault_id!r}; give a name")
-    if not isinstance(at_ms, int):
-        raise FaultError(f"{where}: at_ms is {at_ms!r}; give whole milliseconds")
-    if not isinstance(must_take_effect, bool):
-        raise FaultError(f"{where}: must_take_effect is {must_take_effect!r}; give true or false")
-    return TimedFault(
-        fault_id=fault_id,
-        at_ms=at_ms,
-        fault=fault_from_json(given, where=where),
-        must_take_effect=must_take_effect,
-    )
