@@ -92,9 +92,15 @@ from fencepost.fault_injection.faults.zookeeper_faults import (
 from fencepost.fault_injection.injectors.injection import (
     FaultTarget as FaultTarget,
 )
-from fencepost.fault_injection.stories.schedule import (
-    Schedule as Schedule,
-    TimedFault as TimedFault,
+from fencepost.fault_injection.stories.story import (
+    AfterAction as AfterAction,
+    AfterEvent as AfterEvent,
+    At as At,
+    Story as Story,
+    StoryAction as StoryAction,
+)
+from fencepost.fault_injection.stories.story_file import (
+    read_story as read_story,
 )
 
 __all__: tuple[str, ...]
