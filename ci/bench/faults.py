@@ -36,7 +36,7 @@ from fencepost.ci.screens.console import say
 from fencepost.conformance.adapters.zookeepers import OWN, ZooKeeperInUse, zookeeper_for
 from fencepost.fault_injection.injectors.links import cut_off
 from fencepost.fault_injection.network.links.client import Links
-from fencepost.fault_injection.network.links.rules import Rule
+from fencepost.fault_injection.network.links.rules import LinkRule
 from fencepost.fault_injection.network.links.wiring import broker_name
 from fencepost.fault_injection.network.namespaces.client import (
     NoNamespacesError,
@@ -354,7 +354,7 @@ def cuts() -> Iterator[Measured]:
         wiring = NamespaceWiring(links=switch, zookeeper="198.18.0.9:1", broker_ids=CUT_BROKERS)
         for broker_id in CUT_BROKERS:
             switch.node(broker_name(broker_id))
-        rule = Rule(rule_id="r", links=cut_off(wiring, CUT_BROKERS[0]), stalls=True)
+        rule = LinkRule(rule_id="r", links=cut_off(wiring, CUT_BROKERS[0]), stalls=True)
         for _ in range(CUTS):
             closing_ms.append(1000 * seconds_of(partial(switch.add, [rule])))
             opening_ms.append(1000 * seconds_of(partial(switch.remove, ["r"])))

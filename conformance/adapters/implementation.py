@@ -19,7 +19,7 @@ from typing import Protocol
 
 from fencepost.conformance.adapters.znode_dialect import ZooKeeperState
 from fencepost.conformance.clients.transport import Transport
-from fencepost.fault_injection.injectors.injection import BrokerProcess, Registration
+from fencepost.fault_injection.injectors.injection import Registration, TargetProcess
 from fencepost.fault_injection.network.links.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.trace import TraceEvent
@@ -78,7 +78,7 @@ class Site:
     """More flags for every broker; empty for an implementation that has no command line."""
 
 
-class StartedBroker(BrokerProcess, Protocol):
+class StartedBroker(TargetProcess, Protocol):
     """One run of a broker, from its start to its end."""
 
     def terminate(self, grace_s: float) -> object:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from fencepost.fault_injection.injectors.injection import Registration
-from fencepost.fault_injection.zookeeper.client import NoZnodeError, Znode, ZooKeeperClient
+from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent, ZooKeeperClient
 from fencepost.spec import znodes
 from fencepost.spec.vocabulary import Liveness
 from fencepost.spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
@@ -183,7 +183,7 @@ class ZooKeeperState:
                 return self.dialect.parse_topic(path, znode.data)
         return None
 
-    def _read(self, path: str) -> Znode | None:
+    def _read(self, path: str) -> ZnodeContent | None:
         try:
             return self.client.read(path)
         except NoZnodeError:

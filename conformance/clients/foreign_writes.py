@@ -9,7 +9,7 @@ from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.zookeeper.client import (
     BadVersionError,
     NoZnodeError,
-    Znode,
+    ZnodeContent,
     ZooKeeperClient,
 )
 from fencepost.spec.trace import Kind
@@ -50,16 +50,16 @@ def rewrite_state(
 def _traced(
     recorder: TraceRecorder | None,
     partition: TopicPartition,
-    found: Znode,
+    found: ZnodeContent,
     session_id: int,
     path: str,
-) -> Iterator[list[Znode]]:
+) -> Iterator[list[ZnodeContent]]:
     """The write of `found` is in the trace as brokers' are; without a recorder it is nowhere.
 
     What is written is put into the list; nothing, when somebody else has written before.
     A write that raises stays an invocation: who knows.
     """
-    written: list[Znode] = []
+    written: list[ZnodeContent] = []
     if recorder is None:
         yield written
         return

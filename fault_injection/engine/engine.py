@@ -21,8 +21,8 @@ from fencepost.fault_injection.faults.fault_json import as_json
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import ANY_BROKER, Target
 from fencepost.fault_injection.injectors.ahead import IsReady, make_ready, needs_successor
-from fencepost.fault_injection.injectors.dispatch import injection_of
-from fencepost.fault_injection.injectors.injection import Deed, FaultTarget, Injection
+from fencepost.fault_injection.injectors.dispatch import injector_for
+from fencepost.fault_injection.injectors.injection import FaultTarget, Injector, ResolvedFault
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.trace_tail import NoTraces, Traces
 from fencepost.fault_injection.stories.story import (
@@ -58,21 +58,21 @@ class UndoLedger(Protocol):
     """As `fencepost.fault_injection.processes.ledger.Ledger`."""
 
     def open(self, kind: str, **fields: str | int | bool) -> int:
-        """Announce a deed; its entry number."""
+        """Announce what is about to be done; its entry number."""
 
     def close(self, entry: int) -> None:
-        """Record that the deed is undone."""
+        """Record that it is undone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clock:
+class EngineClock:
     """Time as the engine sees it; tests bring their own."""
 
     now_ns: Callable[[], int] = time.monotonic_ns
     wait: Callable[[float], None] = time.sleep
 
 
-MakeInjection = Callable[[Deed[Any]], Injection]
+MakeInjector = Callable[[ResolvedFault[Any]], Injector]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -82,8 +82,8 @@ class FaultEngine:
     target: FaultTarget
     ledger: UndoLedger
     record: Callable[[PhaseChange], None]
-    clock: Clock = field(default_factory=Clock)
-    make_injection: MakeInjection = injection_of
+    clock: EngineClock = field(default_factory=EngineClock)
+    make_injection: MakeInjector = injector_for
     traces: Traces = field(default_factory=NoTraces)
     _started_ns: int = field(init=False)
     _faults: list[RunningFault] = field(init=False, default_factory=list)
@@ -302,7 +302,7 @@ class FaultEngine:
         running.entry = self.ledger.open(
             "fault", fault_id=timed.action_id, fault=timed.fault.kind, **whom
         )
-        running.injection = self.make_injection(running.deed(self.target))
+        running.injection = self.make_injection(running.resolved(self.target))
         running.injected_ms, running.injected_ns = self._now_ms(), self.clock.now_ns()
         self._move(running, Phase.INJECTING)
         try:

@@ -41,7 +41,7 @@ class Stoppable(Protocol):
         """It goes on for good."""
 
 
-class Stutter:
+class PauseCycle:
     """From `start` to `stop` the process stands still for `stands_ms`, then runs for `runs_ms`."""
 
     def __init__(self, process: Stoppable, stands_ms: int, runs_ms: int) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.fault_injection.injectors.injection import Deed, FaultTarget, Injection
+from fencepost.fault_injection.injectors.injection import FaultTarget, Injector, ResolvedFault
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.spec.trace import Phase
 
@@ -56,7 +56,7 @@ class RunningFault:
     phase: Phase = Phase.PLANNED
     broker_id: int | None = None
     receiver_id: int | None = None
-    injection: Injection | None = None
+    injection: Injector | None = None
     entry: int | None = None
     evidence: str | None = None
     error: str = ""
@@ -108,9 +108,9 @@ class RunningFault:
             must_take_effect=self.action.must_take_effect,
         )
 
-    def deed(self, target: FaultTarget) -> Deed[Any]:
+    def resolved(self, target: FaultTarget) -> ResolvedFault[Any]:
         """What its injection must know."""
-        return Deed(
+        return ResolvedFault(
             fault_id=self.action.action_id,
             fault=self.action.fault,
             target=target,

@@ -12,12 +12,12 @@ JOIN_S = 10.0
 """The thread ends after one more turn."""
 
 
-class Beat:
-    """From `start` to `stop` the deed is done, at once and then every `every_ms`."""
+class Repetition:
+    """From `start` to `stop` the action is done, at once and then every `every_ms`."""
 
-    def __init__(self, deed: Callable[[], object], every_ms: int) -> None:
-        """`deed` may raise `InjectionError`, which ends it."""
-        self._deed = deed
+    def __init__(self, action: Callable[[], object], every_ms: int) -> None:
+        """`action` may raise `InjectionError`, which ends it."""
+        self._action = action
         self._every_s = every_ms / 1000
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._go_on, name="beat", daemon=True)
@@ -28,7 +28,7 @@ class Beat:
 
     def start(self) -> None:
         """It was done once; raises `InjectionError`."""
-        self._deed()
+        self._action()
         self.times = 1
         self._thread.start()
 
@@ -41,7 +41,7 @@ class Beat:
     def _go_on(self) -> None:
         try:
             while not self._is_over.wait(self._every_s):
-                self._deed()
+                self._action()
                 self.times += 1
         except InjectionError as error:
             self.error = str(error)

@@ -29,7 +29,7 @@ class RuleRefusedError(InjectionError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleStatus:
+class RequestRuleStatus:
     """What a rule has done so far."""
 
     matched: int
@@ -61,12 +61,12 @@ def add_rule(address: str, rule_id: str, fault: RpcFault, receiver_id: int | Non
     _rule_call(address, "AddRule", rule)
 
 
-def rule_status(address: str, rule_id: str) -> RuleStatus:
+def rule_status(address: str, rule_id: str) -> RequestRuleStatus:
     """What the rule has done so far."""
     return _rule_call(address, "GetRule", fault_control_pb2.RuleName(rule_id=rule_id))
 
 
-def remove_rule(address: str, rule_id: str) -> RuleStatus:
+def remove_rule(address: str, rule_id: str) -> RequestRuleStatus:
     """The rule applies no more, and what it held is delivered."""
     return _rule_call(address, "RemoveRule", fault_control_pb2.RuleName(rule_id=rule_id))
 
@@ -86,9 +86,9 @@ def _session_call(address: str, method: str) -> BrokerSession:
     return BrokerSession(session_id=session.session_id, password=session.password)
 
 
-def _rule_call(address: str, method: str, request: object) -> RuleStatus:
+def _rule_call(address: str, method: str, request: object) -> RequestRuleStatus:
     status = call_broker(address, method, request, refusal=RuleRefusedError)
-    return RuleStatus(matched=status.matched, held=status.held, released=status.released)
+    return RequestRuleStatus(matched=status.matched, held=status.held, released=status.released)
 
 
 def call_broker(

@@ -50,7 +50,7 @@ class ElectPreferred(Fault, frozen=True, kw_only=True, tag="admin.preferred_lead
 KINDS = (
     FaultKind(
         fault_class=KickController,
-        injector="znodes:Kick",
+        injector="znodes:ControllerKickInjector",
         missing={},
         evidence="the znode was deleted, and the controller epoch has grown",
         undo="a broker becomes controller, by itself",
@@ -58,7 +58,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=ReassignPartition,
-        injector="admin:Reassignment",
+        injector="admin:ReassignmentInjector",
         missing={},
         evidence="the assignment has changed",
         undo="the assigned replicas are those that were asked for, and all in sync",
@@ -66,7 +66,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=AddPartitions,
-        injector="admin:Addition",
+        injector="admin:PartitionAdditionInjector",
         missing={},
         evidence="more partitions are published",
         undo="all partitions are led, with all their replicas in sync",
@@ -74,7 +74,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=RecreateTopic,
-        injector="admin:Recreation",
+        injector="admin:TopicRecreationInjector",
         missing={},
         evidence="the topic is not published any more",
         undo="another topic of the same name is led, with all its replicas in sync",
@@ -82,7 +82,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=ElectPreferred,
-        injector="admin:PreferredElection",
+        injector="admin:PreferredElectionInjector",
         missing={},
         evidence="the first assigned replica leads, which did not before",
         undo="it leads, and is in its ISR",

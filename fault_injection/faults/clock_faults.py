@@ -45,7 +45,7 @@ class StrobeClock(LastingBrokerFault, frozen=True, kw_only=True, tag="clock.stro
 KINDS = (
     FaultKind(
         fault_class=DriftClock,
-        injector="clocks:Clock",
+        injector="clocks:ClockInjector",
         missing={},
         evidence="how far the clock that the broker reports is ahead",
         undo="the clock runs at its true rate, and keeps what it gained",
@@ -54,7 +54,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=JumpClock,
-        injector="clocks:Clock",
+        injector="clocks:ClockInjector",
         missing={},
         evidence="how far the clock that the broker reports is ahead",
         undo="nothing: the clock stays ahead",
@@ -63,7 +63,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=StrobeClock,
-        injector="clocks:Strobe",
+        injector="clocks:ClockStrobeInjector",
         missing={},
         evidence="how often the clock jumped, and how far the one that the broker reports is ahead",
         undo="it jumps no more, and stays ahead",

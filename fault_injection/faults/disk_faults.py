@@ -53,7 +53,7 @@ PARTITION_OFFLINE = "a partition without a sound replica is offline until it has
 KINDS = (
     FaultKind(
         fault_class=LosePower,
-        injector="disks:LosePower",
+        injector="disks:PowerLossInjector",
         missing={},
         evidence="the process has ended, and how many bytes were lost",
         undo="a new process on what was flushed",
@@ -63,7 +63,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=StaleCheckpoint,
-        injector="disks:PutOlderBack",
+        injector="disks:StaleCheckpointInjector",
         missing={},
         evidence="the process has ended, and an older checkpoint is in place",
         undo="a new process on the older checkpoint",
@@ -72,7 +72,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=FillDisk,
-        injector="disks:FailDisk",
+        injector="disks:DiskInjector",
         missing={},
         evidence="how many calls the disk refused, and which logs are offline",
         undo="there is room, and a new process on the same data",
@@ -81,7 +81,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=BreakDisk,
-        injector="disks:FailDisk",
+        injector="disks:DiskInjector",
         missing={},
         evidence="how many calls the disk refused, and which logs are offline",
         undo="the disk works, and a new process on the same data",
@@ -90,7 +90,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=CorruptTail,
-        injector="disks:CorruptTail",
+        injector="disks:CorruptTailInjector",
         missing={},
         evidence="the process has ended, and which bytes were changed",
         undo="a new process on what is sound",
@@ -100,7 +100,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=SlowDisk,
-        injector="disks:FailDisk",
+        injector="disks:DiskInjector",
         missing={},
         evidence="how many calls took longer",
         undo="the disk is as fast as before",

@@ -29,7 +29,7 @@ Receiver = Annotated[
 ForMs = Annotated[int, milliseconds("how long it lasts before it is healed", ge=1)]
 
 
-class Kind:
+class FaultTag:
     """The tag of a class of faults: `PauseBroker.kind` is `proc.pause`."""
 
     def __get__(self, fault: object, fault_class: type[Struct]) -> str:
@@ -39,7 +39,7 @@ class Kind:
 class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="fault"):
     """One change to the cluster or its surroundings; its parameters are within their ranges."""
 
-    kind: ClassVar[Kind] = Kind()
+    kind: ClassVar[FaultTag] = FaultTag()
     starts_anew: ClassVar[bool] = False
     """True when a process ends or may end, and another one takes its place, which takes a while."""
     left_out: ClassVar[tuple[str, ...]] = ()

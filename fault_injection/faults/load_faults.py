@@ -21,7 +21,7 @@ class CrashClient(Fault, frozen=True, kw_only=True, tag="client.crash"):
 KINDS = (
     FaultKind(
         fault_class=BurstLoad,
-        injector="load:MoreProducers",
+        injector="load:BurstInjector",
         missing={},
         evidence="how many of their requests were acknowledged",
         undo="they have ended",
@@ -29,7 +29,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=CrashClient,
-        injector="load:EndOfProducer",
+        injector="load:ClientCrashInjector",
         missing={},
         evidence="the producer ended with a request under way",
         undo="another producer takes its place",

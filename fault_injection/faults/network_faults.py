@@ -117,7 +117,7 @@ def _cut(fault_class: type[Fault], requirement: str, in_turns: str = "") -> Faul
     held = "bytes or connections are held, and probes pass on all other ways only"
     return FaultKind(
         fault_class=fault_class,
-        injector="links:CutInTurns" if in_turns else "links:Cut",
+        injector="links:TimedCutInjector" if in_turns else "links:LinkCutInjector",
         needs_links=True,
         missing={},
         evidence=in_turns or held,
@@ -155,7 +155,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=DelayLink,
-        injector="links:Slow",
+        injector="links:SlowLinkInjector",
         needs_links=True,
         needs_relay=True,
         missing={},
@@ -165,7 +165,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=NarrowLink,
-        injector="links:Slow",
+        injector="links:SlowLinkInjector",
         needs_links=True,
         missing={Backend.SIM: "its messages have no size"},
         evidence="how many bytes had to wait, by the count of the proxy or of the kernel's queue",
@@ -174,7 +174,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=ResetStreams,
-        injector="links:Reset",
+        injector="links:ConnectionResetInjector",
         needs_links=True,
         needs_proxy="a packet filter drops packets and resets nothing",
         missing={

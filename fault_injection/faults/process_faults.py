@@ -133,7 +133,7 @@ WIPED_REPLICAS_FORGET = (
 KINDS = (
     FaultKind(
         fault_class=PauseBroker,
-        injector="processes:Pause",
+        injector="processes:PauseInjector",
         missing={},
         evidence="the process is in state T; a long pause also ends its session",
         undo="SIGCONT, and the broker is registered",
@@ -141,7 +141,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=KillBroker,
-        injector="processes:KillAndWipe",
+        injector="processes:KillInjector",
         missing={},
         evidence="the process has ended; with wipe, what of its data is gone",
         undo="a new process on the data that is left, registered anew",
@@ -151,7 +151,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=StutterBroker,
-        injector="processes:StandAgain",
+        injector="processes:PauseCycleInjector",
         missing={},
         evidence="how often the process stood still, and for which part of the time",
         undo="the process goes on",
@@ -159,7 +159,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=CrashAt,
-        injector="processes:Crash",
+        injector="processes:CrashPointInjector",
         missing={},
         evidence="the process ended or is in state T, and said at which point",
         undo="a new process on the same data; SIGCONT for one that holds",
@@ -168,7 +168,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=StopBroker,
-        injector="processes:Stop",
+        injector="processes:StopInjector",
         missing={},
         evidence="the process has ended by itself, with exit code 0",
         undo="a new process on the same data, registered anew",
@@ -177,7 +177,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=BounceBroker,
-        injector="processes:Bounce",
+        injector="processes:BounceInjector",
         missing={},
         evidence="the new process waits for the session of the old one to end",
         undo="nothing: the new process registers when the old session is over",
@@ -186,7 +186,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=RollBrokers,
-        injector="rolling:Roll",
+        injector="rolling:RollingRestartInjector",
         missing={},
         evidence="every broker has ended and started again, in order",
         undo="whoever is down starts again, and all are registered",
@@ -195,7 +195,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=StarveBroker,
-        injector="processes:StandAgain",
+        injector="processes:PauseCycleInjector",
         missing={},
         evidence="for which part of the time the process stood still, and what it used",
         undo="the process goes on",

@@ -84,7 +84,7 @@ class RefuseRequest(RpcFault, frozen=True, kw_only=True, tag="rpc.error"):
 KINDS = (
     FaultKind(
         fault_class=DropRequest,
-        injector="requests:Rule",
+        injector="requests:RequestRuleInjector",
         missing={},
         evidence="how many requests the rule matched",
         undo="the rule is gone",
@@ -93,7 +93,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=DropResponse,
-        injector="requests:Rule",
+        injector="requests:RequestRuleInjector",
         missing={},
         evidence="how many requests the rule matched",
         undo="the rule is gone",
@@ -102,7 +102,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=HoldRequest,
-        injector="requests:Rule",
+        injector="requests:RequestRuleInjector",
         missing={},
         evidence="how many requests the rule matched",
         undo="the rule is gone, and what it held is delivered",
@@ -110,7 +110,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=DuplicateRequest,
-        injector="requests:Rule",
+        injector="requests:RequestRuleInjector",
         missing={},
         evidence="how many requests the rule matched",
         undo="the rule is gone",
@@ -119,7 +119,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=DelayRequest,
-        injector="requests:Rule",
+        injector="requests:RequestRuleInjector",
         missing={},
         evidence="how many requests the rule matched",
         undo="the rule is gone, and what it held is delivered",
@@ -127,7 +127,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=ReorderRequests,
-        injector="requests:Rule",
+        injector="requests:RequestRuleInjector",
         missing={},
         evidence="how many requests the rule matched",
         undo="the rule is gone, and what it held is delivered, the last one first",
@@ -135,7 +135,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=RefuseRequest,
-        injector="requests:Rule",
+        injector="requests:RequestRuleInjector",
         missing={},
         evidence="how many requests the rule matched",
         undo="the rule is gone",

@@ -12,7 +12,7 @@ class FaultError(ValueError):
     """A fault or schedule that is not valid; one sentence says what, where and what to do."""
 
 
-class Role(StrEnum):
+class TargetRole(StrEnum):
     """How a target names its broker."""
 
     BROKER = "broker"
@@ -47,7 +47,7 @@ class Target:
     def __init__(
         self,
         *,
-        role: Role,
+        role: TargetRole,
         broker_id: int = -1,
         partition: TopicPartition | None = None,
         position: int = 0,
@@ -69,32 +69,32 @@ class Target:
 
     def __str__(self) -> str:
         match self.role:
-            case Role.BROKER:
+            case TargetRole.BROKER:
                 return str(self.broker_id)
-            case Role.LEADER:
+            case TargetRole.LEADER:
                 return f"leader({self.partition})"
-            case Role.FOLLOWER:
+            case TargetRole.FOLLOWER:
                 return f"follower({self.partition},{self.position})"
             case _:
                 return self.role.value
 
     def resolve(self, view: ClusterView) -> int | None:
         """The broker that this is under `view`; None when no broker has the role now."""
-        if self.role is Role.BROKER:
+        if self.role is TargetRole.BROKER:
             return self.broker_id
-        if self.role is Role.CONTROLLER:
+        if self.role is TargetRole.CONTROLLER:
             return view.controller_id
         if self.partition is None:
             return None
-        if self.role is Role.LEADER:
+        if self.role is TargetRole.LEADER:
             leader = view.leaders.get(self.partition)
             return None if leader is None or leader < 0 else leader
         followers = view.followers(self.partition)
         return followers[self.position] if self.position < len(followers) else None
 
 
-CONTROLLER = Target(role=Role.CONTROLLER)
-ANY_BROKER = Target(role=Role.ANY)
+CONTROLLER = Target(role=TargetRole.CONTROLLER)
+ANY_BROKER = Target(role=TargetRole.ANY)
 
 
 def any_broker() -> Target:
@@ -104,17 +104,19 @@ def any_broker() -> Target:
 
 def broker(broker_id: int) -> Target:
     """The broker of that id."""
-    return Target(role=Role.BROKER, broker_id=broker_id)
+    return Target(role=TargetRole.BROKER, broker_id=broker_id)
 
 
 def leader(topic: str, partition: int = 0) -> Target:
     """The leader of the partition when the fault is injected."""
-    return Target(role=Role.LEADER, partition=TopicPartition(topic, partition))
+    return Target(role=TargetRole.LEADER, partition=TopicPartition(topic, partition))
 
 
 def follower(topic: str, partition: int = 0, position: int = 0) -> Target:
     """The follower at `position` of the partition when the fault is injected."""
-    return Target(role=Role.FOLLOWER, partition=TopicPartition(topic, partition), position=position)
+    return Target(
+        role=TargetRole.FOLLOWER, partition=TopicPartition(topic, partition), position=position
+    )
 
 
 _TARGET = re.compile(
@@ -135,7 +137,7 @@ def parse_target(text: str) -> Target:
     if match["broker"]:
         return broker(int(match["broker"]))
     if match["role"]:
-        return Target(role=Role(match["role"]))
+        return Target(role=TargetRole(match["role"]))
     if match["topic"]:
         return leader(match["topic"], int(match["partition"]))
     return follower(match["followed"], int(match["number"]), int(match["position"]))

@@ -139,7 +139,7 @@ class HurtServer(Fault, frozen=True, kw_only=True, tag="zk.server"):
 KINDS = (
     FaultKind(
         fault_class=ExpireSession,
-        injector="sessions:Expiry",
+        injector="sessions:SessionExpiryInjector",
         missing={},
         evidence="the registration of the old session is gone; local_only: it is still there, "
         "and the broker has another session",
@@ -149,7 +149,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=CutZooKeeper,
-        injector="links:Cut",
+        injector="links:LinkCutInjector",
         needs_links=True,
         missing={},
         evidence="the connection is broken; for real, bytes are held and no probe passes",
@@ -159,7 +159,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=HurtZooKeeperLink,
-        injector="links:ZooKeeperLink",
+        injector="links:ZooKeeperLinkInjector",
         needs_links=True,
         needs_proxy="to reset and to refuse; a packet filter resets nothing",
         missing={},
@@ -170,7 +170,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=DropConnection,
-        injector="links:Reset",
+        injector="links:ConnectionResetInjector",
         needs_links=True,
         needs_proxy="a packet filter drops packets and resets nothing",
         missing={},
@@ -181,7 +181,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=DelayZooKeeper,
-        injector="links:Slow",
+        injector="links:SlowLinkInjector",
         needs_links=True,
         needs_relay=True,
         missing={},
@@ -201,7 +201,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=LoseZooKeeperReplies,
-        injector="links:LostReplies",
+        injector="links:LostReplyInjector",
         needs_links=True,
         needs_proxy="a packet filter does not read what is written",
         missing={},
@@ -212,7 +212,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=FailZooKeeperRequests,
-        injector="links:FailedRequests",
+        injector="links:FailedRequestInjector",
         needs_links=True,
         needs_proxy="a packet filter does not read what is written",
         missing={},
@@ -223,7 +223,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=FailOverZooKeeper,
-        injector="ensemble:FailOver",
+        injector="ensemble:FailOverInjector",
         missing={},
         evidence="all connections are broken; of an ensemble, another server leads a new epoch",
         undo="every server serves; how many brokers kept their sessions is told",
@@ -242,7 +242,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=RaceVersion,
-        injector="znodes:VersionRace",
+        injector="znodes:VersionRaceInjector",
         missing={},
         evidence="by how much the version has grown",
         undo="nothing: who needs the version reads it again",
@@ -250,7 +250,7 @@ KINDS = (
     ),
     FaultKind(
         fault_class=HurtServer,
-        injector="ensemble:MemberHurt",
+        injector="ensemble:ServerInjector",
         missing={Backend.SIM: "its ZooKeeper is one server, of which only an election is seen"},
         evidence="the server stands still or has ended; of a leader, another one leads a new epoch",
         undo="all servers serve under one leader; how many brokers kept their sessions is told",

@@ -11,8 +11,8 @@ from fencepost.fault_injection.faults.admin_faults import (
     ReassignPartition,
     RecreateTopic,
 )
-from fencepost.fault_injection.injectors.injection import Deed, Znodes
-from fencepost.fault_injection.zookeeper.client import NoZnodeError, Znode
+from fencepost.fault_injection.injectors.injection import ResolvedFault, Znodes
+from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent
 from fencepost.spec import znodes
 from fencepost.spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
 
@@ -21,17 +21,17 @@ Assignment = Mapping[int, tuple[int, ...]]
 
 
 @dataclass(slots=True)
-class Reassignment:
+class ReassignmentInjector:
     """`admin.reassign`: asked of a broker, as any administrator does."""
 
-    deed: Deed[ReassignPartition]
+    resolved: ResolvedFault[ReassignPartition]
     _before: Assignment = field(init=False, default_factory=dict)
 
     def inject(self) -> None:
         """The move was granted."""
         key = self._key()
-        self._before = assignment(self.deed.target.znodes, key.topic)
-        self.deed.target.administrator.reassign(key, self.deed.fault.replicas)
+        self._before = assignment(self.resolved.target.znodes, key.topic)
+        self.resolved.target.administrator.reassign(key, self.resolved.fault.replicas)
 
     def evidence(self) -> str | None:
         """Other replicas are assigned than before."""
@@ -43,29 +43,29 @@ class Reassignment:
 
     def healed(self) -> str | None:
         """The partition is where it was to go, and in sync there."""
-        wanted = self.deed.fault.replicas
-        if self._now() != wanted or not in_sync(self.deed.target.znodes, self._key(), wanted):
+        wanted = self.resolved.fault.replicas
+        if self._now() != wanted or not in_sync(self.resolved.target.znodes, self._key(), wanted):
             return None
         return f"{wanted} are in sync"
 
     def _key(self) -> TopicPartition:
-        return TopicPartition(self.deed.fault.topic, self.deed.fault.partition)
+        return TopicPartition(self.resolved.fault.topic, self.resolved.fault.partition)
 
     def _now(self) -> tuple[int, ...] | None:
         key = self._key()
-        return assignment(self.deed.target.znodes, key.topic).get(key.partition)
+        return assignment(self.resolved.target.znodes, key.topic).get(key.partition)
 
 
 @dataclass(slots=True)
-class Addition:
+class PartitionAdditionInjector:
     """`admin.add_partitions`: the topic is to have more of them."""
 
-    deed: Deed[AddPartitions]
+    resolved: ResolvedFault[AddPartitions]
     _before: int = field(init=False, default=0)
 
     def inject(self) -> None:
         """The addition was granted."""
-        fault, target = self.deed.fault, self.deed.target
+        fault, target = self.resolved.fault, self.resolved.target
         self._before = len(assignment(target.znodes, fault.topic))
         if not self._before:
             raise InjectionError(f"there is no topic {fault.topic} to add partitions to")
@@ -74,7 +74,7 @@ class Addition:
     def evidence(self) -> str | None:
         """All the new partitions are published."""
         now = len(self._now())
-        if not self._before or now < self._before + self.deed.fault.count:
+        if not self._before or now < self._before + self.resolved.fault.count:
             return None
         return f"{self._before} partitions became {now}"
 
@@ -83,23 +83,23 @@ class Addition:
 
     def healed(self) -> str | None:
         """All partitions are led and in sync."""
-        return led_by_all(self.deed.target.znodes, self.deed.fault.topic, self._now())
+        return led_by_all(self.resolved.target.znodes, self.resolved.fault.topic, self._now())
 
     def _now(self) -> Assignment:
-        return assignment(self.deed.target.znodes, self.deed.fault.topic)
+        return assignment(self.resolved.target.znodes, self.resolved.fault.topic)
 
 
 @dataclass(slots=True)
-class Recreation:
+class TopicRecreationInjector:
     """`admin.delete_recreate_topic`: it goes, and comes again with the same assignment."""
 
-    deed: Deed[RecreateTopic]
-    _before: Znode | None = field(init=False, default=None)
+    resolved: ResolvedFault[RecreateTopic]
+    _before: ZnodeContent | None = field(init=False, default=None)
     _assignment: Assignment = field(init=False, default_factory=dict)
 
     def inject(self) -> None:
         """The deletion was granted."""
-        target, topic = self.deed.target, self.deed.fault.topic
+        target, topic = self.resolved.target, self.resolved.fault.topic
         self._before = read(target.znodes, znodes.topic_path(topic))
         self._assignment = assignment(target.znodes, topic)
         if self._before is None or not self._assignment:
@@ -114,20 +114,20 @@ class Recreation:
 
     def heal(self) -> None:
         """It is there again; raises `InjectionError` until it can be."""
-        topic = self.deed.fault.topic
+        topic = self.resolved.fault.topic
         if self._before is None or self._is_another():
             return
         if self._is_there():
             raise InjectionError(f"topic {topic} is not gone yet")
-        self.deed.target.administrator.create_topic(topic, list(self._assignment.values()))
+        self.resolved.target.administrator.create_topic(topic, list(self._assignment.values()))
 
     def healed(self) -> str | None:
         """Another topic of that name is led and in sync."""
-        topic = self.deed.fault.topic
-        return led_by_all(self.deed.target.znodes, topic, self._assignment)
+        topic = self.resolved.fault.topic
+        return led_by_all(self.resolved.target.znodes, topic, self._assignment)
 
-    def _znode(self) -> Znode | None:
-        return read(self.deed.target.znodes, znodes.topic_path(self.deed.fault.topic))
+    def _znode(self) -> ZnodeContent | None:
+        return read(self.resolved.target.znodes, znodes.topic_path(self.resolved.fault.topic))
 
     def _is_there(self) -> bool:
         now = self._znode()
@@ -139,15 +139,15 @@ class Recreation:
 
 
 @dataclass(slots=True)
-class PreferredElection:
+class PreferredElectionInjector:
     """`admin.preferred_leader`: asked of a broker, as any administrator does."""
 
-    deed: Deed[ElectPreferred]
+    resolved: ResolvedFault[ElectPreferred]
     _before: int | None = field(init=False, default=None)
 
     def inject(self) -> None:
         """The election was granted."""
-        key, target = self._key(), self.deed.target
+        key, target = self._key(), self.resolved.target
         state, preferred = state_of(target.znodes, key), self._preferred()
         if state is None or preferred is None:
             raise InjectionError(f"there is no partition {key} to elect a leader of")
@@ -158,7 +158,7 @@ class PreferredElection:
 
     def evidence(self) -> str | None:
         """The preferred replica leads."""
-        state, preferred = state_of(self.deed.target.znodes, self._key()), self._preferred()
+        state, preferred = state_of(self.resolved.target.znodes, self._key()), self._preferred()
         if self._before is None or state is None or state.leader != preferred:
             return None
         return f"broker {state.leader} leads instead of {self._before}"
@@ -168,17 +168,17 @@ class PreferredElection:
 
     def healed(self) -> str | None:
         """The partition has a leader that is in its ISR."""
-        state = state_of(self.deed.target.znodes, self._key())
+        state = state_of(self.resolved.target.znodes, self._key())
         if state is None or state.leader not in state.isr:
             return None
         return f"broker {state.leader} leads in epoch {state.leader_epoch}"
 
     def _key(self) -> TopicPartition:
-        return TopicPartition(self.deed.fault.topic, self.deed.fault.partition)
+        return TopicPartition(self.resolved.fault.topic, self.resolved.fault.partition)
 
     def _preferred(self) -> int | None:
         key = self._key()
-        replicas = assignment(self.deed.target.znodes, key.topic).get(key.partition)
+        replicas = assignment(self.resolved.target.znodes, key.topic).get(key.partition)
         return replicas[0] if replicas else None
 
 
@@ -215,7 +215,7 @@ def led_by_all(source: Znodes, topic: str, replicas: Assignment) -> str | None:
     return f"{len(keys)} partitions of {topic} are led, with all replicas in sync"
 
 
-def read(source: Znodes, path: str) -> Znode | None:
+def read(source: Znodes, path: str) -> ZnodeContent | None:
     """The znode there, or None."""
     try:
         return source.read(path)

@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 
 from fencepost.fault_injection.engine import broker_control
 from fencepost.fault_injection.engine.broker_control import Reading
-from fencepost.fault_injection.engine.repetition import Beat
+from fencepost.fault_injection.engine.repetition import Repetition
 from fencepost.fault_injection.faults.clock_faults import (
     TRUE_RATE,
     DriftClock,
     JumpClock,
     StrobeClock,
 )
-from fencepost.fault_injection.injectors.injection import BrokerProcess, Deed, address_of
+from fencepost.fault_injection.injectors.injection import ResolvedFault, TargetProcess, address_of
 
 ROUNDING_MS = 2
 """Two readings in whole milliseconds."""
@@ -20,24 +20,24 @@ TIMES = 2
 
 
 @dataclass(slots=True)
-class Clock:
+class ClockInjector:
     """`clock.jump` and `clock.drift`: seen by what the broker takes for the time."""
 
-    deed: Deed[DriftClock | JumpClock | StrobeClock]
-    _process: BrokerProcess | None = field(init=False, default=None)
+    resolved: ResolvedFault[DriftClock | JumpClock | StrobeClock]
+    _process: TargetProcess | None = field(init=False, default=None)
     _before: Reading | None = field(init=False, default=None)
     _ahead_ms: int = field(init=False, default=0)
 
     def inject(self) -> None:
         """The clock is wrong from now on."""
-        address = address_of(self.deed)
-        self._process = self.deed.target.process(self.deed.broker_id)
+        address = address_of(self.resolved)
+        self._process = self.resolved.target.process(self.resolved.broker_id)
         self._before = broker_control.get_clock(address)
         self.meddle(address)
 
     def meddle(self, address: str) -> None:
         """It jumps, or runs at another rate."""
-        fault = self.deed.fault
+        fault = self.resolved.fault
         if isinstance(fault, DriftClock):
             broker_control.set_clock(address, rate=fault.rate)
         else:
@@ -47,18 +47,18 @@ class Clock:
         """It is as far ahead as it should be by now; of a drift, it is not where it was."""
         if not self._has_process() or self._before is None:
             return None
-        self._look(broker_control.get_clock(address_of(self.deed)))
+        self._look(broker_control.get_clock(address_of(self.resolved)))
         return self._told() if abs(self._ahead_ms) >= self.wanted_ms() - ROUNDING_MS else None
 
     def wanted_ms(self) -> int:
         """How far it must be ahead to be seen."""
-        fault = self.deed.fault
+        fault = self.resolved.fault
         return 2 * ROUNDING_MS if isinstance(fault, DriftClock) else fault.by_ms
 
     def heal(self) -> None:
         """The clock runs at its true rate, from where it is."""
         if self._has_process():
-            self._look(broker_control.set_clock(address_of(self.deed), rate=TRUE_RATE))
+            self._look(broker_control.set_clock(address_of(self.resolved), rate=TRUE_RATE))
 
     def healed(self) -> str | None:
         """It runs at its true rate, or the process that had it is gone."""
@@ -76,31 +76,31 @@ class Clock:
 
 
 @dataclass(slots=True)
-class Strobe(Clock):
+class ClockStrobeInjector(ClockInjector):
     """`clock.strobe`: it jumps again and again, by a thread of its own."""
 
-    deed: Deed[StrobeClock]
-    _beat: Beat | None = field(init=False, default=None)
+    resolved: ResolvedFault[StrobeClock]
+    _beat: Repetition | None = field(init=False, default=None)
 
     def meddle(self, address: str) -> None:
         """It has jumped once."""
-        by_ms = self.deed.fault.by_ms
-        self._beat = Beat(
-            lambda: broker_control.set_clock(address, jump_ms=by_ms), self.deed.fault.every_ms
+        by_ms = self.resolved.fault.by_ms
+        self._beat = Repetition(
+            lambda: broker_control.set_clock(address, jump_ms=by_ms), self.resolved.fault.every_ms
         )
         self._beat.start()
 
     def wanted_ms(self) -> int:
         """It has jumped more than once."""
-        return TIMES * self.deed.fault.by_ms
+        return TIMES * self.resolved.fault.by_ms
 
     def heal(self) -> None:
         """It jumps no more."""
         if self._beat is not None:
             self._beat.stop()
-        Clock.heal(self)
+        ClockInjector.heal(self)
 
     def healed(self) -> str | None:
         """How often it jumped, and how far that took it."""
-        told = Clock.healed(self)
+        told = ClockInjector.healed(self)
         return f"{told} in {self._beat.times} jumps" if self._beat and told else told

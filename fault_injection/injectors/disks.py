@@ -12,29 +12,29 @@ from fencepost.fault_injection.engine import broker_control, data_folder
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.disk_faults import BreakDisk, FillDisk, SlowDisk
 from fencepost.fault_injection.injectors.injection import (
-    BrokerProcess,
-    Deed,
     Registration,
+    ResolvedFault,
+    TargetProcess,
     address_of,
     registered_anew,
 )
-from fencepost.fault_injection.injectors.processes import Kill
+from fencepost.fault_injection.injectors.processes import ProcessEndInjector
 
 VERBS = {FillDisk.kind: "full", BreakDisk.kind: "broken", SlowDisk.kind: "slow"}
 """As `DiskFault.verb` of `spec/wire/fault_control.proto`."""
 
 
 @dataclass(slots=True)
-class LosePower(Kill):
+class PowerLossInjector(ProcessEndInjector):
     """`disk.lose_unsynced`: a kill, and each file of records is cut to what was flushed of it."""
 
     _tails: list[data_folder.Tail] = field(init=False, default_factory=list)
 
     def inject(self) -> None:
         """The process has ended, and what it had not flushed is gone."""
-        folder = self.deed.target.data_folder(self.deed.broker_id)
+        folder = self.resolved.target.data_folder(self.resolved.broker_id)
         data_folder.tails(folder)  # nobody is killed for nothing
-        Kill.inject(self)
+        ProcessEndInjector.inject(self)
         self._tails = data_folder.tails(folder)
         self.spoil()
 
@@ -44,7 +44,7 @@ class LosePower(Kill):
 
     def evidence(self) -> str | None:
         """The process is no more, and something was lost."""
-        killed = Kill.evidence(self)
+        killed = ProcessEndInjector.evidence(self)
         lost = sum(tail.lost for tail in self._tails)
         return (
             f"{killed}, {lost} bytes of {len(self._tails)} files lost" if killed and lost else None
@@ -52,18 +52,18 @@ class LosePower(Kill):
 
 
 @dataclass(slots=True)
-class CorruptTail(LosePower):
+class CorruptTailInjector(PowerLossInjector):
     """`disk.corrupt_tail`: a kill, and of each file one byte that was not flushed is another."""
 
     _positions: list[int] = field(init=False, default_factory=list)
 
     def spoil(self) -> None:
         """Each tail holds a wrong byte."""
-        self._positions = data_folder.corrupt(self._tails, Random(self.deed.fault_id))
+        self._positions = data_folder.corrupt(self._tails, Random(self.resolved.fault_id))
 
     def evidence(self) -> str | None:
         """The process is no more, and something was spoilt."""
-        killed = Kill.evidence(self)
+        killed = ProcessEndInjector.evidence(self)
         if killed is None or not self._positions:
             return None
         where = ", ".join(
@@ -74,34 +74,34 @@ class CorruptTail(LosePower):
 
 
 @dataclass(slots=True)
-class PutOlderBack(Kill):
+class StaleCheckpointInjector(ProcessEndInjector):
     """`disk.stale_checkpoint`: a kill, and older checkpoints are put back."""
 
     _changed: int = field(init=False, default=0)
 
     def inject(self) -> None:
         """The process has ended, and its next start finds checkpoints of before."""
-        if not broker_control.keep_older_files(address_of(self.deed)).older_files:
-            raise InjectionError(f"broker {self.deed.broker_id} has no older checkpoint yet")
-        Kill.inject(self)
-        folder = self.deed.target.data_folder(self.deed.broker_id)
+        if not broker_control.keep_older_files(address_of(self.resolved)).older_files:
+            raise InjectionError(f"broker {self.resolved.broker_id} has no older checkpoint yet")
+        ProcessEndInjector.inject(self)
+        folder = self.resolved.target.data_folder(self.resolved.broker_id)
         self._changed = len(data_folder.put_older_back(folder))
 
     def evidence(self) -> str | None:
         """The process is no more, and a checkpoint says something else."""
-        killed = Kill.evidence(self)
+        killed = ProcessEndInjector.evidence(self)
         return f"{killed}, {self._changed} older checkpoints put back" if self._changed else None
 
 
 @dataclass(slots=True)
-class FailDisk:
+class DiskInjector:
     """`disk.enospc`, `disk.eio`, `disk.slow`: the broker's storage refuses, or takes its time.
 
     A log that was refused something is offline until the broker starts again, so it does.
     """
 
-    deed: Deed[Any]
-    _process: BrokerProcess | None = field(init=False, default=None)
+    resolved: ResolvedFault[Any]
+    _process: TargetProcess | None = field(init=False, default=None)
     _before: Registration | None = field(init=False, default=None)
     _matched: int = field(init=False, default=0)
     _is_killed: bool = field(init=False, default=False)
@@ -109,25 +109,25 @@ class FailDisk:
 
     def inject(self) -> None:
         """The disk is so from now on."""
-        self._process = self.deed.target.process(self.deed.broker_id)
-        address = address_of(self.deed)
+        self._process = self.resolved.target.process(self.resolved.broker_id)
+        address = address_of(self.resolved)
         self._matched = broker_control.get_disk(address).matched
-        delay_ms = getattr(self.deed.fault, "delay_ms", 0)
-        broker_control.set_disk(address, VERBS[self.deed.fault.kind], delay_ms)
+        delay_ms = getattr(self.resolved.fault, "delay_ms", 0)
+        broker_control.set_disk(address, VERBS[self.resolved.fault.kind], delay_ms)
 
     def evidence(self) -> str | None:
         """Calls were refused and logs are offline; of a slow disk, calls were slowed."""
         if self._process is None or not self._process.is_running:
             return None
-        status = broker_control.get_disk(address_of(self.deed))
+        status = broker_control.get_disk(address_of(self.resolved))
         matched = status.matched - self._matched
         if not matched:
             return None
-        if isinstance(self.deed.fault, SlowDisk):
+        if isinstance(self.resolved.fault, SlowDisk):
             return f"{matched} calls took longer"
         if not status.failed_logs:
             return None
-        self.deed.target.prepare(self.deed.broker_id)
+        self.resolved.target.prepare(self.resolved.broker_id)
         return f"{matched} calls refused, offline is {'; '.join(status.failed_logs)}"
 
     def heal(self) -> None:
@@ -135,16 +135,16 @@ class FailDisk:
         if self._process is None or self._is_restarted:
             return
         if self._process.is_running:
-            address = address_of(self.deed)
+            address = address_of(self.resolved)
             if not broker_control.set_disk(address, "").failed_logs:
                 return
-            self._before = self.deed.target.registration(self.deed.broker_id)
+            self._before = self.resolved.registration()
             self._is_killed = True
             self._process.kill()
         if self._is_killed:
             self._is_restarted = True
-            self.deed.target.restart(self.deed.broker_id)
+            self.resolved.target.restart(self.resolved.broker_id)
 
     def healed(self) -> str | None:
         """Registered, and anew when it was started again."""
-        return registered_anew(self.deed.target.registration(self.deed.broker_id), self._before)
+        return registered_anew(self.resolved.registration(), self._before)

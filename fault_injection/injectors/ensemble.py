@@ -7,7 +7,7 @@ from typing import Any
 
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper, HurtServer
-from fencepost.fault_injection.injectors.injection import Deed, FaultTarget, Servers
+from fencepost.fault_injection.injectors.injection import FaultTarget, ResolvedFault, Servers
 from fencepost.fault_injection.zookeeper.status import MemberState, Mode
 
 ELECTION_MARGIN_MS = 1_000
@@ -15,11 +15,11 @@ ELECTION_MARGIN_MS = 1_000
 
 
 @dataclass(slots=True)
-class OneAway(ABC):
+class MemberAwayInjector(ABC):
     """What the faults by which a member is away for a while have in common."""
 
-    deed: Deed[Any]
-    _absence: "Absence | None" = field(init=False, default=None)
+    resolved: ResolvedFault[Any]
+    _absence: "MemberAbsence | None" = field(init=False, default=None)
 
     @abstractmethod
     def inject(self) -> None:
@@ -40,20 +40,22 @@ class OneAway(ABC):
 
 
 @dataclass(slots=True)
-class MemberHurt(OneAway):
+class ServerInjector(MemberAwayInjector):
     """`zk.server`: SIGSTOP, SIGKILL or SIGTERM of one member, and SIGCONT or a new start."""
 
-    deed: Deed[HurtServer]
+    resolved: ResolvedFault[HurtServer]
 
     def inject(self) -> None:
         """The member stands still or has ended."""
-        fault, servers = self.deed.fault, self.deed.target.servers
-        absence = self._absence = Absence.of(self.deed.target, number_of(fault.member, servers))
+        fault, servers = self.resolved.fault, self.resolved.target.servers
+        absence = self._absence = MemberAbsence.of(
+            self.resolved.target, number_of(fault.member, servers)
+        )
         if fault.deed in ("pause", "disconnect"):
             long_enough = fault.for_ms >= servers.silence_ms + ELECTION_MARGIN_MS
             absence.must_elect = absence.was_leader and long_enough
-            deed = servers.pause if fault.deed == "pause" else servers.cut_off
-            deed(absence.number)
+            begin = servers.pause if fault.deed == "pause" else servers.cut_off
+            begin(absence.number)
         else:
             end = servers.kill if fault.deed == "kill" else servers.stop
             end(absence.number)
@@ -61,21 +63,21 @@ class MemberHurt(OneAway):
 
 
 @dataclass(slots=True)
-class FailOver(OneAway):
+class FailOverInjector(MemberAwayInjector):
     """`zk.failover`: the leader is killed, and the others elect one of them."""
 
-    deed: Deed[FailOverZooKeeper]
+    resolved: ResolvedFault[FailOverZooKeeper]
 
     def inject(self) -> None:
         """The leader has ended."""
-        servers = self.deed.target.servers
-        self._absence = Absence.of(self.deed.target, number_of("leader", servers))
+        servers = self.resolved.target.servers
+        self._absence = MemberAbsence.of(self.resolved.target, number_of("leader", servers))
         servers.kill(self._absence.number)
         servers.prepare(self._absence.number)
 
 
 @dataclass(slots=True, kw_only=True)
-class Absence:
+class MemberAbsence:
     """A member that does not serve, and the ensemble and sessions as they were before."""
 
     target: FaultTarget
@@ -88,7 +90,7 @@ class Absence:
     """Broker id -> its session."""
 
     @classmethod
-    def of(cls, target: FaultTarget, number: int) -> "Absence":
+    def of(cls, target: FaultTarget, number: int) -> "MemberAbsence":
         """Of a member that serves; raises `InjectionError` when it does not."""
         status = target.servers.status()
         if number not in status:

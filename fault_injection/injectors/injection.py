@@ -14,7 +14,7 @@ from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.network.links.wiring import Wiring
-from fencepost.fault_injection.zookeeper.client import Znode
+from fencepost.fault_injection.zookeeper.client import ZnodeContent
 from fencepost.fault_injection.zookeeper.status import MemberState, ServerStatus
 from fencepost.spec.znodes import TopicPartition
 
@@ -31,7 +31,7 @@ class Registration:
     address: str
 
 
-class BrokerProcess(Protocol):
+class TargetProcess(Protocol):
     """One run of a broker; signals reach this process and no other."""
 
     @property
@@ -121,14 +121,14 @@ class Servers(Protocol):
 class Znodes(Protocol):
     """A session of the harness's own; as `ZooKeeperClient`."""
 
-    def read(self, path: str) -> Znode:
+    def read(self, path: str) -> ZnodeContent:
         """The znode there; raises `NoZnodeError`."""
 
     def delete(self, path: str) -> None:
         """Delete the znode there."""
 
 
-class Administrator(Protocol):
+class TargetAdministrator(Protocol):
     """Asks brokers for changes; a method returns when the change is granted, not when it is done.
 
     Each raises `InjectionError` when it is refused or nobody answers.
@@ -150,7 +150,7 @@ class Administrator(Protocol):
         """Its first assigned replica is to lead."""
 
 
-class Burst(Protocol):
+class RunningBurst(Protocol):
     """More producers than usual."""
 
     @property
@@ -161,10 +161,10 @@ class Burst(Protocol):
         """They have ended."""
 
 
-class Load(Protocol):
+class TargetLoad(Protocol):
     """The clients that are at work."""
 
-    def burst(self, producers: int) -> Burst:
+    def burst(self, producers: int) -> RunningBurst:
         """So many more producers are at work."""
 
     def crash_producer(self) -> Callable[[], str | None]:
@@ -186,7 +186,7 @@ class FaultTarget(Protocol):
         """All brokers live, and every partition is led with all its replicas in sync."""
 
     @property
-    def administrator(self) -> Administrator:
+    def administrator(self) -> TargetAdministrator:
         """Whom faults that are requests go through."""
 
     @property
@@ -194,7 +194,7 @@ class FaultTarget(Protocol):
         """Of its connections; raises `InjectionError` when they go through no proxy."""
 
     @property
-    def load(self) -> Load:
+    def load(self) -> TargetLoad:
         """The clients that are at work; raises `InjectionError` when there are none."""
 
     def live_brokers(self) -> list[int]:
@@ -207,7 +207,7 @@ class FaultTarget(Protocol):
     def view(self) -> ClusterView:
         """Who plays which role now."""
 
-    def process(self, broker_id: int) -> BrokerProcess:
+    def process(self, broker_id: int) -> TargetProcess:
         """The current process of a broker."""
 
     def data_folder(self, broker_id: int) -> Path:
@@ -241,7 +241,7 @@ class FaultTarget(Protocol):
         """
 
 
-class Injection(Protocol):
+class Injector(Protocol):
     """One fault on its way from injection to healing."""
 
     def inject(self) -> None:
@@ -258,7 +258,7 @@ class Injection(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed(Generic[AnyFault_co]):
+class ResolvedFault(Generic[AnyFault_co]):
     """One fault as it is done: to whom its roles resolved."""
 
     fault_id: str
@@ -275,12 +275,16 @@ class Deed(Generic[AnyFault_co]):
         assert self.victim_id is not None, f"{self.fault.kind} hurts no single broker"
         return self.victim_id
 
+    def registration(self) -> Registration | None:
+        """The registration of that broker now; None when there is none."""
+        return self.target.registration(self.broker_id)
 
-def address_of(deed: Deed[Fault]) -> str:
+
+def address_of(resolved: ResolvedFault[Fault]) -> str:
     """Where the broker that is hurt listens; raises `InjectionError`."""
-    registration = deed.target.registration(deed.broker_id)
+    registration = resolved.registration()
     if registration is None:
-        raise InjectionError(f"broker {deed.broker_id} is not registered")
+        raise InjectionError(f"broker {resolved.broker_id} is not registered")
     return registration.address
 
 

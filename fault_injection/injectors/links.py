@@ -34,10 +34,10 @@ from fencepost.fault_injection.faults.zookeeper_faults import (
     HurtZooKeeperLink,
     LoseZooKeeperReplies,
 )
-from fencepost.fault_injection.injectors.injection import Deed, Registration, registered
+from fencepost.fault_injection.injectors.injection import Registration, ResolvedFault, registered
 from fencepost.fault_injection.injectors.processes import process_state
 from fencepost.fault_injection.network.link_sets import around_bridge, between, outside_majorities
-from fencepost.fault_injection.network.links.rules import Link, Rule, RuleStatus
+from fencepost.fault_injection.network.links.rules import Link, LinkRule, LinkRuleStatus
 from fencepost.fault_injection.network.links.wiring import Wiring, broker_name
 
 SILENT_MS = 200
@@ -47,20 +47,20 @@ STRAGGLER_MS = 1_000
 
 
 @dataclass(slots=True)
-class ProxyFault(ABC):
+class LinkInjector(ABC):
     """What all of them have in common: rules come, are looked at, and go."""
 
-    deed: Deed[Any]
-    rules: list[Rule] = field(init=False, default_factory=list)
+    resolved: ResolvedFault[Any]
+    rules: list[LinkRule] = field(init=False, default_factory=list)
     before: Registration | None = field(init=False, default=None)
     """Of the broker that is hurt, if it is one."""
-    last: list[RuleStatus] = field(init=False, default_factory=list)
+    last: list[LinkRuleStatus] = field(init=False, default_factory=list)
     """What the rules had done when they were last looked at."""
 
     @property
     def wiring(self) -> Wiring:
         """The places of the cluster; raises `InjectionError` when it has none."""
-        return self.deed.target.wiring
+        return self.resolved.target.wiring
 
     @property
     def links(self) -> frozenset[Link]:
@@ -68,7 +68,7 @@ class ProxyFault(ABC):
         return frozenset(link for rule in self.rules for link in rule.links)
 
     @abstractmethod
-    def make_rules(self) -> list[Rule]:
+    def make_rules(self) -> list[LinkRule]:
         """The rules that are the fault."""
 
     @abstractmethod
@@ -77,11 +77,11 @@ class ProxyFault(ABC):
 
     def inject(self) -> None:
         """The rules apply."""
-        if self.deed.victim_id is not None:
-            self.before = self.deed.target.registration(self.deed.victim_id)
+        if self.resolved.victim_id is not None:
+            self.before = self.resolved.target.registration(self.resolved.victim_id)
         self.rules = self.make_rules()
         if not self.links:
-            raise InjectionError(f"{self.deed.fault.kind}: there is no way between these")
+            raise InjectionError(f"{self.resolved.fault.kind}: there is no way between these")
         self.wiring.links.add(self.rules)
 
     def evidence(self) -> str | None:
@@ -102,7 +102,7 @@ class ProxyFault(ABC):
             return "nothing was done"
         passed = self.open_again()
         now = self._registration()
-        if passed is None or (self.deed.victim_id is not None and now is None):
+        if passed is None or (self.resolved.victim_id is not None and now is None):
             return None
         return f"{passed}, {registered(now)}" if now is not None else passed
 
@@ -124,7 +124,7 @@ class ProxyFault(ABC):
         """
         if self.wiring.links.PROBES_NETWORKS:
             return frozenset(links)
-        up = {broker_name(b) for b in self.deed.target.live_brokers() if self._is_up(b)}
+        up = {broker_name(b) for b in self.resolved.target.live_brokers() if self._is_up(b)}
         servers = set(self.wiring.zookeepers)
         away = set(self.wiring.brokers) - up
         return frozenset((a, b) for a, b in links if a not in away | servers and b in up | servers)
@@ -149,7 +149,7 @@ class ProxyFault(ABC):
 
     def name(self) -> str:
         """The member that is hurt."""
-        return broker_name(self.deed.broker_id)
+        return broker_name(self.resolved.broker_id)
 
     def held(self) -> str:
         """What did not pass."""
@@ -161,9 +161,9 @@ class ProxyFault(ABC):
         held = sum(status.connections_held for status in self.last)
         return f"{counted(size, 'byte')} and {counted(held, 'connection')} held"
 
-    def rule(self, links: Iterable[Link], **what: Any) -> Rule:  # noqa: ANN401
+    def rule(self, links: Iterable[Link], **what: Any) -> LinkRule:  # noqa: ANN401
         """A rule of this fault, named by it."""
-        return Rule(rule_id=self.deed.fault_id, links=frozenset(links), **what)
+        return LinkRule(rule_id=self.resolved.fault_id, links=frozenset(links), **what)
 
     def _results(self, about: str, links: frozenset[Link]) -> dict[Link, float | None]:
         """How long each probe took so far; they are sent at the first call with these links."""
@@ -179,29 +179,29 @@ class ProxyFault(ABC):
         return min((result.waited_ms for result in results), default=float(STRAGGLER_MS))
 
     def _probe(self, about: str) -> str:
-        return f"{self.deed.fault_id}: {about}"
+        return f"{self.resolved.fault_id}: {about}"
 
     def _names(self) -> list[str]:
         return [rule.rule_id for rule in self.rules]
 
     def _registration(self) -> Registration | None:
-        victim = self.deed.victim_id
-        return None if victim is None else self.deed.target.registration(victim)
+        victim = self.resolved.victim_id
+        return None if victim is None else self.resolved.target.registration(victim)
 
     def _is_up(self, broker_id: int) -> bool:
         """True when its process runs and does not stand still."""
         try:
-            process = self.deed.target.process(broker_id)
+            process = self.resolved.target.process(broker_id)
         except InjectionError:
             return False
         return process_state(process.pid) != "T"
 
 
 @dataclass(slots=True)
-class Cut(ProxyFault):
+class LinkCutInjector(LinkInjector):
     """`net.isolate`, `partition`, `oneway`, `bridge`, `majority_ring`, `zk.cut`: bytes wait."""
 
-    def make_rules(self) -> list[Rule]:
+    def make_rules(self) -> list[LinkRule]:
         """One for all ways that are closed."""
         return [self.rule(self._closed(), stalls=True)]
 
@@ -213,15 +213,15 @@ class Cut(ProxyFault):
         return f"{self.held()}; {judged}"
 
     def _closed(self) -> frozenset[Link]:
-        brokers, fault = self.wiring.brokers, self.deed.fault
+        brokers, fault = self.wiring.brokers, self.resolved.fault
         match fault:
             case IsolateBroker():
-                return cut_off(self.wiring, self.deed.broker_id)
+                return cut_off(self.wiring, self.resolved.broker_id)
             case PartitionBrokers():
                 side = {broker_name(broker_id) for broker_id in fault.side} & set(brokers)
                 return between(side, set(brokers) - side)
             case CutOneWay():
-                return towards(self.wiring, self.deed)
+                return towards(self.wiring, self.resolved)
             case BridgeBrokers():
                 return around_bridge(self.name(), brokers)
             case RingOfMajorities():
@@ -233,26 +233,26 @@ class Cut(ProxyFault):
 
     def _others(self) -> frozenset[Link]:
         """The ways of the same sort that stay open."""
-        if isinstance(self.deed.fault, CutZooKeeper):
+        if isinstance(self.resolved.fault, CutZooKeeper):
             return between(self.wiring.brokers, self.wiring.zookeepers) - self.links
         clients = [link for b in self.wiring.broker_ids for link in self.wiring.with_clients(b)]
         return (between(self.wiring.brokers, self.wiring.brokers) | set(clients)) - self.links
 
 
 @dataclass(slots=True)
-class CutInTurns(ProxyFault):
+class TimedCutInjector(LinkInjector):
     """`net.swizzle`, `net.flap`: brokers are cut off for some times, which the rules say."""
 
-    def make_rules(self) -> list[Rule]:
+    def make_rules(self) -> list[LinkRule]:
         """One per broker."""
-        fault = self.deed.fault
+        fault = self.resolved.fault
         if isinstance(fault, FlapBroker):
-            closed = cut_off(self.wiring, self.deed.broker_id)
+            closed = cut_off(self.wiring, self.resolved.broker_id)
             return [self.rule(closed, stalls=True, windows=fault.windows())]
         assert isinstance(fault, SwizzleBrokers)
         return [
-            Rule(
-                rule_id=f"{self.deed.fault_id}/{broker_id}",
+            LinkRule(
+                rule_id=f"{self.resolved.fault_id}/{broker_id}",
                 links=cut_off(self.wiring, broker_id),
                 stalls=True,
                 windows=(window,),
@@ -271,20 +271,20 @@ class CutInTurns(ProxyFault):
 
 
 @dataclass(slots=True)
-class Slow(ProxyFault):
+class SlowLinkInjector(LinkInjector):
     """`net.latency`, `net.bandwidth`, `zk.delay`: bytes take their time."""
 
-    def make_rules(self) -> list[Rule]:
+    def make_rules(self) -> list[LinkRule]:
         """One for all ways."""
-        fault = self.deed.fault
+        fault = self.resolved.fault
         match fault:
             case DelayLink():
-                links = towards(self.wiring, self.deed)
+                links = towards(self.wiring, self.resolved)
                 return [self.rule(links, delay_ms=fault.delay_ms, jitter_ms=fault.jitter_ms)]
             case NarrowLink():
-                return [self.rule(towards(self.wiring, self.deed), kb_per_s=fault.kb_per_s)]
+                return [self.rule(towards(self.wiring, self.resolved), kb_per_s=fault.kb_per_s)]
             case DelayZooKeeper():
-                links = self.wiring.from_zookeeper(self.deed.broker_id)
+                links = self.wiring.from_zookeeper(self.resolved.broker_id)
                 return [self.rule(links, delay_ms=fault.delay_ms)]
             case _:
                 raise AssertionError(f"{fault.kind} slows nothing down")
@@ -297,14 +297,14 @@ class Slow(ProxyFault):
         late = sum(status.bytes_delayed for status in self.last)
         if not late:
             return None
-        if not isinstance(self.deed.fault, DelayLink):
+        if not isinstance(self.resolved.fault, DelayLink):
             return f"{late} bytes had to wait{self._kept()}"
         results = self._results("active", self.probed(self.links))
         if not results or any(took is None for took in results.values()):
             return None
         fastest = min(took for took in results.values() if took is not None)
         self.wiring.links.end_probe(self._probe("active"))
-        if fastest < self.deed.fault.delay_ms:
+        if fastest < self.resolved.fault.delay_ms:
             raise InjectionError(f"a probe took {fastest:g} ms only")
         return f"{late} bytes came late; probes took {fastest:g} ms or more"
 
@@ -315,18 +315,18 @@ class Slow(ProxyFault):
 
 
 @dataclass(slots=True)
-class Reset(ProxyFault):
+class ConnectionResetInjector(LinkInjector):
     """`rpc.stream_reset`, `zk.conn_drop`: connections end, and may be made again at once."""
 
-    def make_rules(self) -> list[Rule]:
+    def make_rules(self) -> list[LinkRule]:
         """One, that applies for a moment each time."""
-        fault = self.deed.fault
+        fault = self.resolved.fault
         assert isinstance(fault, ResetStreams | DropConnection)
         moments = windows_of_moments(fault.for_ms, fault.every_ms)
         if isinstance(fault, DropConnection):
-            links = self.wiring.to_zookeeper(self.deed.broker_id)
+            links = self.wiring.to_zookeeper(self.resolved.broker_id)
         else:
-            links = towards(self.wiring, self.deed)
+            links = towards(self.wiring, self.resolved)
         return [self.rule(links, drops=True, windows=moments)]
 
     def proof(self) -> str | None:
@@ -339,21 +339,21 @@ class Reset(ProxyFault):
     def healed(self) -> str | None:
         """As always; and a session that lost only its connections is the same one still."""
         now = self._registration()
-        dropped = isinstance(self.deed.fault, DropConnection)
+        dropped = isinstance(self.resolved.fault, DropConnection)
         if dropped and self.before and now and now.session_id != self.before.session_id:
             raise InjectionError(f"session {self.before.session_id:#x} has ended")
-        return ProxyFault.healed(self)
+        return LinkInjector.healed(self)
 
 
 @dataclass(slots=True)
-class LostReplies(ProxyFault):
+class LostReplyInjector(LinkInjector):
     """`zk.lose_reply`: ZooKeeper answers a write, and the proxy ends the connection instead."""
 
-    def make_rules(self) -> list[Rule]:
+    def make_rules(self) -> list[LinkRule]:
         """One for what the broker asks."""
-        fault = self.deed.fault
+        fault = self.resolved.fault
         assert isinstance(fault, LoseZooKeeperReplies)
-        links = self.wiring.to_zookeeper(self.deed.broker_id)
+        links = self.wiring.to_zookeeper(self.resolved.broker_id)
         return [self.rule(links, replies_to_lose=fault.count)]
 
     def proof(self) -> str | None:
@@ -365,15 +365,15 @@ class LostReplies(ProxyFault):
 
 
 @dataclass(slots=True)
-class FailedRequests(ProxyFault):
+class FailedRequestInjector(LinkInjector):
     """`zk.fail_request`: ZooKeeper is asked for nothing, and what it answers is an error."""
 
-    def make_rules(self) -> list[Rule]:
+    def make_rules(self) -> list[LinkRule]:
         """One for what the broker asks."""
-        fault = self.deed.fault
+        fault = self.resolved.fault
         assert isinstance(fault, FailZooKeeperRequests)
         rule = self.rule(
-            self.wiring.to_zookeeper(self.deed.broker_id),
+            self.wiring.to_zookeeper(self.resolved.broker_id),
             requests_to_fail=fault.count,
             fails_only_writes=fault.requests == "write",
             error_code=ERROR_CODES[fault.code],
@@ -382,7 +382,7 @@ class FailedRequests(ProxyFault):
 
     def proof(self) -> str | None:
         """Which requests got the error."""
-        (status,), code = self.last, self.deed.fault.code
+        (status,), code = self.last, self.resolved.fault.code
         failed = status.failed_requests
         if not failed:
             return None
@@ -390,12 +390,12 @@ class FailedRequests(ProxyFault):
 
 
 @dataclass(slots=True)
-class ZooKeeperLink(ProxyFault):
+class ZooKeeperLinkInjector(LinkInjector):
     """`zk.link`: one or both directions wait, or connections are reset or refused."""
 
-    def make_rules(self) -> list[Rule]:
+    def make_rules(self) -> list[LinkRule]:
         """One for the direction and the mode."""
-        fault, broker_id = self.deed.fault, self.deed.broker_id
+        fault, broker_id = self.resolved.fault, self.resolved.broker_id
         assert isinstance(fault, HurtZooKeeperLink)
         to, back = self.wiring.to_zookeeper(broker_id), self.wiring.from_zookeeper(broker_id)
         if fault.mode != "stall":
@@ -406,21 +406,21 @@ class ZooKeeperLink(ProxyFault):
 
     def proof(self) -> str | None:
         """What the mode says has happened, and what it leaves alone has not."""
-        (status,), fault = self.last, self.deed.fault
+        (status,), fault = self.last, self.resolved.fault
         if fault.mode == "stall":
             return self._proof_of_stall() if status.has_blocked else None
         if fault.mode == "reset":
             done = status.connections_reset and status.connections_refused
             told = f"{counted(status.connections_reset, 'connection')} reset, "
             return f"{told}then {status.connections_refused} refused" if done else None
-        others = self.wiring.to_zookeeper(self.deed.broker_id)
+        others = self.wiring.to_zookeeper(self.resolved.broker_id)
         judged = self.judge(others, between(self.wiring.brokers, self.wiring.zookeepers) - others)
         return judged and f"new connections are refused, the old one stands; {judged}"
 
     def _proof_of_stall(self) -> str | None:
         closed = self.links
         if not self.wiring.links.PROBES_NETWORKS:
-            closed &= self.wiring.to_zookeeper(self.deed.broker_id)
+            closed &= self.wiring.to_zookeeper(self.resolved.broker_id)
         if not closed:
             return self.held()
         others = between(self.wiring.brokers, self.wiring.zookeepers) - self.links
@@ -439,12 +439,12 @@ def cut_off(wiring: Wiring, broker_id: int) -> frozenset[Link]:
     return between([name], wiring.brokers) | wiring.with_clients(broker_id)
 
 
-def towards(wiring: Wiring, deed: Deed[Any]) -> frozenset[Link]:
+def towards(wiring: Wiring, resolved: ResolvedFault[Any]) -> frozenset[Link]:
     """The ways from the sender to the receiver, or to every other broker."""
-    assert isinstance(deed.fault, LinkFault)
-    sender = broker_name(deed.broker_id)
-    if deed.receiver_id is not None:
-        receivers = [broker_name(deed.receiver_id)]
+    assert isinstance(resolved.fault, LinkFault)
+    sender = broker_name(resolved.broker_id)
+    if resolved.receiver_id is not None:
+        receivers = [broker_name(resolved.receiver_id)]
     else:
         receivers = list(wiring.brokers)
     return frozenset((sender, receiver) for receiver in receivers if receiver != sender)

@@ -4,25 +4,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fencepost.fault_injection.faults.load_faults import BurstLoad, CrashClient
-from fencepost.fault_injection.injectors.injection import Burst, Deed
+from fencepost.fault_injection.injectors.injection import ResolvedFault, RunningBurst
 
 
 @dataclass(slots=True)
-class MoreProducers:
+class BurstInjector:
     """`load.burst`: more producers, for a while."""
 
-    deed: Deed[BurstLoad]
-    _burst: Burst | None = field(init=False, default=None)
+    resolved: ResolvedFault[BurstLoad]
+    _burst: RunningBurst | None = field(init=False, default=None)
 
     def inject(self) -> None:
         """They are at work."""
-        self._burst = self.deed.target.load.burst(self.deed.fault.producers)
+        self._burst = self.resolved.target.load.burst(self.resolved.fault.producers)
 
     def evidence(self) -> str | None:
         """Some of their requests were acknowledged."""
         if self._burst is None or not self._burst.acknowledged:
             return None
-        return f"{self._burst.acknowledged} requests of {self.deed.fault.producers} more producers"
+        producers = self.resolved.fault.producers
+        return f"{self._burst.acknowledged} requests of {producers} more producers"
 
     def heal(self) -> None:
         """They have ended."""
@@ -36,15 +37,15 @@ class MoreProducers:
 
 
 @dataclass(slots=True)
-class EndOfProducer:
+class ClientCrashInjector:
     """`client.crash`: a producer does not live to hear an answer."""
 
-    deed: Deed[CrashClient]
+    resolved: ResolvedFault[CrashClient]
     _fate: Callable[[], str | None] | None = field(init=False, default=None)
 
     def inject(self) -> None:
         """The next answer is its end."""
-        self._fate = self.deed.target.load.crash_producer()
+        self._fate = self.resolved.target.load.crash_producer()
 
     def evidence(self) -> str | None:
         """It has ended, and another one goes on."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from fencepost.fault_injection.engine import broker_control, data_folder
-from fencepost.fault_injection.engine.pause_cycle import Stutter
+from fencepost.fault_injection.engine.pause_cycle import PauseCycle
 from fencepost.fault_injection.faults.fault import BrokerFault
 from fencepost.fault_injection.faults.process_faults import (
     BounceBroker,
@@ -15,9 +15,9 @@ from fencepost.fault_injection.faults.process_faults import (
     StutterBroker,
 )
 from fencepost.fault_injection.injectors.injection import (
-    BrokerProcess,
-    Deed,
     Registration,
+    ResolvedFault,
+    TargetProcess,
     address_of,
     registered,
     registered_anew,
@@ -31,17 +31,17 @@ SESSION_MARGIN_MS = 300
 
 
 @dataclass(slots=True)
-class Pause:
+class PauseInjector:
     """`proc.pause`: SIGSTOP, and SIGCONT at the end."""
 
-    deed: Deed[PauseBroker]
-    _process: BrokerProcess | None = field(init=False, default=None)
+    resolved: ResolvedFault[PauseBroker]
+    _process: TargetProcess | None = field(init=False, default=None)
     _before: Registration | None = field(init=False, default=None)
 
     def inject(self) -> None:
         """The process stands still."""
-        self._process = self.deed.target.process(self.deed.broker_id)
-        self._before = self.deed.target.registration(self.deed.broker_id)
+        self._process = self.resolved.target.process(self.resolved.broker_id)
+        self._before = self.resolved.registration()
         self._process.pause()
 
     def evidence(self) -> str | None:
@@ -49,9 +49,9 @@ class Pause:
         if self._process is None or process_state(self._process.pid) != "T":
             return None
         stopped = f"process {self._process.pid} in state T"
-        if self.deed.fault.for_ms < self.deed.target.session_timeout_ms + SESSION_MARGIN_MS:
+        if self.resolved.fault.for_ms < self.resolved.target.session_timeout_ms + SESSION_MARGIN_MS:
             return stopped
-        if self._before is None or self.deed.target.registration(self.deed.broker_id) is not None:
+        if self._before is None or self.resolved.registration() is not None:
             return None
         return f"{stopped}, session {self._before.session_id:#x} ended"
 
@@ -64,22 +64,22 @@ class Pause:
         """Running and registered."""
         if self._process is not None and process_state(self._process.pid) == "T":
             return None
-        now = self.deed.target.registration(self.deed.broker_id)
+        now = self.resolved.registration()
         return registered(now) if now else None
 
 
 @dataclass(slots=True)
-class StandAgain:
+class PauseCycleInjector:
     """`proc.stutter`, `cpu.starve`: SIGSTOP and SIGCONT in turn, by a thread of its own."""
 
-    deed: Deed[StutterBroker | StarveBroker]
-    _stutter: Stutter | None = field(init=False, default=None)
+    resolved: ResolvedFault[StutterBroker | StarveBroker]
+    _stutter: PauseCycle | None = field(init=False, default=None)
 
     def inject(self) -> None:
         """The process stands still for the first time."""
-        fault = self.deed.fault
-        process = self.deed.target.process(self.deed.broker_id)
-        self._stutter = Stutter(process, fault.stands_ms, fault.runs_ms)
+        fault = self.resolved.fault
+        process = self.resolved.target.process(self.resolved.broker_id)
+        self._stutter = PauseCycle(process, fault.stands_ms, fault.runs_ms)
         self._stutter.start()
 
     def evidence(self) -> str | None:
@@ -99,27 +99,27 @@ class StandAgain:
 
     def healed(self) -> str | None:
         """Registered; with how often it stood still."""
-        now = self.deed.target.registration(self.deed.broker_id)
+        now = self.resolved.registration()
         if now is None or self._stutter is None:
             return registered(now) if now else None
         return f"{registered(now)}; stood still {self._stutter.times} times"
 
 
 @dataclass(slots=True)
-class Kill:
+class ProcessEndInjector:
     """SIGKILL, and a new process on the same data at the end."""
 
-    deed: Deed[BrokerFault]
-    _process: BrokerProcess | None = field(init=False, default=None)
+    resolved: ResolvedFault[BrokerFault]
+    _process: TargetProcess | None = field(init=False, default=None)
     _before: Registration | None = field(init=False, default=None)
     _is_restarted: bool = field(init=False, default=False)
 
     def inject(self) -> None:
         """The process has ended."""
-        self._process = self.deed.target.process(self.deed.broker_id)
-        self._before = self.deed.target.registration(self.deed.broker_id)
+        self._process = self.resolved.target.process(self.resolved.broker_id)
+        self._before = self.resolved.registration()
         self._process.kill()
-        self.deed.target.prepare(self.deed.broker_id)
+        self.resolved.target.prepare(self.resolved.broker_id)
 
     def evidence(self) -> str | None:
         """The process is no more."""
@@ -131,37 +131,37 @@ class Kill:
         """A new process starts on the same data."""
         if self._process is not None and not self._is_restarted:
             self._is_restarted = True
-            self.deed.target.restart(self.deed.broker_id)
+            self.resolved.target.restart(self.resolved.broker_id)
 
     def healed(self) -> str | None:
         """Registered anew: under a zxid that the killed process did not have."""
-        return registered_anew(self.deed.target.registration(self.deed.broker_id), self._before)
+        return registered_anew(self.resolved.registration(), self._before)
 
 
 @dataclass(slots=True)
-class KillAndWipe(Kill):
+class KillInjector(ProcessEndInjector):
     """`proc.kill`: SIGKILL, and a new process at the end, on what is left of the data."""
 
-    deed: Deed[KillBroker]
+    resolved: ResolvedFault[KillBroker]
     _gone: data_folder.Gone | None = field(init=False, default=None)
 
     def inject(self) -> None:
         """The process has ended, and what is to be wiped is gone."""
-        wipe = self.deed.fault.wipe
+        wipe = self.resolved.fault.wipe
         if wipe == "none":
-            Kill.inject(self)
+            ProcessEndInjector.inject(self)
             return
-        folder = self.deed.target.data_folder(self.deed.broker_id)
+        folder = self.resolved.target.data_folder(self.resolved.broker_id)
         if wipe == "log":
             data_folder.record_files(folder)  # nobody is killed for nothing
-        Kill.inject(self)
+        ProcessEndInjector.inject(self)
         wiped = data_folder.wipe_all if wipe == "all" else data_folder.wipe_records
         self._gone = wiped(folder)
 
     def evidence(self) -> str | None:
         """The process is no more, and something was there to be wiped."""
-        killed = Kill.evidence(self)
-        if self.deed.fault.wipe == "none" or killed is None:
+        killed = ProcessEndInjector.evidence(self)
+        if self.resolved.fault.wipe == "none" or killed is None:
             return killed
         if self._gone is None or not self._gone.size:
             return None
@@ -169,32 +169,34 @@ class KillAndWipe(Kill):
 
 
 @dataclass(slots=True)
-class Crash(Kill):
+class CrashPointInjector(ProcessEndInjector):
     """`proc.crash_at`: the broker kills or stops itself; else it is spared: nothing was done."""
 
-    deed: Deed[CrashAt]
+    resolved: ResolvedFault[CrashAt]
 
     def inject(self) -> None:
         """The broker waits for the point."""
-        fault, holds = self.deed.fault, self._holds
-        self._process = self.deed.target.process(self.deed.broker_id)
-        self._before = self.deed.target.registration(self.deed.broker_id)
+        fault, holds = self.resolved.fault, self._holds
+        self._process = self.resolved.target.process(self.resolved.broker_id)
+        self._before = self.resolved.registration()
         if holds:
             self._process.expect_stop()
-        broker_control.set_crash_point(address_of(self.deed), fault.point, fault.nth, holds=holds)
+        broker_control.set_crash_point(
+            address_of(self.resolved), fault.point, fault.nth, holds=holds
+        )
 
     def evidence(self) -> str | None:
         """The process is no more or stands still, and its last words name the point."""
         if self._process is None:
             return None
         if self._stands():
-            return f"process {self._process.pid} in state T {self.deed.fault.point}"
+            return f"process {self._process.pid} in state T {self.resolved.fault.point}"
         if self._process.is_running:
             return None
-        if f"dies {self.deed.fault.point}" not in self._process.log_tail():
+        if f"dies {self.resolved.fault.point}" not in self._process.log_tail():
             return None
-        self.deed.target.prepare(self.deed.broker_id)
-        return f"process {self._process.pid} died {self.deed.fault.point}"
+        self.resolved.target.prepare(self.resolved.broker_id)
+        return f"process {self._process.pid} died {self.resolved.fault.point}"
 
     def heal(self) -> None:
         """It goes on, or a new one starts; the one that did not come there is spared."""
@@ -203,18 +205,18 @@ class Crash(Kill):
                 self._process.resume()
                 self._before = None
                 return
-            broker_control.set_crash_point(address_of(self.deed), "", 0)
+            broker_control.set_crash_point(address_of(self.resolved), "", 0)
             self._before = None
             return
-        Kill.heal(self)
+        ProcessEndInjector.heal(self)
 
     def healed(self) -> str | None:
         """Registered, anew if it has died; and not standing still."""
-        return None if self._is_stopped() else Kill.healed(self)
+        return None if self._is_stopped() else ProcessEndInjector.healed(self)
 
     @property
     def _holds(self) -> bool:
-        return self.deed.fault.action == "hold"
+        return self.resolved.fault.action == "hold"
 
     def _is_stopped(self) -> bool:
         return self._process is not None and process_state(self._process.pid) == "T"
@@ -223,21 +225,21 @@ class Crash(Kill):
         """It said that it would, and does."""
         if self._process is None or not self._holds or not self._is_stopped():
             return False
-        return f"stands still {self.deed.fault.point}" in self._process.log_tail()
+        return f"stands still {self.resolved.fault.point}" in self._process.log_tail()
 
 
 @dataclass(slots=True)
-class Stop(Kill):
+class StopInjector(ProcessEndInjector):
     """`proc.term`: SIGTERM, and a new process on the same data at the end."""
 
-    deed: Deed[StopBroker]
+    resolved: ResolvedFault[StopBroker]
 
     def inject(self) -> None:
         """The process has been told."""
-        self._process = self.deed.target.process(self.deed.broker_id)
-        self._before = self.deed.target.registration(self.deed.broker_id)
+        self._process = self.resolved.target.process(self.resolved.broker_id)
+        self._before = self.resolved.registration()
         self._process.ask_to_end()
-        self.deed.target.prepare(self.deed.broker_id)
+        self.resolved.target.prepare(self.resolved.broker_id)
 
     def evidence(self) -> str | None:
         """The process has ended in good order."""
@@ -249,18 +251,18 @@ class Stop(Kill):
         """A new process starts on the same data, when the old one has ended or was made to."""
         if self._process is not None and self._process.is_running:
             self._process.kill()
-        Kill.heal(self)
+        ProcessEndInjector.heal(self)
 
 
 @dataclass(slots=True)
-class Bounce(Kill):
+class BounceInjector(ProcessEndInjector):
     """`proc.bounce_fast`: SIGKILL once the next process is ready, which then starts at once."""
 
-    deed: Deed[BounceBroker]
+    resolved: ResolvedFault[BounceBroker]
 
     def inject(self) -> None:
         """The next process is on its way, and the old one runs."""
-        self.deed.target.prepare(self.deed.broker_id)
+        self.resolved.target.prepare(self.resolved.broker_id)
 
     def evidence(self) -> str | None:
         """The new process says that its registration still belongs to the old session."""
@@ -278,11 +280,11 @@ class Bounce(Kill):
         """Nothing: the new process runs, or the old one does."""
 
     def _bounce_when_ready(self) -> None:
-        target, broker_id = self.deed.target, self.deed.broker_id
+        target, broker_id = self.resolved.target, self.resolved.broker_id
         if not target.is_ready(broker_id):
             return
-        Kill.inject(self)
-        Kill.heal(self)
+        ProcessEndInjector.inject(self)
+        ProcessEndInjector.heal(self)
         self._process = target.process(broker_id)
 
 

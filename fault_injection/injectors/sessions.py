@@ -5,29 +5,29 @@ from dataclasses import dataclass, field
 from fencepost.fault_injection.engine import rpc_rules
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
-from fencepost.fault_injection.injectors.injection import Deed, Registration, registered
+from fencepost.fault_injection.injectors.injection import Registration, ResolvedFault, registered
 
 
 @dataclass(slots=True)
-class Expiry:
+class SessionExpiryInjector:
     """`zk.expire`: closed by the server or from elsewhere, or forgotten by its owner."""
 
-    deed: Deed[ExpireSession]
+    resolved: ResolvedFault[ExpireSession]
     _before: Registration | None = field(init=False, default=None)
     _outlived: str = field(init=False, default="")
     """Of a forgotten session: what shows that ZooKeeper kept it."""
 
     def inject(self) -> None:
         """The session has ended at ZooKeeper, or its owner takes it for lost."""
-        target, broker_id = self.deed.target, self.deed.broker_id
+        target, broker_id = self.resolved.target, self.resolved.broker_id
         before = target.registration(broker_id)
         if before is None:
             raise InjectionError(f"broker {broker_id} has no session to expire")
         self._before = before
-        if self.deed.fault.mode == "local_only":
+        if self.resolved.fault.mode == "local_only":
             rpc_rules.forget_session(before.address)
             return
-        if self.deed.fault.mode == "server":
+        if self.resolved.fault.mode == "server":
             target.end_session(before.session_id)
             return
         session = rpc_rules.get_session(before.address)
@@ -37,9 +37,9 @@ class Expiry:
         """The old registration is gone, or it is there while the broker has another session."""
         if self._before is None:
             return None
-        if self.deed.fault.mode == "local_only":
+        if self.resolved.fault.mode == "local_only":
             return self._outlived or self._look_at_both(self._before)
-        if self._is_old(self.deed.target.registration(self.deed.broker_id)):
+        if self._is_old(self.resolved.registration()):
             return None
         return f"session {self._before.session_id:#x} ended"
 
@@ -48,7 +48,7 @@ class Expiry:
 
     def healed(self) -> str | None:
         """Registered by another session."""
-        now = self.deed.target.registration(self.deed.broker_id)
+        now = self.resolved.registration()
         return None if now is None or self._is_old(now) else registered(now)
 
     def _look_at_both(self, before: Registration) -> str | None:
@@ -56,7 +56,7 @@ class Expiry:
         if session.session_id in (0, before.session_id):
             return None
         # Asked second: what was registered then still is, though its owner is somebody else now.
-        if self._is_old(self.deed.target.registration(self.deed.broker_id)):
+        if self._is_old(self.resolved.registration()):
             self._outlived = (
                 f"the broker has session {session.session_id:#x}, "
                 f"and {before.session_id:#x} owns its registration still"

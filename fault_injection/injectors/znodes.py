@@ -6,24 +6,24 @@ from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.admin_faults import KickController
 from fencepost.fault_injection.faults.zookeeper_faults import RaceVersion
 from fencepost.fault_injection.injectors.admin import read, state_of
-from fencepost.fault_injection.injectors.injection import Deed
-from fencepost.fault_injection.zookeeper.client import Znode
+from fencepost.fault_injection.injectors.injection import ResolvedFault
+from fencepost.fault_injection.zookeeper.client import ZnodeContent
 from fencepost.spec import znodes
 from fencepost.spec.znodes import TopicPartition
 
 
 @dataclass(slots=True)
-class VersionRace:
+class VersionRaceInjector:
     """`zk.version_race`: the state of a partition is written as it is, under a new version."""
 
-    deed: Deed[RaceVersion]
-    _before: Znode | None = field(init=False, default=None)
+    resolved: ResolvedFault[RaceVersion]
+    _before: ZnodeContent | None = field(init=False, default=None)
 
     def inject(self) -> None:
         """The version has grown; raises `InjectionError` when somebody else writes meanwhile."""
         self._before = self._read()
-        for _ in range(self.deed.fault.count):
-            if self.deed.target.rewrite_state(self._key()) is None:
+        for _ in range(self.resolved.fault.count):
+            if self.resolved.target.rewrite_state(self._key()) is None:
                 raise InjectionError(f"{self._key()} has no state to be written again")
 
     def evidence(self) -> str | None:
@@ -32,7 +32,7 @@ class VersionRace:
         if self._before is None or now is None or now.czxid != self._before.czxid:
             return None
         grown = now.znode_version - self._before.znode_version
-        if grown < self.deed.fault.count:
+        if grown < self.resolved.fault.count:
             return None
         return f"version {self._before.znode_version} became {now.znode_version}"
 
@@ -44,36 +44,36 @@ class VersionRace:
         now = self._read()
         if now is None:
             return "the partition is no more"
-        state = state_of(self.deed.target.znodes, self._key())
+        state = state_of(self.resolved.target.znodes, self._key())
         if state is None or state.leader not in state.isr:
             return None
         return f"broker {state.leader} leads at version {now.znode_version}"
 
-    def _read(self) -> Znode | None:
-        return read(self.deed.target.znodes, self._path())
+    def _read(self) -> ZnodeContent | None:
+        return read(self.resolved.target.znodes, self._path())
 
     def _path(self) -> str:
         return znodes.leader_and_isr_path(self._key())
 
     def _key(self) -> TopicPartition:
-        return TopicPartition(self.deed.fault.topic, self.deed.fault.partition)
+        return TopicPartition(self.resolved.fault.topic, self.resolved.fault.partition)
 
 
 @dataclass(slots=True)
-class Kick:
+class ControllerKickInjector:
     """`admin.controller_kick`: `/controller` is deleted while its owner lives."""
 
-    deed: Deed[KickController]
+    resolved: ResolvedFault[KickController]
     _epoch: int | None = field(init=False, default=None)
     """None at level 0, which has no controller epoch."""
-    _kicked: Znode | None = field(init=False, default=None)
+    _kicked: ZnodeContent | None = field(init=False, default=None)
 
     def inject(self) -> None:
         """The znode is gone; raises `InjectionError` when there is no controller."""
         self._epoch, kicked = self._epoch_now(), self._controller()
         if kicked is None:
             raise InjectionError("there is no controller to depose")
-        self.deed.target.znodes.delete(znodes.CONTROLLER)
+        self.resolved.target.znodes.delete(znodes.CONTROLLER)
         self._kicked = kicked
 
     def evidence(self) -> str | None:
@@ -96,9 +96,9 @@ class Kick:
         now = self._controller()
         return f"session {now.ephemeral_owner:#x} has the controller" if now else None
 
-    def _controller(self) -> Znode | None:
-        return read(self.deed.target.znodes, znodes.CONTROLLER)
+    def _controller(self) -> ZnodeContent | None:
+        return read(self.resolved.target.znodes, znodes.CONTROLLER)
 
     def _epoch_now(self) -> int | None:
-        znode = read(self.deed.target.znodes, znodes.CONTROLLER_EPOCH)
+        znode = read(self.resolved.target.znodes, znodes.CONTROLLER_EPOCH)
         return int(znode.data) if znode and znode.data.isdigit() else None

@@ -1,7 +1,7 @@
 """The undo file: what must be ended or healed if the harness is no longer there to do it.
 
-One NDJSON line when a deed is announced and one when it is undone, each on the disk before `open`
-or `close` returns. Undo is written before do, so a line that a crash tore belongs to a deed that
+One NDJSON line when a change is announced and one when it is undone, each on the disk before `open`
+or `close` returns. Undo is written before do, so a line that a crash tore belongs to a change that
 never happened. Standard library only: the reaper reads this.
 """
 
@@ -35,7 +35,7 @@ PID_MAX = 2**22
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One deed; `kind` tells how to undo it and `fields` hold all that this takes."""
+    """One change; `kind` tells how to undo it and `fields` hold all that this takes."""
 
     number: int
     kind: str
@@ -51,14 +51,14 @@ class Ledger:
         self._last_number = max((entry.number for entry in self.entries()), default=0)
 
     def open(self, kind: str, **fields: Field) -> int:
-        """Announce a deed; its entry number. On disk at return."""
+        """Announce what is about to be done; its entry number. On disk at return."""
         with self._lock:
             self._last_number += 1
             self._append({"open": self._last_number, "kind": kind, "fields": fields})
             return self._last_number
 
     def close(self, entry: int) -> None:
-        """Record that the deed is undone. On disk at return."""
+        """Record that it is undone. On disk at return."""
         with self._lock:
             self._append({"close": entry})
 

@@ -11,7 +11,7 @@ import msgspec
 
 from fencepost.fault_injection.faults.admin_faults import AddPartitions
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.targets import FaultError, Role, Target
+from fencepost.fault_injection.faults.targets import FaultError, Target, TargetRole
 from fencepost.fault_injection.stories.document_reader import StoryError, instead
 from fencepost.fault_injection.stories.story import (
     AfterEvent,
@@ -59,12 +59,12 @@ class StoryWorld:
 
     def why_no_target(self, target: Target) -> str:
         """What is wrong with a broker or role; empty: nothing."""
-        if target.role is Role.BROKER:
+        if target.role is TargetRole.BROKER:
             return self.why_no_brokers(target.broker_id)
         if target.partition is None:
             return ""
         followers = len(self.brokers) - 1
-        if target.role is Role.FOLLOWER and target.position >= followers:
+        if target.role is TargetRole.FOLLOWER and target.position >= followers:
             return f"there are {followers} followers at most, counted from 0; give a smaller number"
         return self.why_no_partition(target.partition.topic, target.partition.partition)
 

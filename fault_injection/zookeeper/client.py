@@ -46,7 +46,7 @@ class SessionEndedError(ZooKeeperError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Znode:
+class ZnodeContent:
     """A znode as one answer showed it."""
 
     data: bytes
@@ -117,12 +117,12 @@ class ZooKeeperClient:
         """With the session id, the right to this session."""
         return bytes(self._credentials()[1])
 
-    def read(self, path: str) -> Znode:
+    def read(self, path: str) -> ZnodeContent:
         """The znode at `path`; raises `NoZnodeError`."""
         data, stat = self._read(path, self._client.get_async)
         return _znode(data, stat)
 
-    def exists(self, path: str) -> Znode | None:
+    def exists(self, path: str) -> ZnodeContent | None:
         """The znode at `path` without its data, or None."""
         stat = self._read(path, self._client.exists_async)
         return None if stat is None else _znode(b"", stat)
@@ -164,7 +164,7 @@ class ZooKeeperClient:
         stat = self._answer(path, self._client.set_async(path, data, version=version))
         return int(stat.version)
 
-    def rewrite(self, path: str, znode: Znode) -> Znode:
+    def rewrite(self, path: str, znode: ZnodeContent) -> ZnodeContent:
         """Write what `znode` has if it is still that version; as it is then. Raises as `set`."""
         pending = self._client.set_async(path, znode.data, version=znode.znode_version)
         return _znode(znode.data, self._answer(path, pending))
@@ -218,8 +218,8 @@ class ZooKeeperClient:
             raise ZooKeeperError(f"znode {where}: {type(error).__name__}") from error
 
 
-def _znode(data: bytes, stat: Any) -> Znode:  # noqa: ANN401 - kazoo's, and it ends here
-    return Znode(
+def _znode(data: bytes, stat: Any) -> ZnodeContent:  # noqa: ANN401 - kazoo's, and it ends here
+    return ZnodeContent(
         data=data,
         znode_version=int(stat.version),
         czxid=int(stat.czxid),

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from fencepost.fault_injection.network.links.wiring import zookeeper_name
 from fencepost.fault_injection.network.namespaces.client import SwitchControl
-from fencepost.fault_injection.network.namespaces.layout import ZOOKEEPER_PORT, Node
+from fencepost.fault_injection.network.namespaces.layout import ZOOKEEPER_PORT, NetworkNode
 from fencepost.fault_injection.processes.ports import free_ports
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.server import (
     BIND_ATTEMPTS,
     START_S,
     SYNC_TICKS,
-    Membership,
+    EnsembleMembership,
     PortInUseError,
     ZooKeeperServer,
 )
@@ -52,7 +52,7 @@ class ZooKeeperEnsemble:
         """
         self.size = size
         self._switch = switch
-        self._nodes: tuple[Node, ...] = ()
+        self._nodes: tuple[NetworkNode, ...] = ()
         self._cut_off: set[int] = set()
         self._supervisor = supervisor
         self._directory = directory
@@ -187,7 +187,7 @@ class ZooKeeperEnsemble:
                 self._supervisor,
                 self._directory / str(number),
                 tick_ms=self._tick_ms,
-                membership=Membership(server_id=number, ports=between, hosts=hosts),
+                membership=EnsembleMembership(server_id=number, ports=between, hosts=hosts),
                 node=self._nodes[number - 1] if self._nodes else None,
             )
             for number in range(1, self.size + 1)

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from fencepost.fault_injection.network.namespaces.layout import ZOOKEEPER_PORT, Node
+from fencepost.fault_injection.network.namespaces.layout import ZOOKEEPER_PORT, NetworkNode
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.fault_injection.processes.ports import HOST, free_ports
 from fencepost.fault_injection.processes.supervisor import Supervisor
@@ -93,7 +93,7 @@ class PortInUseError(ZooKeeperError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Membership:
+class EnsembleMembership:
     """Which member of its ensemble a server is, and where all of them speak to each other."""
 
     server_id: int
@@ -124,8 +124,8 @@ class ZooKeeperServer:
         *,
         port: int | None = None,
         tick_ms: int = 100,
-        membership: Membership | None = None,
-        node: Node | None = None,
+        membership: EnsembleMembership | None = None,
+        node: NetworkNode | None = None,
     ) -> None:
         """Sessions may be as short as two ticks; they expire at the end of a tick.
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from fencepost.fault_injection.network.links.rules import (
     Link,
-    Rule,
-    RuleStatus,
+    LinkRule,
+    LinkRuleStatus,
     Treatment,
     treatment_of,
 )
@@ -22,30 +22,30 @@ class LinkCount:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class ActiveRule:
+class ActiveLinkRule:
     """A rule between its beginning and its end."""
 
-    rule: Rule
-    status: RuleStatus = field(default_factory=RuleStatus)
+    rule: LinkRule
+    status: LinkRuleStatus = field(default_factory=LinkRuleStatus)
     applies: bool = False
     """False outside of its windows."""
     timers: list[asyncio.TimerHandle] = field(default_factory=list)
 
 
-class Board:
+class ActiveLinkRules:
     """Rules come and go here; who listens is told after each change."""
 
     def __init__(self) -> None:
-        self.rules: dict[str, ActiveRule] = {}
+        self.rules: dict[str, ActiveLinkRule] = {}
         self.counts: dict[Link, LinkCount] = {}
         self.on_change: Callable[[], None] = lambda: None
-        self.on_drop: Callable[[ActiveRule], None] = lambda _active: None
+        self.on_drop: Callable[[ActiveLinkRule], None] = lambda _active: None
         self._treatments: dict[Link, Treatment] = {}
 
-    def add(self, rule: Rule) -> None:
+    def add(self, rule: LinkRule) -> None:
         """The rule applies from now on, or in its windows from now on."""
         self.remove(rule.rule_id)
-        active = self.rules[rule.rule_id] = ActiveRule(rule=rule)
+        active = self.rules[rule.rule_id] = ActiveLinkRule(rule=rule)
         if not rule.windows:
             self._begin(active)
             return
@@ -54,7 +54,7 @@ class Board:
             active.timers.append(loop.call_later(start_ms / 1000, self._begin, active))
             active.timers.append(loop.call_later(end_ms / 1000, self._end, active))
 
-    def remove(self, rule_id: str) -> RuleStatus | None:
+    def remove(self, rule_id: str) -> LinkRuleStatus | None:
         """The rule applies no more; what it did, or None when there is no such rule."""
         active = self.rules.pop(rule_id, None)
         if active is None:
@@ -71,15 +71,15 @@ class Board:
             found = self._treatments[link] = treatment_of(link, self._applying_rules())
         return found
 
-    def refusing(self, link: Link) -> ActiveRule | None:
+    def refusing(self, link: Link) -> ActiveLinkRule | None:
         """A rule by which a new connection on the link is reset."""
         return next((a for a in self.applying() if a.rule.refuses and a.rule.is_on(link)), None)
 
-    def stalling(self, link: Link) -> list[ActiveRule]:
+    def stalling(self, link: Link) -> list[ActiveLinkRule]:
         """The rules that hold back the bytes of the link."""
         return [a for a in self.applying() if a.rule.stalls and a.rule.is_on(link)]
 
-    def losing(self, link: Link) -> ActiveRule | None:
+    def losing(self, link: Link) -> ActiveLinkRule | None:
         """A rule that still has a reply to lose on the connections of the link."""
         for active in self.applying():
             left = active.rule.replies_to_lose - len(active.status.lost_replies)
@@ -87,7 +87,7 @@ class Board:
                 return active
         return None
 
-    def failing(self, link: Link, *, is_write: bool) -> ActiveRule | None:
+    def failing(self, link: Link, *, is_write: bool) -> ActiveLinkRule | None:
         """A rule by which such a request on the connections of the link is to fail."""
         for active in self.applying():
             left = active.rule.requests_to_fail - active.status.requests_taken
@@ -106,21 +106,21 @@ class Board:
         """The counter of a link."""
         return self.counts.setdefault(link, LinkCount())
 
-    def applying(self) -> list[ActiveRule]:
+    def applying(self) -> list[ActiveLinkRule]:
         """The rules that apply now, oldest first."""
         return [active for active in self.rules.values() if active.applies]
 
-    def _applying_rules(self) -> list[Rule]:
+    def _applying_rules(self) -> list[LinkRule]:
         return [active.rule for active in self.applying()]
 
-    def _begin(self, active: ActiveRule) -> None:
+    def _begin(self, active: ActiveLinkRule) -> None:
         active.applies = True
         active.status.windows_begun += 1
         self._changed()
         if active.rule.drops:
             self.on_drop(active)
 
-    def _end(self, active: ActiveRule) -> None:
+    def _end(self, active: ActiveLinkRule) -> None:
         active.applies = False
         self._changed()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import fencepost
-from fencepost.fault_injection.network.links.rules import Link, Rule, RuleStatus
+from fencepost.fault_injection.network.links.rules import Link, LinkRule, LinkRuleStatus
 from fencepost.fault_injection.network.links.service import SOCKET
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
@@ -76,15 +76,15 @@ class Control:
         self._answers.close()
         self._control.close()
 
-    def add(self, rules: Iterable[Rule]) -> None:
+    def add(self, rules: Iterable[LinkRule]) -> None:
         """The rules apply from now on."""
         self.command("add", rules=[rule.to_json() for rule in rules])
 
-    def remove(self, rule_ids: Sequence[str]) -> list[RuleStatus | None]:
+    def remove(self, rule_ids: Sequence[str]) -> list[LinkRuleStatus | None]:
         """The rules apply no more; what each did, None for one that there is not."""
         return _statuses(self.command("remove", rule_ids=list(rule_ids)))
 
-    def status(self, rule_ids: Sequence[str]) -> list[RuleStatus | None]:
+    def status(self, rule_ids: Sequence[str]) -> list[LinkRuleStatus | None]:
         """What each rule has done so far, None for one that there is not."""
         return _statuses(self.command("status", rule_ids=list(rule_ids)))
 
@@ -175,5 +175,5 @@ def connected(directory: Path, answer_s: float) -> socket.socket:
     return control
 
 
-def _statuses(answer: dict[str, Any]) -> list[RuleStatus | None]:
-    return [RuleStatus.from_json(one) if one else None for one in answer["statuses"]]
+def _statuses(answer: dict[str, Any]) -> list[LinkRuleStatus | None]:
+    return [LinkRuleStatus.from_json(one) if one else None for one in answer["statuses"]]

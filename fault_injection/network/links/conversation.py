@@ -8,7 +8,7 @@ order of requests, and only the server knows which others are under way.
 import asyncio
 from collections.abc import Callable
 
-from fencepost.fault_injection.network.links.board import ActiveRule, Board
+from fencepost.fault_injection.network.links.board import ActiveLinkRule, ActiveLinkRules
 from fencepost.fault_injection.network.links.frames import (
     Frames,
     Request,
@@ -20,13 +20,13 @@ from fencepost.fault_injection.network.links.frames import (
 )
 from fencepost.fault_injection.network.links.rules import Link, LostReply
 
-Doomed = tuple[ActiveRule, Request]
+Doomed = tuple[ActiveLinkRule, Request]
 
 
 class Conversation:
     """Sees every frame of both sides; what it returns passes."""
 
-    def __init__(self, link: Link, board: Board, reset: Callable[[], None]) -> None:
+    def __init__(self, link: Link, board: ActiveLinkRules, reset: Callable[[], None]) -> None:
         self._link = link
         self._board = board
         self._reset = reset

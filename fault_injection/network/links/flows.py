@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fencepost.fault_injection.network.links.board import Board
+from fencepost.fault_injection.network.links.board import ActiveLinkRules
 from fencepost.fault_injection.network.links.conversation import Conversation
 from fencepost.fault_injection.network.links.pipes import Pipe, Side
 
@@ -29,7 +29,7 @@ class Flow:
         route: Route,
         upstream: Callable[[], Endpoint | None],
         *,
-        board: Board,
+        board: ActiveLinkRules,
         on_end: "Callable[[Flow], None]",
         number: int,
     ) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from random import Random
 from typing import cast
 
-from fencepost.fault_injection.network.links.board import Board
+from fencepost.fault_injection.network.links.board import ActiveLinkRules
 from fencepost.fault_injection.network.links.rules import Link, Treatment
 
 QUEUE_MAX = 256 * 1024
@@ -139,7 +139,9 @@ OnSide = Callable[[Side], None]
 class Pipe:
     """One direction of a connection."""
 
-    def __init__(self, link: Link, source: Side, sink: Side, *, board: Board, seed: int) -> None:
+    def __init__(
+        self, link: Link, source: Side, sink: Side, *, board: ActiveLinkRules, seed: int
+    ) -> None:
         self.link = link
         self.source = source
         self.sink = sink

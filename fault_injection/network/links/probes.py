@@ -6,12 +6,12 @@ whether or not its answer may.
 
 import asyncio
 import socket
-import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fencepost.fault_injection.network.links.flows import Endpoint, Flow
 from fencepost.fault_injection.network.links.rules import Link
+from fencepost.fault_injection.network.probe import LinkProbe
 
 GRPC_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 """The preface of HTTP/2 and empty settings (RFC 9113, section 3.4)."""
@@ -19,16 +19,12 @@ ZOOKEEPER_HELLO = b"srvr"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Probe:
-    """One probe on its way."""
+class StreamProbe(LinkProbe):
+    """One connection of our own through the proxy."""
 
-    link: Link
     socket: socket.socket
-    started: float = field(default_factory=time.monotonic)
     flow: Flow | None = None
     """Once the proxy has accepted it."""
-    passed_ms: float | None = None
-    """When the server was first seen to react, from the start."""
 
     @property
     def port(self) -> int:
@@ -40,10 +36,6 @@ class Probe:
         if self.passed_ms is None and self.flow is not None and self.flow.saw_reaction():
             self.passed_ms = self.waited_ms()
         return self.passed_ms
-
-    def waited_ms(self) -> float:
-        """Milliseconds since its start."""
-        return round((time.monotonic() - self.started) * 1000, 3)
 
     async def run(self, endpoint: Endpoint, hello: bytes) -> None:
         """Say hello; whatever the network does to it is an answer too."""
@@ -59,9 +51,9 @@ class Probe:
         self.socket.close()
 
 
-def new_probe(link: Link, host: str) -> Probe:
+def new_probe(link: Link, host: str) -> StreamProbe:
     """A probe that has its port and is not yet connected."""
     own = socket.socket()
     own.settimeout(0)
     own.bind((host, 0))
-    return Probe(link=link, socket=own)
+    return StreamProbe(link=link, socket=own)

@@ -15,17 +15,17 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
-from fencepost.fault_injection.network.links.board import ActiveRule
+from fencepost.fault_injection.network.links.board import ActiveLinkRule
 from fencepost.fault_injection.network.links.flows import Endpoint, Flow, Route
 from fencepost.fault_injection.network.links.peers import Peers, listening_ports
 from fencepost.fault_injection.network.links.probes import (
     GRPC_HELLO,
     ZOOKEEPER_HELLO,
-    Probe,
+    StreamProbe,
     new_probe,
 )
 from fencepost.fault_injection.network.links.rule_commands import RuleCommands
-from fencepost.fault_injection.network.links.rules import CLIENTS, Rule
+from fencepost.fault_injection.network.links.rules import CLIENTS, LinkRule
 from fencepost.fault_injection.network.links.service import Answer, CommandError, serve_commands
 
 HOST = "127.0.0.1"
@@ -57,7 +57,7 @@ class Proxy(RuleCommands):
         self._peers = Peers()
         self._flows: set[Flow] = set()
         self._numbers = count(1)
-        self._probes: dict[str, list[Probe]] = {}
+        self._probes: dict[str, list[StreamProbe]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, command: Mapping[str, Any]) -> Answer:
@@ -95,7 +95,7 @@ class Proxy(RuleCommands):
     async def add(self, command: Mapping[str, Any]) -> Answer:
         """The rules apply from now on."""
         for document in command["rules"]:
-            self.board.add(Rule.from_json(document))
+            self.board.add(LinkRule.from_json(document))
         return {}
 
     async def counts(self, _command: Mapping[str, Any]) -> Answer:
@@ -188,13 +188,13 @@ class Proxy(RuleCommands):
         for flow in list(self._flows):
             flow.apply()
 
-    def _drop(self, active: ActiveRule) -> None:
+    def _drop(self, active: ActiveLinkRule) -> None:
         for flow in list(self._flows):
             if active.rule.is_on(flow.asks.link) and not flow.client.is_lost:
                 active.status.connections_reset += not flow.is_probe
                 flow.reset()
 
-    def _looked_at(self, active: ActiveRule) -> Answer:
+    def _looked_at(self, active: ActiveLinkRule) -> Answer:
         """The status of a rule, with what waits at this moment."""
         flows = [flow for flow in self._flows if not flow.is_probe]
         status, pipes = active.status, [p for f in flows for p in (f.asks, f.answers)]
@@ -203,7 +203,7 @@ class Proxy(RuleCommands):
         status.bytes_stalled = max(status.bytes_stalled, status.bytes_waiting)
         return status.to_json()
 
-    def _probe(self, link: tuple[str, str]) -> Probe:
+    def _probe(self, link: tuple[str, str]) -> StreamProbe:
         probe = new_probe(link, HOST)
         places = [p for p in self._places.values() if p.server == link[1]]
         place = next((p for p in places if p.client in (None, link[0])), None)
@@ -215,7 +215,7 @@ class Proxy(RuleCommands):
         task.add_done_callback(self._tasks.discard)
         return probe
 
-    def _probe_at(self, port: int) -> Probe | None:
+    def _probe_at(self, port: int) -> StreamProbe | None:
         probes = [probe for each in self._probes.values() for probe in each]
         return next((probe for probe in probes if probe.flow is None and probe.port == port), None)
 

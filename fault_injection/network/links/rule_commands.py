@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from fencepost.fault_injection.network.links.board import ActiveRule, Board
+from fencepost.fault_injection.network.links.board import ActiveLinkRule, ActiveLinkRules
 from fencepost.fault_injection.network.links.service import Answer
 
 
@@ -15,7 +15,7 @@ class RuleCommands(ABC):
     """What the proxy and the switch have in common."""
 
     def __init__(self) -> None:
-        self.board = Board()
+        self.board = ActiveLinkRules()
 
     async def remove(self, command: Mapping[str, Any]) -> Answer:
         """The rules apply no more; what each did, in the order of the names."""
@@ -29,7 +29,7 @@ class RuleCommands(ABC):
         return {"statuses": self._statuses(command["rule_ids"])}
 
     @abstractmethod
-    def _looked_at(self, active: ActiveRule) -> Answer:
+    def _looked_at(self, active: ActiveLinkRule) -> Answer:
         """The status of a rule at this moment."""
 
     def _statuses(self, rule_ids: list[str]) -> list[Answer | None]:

@@ -15,7 +15,7 @@ CLIENTS = "clients"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class LinkRule:
     """One fault on some links."""
 
     rule_id: str
@@ -82,7 +82,7 @@ class Treatment:
 PLAIN = Treatment()
 
 
-def treatment_of(link: Link, rules: Iterable[Rule]) -> Treatment:
+def treatment_of(link: Link, rules: Iterable[LinkRule]) -> Treatment:
     """All `rules` that name the link, together: delays add up, the narrowest one sets the pace."""
     own = [rule for rule in rules if rule.is_on(link)]
     paces = [rule.kb_per_s for rule in own if rule.kb_per_s]
@@ -104,7 +104,7 @@ class LostReply:
 
 
 @dataclass(slots=True, kw_only=True)
-class RuleStatus:
+class LinkRuleStatus:
     """What a rule has done so far."""
 
     bytes_waiting: int = 0

@@ -8,10 +8,10 @@ from pathlib import Path
 import fencepost
 from fencepost.fault_injection.network.link_sets import between
 from fencepost.fault_injection.network.links.client import Control
-from fencepost.fault_injection.network.links.rules import Rule
+from fencepost.fault_injection.network.links.rules import LinkRule
 from fencepost.fault_injection.network.namespaces import kernel
 from fencepost.fault_injection.network.namespaces.kernel import KernelError
-from fencepost.fault_injection.network.namespaces.layout import Node
+from fencepost.fault_injection.network.namespaces.layout import NetworkNode
 from fencepost.fault_injection.network.namespaces.switch import TRY
 
 TASKS = Path("/proc/self/task")
@@ -34,15 +34,15 @@ class SwitchControl(Control):
     """It starts up to four programs before it answers."""
     PROBES_NETWORKS = True
 
-    def node(self, name: str) -> Node:
+    def node(self, name: str) -> NetworkNode:
         """The member has a network of its own; raises `LinkError`."""
         answer = self.command("node", name=name)
-        return Node(name=name, number=answer["number"], namespace=Path(answer["namespace"]))
+        return NetworkNode(name=name, number=answer["number"], namespace=Path(answer["namespace"]))
 
     def cut_off(self, name: str) -> None:
         """Nothing passes between the member and all who have a network now; raises `LinkError`."""
         links = between([name], self.command("members")["names"])
-        self.add([Rule(rule_id=_absence(name), links=links, stalls=True)])
+        self.add([LinkRule(rule_id=_absence(name), links=links, stalls=True)])
 
     def join(self, name: str) -> None:
         """A member that was cut off is in reach again; raises `LinkError`."""

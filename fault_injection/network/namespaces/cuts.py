@@ -12,7 +12,7 @@ from typing import Any
 from fencepost.fault_injection.network.links.rules import Link
 from fencepost.fault_injection.network.namespaces.kernel import KernelError, documents, obey
 from fencepost.fault_injection.network.namespaces.layout import (
-    Node,
+    NetworkNode,
     opening,
     preference,
     showing,
@@ -24,7 +24,7 @@ from fencepost.fault_injection.network.namespaces.tally import NOTHING, Tally
 class Cuts:
     """The filters of a switch; every method runs where its bridge is."""
 
-    def __init__(self, nodes: Mapping[str, Node]) -> None:
+    def __init__(self, nodes: Mapping[str, NetworkNode]) -> None:
         self._nodes = nodes
         self._closed: set[Link] = set()
         self._before: dict[Link, Tally] = defaultdict(lambda: NOTHING)
@@ -66,7 +66,7 @@ class Cuts:
             if one["pref"] in receivers and "actions" in one.get("options", {})
         }
 
-    def _ends(self, link: Link) -> tuple[Node, Node]:
+    def _ends(self, link: Link) -> tuple[NetworkNode, NetworkNode]:
         sender, receiver = link
         return self._nodes[sender], self._nodes[receiver]
 

@@ -37,7 +37,7 @@ DELAYED, NARROWED = 1_000, 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class NetworkNode:
     """A member and its network."""
 
     name: str
@@ -92,12 +92,12 @@ def bridging() -> list[str]:
     ]
 
 
-def hooking(node: Node) -> str:
+def hooking(node: NetworkNode) -> str:
     """What `tc` is told so that filters can be put where the packets of a member come in."""
     return f"qdisc add dev {node.port} clsact"
 
 
-def shutting(sender: Node, receiver: Node) -> list[str]:
+def shutting(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
     """What `tc` is told to drop every packet of IP from one member to another.
 
     Probes have a filter of their own: what they lose is no evidence.
@@ -111,7 +111,7 @@ def shutting(sender: Node, receiver: Node) -> list[str]:
     ]
 
 
-def opening(sender: Node, receiver: Node) -> list[str]:
+def opening(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
     """What `tc` is told to let them pass again."""
     return [
         f"filter del {_at(sender, preference_of_probes(receiver))}",
@@ -119,7 +119,7 @@ def opening(sender: Node, receiver: Node) -> list[str]:
     ]
 
 
-def showing(sender: Node) -> str:
+def showing(sender: NetworkNode) -> str:
     """What `tc` is told to show the filters on what a member sends."""
     return f"filter show dev {sender.port} ingress"
 
@@ -129,24 +129,24 @@ def relaying() -> list[str]:
     return [*_outlet(RELAY), f"link set dev {RELAY} up"]
 
 
-def delaying(sender: Node, receiver: Node) -> list[str]:
+def delaying(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
     """What `tc` is told so that the relay gets all packets of a way, probes among them."""
     into = f"action mirred egress redirect dev {RELAY}"
     where = _at(sender, DELAYED + preference(receiver))
     return [f"filter add {where} protocol ip u32 match ip dst {receiver.host}/32 {into}"]
 
 
-def undelaying(sender: Node, receiver: Node) -> list[str]:
+def undelaying(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
     """What `tc` is told so that it gets no more."""
     return [f"filter del {_at(sender, DELAYED + preference(receiver))}"]
 
 
-def narrow(sender: Node, receiver: Node) -> str:
+def narrow(sender: NetworkNode, receiver: NetworkNode) -> str:
     """The device through which packets from one member to another pass slowly."""
     return f"narrow-{sender.number}-{receiver.number}"
 
 
-def digging(sender: Node, receiver: Node) -> list[str]:
+def digging(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
     """What `ip` is told so that this device is there; what comes out of it, the bridge delivers."""
     device, outlet = narrow(sender, receiver), f"out-{sender.number}-{receiver.number}"
     return [
@@ -157,12 +157,12 @@ def digging(sender: Node, receiver: Node) -> list[str]:
     ]
 
 
-def filling(sender: Node, receiver: Node) -> list[str]:
+def filling(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
     """What `ip` is told so that the device is gone, and what waited before it."""
     return [f"link del dev {narrow(sender, receiver)}"]
 
 
-def pacing(sender: Node, receiver: Node, kb_per_s: int) -> list[str]:
+def pacing(sender: NetworkNode, receiver: NetworkNode, kb_per_s: int) -> list[str]:
     """What `tc` is told so that only so many thousand bytes per second pass the device."""
     burst = max(BURST_MIN, 2 * kb_per_s)  # what passes in 2 ms
     limit = max(QUEUE_MAX, burst)
@@ -170,12 +170,12 @@ def pacing(sender: Node, receiver: Node, kb_per_s: int) -> list[str]:
     return [f"qdisc replace dev {narrow(sender, receiver)} root tbf {rate}"]
 
 
-def queue(sender: Node, receiver: Node) -> str:
+def queue(sender: NetworkNode, receiver: NetworkNode) -> str:
     """What `tc` is told to show what waits before the device."""
     return f"qdisc show dev {narrow(sender, receiver)}"
 
 
-def narrowing(sender: Node, receiver: Node) -> list[str]:
+def narrowing(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
     """What `tc` is told to lead packets through the device.
 
     Probes pass beside it: what makes them wait is no evidence.
@@ -190,27 +190,27 @@ def narrowing(sender: Node, receiver: Node) -> list[str]:
     ]
 
 
-def widening(sender: Node, receiver: Node) -> list[str]:
+def widening(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
     """What `tc` is told so that packets pass beside the device again."""
     return [f"filter del {_at(sender, each)}" for each in _preferences_of_narrow(receiver)]
 
 
-def preference(receiver: Node) -> int:
+def preference(receiver: NetworkNode) -> int:
     """By which the filter on what is sent to a member is known; after that of its probes."""
     return 2 * receiver.number + 1
 
 
-def preference_of_probes(receiver: Node) -> int:
+def preference_of_probes(receiver: NetworkNode) -> int:
     """By which the filter on probes to a member is known."""
     return 2 * receiver.number
 
 
-def _preferences_of_narrow(receiver: Node) -> tuple[int, int]:
+def _preferences_of_narrow(receiver: NetworkNode) -> tuple[int, int]:
     """Of the filter on probes, and of that on all else."""
     return NARROWED + preference_of_probes(receiver), NARROWED + preference(receiver)
 
 
-def _at(sender: Node, preferred: int) -> str:
+def _at(sender: NetworkNode, preferred: int) -> str:
     return f"dev {sender.port} ingress pref {preferred}"
 
 

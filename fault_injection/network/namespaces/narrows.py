@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from fencepost.fault_injection.network.links.rules import Link
 from fencepost.fault_injection.network.namespaces import layout
 from fencepost.fault_injection.network.namespaces.kernel import KernelError, documents, obey
-from fencepost.fault_injection.network.namespaces.layout import Node
+from fencepost.fault_injection.network.namespaces.layout import NetworkNode
 from fencepost.fault_injection.network.namespaces.tally import NOTHING, Tally
 
 
 class Narrows:
     """The narrow ways of a switch; every method runs where its bridge is."""
 
-    def __init__(self, nodes: Mapping[str, Node]) -> None:
+    def __init__(self, nodes: Mapping[str, NetworkNode]) -> None:
         self._nodes = nodes
         self._paces: dict[Link, int] = {}
         self._before: dict[Link, Tally] = defaultdict(lambda: NOTHING)
@@ -68,7 +68,7 @@ class Narrows:
             raise KernelError(f"tc showed {len(shown)} queues instead of {len(links)}")
         return {link: _counted(queue) for link, queue in zip(links, shown, strict=True)}
 
-    def _ends(self, link: Link) -> tuple[Node, Node]:
+    def _ends(self, link: Link) -> tuple[NetworkNode, NetworkNode]:
         sender, receiver = link
         return self._nodes[sender], self._nodes[receiver]
 

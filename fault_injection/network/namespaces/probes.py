@@ -7,43 +7,28 @@ Standard library only.
 
 import asyncio
 import socket
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import count
 
 from fencepost.fault_injection.network.links.rules import Link
-from fencepost.fault_injection.network.namespaces.layout import PROBE_PORT, Node
+from fencepost.fault_injection.network.namespaces.layout import PROBE_PORT, NetworkNode
+from fencepost.fault_injection.network.probe import LinkProbe
 
 LENGTH_MAX = 64
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Probe:
-    """One datagram on its way."""
-
-    link: Link
-    started: float = field(default_factory=time.monotonic)
-    passed_ms: float | None = None
-    """When it arrived, from the start."""
-
-    def waited_ms(self) -> float:
-        """Milliseconds since its start."""
-        return round((time.monotonic() - self.started) * 1000, 3)
-
-
-class Probes:
+class DatagramProbes:
     """The sockets of all members, and the probes that are out."""
 
-    def __init__(self, nodes: Mapping[str, Node]) -> None:
+    def __init__(self, nodes: Mapping[str, NetworkNode]) -> None:
         self._nodes = nodes
         self._sockets: dict[str, socket.socket] = {}
         self._numbers = count(1)
-        self._sent: dict[int, Probe] = {}
+        self._sent: dict[int, LinkProbe] = {}
         self._named: dict[str, list[int]] = {}
 
-    def open(self, node: Node) -> None:
+    def open(self, node: NetworkNode) -> None:
         """The member sends and receives; called inside its namespace."""
         own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         own.settimeout(0)
@@ -56,7 +41,7 @@ class Probes:
         self.end(name)
         self._named[name] = [self._send(link) for link in links]
 
-    def all_of(self, name: str) -> list[Probe]:
+    def all_of(self, name: str) -> list[LinkProbe]:
         """The probes of that name."""
         return [self._sent[number] for number in self._named.get(name, [])]
 
@@ -68,7 +53,7 @@ class Probes:
     def _send(self, link: Link) -> int:
         sender, receiver = self._sockets[link[0]], self._nodes[link[1]]
         number = next(self._numbers)
-        self._sent[number] = Probe(link=link)
+        self._sent[number] = LinkProbe(link=link)
         with suppress(OSError):  # whatever the network does to it is an answer
             sender.sendto(str(number).encode(), (receiver.host, PROBE_PORT))
         return number

@@ -17,7 +17,7 @@ from random import Random
 from fencepost.fault_injection.network.links.rules import Link, Treatment
 from fencepost.fault_injection.network.namespaces import layout
 from fencepost.fault_injection.network.namespaces.kernel import obey
-from fencepost.fault_injection.network.namespaces.layout import Node
+from fencepost.fault_injection.network.namespaces.layout import NetworkNode
 from fencepost.fault_injection.network.namespaces.tally import NOTHING, Tally
 
 TUN = "/dev/net/tun"
@@ -56,7 +56,7 @@ class Late:
 class Relay:
     """The late ways of a switch; it is opened where its bridge is."""
 
-    def __init__(self, nodes: Mapping[str, Node]) -> None:
+    def __init__(self, nodes: Mapping[str, NetworkNode]) -> None:
         self._nodes = nodes
         self._device: int | None = None
         self._treatments: dict[Link, Treatment] = {}
@@ -160,7 +160,7 @@ class Relay:
         """Of each way its own, the same in each run."""
         return self._random.setdefault(link, Random("-".join(link)))
 
-    def _ends(self, link: Link) -> tuple[Node, Node]:
+    def _ends(self, link: Link) -> tuple[NetworkNode, NetworkNode]:
         sender, receiver = link
         return self._nodes[sender], self._nodes[receiver]
 

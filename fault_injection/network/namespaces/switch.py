@@ -15,16 +15,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fencepost.fault_injection.network.links.board import ActiveRule
+from fencepost.fault_injection.network.links.board import ActiveLinkRule
 from fencepost.fault_injection.network.links.rule_commands import RuleCommands
-from fencepost.fault_injection.network.links.rules import CLIENTS, Rule
+from fencepost.fault_injection.network.links.rules import CLIENTS, LinkRule
 from fencepost.fault_injection.network.links.service import Answer, CommandError, serve_commands
 from fencepost.fault_injection.network.namespaces import kernel, layout
 from fencepost.fault_injection.network.namespaces.cuts import Cuts
 from fencepost.fault_injection.network.namespaces.kernel import KernelError, obey
-from fencepost.fault_injection.network.namespaces.layout import Node
+from fencepost.fault_injection.network.namespaces.layout import NetworkNode
 from fencepost.fault_injection.network.namespaces.narrows import Narrows
-from fencepost.fault_injection.network.namespaces.probes import Probes
+from fencepost.fault_injection.network.namespaces.probes import DatagramProbes
 from fencepost.fault_injection.network.namespaces.relay import Relay, why_no_relay
 from fencepost.fault_injection.network.namespaces.tally import NOTHING, Losses, total
 
@@ -40,11 +40,11 @@ class Switch(RuleCommands):
     def __init__(self) -> None:
         super().__init__()
         self.board.on_change = self._apply
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, NetworkNode] = {}
         self._cuts = Cuts(self._nodes)
         self._narrows = Narrows(self._nodes)
         self._relay = Relay(self._nodes)
-        self._probes = Probes(self._nodes)
+        self._probes = DatagramProbes(self._nodes)
         self._before: dict[str, Losses] = {}
         """By rule: what had happened on its links when it came."""
 
@@ -84,7 +84,7 @@ class Switch(RuleCommands):
 
     async def add(self, command: Mapping[str, Any]) -> Answer:
         """The rules apply from now on; refused when a filter cannot do one of them."""
-        rules = [Rule.from_json(document) for document in command["rules"]]
+        rules = [LinkRule.from_json(document) for document in command["rules"]]
         for rule in rules:
             self._require_able(rule)
         for rule in rules:
@@ -110,7 +110,7 @@ class Switch(RuleCommands):
     def _join(self, name: str, number: int, namespace: int) -> None:
         """The network behind the descriptor is that of a member, and leads to the bridge."""
         path = Path(f"/proc/{os.getpid()}/fd/{namespace}")
-        node = Node(name=name, number=number, namespace=path)
+        node = NetworkNode(name=name, number=number, namespace=path)
         with kernel.inside(namespace):
             _await_no_device(node.device)
         obey("ip", node.cabling())
@@ -120,7 +120,7 @@ class Switch(RuleCommands):
             self._probes.open(node)
         self._nodes[name] = node
 
-    def _require_able(self, rule: Rule) -> None:
+    def _require_able(self, rule: LinkRule) -> None:
         """Raise `CommandError` unless the kernel and the relay can do all that the rule says."""
         if not (rule.stalls or rule.kb_per_s or rule.delay_ms or rule.jitter_ms):
             raise CommandError("the kernel drops and keeps packets and resets nothing")
@@ -141,7 +141,7 @@ class Switch(RuleCommands):
         except KernelError as error:
             sys.exit(f"the network is in an unknown state: {error}")
 
-    def _losses(self, rule: Rule) -> Losses:
+    def _losses(self, rule: LinkRule) -> Losses:
         """What has happened on the links of a rule since the start, of that which it does."""
         does_keep = rule.kb_per_s or rule.delay_ms or rule.jitter_ms
         return Losses(
@@ -150,7 +150,7 @@ class Switch(RuleCommands):
             late=total(self._relay.kept(rule.links).values()) if does_keep else NOTHING,
         )
 
-    def _looked_at(self, active: ActiveRule) -> Answer:
+    def _looked_at(self, active: ActiveLinkRule) -> Answer:
         """The status of a rule, with what its links have lost or got late since it came."""
         status, before = active.status, self._before[active.rule.rule_id]
         now = self._losses(active.rule)
@@ -197,8 +197,8 @@ async def attempt() -> None:
         await switch.node({"name": name})
     links = frozenset({("one", "two")})
     for rule in (
-        Rule(rule_id="cut", links=links, stalls=True),
-        Rule(rule_id="narrow", links=links, kb_per_s=1),
+        LinkRule(rule_id="cut", links=links, stalls=True),
+        LinkRule(rule_id="narrow", links=links, kb_per_s=1),
     ):
         await switch.add({"rules": [rule.to_json()]})
         await switch.remove({"rule_ids": [rule.rule_id]})

@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 from fencepost.impl.sim.engine.liveness_state import is_converged, unhealed
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
-from fencepost.impl.sim.injectors.injector import Injector
+from fencepost.impl.sim.injectors.injector import SimulatedFaultEngine
 from fencepost.impl.sim.world.clients import FinalReader, SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.workload import break_connections, create_topic, start_clients
@@ -43,7 +43,7 @@ class SimulatedRun:
         self.harness.write(run_line("RunStarted", begins))
         self.clients: list[SimulatedClient] = []
         """At work until they are stopped; faults may add to them."""
-        self.injector = Injector(cluster, self.harness, self.clients)
+        self.injector = SimulatedFaultEngine(cluster, self.harness, self.clients)
 
     def pass_time(self, for_ms: int, is_done: Callable[[], bool] | None = None) -> bool:
         """Let virtual time pass, at most until `is_done`; returns whether it is done."""

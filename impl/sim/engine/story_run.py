@@ -15,7 +15,7 @@ from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun
-from fencepost.impl.sim.injectors.injector import Injector
+from fencepost.impl.sim.injectors.injector import SimulatedFaultEngine
 from fencepost.impl.sim.world.clients import TopicCreator
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.network import Weather
@@ -66,7 +66,7 @@ class StoryFollower:
 
     story: Story
     cluster: VirtualCluster
-    injector: Injector
+    injector: SimulatedFaultEngine
     _watch: Watch = field(init=False)
     _waiting: list[StoryAction] = field(init=False)
     _lasting: dict[str, StoryAction] = field(init=False, default_factory=dict)

@@ -37,7 +37,7 @@ class _Asked:
     since_ms: int
 
 
-class Injector:
+class SimulatedFaultEngine:
     """Injects each fault at its time and heals it at its end, or at the end of the run."""
 
     def __init__(

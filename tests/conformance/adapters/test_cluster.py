@@ -27,7 +27,7 @@ from fencepost.fault_injection.faults.targets import leader
 from fencepost.fault_injection.network.links.peers import listening_ports
 from fencepost.fault_injection.network.links.wiring import BrokerPlace
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.zookeeper.client import Znode, ZooKeeperClient
+from fencepost.fault_injection.zookeeper.client import ZnodeContent, ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import PortInUseError, ZooKeeperServer
 from fencepost.spec import znodes
 from fencepost.spec.trace import Kind, read_trace
@@ -142,7 +142,7 @@ def test_a_state_that_changes_while_it_is_rewritten_is_read_anew(
     rewrite = ZooKeeperClient.rewrite
     raced: list[int] = []
 
-    def lose_once(rewriter: ZooKeeperClient, *what: Any) -> Znode:  # noqa: ANN401
+    def lose_once(rewriter: ZooKeeperClient, *what: Any) -> ZnodeContent:  # noqa: ANN401
         if not raced:
             raced.append(client.set(path, shrunk, version=ANY_VERSION))
         return rewrite(rewriter, *what)
@@ -168,7 +168,7 @@ def test_a_state_that_always_changes_first_is_not_rewritten(
     path = znodes.leader_and_isr_path(PARTITION)
     rewrite = ZooKeeperClient.rewrite
 
-    def lose(rewriter: ZooKeeperClient, *what: Any) -> Znode:  # noqa: ANN401
+    def lose(rewriter: ZooKeeperClient, *what: Any) -> ZnodeContent:  # noqa: ANN401
         client.set(path, client.read(path).data, version=ANY_VERSION)
         return rewrite(rewriter, *what)
 

@@ -16,9 +16,9 @@ from fencepost.fault_injection.faults.admin_faults import (
 )
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.zookeeper_faults import RaceVersion
-from fencepost.fault_injection.injectors.dispatch import injection_of
-from fencepost.fault_injection.injectors.injection import Deed, Injection
-from fencepost.fault_injection.zookeeper.client import NoZnodeError, Znode
+from fencepost.fault_injection.injectors.dispatch import injector_for
+from fencepost.fault_injection.injectors.injection import Injector, ResolvedFault
+from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent
 from fencepost.spec import znodes
 from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
@@ -30,10 +30,10 @@ REPLICAS = (1, 2, 3)
 
 @dataclass
 class FakeZnodes:
-    nodes: dict[str, Znode] = field(default_factory=dict)
+    nodes: dict[str, ZnodeContent] = field(default_factory=dict)
     zxid: int = 0
 
-    def read(self, path: str) -> Znode:
+    def read(self, path: str) -> ZnodeContent:
         if path not in self.nodes:
             raise NoZnodeError(path)
         return self.nodes[path]
@@ -41,7 +41,7 @@ class FakeZnodes:
     def put(self, path: str, data: bytes, owner: int = 0) -> None:
         self.zxid += 1
         before = self.nodes.get(path)
-        self.nodes[path] = Znode(
+        self.nodes[path] = ZnodeContent(
             data=data,
             znode_version=before.znode_version + 1 if before else 0,
             czxid=before.czxid if before else self.zxid,
@@ -109,12 +109,14 @@ class Target(FakeTarget):
         return self.znodes.read(path).znode_version
 
 
-def prepared(fault: Fault) -> tuple[Injection, Target]:
+def prepared(fault: Fault) -> tuple[Injector, Target]:
     target = Target()
-    return injection_of(Deed(fault_id="f", fault=fault, target=target, victim_id=None)), target
+    return injector_for(
+        ResolvedFault(fault_id="f", fault=fault, target=target, victim_id=None)
+    ), target
 
 
-def injected(fault: Fault) -> tuple[Injection, Target]:
+def injected(fault: Fault) -> tuple[Injector, Target]:
     injection, target = prepared(fault)
     injection.inject()
     return injection, target

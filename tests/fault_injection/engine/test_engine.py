@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fencepost.fault_injection.engine.engine import EVIDENCE_MS, Clock, FaultEngine
+from fencepost.fault_injection.engine.engine import EVIDENCE_MS, EngineClock, FaultEngine
 from fencepost.fault_injection.engine.progress import PhaseChange
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.fault import Fault
@@ -19,8 +19,8 @@ from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBro
 from fencepost.fault_injection.faults.request_faults import DropRequest, HoldRequest
 from fencepost.fault_injection.faults.targets import CONTROLLER, broker
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
-from fencepost.fault_injection.injectors.dispatch import injection_of
-from fencepost.fault_injection.injectors.injection import Deed, Injection
+from fencepost.fault_injection.injectors.dispatch import injector_for
+from fencepost.fault_injection.injectors.injection import Injector, ResolvedFault
 from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.spec.trace import Phase
 from fencepost.spec.wire import fault_control_pb2
@@ -98,14 +98,14 @@ class Bench:
             target=self.target,
             ledger=self.ledger,
             record=self.changes.append,
-            clock=Clock(now_ns=self.time.now_ns, wait=self.time.wait),
+            clock=EngineClock(now_ns=self.time.now_ns, wait=self.time.wait),
             make_injection=self.make,
         )
 
     def plan(self, name: str) -> FakeInjection:
         return self.plans.setdefault(name, FakeInjection(name, self.log))
 
-    def make(self, deed: Deed[Any]) -> Injection:
+    def make(self, deed: ResolvedFault[Any]) -> Injector:
         assert deed.target is self.target
         assert deed.broker_id > 0
         assert deed.receiver_id is None
@@ -285,14 +285,14 @@ def test_single_fault_is_injected_proved_and_healed_by_hand() -> None:
     assert running.phase is Phase.HEALED
 
 
-def inject(target: FakeTarget, fault: Fault, broker_id: int = 1) -> Injection:
-    injection = injection_of(deed(target, fault, broker_id))
+def inject(target: FakeTarget, fault: Fault, broker_id: int = 1) -> Injector:
+    injection = injector_for(deed(target, fault, broker_id))
     injection.inject()
     return injection
 
 
-def deed(target: FakeTarget, fault: Fault, broker_id: int) -> Deed[Fault]:
-    return Deed(fault_id="rule-1", fault=fault, target=target, victim_id=broker_id)
+def deed(target: FakeTarget, fault: Fault, broker_id: int) -> ResolvedFault[Fault]:
+    return ResolvedFault(fault_id="rule-1", fault=fault, target=target, victim_id=broker_id)
 
 
 def test_pause_is_proved_by_the_process_state_and_the_lost_session() -> None:
@@ -406,7 +406,7 @@ def test_rule_that_was_never_added_needs_no_healing() -> None:
     with control() as (_, address):
         target = FakeTarget(registrations={})
         fault = DropRequest(method="Fetch", sender=broker(1), for_ms=10)
-        rule = injection_of(deed(target, fault, 1))
+        rule = injector_for(deed(target, fault, 1))
         with pytest.raises(InjectionError, match="broker 1 is not registered"):
             rule.inject()
         target.registrations[1] = registered(9, 1, address)

@@ -7,7 +7,7 @@ import pytest
 
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.load_faults import BurstLoad, CrashClient
-from fencepost.fault_injection.injectors.load import EndOfProducer, MoreProducers
+from fencepost.fault_injection.injectors.load import BurstInjector, ClientCrashInjector
 from tests.fault_injection.engine.test_engine import deed
 from tests.fault_injection.fakes import FakeTarget
 
@@ -45,7 +45,7 @@ class BusyTarget(FakeTarget):
 def test_a_burst_is_proved_by_what_was_acknowledged_and_ends() -> None:
     target = BusyTarget()
     target.clients = FakeLoad()
-    burst = MoreProducers(deed(target, BurstLoad(producers=4, for_ms=9), 1))  # type: ignore[arg-type]
+    burst = BurstInjector(deed(target, BurstLoad(producers=4, for_ms=9), 1))  # type: ignore[arg-type]
     burst.inject()
     ((producers, fake),) = target.clients.bursts
     before = burst.evidence()
@@ -61,7 +61,7 @@ def test_a_burst_is_proved_by_what_was_acknowledged_and_ends() -> None:
 def test_a_crash_is_proved_by_the_end_of_a_producer() -> None:
     target = BusyTarget()
     target.clients = FakeLoad()
-    crash = EndOfProducer(deed(target, CrashClient(), 1))  # type: ignore[arg-type]
+    crash = ClientCrashInjector(deed(target, CrashClient(), 1))  # type: ignore[arg-type]
     crash.inject()
     before = crash.evidence()
     target.clients.fate = "client-1 ended"
@@ -71,6 +71,6 @@ def test_a_crash_is_proved_by_the_end_of_a_producer() -> None:
 
 
 def test_without_clients_there_is_nothing_to_hurt() -> None:
-    crash = EndOfProducer(deed(FakeTarget(), CrashClient(), 1))  # type: ignore[arg-type]
+    crash = ClientCrashInjector(deed(FakeTarget(), CrashClient(), 1))  # type: ignore[arg-type]
     with pytest.raises(InjectionError, match="no clients are at work here"):
         crash.inject()

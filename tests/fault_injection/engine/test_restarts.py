@@ -4,8 +4,8 @@ import pytest
 
 from fencepost.fault_injection.faults.process_faults import BounceBroker, RollBrokers, StopBroker
 from fencepost.fault_injection.faults.targets import broker
-from fencepost.fault_injection.injectors.dispatch import injection_of
-from fencepost.fault_injection.injectors.injection import Deed, Injection
+from fencepost.fault_injection.injectors.dispatch import injector_for
+from fencepost.fault_injection.injectors.injection import Injector, ResolvedFault
 from tests.fault_injection.engine.test_engine import inject
 from tests.fault_injection.fakes import FakeProcess, FakeTarget, registered
 
@@ -27,8 +27,10 @@ def end(process: FakeProcess, code: int) -> None:
     process.is_running, process.returncode = False, code
 
 
-def roll(cluster: Cluster, fault: RollBrokers) -> Injection:
-    injection = injection_of(Deed(fault_id="r", fault=fault, target=cluster, victim_id=None))
+def roll(cluster: Cluster, fault: RollBrokers) -> Injector:
+    injection = injector_for(
+        ResolvedFault(fault_id="r", fault=fault, target=cluster, victim_id=None)
+    )
     injection.inject()
     return injection
 

@@ -26,7 +26,7 @@ from fencepost.fault_injection.faults.network_faults import (
 )
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.network.links.client import Links
-from fencepost.fault_injection.network.links.rules import Rule
+from fencepost.fault_injection.network.links.rules import LinkRule
 from fencepost.fault_injection.network.links.wiring import ProxyWiring
 from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.supervisor import Supervisor
@@ -157,7 +157,7 @@ def test_bytes_that_pass_all_the_same_are_no_evidence(
     target: WiredTarget, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fencepost.fault_injection.engine.engine.EVIDENCE_MS", 500)
-    monkeypatch.setattr(Rule, "to_json", lambda self: {**_said(self), "stalls": False})
+    monkeypatch.setattr(LinkRule, "to_json", lambda self: {**_said(self), "stalls": False})
 
     report = run(target, ledger, IsolateBroker(target=ONE, for_ms=50))
 
@@ -165,7 +165,7 @@ def test_bytes_that_pass_all_the_same_are_no_evidence(
     assert report.evidence is None
 
 
-def _said(rule: Rule) -> dict[str, object]:
+def _said(rule: LinkRule) -> dict[str, object]:
     return {"rule_id": rule.rule_id, "links": sorted(rule.links)}
 
 

@@ -25,8 +25,8 @@ from fencepost.fault_injection.network.links.frames import (
 from fencepost.fault_injection.network.links.rules import (
     CLIENTS,
     Link,
-    Rule,
-    RuleStatus,
+    LinkRule,
+    LinkRuleStatus,
     treatment_of,
 )
 from fencepost.fault_injection.processes.supervisor import Supervisor
@@ -116,7 +116,7 @@ def was_reset(own: socket.socket) -> bool:
         return True
 
 
-def _status(links: Links) -> RuleStatus:
+def _status(links: Links) -> LinkRuleStatus:
     (status,) = links.status(["r"])
     assert status is not None
     return status
@@ -146,7 +146,7 @@ def test_stalled_link_keeps_its_bytes_and_connections_until_it_is_healed(
 ) -> None:
     with closing(connect(place)) as own:
         assert says_back(own)
-        links.add([Rule(rule_id="r", links=frozenset({TO}), stalls=True)])
+        links.add([LinkRule(rule_id="r", links=frozenset({TO}), stalls=True)])
         own.sendall(b"later")
         assert is_silent(own)
         (status,) = links.status(["r"])
@@ -166,7 +166,7 @@ def test_one_way_stall_lets_the_request_pass_and_keeps_the_answer(
     with closing(connect(place)) as own:
         assert says_back(own)
         before = links.bytes_passed()[TO]
-        links.add([Rule(rule_id="r", links=frozenset({BACK}), stalls=True)])
+        links.add([LinkRule(rule_id="r", links=frozenset({BACK}), stalls=True)])
         own.sendall(b"heard")
         assert eventually(lambda: links.bytes_passed()[TO] == before + 5)
         assert is_silent(own)
@@ -178,7 +178,7 @@ def test_one_way_stall_lets_the_request_pass_and_keeps_the_answer(
 def test_connection_made_on_a_stalled_link_is_held_and_goes_on_afterwards(
     links: Links, place: str
 ) -> None:
-    links.add([Rule(rule_id="r", links=BOTH, stalls=True)])
+    links.add([LinkRule(rule_id="r", links=BOTH, stalls=True)])
     given_up, own = connect(place), connect(place)
     given_up.close()
     with closing(own):
@@ -194,7 +194,7 @@ def test_connection_made_on_a_stalled_link_is_held_and_goes_on_afterwards(
 def test_end_of_a_connection_waits_as_its_bytes_do(links: Links, place: str) -> None:
     with closing(connect(place)) as own:
         assert says_back(own)
-        links.add([Rule(rule_id="r", links=BOTH, stalls=True)])
+        links.add([LinkRule(rule_id="r", links=BOTH, stalls=True)])
         own.sendall(b"last")
         own.shutdown(socket.SHUT_WR)
         assert is_silent(own)
@@ -207,7 +207,7 @@ def test_end_of_a_connection_waits_as_its_bytes_do(links: Links, place: str) -> 
 def test_dropped_connections_are_reset_once(links: Links, place: str) -> None:
     with closing(connect(place)) as old:
         assert says_back(old)
-        links.add([Rule(rule_id="r", links=frozenset({TO}), drops=True)])
+        links.add([LinkRule(rule_id="r", links=frozenset({TO}), drops=True)])
         assert was_reset(old)
         with closing(connect(place)) as new:
             assert says_back(new)
@@ -220,7 +220,7 @@ def test_dropped_connections_are_reset_once(links: Links, place: str) -> None:
 def test_refused_link_resets_new_connections_and_leaves_old_ones(links: Links, place: str) -> None:
     with closing(connect(place)) as old:
         assert says_back(old)
-        links.add([Rule(rule_id="r", links=frozenset({TO}), refuses=True)])
+        links.add([LinkRule(rule_id="r", links=frozenset({TO}), refuses=True)])
         assert is_refused(place)
         assert says_back(old)
         (status,) = links.status(["r"])
@@ -230,7 +230,7 @@ def test_refused_link_resets_new_connections_and_leaves_old_ones(links: Links, p
 
 
 def test_delayed_link_is_late_in_one_direction_and_in_order(links: Links, place: str) -> None:
-    links.add([Rule(rule_id="r", links=frozenset({TO}), delay_ms=60, jitter_ms=30)])
+    links.add([LinkRule(rule_id="r", links=frozenset({TO}), delay_ms=60, jitter_ms=30)])
     with closing(connect(place)) as own:
         started = monotonic()
         assert says_back(own, bytes(range(250)))
@@ -243,7 +243,7 @@ def test_delayed_link_is_late_in_one_direction_and_in_order(links: Links, place:
 
 
 def test_narrow_link_takes_its_time(links: Links, place: str) -> None:
-    links.add([Rule(rule_id="r", links=frozenset({TO}), kb_per_s=100)])
+    links.add([LinkRule(rule_id="r", links=frozenset({TO}), kb_per_s=100)])
     with closing(connect(place)) as own:
         started = monotonic()
         assert says_back(own, b"x" * 20_000)
@@ -261,7 +261,7 @@ def test_narrow_link_takes_its_time(links: Links, place: str) -> None:
 def test_windows_open_and_close_by_themselves(
     links: Links, place: str, eventually: Eventually
 ) -> None:
-    rule = Rule(rule_id="r", links=BOTH, stalls=True, windows=((0, 40), (80, 120)))
+    rule = LinkRule(rule_id="r", links=BOTH, stalls=True, windows=((0, 40), (80, 120)))
     with closing(connect(place)) as own:
         assert says_back(own)
         links.add([rule])
@@ -271,8 +271,8 @@ def test_windows_open_and_close_by_themselves(
 
 
 def test_rules_on_one_link_add_up() -> None:
-    slow = Rule(rule_id="a", links=BOTH, delay_ms=5, kb_per_s=80)
-    slower = Rule(rule_id="b", links=frozenset({TO}), delay_ms=7, kb_per_s=20)
+    slow = LinkRule(rule_id="a", links=BOTH, delay_ms=5, kb_per_s=80)
+    slower = LinkRule(rule_id="b", links=frozenset({TO}), delay_ms=7, kb_per_s=20)
 
     to, back = treatment_of(TO, [slow, slower]), treatment_of(BACK, [slow, slower])
     assert (to.delay_ms, to.kb_per_s) == (12, 20)
@@ -284,7 +284,7 @@ def test_who_connects_is_told_by_its_process(
     links: Links, echo: str, eventually: Eventually
 ) -> None:
     place = links.open_place("two", server=TWO, upstream=echo)
-    links.add([Rule(rule_id="r", links=frozenset({TO}), stalls=True)])
+    links.add([LinkRule(rule_id="r", links=frozenset({TO}), stalls=True)])
     # The shell is the member, and what it starts connects.
     argv = ["sh", "-c", f"{sys.executable} -c '{TALKER}' {place.rpartition(':')[2]}; true"]
     pipe = subprocess.PIPE
@@ -326,7 +326,7 @@ def test_probe_tells_open_links_from_blocked_ones(
     links: Links, echo: str, eventually: Eventually
 ) -> None:
     links.open_place("one", server=ONE, client=TWO, upstream=echo)
-    links.add([Rule(rule_id="r", links=frozenset({TO}), stalls=True)])
+    links.add([LinkRule(rule_id="r", links=frozenset({TO}), stalls=True)])
     links.start_probe("p", [TO, BACK])
 
     # The answer of broker 1 cannot pass, and it has reacted all the same.

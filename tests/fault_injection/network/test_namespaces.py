@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.cli import run
-from fencepost.fault_injection.network.links.rules import Rule
+from fencepost.fault_injection.network.links.rules import LinkRule
 from fencepost.fault_injection.network.links.service import CommandError
 from fencepost.fault_injection.network.namespaces import relay
 from fencepost.fault_injection.network.namespaces.client import why_not
@@ -155,12 +155,15 @@ def test_another_network_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
-        (Rule(rule_id="r", links=frozenset({LINK}), drops=True), "resets nothing"),
-        (Rule(rule_id="r", links=frozenset({LINK}), delay_ms=40), "/none cannot be opened: No "),
+        (LinkRule(rule_id="r", links=frozenset({LINK}), drops=True), "resets nothing"),
+        (
+            LinkRule(rule_id="r", links=frozenset({LINK}), delay_ms=40),
+            "/none cannot be opened: No ",
+        ),
     ],
 )
 def test_a_switch_refuses_what_it_cannot_do(
-    monkeypatch: pytest.MonkeyPatch, rule: Rule, told: str
+    monkeypatch: pytest.MonkeyPatch, rule: LinkRule, told: str
 ) -> None:
     monkeypatch.setattr(relay, "TUN", "/none")
 

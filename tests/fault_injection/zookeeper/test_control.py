@@ -9,7 +9,7 @@ import pytest
 
 from fencepost.fault_injection.network.links.client import Links
 from fencepost.fault_injection.network.links.frames import EXISTS, Frames
-from fencepost.fault_injection.network.links.rules import Rule
+from fencepost.fault_injection.network.links.rules import LinkRule
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.control import ControlledServer
@@ -102,7 +102,7 @@ def test_requests_fail_in_their_turn_and_are_not_done(
     place = links.open_place(
         "keeper", server="keeper", client="one", upstream=controlled.address, is_framed=True
     )
-    rule = Rule(
+    rule = LinkRule(
         rule_id="r",
         links=frozenset({("one", "keeper")}),
         requests_to_fail=2,

@@ -11,7 +11,7 @@ import pytest
 
 from fencepost.fault_injection.faults.zookeeper_faults import ERROR_CODES
 from fencepost.fault_injection.network.links.client import Links
-from fencepost.fault_injection.network.links.rules import Rule
+from fencepost.fault_injection.network.links.rules import LinkRule
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, WriteZnodes
 from fencepost.impl.core.types.events import (
     ChildrenListed,
@@ -184,7 +184,7 @@ async def test_an_error_of_the_server_is_told_as_a_broken_connection(
     place = links.open_place(
         "confused", server="keeper", client="broker", upstream=server, is_framed=True
     )
-    rule = Rule(
+    rule = LinkRule(
         rule_id="r",
         links=frozenset({("broker", "keeper")}),
         requests_to_fail=1,
