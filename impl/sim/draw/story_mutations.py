@@ -7,24 +7,14 @@ What no longer fits the story by then is passed over; in the end all must heal.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from random import Random
 
 from fencepost.fault_injection.faults.fault_json import as_json
-from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.draw.fault_stories import About, Composer
-from fencepost.impl.sim.engine.liveness_state import unhealed
-from fencepost.impl.sim.engine.move_recorder import MoveRecorder
-from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 from fencepost.impl.sim.script.language import Command, milliseconds, parse
 from fencepost.impl.sim.script.play import fault_line
 from fencepost.impl.sim.script.settings import DEFAULTS, read_options
-from fencepost.impl.sim.script.stage import Stage, unjudged
-from fencepost.impl.sim.script.verbs import perform
-from fencepost.impl.sim.world.workload import create_topic
-from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import ProtocolLevel
 
 LOOKS = frozenset({"show", "check", "read", "replay"})
@@ -136,31 +126,6 @@ def _own_options(cluster: Command, random: Random) -> dict[str, str]:
         "level": str(int(ProtocolLevel.LEADER_EPOCH)),
         "settle_ms": str(HEALS_MS + 3 * timeout_ms),
     }
-
-
-def play_variation(
-    variation: Variation, mutant: MutantName | None, run_id: str
-) -> tuple[RunOptions, MoveRecorder, list[TraceEvent]]:
-    """Play it to its end, all faults over, all partitions read; its cluster, moves and trace."""
-    stage = Stage(run_id, unjudged, move_recorder=partial(MoveRecorder, is_for_processes=True))
-    first, *rest = variation.commands
-    if mutant is not None:
-        first = replace(first, options={**first.options, "mutant": mutant})
-    perform(stage, first)
-    for command in rest:
-        _try(stage, command)
-    if not stage.cluster.assignments():
-        create_topic(stage.cluster, TOPIC, 1)
-    _try(stage, replace(first, verb="settle", options={}))
-    events = stage.simulated.end(unhealed(stage.cluster))
-    ((options, move_recorder),) = stage.noted
-    return options, move_recorder, events
-
-
-def _try(stage: Stage, command: Command) -> None:
-    """Do it, if there is still somebody to whom it can be done."""
-    with suppress(ValueError):
-        perform(stage, command)
 
 
 class _Changer:

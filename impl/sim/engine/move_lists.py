@@ -5,10 +5,11 @@ from functools import partial
 from pathlib import Path
 
 from fencepost.impl.mutants.mutant import MutantName
-from fencepost.impl.sim.draw.story_mutations import Variation, play_variation
+from fencepost.impl.sim.draw.story_mutations import Variation
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import IsEnough, RunDescription, RunPart, run
+from fencepost.impl.sim.engine.variation_run import play_variation
 from fencepost.impl.sim.script.play import play
 from fencepost.impl.sim.script.stage import unjudged
 from fencepost.spec.pacing import MoveList, Verb

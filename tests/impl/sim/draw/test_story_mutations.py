@@ -14,11 +14,11 @@ from fencepost.impl.sim.draw.story_mutations import (
     BaseStory,
     Variation,
     deal,
-    play_variation,
     scenario_of,
     vary,
 )
 from fencepost.impl.sim.engine.options import RunOptions
+from fencepost.impl.sim.engine.variation_run import play_variation
 from fencepost.spec.trace import TraceEvent, encode
 
 TEXT = """\
