@@ -15,7 +15,7 @@ from fencepost.impl.core.node import Node
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.trace_lines import action_taken
-from fencepost.spec.vocabulary import BrokerId, Offset, ProtocolLevel
+from fencepost.spec.vocabulary import BrokerId, Offset
 from fencepost.spec.znodes import TopicPartition
 
 
@@ -42,9 +42,9 @@ class PacedReplicas(Replicas):
 
     pace: PacedPermissions
 
-    def advance(self, key: TopicPartition, *, on_fetch: bool = False) -> bool:
+    def advance(self, key: TopicPartition) -> bool:
         """As the core's, when it is time."""
-        return self.pace.may_advance and super().advance(key, on_fetch=on_fetch)
+        return self.pace.may_advance and super().advance(key)
 
     def take_due(self) -> list[TopicPartition]:
         """All of them: who is told to wait must be asked again."""
@@ -74,13 +74,13 @@ class PacedFollower(Follower):
 
     def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
         super().__init__(config, outbox, replicas)
-        self._waits = config.level < ProtocolLevel.LEADER_EPOCH
         self.held: dict[TopicPartition, Offset] = {}
         """Partition -> where to truncate."""
 
     def truncate(self, key: TopicPartition, offset: Offset) -> None:
         """As the core's, when it is time."""
-        if self._waits and not self.pace.may_truncate:
+        # From level 2 on, it truncates when its log was compared with the leader's.
+        if not self._replicas[key].needs_truncation and not self.pace.may_truncate:
             self.held[key] = offset
             return
         super().truncate(key, offset)

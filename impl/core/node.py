@@ -63,7 +63,6 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicRequest,
     DeleteTopicsRequest,
 )
-from fencepost.spec.vocabulary import ProtocolLevel
 from fencepost.spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
 
 
@@ -165,9 +164,8 @@ class Node:
 
     def _resign_to(self, request: CommandRequest) -> None:
         """A controller that meets a larger epoch resigns (CTL-007)."""
-        if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
-            return
-        if request.controller_epoch > self.controller.controller_epoch:
+        own = self.controller.controller_epoch
+        if self._config.rules.deposes_controller(own, request.controller_epoch):
             self.controller.resign()
 
     def _on_response(self, event: ResponseReceived) -> None:
@@ -224,14 +222,11 @@ class Node:
 
 
 def _restore(config: Config, recovered: Mapping[TopicPartition, RecoveredLog]) -> list[Replica]:
-    is_bold = config.mutant == "recover_above_checkpoint"
     return [
         Replica(
             broker_id=config.broker_id,
             topic_partition=key,
-            high_watermark=log.log_end_offset
-            if is_bold
-            else min(log.high_watermark, log.log_end_offset),
+            high_watermark=config.rules.recovered_high_watermark(log),
             log_end_offset=log.log_end_offset,
             epoch_starts=log.epoch_starts,
             partition_incarnation=log.partition_incarnation,

@@ -1,8 +1,16 @@
 """Wrong rules of what producers and consumers are answered (CLI, REPL-008, CMD-004)."""
 
+from dataclasses import replace
+
+from msgspec import structs
+
+from fencepost.impl.core.rules.producers import UNKNOWN_PRODUCER, ProducerState, ProducerTable
+from fencepost.impl.core.rules.produces import ProduceEnd
+from fencepost.impl.core.rules.replica import Replica, Role
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.types.messages import FetchRequest, ProduceRequest
 from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import Invariant
+from fencepost.spec.vocabulary import NO_BROKER, ErrorCode, Invariant, ProducerId
 
 
 @mutant(
@@ -12,7 +20,7 @@ from fencepost.spec.vocabulary import Invariant
 )
 def acknowledge_before_replication(rules: Rules) -> Rules:
     """A produce with acks=all is answered when the leader alone has it."""
-    return rules
+    return replace(rules, answers_at_once=lambda _request: True)
 
 
 @mutant(
@@ -23,7 +31,20 @@ def acknowledge_before_replication(rules: Rules) -> Rules:
 )
 def forget_producers_on_leader_change(rules: Rules) -> Rules:
     """A new leader forgets what its log holds of producers, and appends retries again."""
-    return rules
+
+    def known_of_producer(
+        leader: Replica, producers: ProducerTable, producer_id: ProducerId
+    ) -> ProducerState:
+        known = rules.known_of_producer(leader, producers, producer_id)
+        own = (one for one in known.batches if one.base_offset >= leader.epoch_start_offset)
+        return structs.replace(known, batches=tuple(own))
+
+    def sequence_error(state: ProducerState, request: ProduceRequest) -> ErrorCode:
+        if state == UNKNOWN_PRODUCER:
+            return ErrorCode.NONE
+        return rules.sequence_error(state, request)
+
+    return replace(rules, known_of_producer=known_of_producer, sequence_error=sequence_error)
 
 
 @mutant(
@@ -34,7 +55,15 @@ def forget_producers_on_leader_change(rules: Rules) -> Rules:
 )
 def refuse_above_high_watermark(rules: Rules) -> Rules:
     """A leader whose high watermark lags refuses offsets that a reader has reached."""
-    return rules
+
+    def fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
+        error = rules.fetch_error(replica, request)
+        if replica is None or error is not ErrorCode.NONE or request.replica_id != NO_BROKER:
+            return error
+        is_above = request.fetch_offset > replica.high_watermark
+        return ErrorCode.OFFSET_OUT_OF_RANGE if is_above else ErrorCode.NONE
+
+    return replace(rules, fetch_error=fetch_error)
 
 
 @mutant(
@@ -45,7 +74,13 @@ def refuse_above_high_watermark(rules: Rules) -> Rules:
 )
 def followers_serve_consumers(rules: Rules) -> Rules:
     """A broker that does not lead answers consumers from what it knows."""
-    return rules
+
+    def fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
+        if replica is not None and request.replica_id == NO_BROKER:
+            replica = structs.replace(replica, role=Role.LEADER)
+        return rules.fetch_error(replica, request)
+
+    return replace(rules, fetch_error=fetch_error)
 
 
 @mutant(
@@ -56,4 +91,5 @@ def followers_serve_consumers(rules: Rules) -> Rules:
 )
 def acknowledge_on_step_down(rules: Rules) -> Rules:
     """Who leads no more answers waiting produces as if they were committed."""
-    return rules
+    ends = {**rules.produce_ends, ProduceEnd.NO_LEADER: ErrorCode.NONE}
+    return replace(rules, produce_ends=ends)

@@ -1,8 +1,45 @@
 """Wrong rules of commands that a broker obeys: INITs, stops, incarnations (CMD, CTL-006, TOP)."""
 
-from fencepost.impl.core.rules.rules import Rules
+from collections.abc import Mapping
+from dataclasses import replace
+
+from msgspec import structs
+
+from fencepost.impl.core.rules.commands import CommandKind, are_different, trust_any_controller
+from fencepost.impl.core.rules.leadership import FIRST_LEADER_EPOCH
+from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.rules import ReplicaJudgement, Rules
+from fencepost.impl.core.types.effects import DiskEffect
+from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, PartitionStop
+from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import Invariant, Liveness
+from fencepost.spec.vocabulary import (
+    ControllerEpoch,
+    ErrorCode,
+    Invariant,
+    Liveness,
+    PartitionIncarnation,
+)
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+
+Replicas = Mapping[TopicPartition, Replica]
+
+
+def obeying_also(rules: Rules, is_obeyed: ReplicaJudgement) -> Rules:
+    """Commands for which `is_obeyed` are obeyed as if the replica had heard of no leader epoch."""
+
+    def skips_epochs(replica: Replica, command: PartitionState) -> bool:
+        if is_obeyed(replica, command):
+            return command.leader_epoch > FIRST_LEADER_EPOCH
+        return rules.skips_epochs(replica, command)
+
+    return replace(
+        rules,
+        is_newer=lambda replica, command: (
+            is_obeyed(replica, command) or rules.is_newer(replica, command)
+        ),
+        skips_epochs=skips_epochs,
+    )
 
 
 @mutant(
@@ -12,7 +49,7 @@ from fencepost.spec.vocabulary import Invariant, Liveness
 )
 def accept_older_controller_epoch(rules: Rules) -> Rules:
     """A command with a smaller controller epoch than already seen is obeyed."""
-    return rules
+    return replace(rules, is_stale_controller=trust_any_controller)
 
 
 @mutant(
@@ -22,7 +59,7 @@ def accept_older_controller_epoch(rules: Rules) -> Rules:
 )
 def accept_older_leader_epoch(rules: Rules) -> Rules:
     """A command is obeyed whatever its leader epoch is."""
-    return rules
+    return obeying_also(rules, lambda _replica, _command: True)
 
 
 @mutant(
@@ -32,7 +69,8 @@ def accept_older_leader_epoch(rules: Rules) -> Rules:
 )
 def leader_ignores_command(rules: Rules) -> Rules:
     """A leader ignores a command that says again that it leads."""
-    return rules
+    ignoring = {**rules.leader_and_isr, (Role.LEADER, CommandKind.LEAD): ErrorCode.NONE}
+    return replace(rules, leader_and_isr=ignoring)
 
 
 @mutant(
@@ -43,7 +81,12 @@ def leader_ignores_command(rules: Rules) -> Rules:
 )
 def refresh_without_version(rules: Rules) -> Rules:
     """A leader takes the ISR of any command that names it, however old."""
-    return rules
+
+    def is_other_version(replica: Replica, command: PartitionState) -> bool:
+        is_same_epoch = command.leader_epoch == replica.leader_epoch
+        return is_same_epoch and command.znode_version != replica.znode_version
+
+    return obeying_also(rules, is_other_version)
 
 
 @mutant(
@@ -54,7 +97,20 @@ def refresh_without_version(rules: Rules) -> Rules:
 )
 def remember_end_offsets(rules: Rules) -> Rules:
     """A new leader believes what followers had under an earlier epoch."""
-    return rules
+
+    def become_leader(
+        replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch, now_ms: int
+    ) -> Replica:
+        after = rules.become_leader(replica, command, controller_epoch, now_ms)
+        return structs.replace(after, followers=replica.followers)
+
+    def become_follower(
+        replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch
+    ) -> Replica:
+        after = rules.become_follower(replica, command, controller_epoch)
+        return structs.replace(after, followers=replica.followers)
+
+    return replace(rules, become_leader=become_leader, become_follower=become_follower)
 
 
 @mutant(
@@ -64,7 +120,8 @@ def remember_end_offsets(rules: Rules) -> Rules:
 )
 def commands_without_epochs(rules: Rules) -> Rules:
     """A command is obeyed whatever its controller epoch and its leader epoch are."""
-    return rules
+    trusting = replace(rules, is_stale_controller=trust_any_controller)
+    return obeying_also(trusting, lambda _replica, _command: True)
 
 
 @mutant(
@@ -75,7 +132,15 @@ def commands_without_epochs(rules: Rules) -> Rules:
 )
 def leader_ignores_new_replicas(rules: Rules) -> Rules:
     """A leader admits only whom it was first told to be assigned."""
-    return rules
+
+    def become_leader(
+        replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch, now_ms: int
+    ) -> Replica:
+        after = rules.become_leader(replica, command, controller_epoch, now_ms)
+        known = replica.assigned_replicas or after.assigned_replicas
+        return structs.replace(after, assigned_replicas=known)
+
+    return replace(rules, become_leader=become_leader)
 
 
 @mutant(
@@ -86,7 +151,11 @@ def leader_ignores_new_replicas(rules: Rules) -> Rules:
 )
 def stop_replica_without_epoch(rules: Rules) -> Rules:
     """A stop is obeyed although the replica has obeyed a later decision."""
-    return rules
+
+    def is_newer_than_stop(replica: Replica, stop: PartitionStop) -> bool:
+        return replica.partition_incarnation > stop.partition_incarnation
+
+    return replace(rules, is_newer_than_stop=is_newer_than_stop)
 
 
 @mutant(
@@ -97,7 +166,12 @@ def stop_replica_without_epoch(rules: Rules) -> Rules:
 )
 def stop_replica_without_incarnation(rules: Rules) -> Rules:
     """A stop is obeyed by a replica of a newer incarnation."""
-    return rules
+
+    def is_newer_than_stop(replica: Replica, stop: PartitionStop) -> bool:
+        is_same = replica.partition_incarnation == stop.partition_incarnation
+        return is_same and rules.is_newer_than_stop(replica, stop)
+
+    return replace(rules, is_newer_than_stop=is_newer_than_stop)
 
 
 @mutant(
@@ -108,7 +182,15 @@ def stop_replica_without_incarnation(rules: Rules) -> Rules:
 )
 def directory_without_incarnation(rules: Rules) -> Rules:
     """A replica starts with the log of another topic of that name."""
-    return rules
+
+    def begin_incarnation(
+        old: Replica, incarnation: PartitionIncarnation
+    ) -> tuple[Replica, tuple[DiskEffect, ...]]:
+        fresh, _ = rules.begin_incarnation(old, incarnation)
+        end, starts = old.log_end_offset, old.epoch_starts
+        return structs.replace(fresh, log_end_offset=end, epoch_starts=starts), ()
+
+    return replace(rules, begin_incarnation=begin_incarnation)
 
 
 @mutant(
@@ -119,7 +201,7 @@ def directory_without_incarnation(rules: Rules) -> Rules:
 )
 def forget_stopped_incarnation(rules: Rules) -> Rules:
     """A broker forgets what it stopped, and starts it again on an older command."""
-    return rules
+    return replace(rules, is_overtaken=lambda _command, _stopped, _oldest: False)
 
 
 @mutant(
@@ -130,7 +212,11 @@ def forget_stopped_incarnation(rules: Rules) -> Rules:
 )
 def init_deletes_by_omission(rules: Rules) -> Rules:
     """Every INIT deletes what it does not name, however late it is."""
-    return rules
+    return replace(
+        rules,
+        is_first_init=lambda _init, _obeyed: True,
+        is_omitted=lambda _replica, _zxid: True,
+    )
 
 
 @mutant(
@@ -141,7 +227,7 @@ def init_deletes_by_omission(rules: Rules) -> Rules:
 )
 def init_omits_newer_topics(rules: Rules) -> Rules:
     """An INIT deletes also what is newer than the reading that it rests on."""
-    return rules
+    return replace(rules, is_omitted=lambda _replica, _zxid: True)
 
 
 @mutant(
@@ -152,7 +238,19 @@ def init_omits_newer_topics(rules: Rules) -> Rules:
 )
 def keep_log_of_old_incarnation(rules: Rules) -> Rules:
     """A log of a topic that is gone serves the next topic of that name."""
-    return rules
+
+    def is_kept(replica: Replica, znode: Znode, state: LeaderAndIsr | None, is_own: bool) -> bool:  # noqa: FBT001
+        if znode.stat is None:
+            return rules.is_kept(replica, znode, state, is_own)
+        czxid = PartitionIncarnation(znode.stat.czxid)
+        if are_different(replica.partition_incarnation, czxid):
+            return is_own
+        return rules.is_kept(replica, znode, state, is_own)
+
+    keeping = replace(
+        rules, is_kept=is_kept, is_of_other_incarnation=lambda _replica, _command: False
+    )
+    return obeying_also(keeping, rules.is_of_other_incarnation)
 
 
 @mutant(
@@ -163,7 +261,7 @@ def keep_log_of_old_incarnation(rules: Rules) -> Rules:
 )
 def adopt_epoch_from_zookeeper_only(rules: Rules) -> Rules:
     """A broker does not remember the controller epoch of a command that it obeys."""
-    return rules
+    return replace(rules, adopt_controller_epoch=lambda known, _command: known)
 
 
 @mutant(
@@ -174,7 +272,11 @@ def adopt_epoch_from_zookeeper_only(rules: Rules) -> Rules:
 )
 def refuse_unknown_partition(rules: Rules) -> Rules:
     """A broker obeys no command about a partition that it does not have."""
-    return rules
+
+    def is_over(command: PartitionState, request: LeaderAndIsrRequest, replicas: Replicas) -> bool:
+        return command.key not in replicas or rules.is_over(command, request, replicas)
+
+    return replace(rules, is_over=is_over)
 
 
 @mutant(
@@ -185,4 +287,10 @@ def refuse_unknown_partition(rules: Rules) -> Rules:
 )
 def refuse_together(rules: Rules) -> Rules:
     """One partition of a request that is refused spoils the others."""
-    return rules
+
+    def is_over(command: PartitionState, request: LeaderAndIsrRequest, replicas: Replicas) -> bool:
+        known = ((replicas[one.key], one) for one in request.partitions if one.key in replicas)
+        is_spoilt = any(not rules.is_newer(replica, one) for replica, one in known)
+        return is_spoilt or rules.is_over(command, request, replicas)
+
+    return replace(rules, is_over=is_over)

@@ -1,12 +1,19 @@
 """Wrong rules of how a leader changes the ISR (ISR, ZK-003)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from fencepost.impl.core.rules.isr import admit, drop_lagging, first_lags_at_ms
+from msgspec import structs
+
+from fencepost.impl.core.rules.isr import admit, adopt_isr, drop_lagging, first_lags_at_ms
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.types.zookeeper import SetData, WriteOp
 from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import Invariant, Liveness
+from fencepost.spec.vocabulary import ANY_VERSION, Invariant, Liveness, ZnodeVersion
+from fencepost.spec.znodes import topic_id_path
+
+Wish = Callable[[Replica, int, int], Replica]
 
 
 @mutant(
@@ -16,7 +23,13 @@ from fencepost.spec.vocabulary import Invariant, Liveness
 )
 def no_znode_version_check(rules: Rules) -> Rules:
     """Writes of LeaderAndISR are unconditional instead of tied to the version read."""
-    return rules
+
+    def isr_operations(replica: Replica, folder_version: ZnodeVersion) -> tuple[WriteOp, ...]:
+        *checks, write = rules.isr_operations(replica, folder_version)
+        assert isinstance(write, SetData)
+        return (*checks, structs.replace(write, expected_version=ANY_VERSION))
+
+    return replace(rules, isr_operations=isr_operations)
 
 
 @mutant(
@@ -32,7 +45,12 @@ def no_znode_version_check(rules: Rules) -> Rules:
 )
 def no_step_down(rules: Rules) -> Rules:
     """A leader whose ISR write met another version leads on, with the ISR it wanted."""
-    return rules
+
+    def fence_leader(replica: Replica) -> Replica:
+        assert replica.wanted_isr is not None
+        return adopt_isr(replica, replica.wanted_isr, replica.znode_version)
+
+    return replace(rules, fence_leader=fence_leader)
 
 
 @mutant(
@@ -99,7 +117,23 @@ def expand_below_epoch_start(rules: Rules) -> Rules:
 )
 def expand_overwrites_shrink(rules: Rules) -> Rules:
     """A change of the ISR does not wait for the one in flight; the last one is remembered."""
-    return rules
+
+    def forgetful(wish: Wish) -> Wish:
+        def changed(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
+            before = structs.replace(replica, wanted_isr=None)
+            after = wish(before, now_ms, replica_lag_time_ms)
+            return replica if after is before else after
+
+        return changed
+
+    return replace(
+        rules,
+        shrink_isr=forgetful(rules.shrink_isr),
+        expand_isr=forgetful(rules.expand_isr),
+        lags_at_ms=lambda replica, replica_lag_time_ms: rules.lags_at_ms(
+            structs.replace(replica, wanted_isr=None), replica_lag_time_ms
+        ),
+    )
 
 
 @mutant(
@@ -110,7 +144,13 @@ def expand_overwrites_shrink(rules: Rules) -> Rules:
 )
 def trust_version_across_incarnations(rules: Rules) -> Rules:
     """A leader's write does not check that the topic is the one that it leads."""
-    return rules
+
+    def isr_operations(replica: Replica, folder_version: ZnodeVersion) -> tuple[WriteOp, ...]:
+        path = topic_id_path(replica.topic_partition.topic, replica.topic_id)
+        operations = rules.isr_operations(replica, folder_version)
+        return tuple(op for op in operations if op.path != path)
+
+    return replace(rules, isr_operations=isr_operations)
 
 
 @mutant(
@@ -132,4 +172,13 @@ def shrink_nobody(rules: Rules) -> Rules:
 )
 def shrink_on_fetch_only(rules: Rules) -> Rules:
     """A leader looks who lags only while a follower fetches."""
-    return rules
+
+    def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
+        expanded = rules.expand_isr(replica, now_ms, replica_lag_time_ms)
+        if expanded is not replica:
+            return expanded
+        return rules.shrink_isr(replica, now_ms, replica_lag_time_ms)
+
+    return replace(
+        rules, shrink_isr=lambda replica, _now_ms, _lag_ms: replica, expand_isr=expand_isr
+    )

@@ -1,6 +1,9 @@
 """Wrong rules of the controller's decisions and of their writes (FAIL, ZK-006 to 008, CTL-011)."""
 
+from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.types.messages import PartitionState
+from fencepost.impl.mutants.commands import obeying_also
 from fencepost.impl.mutants.mutant import mutant
 from fencepost.spec.vocabulary import Invariant, Liveness
 
@@ -12,7 +15,11 @@ from fencepost.spec.vocabulary import Invariant, Liveness
 )
 def leader_epoch_not_raised(rules: Rules) -> Rules:
     """The controller publishes a new leader under the old leader epoch."""
-    return rules
+
+    def is_later_version(replica: Replica, command: PartitionState) -> bool:
+        return command.znode_version > replica.znode_version
+
+    return obeying_also(rules, is_later_version)
 
 
 @mutant(

@@ -1,8 +1,24 @@
 """Wrong rules of logs, fetches and high watermarks (REPL, CMD-005)."""
 
+from dataclasses import replace
+
+from msgspec import structs
+
+from fencepost.impl.core.rules.fetches import fetch_error, is_from_leader
+from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replication import commit_with
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.types.messages import PartitionState, Record
 from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import Invariant, Liveness
+from fencepost.spec.vocabulary import (
+    BrokerId,
+    ControllerEpoch,
+    Invariant,
+    LeaderEpoch,
+    Liveness,
+    Offset,
+)
+from fencepost.spec.znodes import TopicPartition
 
 
 @mutant(
@@ -17,7 +33,7 @@ from fencepost.spec.vocabulary import Invariant, Liveness
 )
 def high_watermark_from_leader_alone(rules: Rules) -> Rules:
     """The leader's high watermark is its own log end offset, not the minimum of the ISR."""
-    return rules
+    return replace(rules, advance_high_watermark=lambda leader: commit_with(leader, frozenset()))
 
 
 @mutant(
@@ -28,7 +44,21 @@ def high_watermark_from_leader_alone(rules: Rules) -> Rules:
 )
 def high_watermark_on_fetch_only(rules: Rules) -> Rules:
     """The high watermark moves only while a follower's fetch is answered."""
-    return rules
+    fetched: set[TopicPartition] = set()
+
+    def serve_fetch(
+        replica: Replica, follower: BrokerId, fetch_offset: Offset, now_ms: int
+    ) -> Replica:
+        fetched.add(replica.topic_partition)
+        return rules.serve_fetch(replica, follower, fetch_offset, now_ms)
+
+    def advance_high_watermark(replica: Replica) -> Replica:
+        if replica.topic_partition not in fetched:
+            return replica
+        fetched.remove(replica.topic_partition)
+        return rules.advance_high_watermark(replica)
+
+    return replace(rules, serve_fetch=serve_fetch, advance_high_watermark=advance_high_watermark)
 
 
 @mutant(
@@ -39,7 +69,14 @@ def high_watermark_on_fetch_only(rules: Rules) -> Rules:
 )
 def end_offset_alone(rules: Rules) -> Rules:
     """A follower truncates to the leader's offset, and does not look at the epoch."""
-    return rules
+
+    def compare_logs(
+        replica: Replica, leader_epoch: LeaderEpoch, end_offset: Offset
+    ) -> tuple[Offset, bool]:
+        _, agree = rules.compare_logs(replica, leader_epoch, end_offset)
+        return end_offset, agree
+
+    return replace(rules, compare_logs=compare_logs)
 
 
 @mutant(
@@ -50,7 +87,7 @@ def end_offset_alone(rules: Rules) -> Rules:
 )
 def commit_with_old_isr(rules: Rules) -> Rules:
     """A commit does not wait for a member whose joining is undecided."""
-    return rules
+    return replace(rules, advance_high_watermark=lambda leader: commit_with(leader, leader.isr))
 
 
 @mutant(
@@ -61,7 +98,7 @@ def commit_with_old_isr(rules: Rules) -> Rules:
 )
 def fetch_without_epoch(rules: Rules) -> Rules:
     """A leader serves followers of any leader epoch."""
-    return rules
+    return replace(rules, fetch_error=fetch_error, is_current_fetch=is_from_leader)
 
 
 @mutant(
@@ -72,7 +109,14 @@ def fetch_without_epoch(rules: Rules) -> Rules:
 )
 def unbounded_high_watermark(rules: Rules) -> Rules:
     """A follower takes its leader's high watermark although its log is shorter."""
-    return rules
+
+    def follower_append(
+        replica: Replica, records: tuple[Record, ...], high_watermark: Offset
+    ) -> Replica:
+        after = rules.follower_append(replica, records, high_watermark)
+        return structs.replace(after, high_watermark=high_watermark)
+
+    return replace(rules, follower_append=follower_append, is_sound=lambda _replica: True)
 
 
 @mutant(
@@ -83,7 +127,19 @@ def unbounded_high_watermark(rules: Rules) -> Rules:
 )
 def recompute_high_watermark(rules: Rules) -> Rules:
     """A leader counts followers that it has not heard of as empty."""
-    return rules
+
+    def advance_high_watermark(replica: Replica) -> Replica:
+        if not replica.is_leader or replica.is_fenced:
+            return replica
+        members = replica.maximal_isr - {replica.broker_id}
+        known = [one.log_end_offset for id_, one in replica.followers.items() if id_ in members]
+        unknown = [Offset(0)] if members - replica.followers.keys() else []
+        committed = min([replica.log_end_offset, *known, *unknown])
+        if committed == replica.high_watermark:
+            return replica
+        return structs.replace(replica, high_watermark=committed)
+
+    return replace(rules, advance_high_watermark=advance_high_watermark)
 
 
 @mutant(
@@ -94,7 +150,16 @@ def recompute_high_watermark(rules: Rules) -> Rules:
 )
 def truncate_on_new_leader_only(rules: Rules) -> Rules:
     """A follower compares logs when its leader changes, not when the epoch does."""
-    return rules
+
+    def become_follower(
+        replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch
+    ) -> Replica:
+        after = rules.become_follower(replica, command, controller_epoch)
+        if replica.role is Role.FOLLOWER and replica.leader == after.leader:
+            return structs.replace(after, needs_truncation=replica.needs_truncation)
+        return after
+
+    return replace(rules, become_follower=become_follower)
 
 
 @mutant(
@@ -104,7 +169,11 @@ def truncate_on_new_leader_only(rules: Rules) -> Rules:
 )
 def inclusive_high_watermark(rules: Rules) -> Rules:
     """The high watermark is read as the offset of the last committed record."""
-    return rules
+
+    def committed_end(replica: Replica) -> Offset:
+        return Offset(min(replica.high_watermark + 1, replica.log_end_offset))
+
+    return replace(rules, committed_end=committed_end)
 
 
 @mutant(
@@ -114,7 +183,14 @@ def inclusive_high_watermark(rules: Rules) -> Rules:
 )
 def truncate_once(rules: Rules) -> Rules:
     """A follower truncates after one question about the leader's log, and asks no more."""
-    return rules
+
+    def compare_logs(
+        replica: Replica, leader_epoch: LeaderEpoch, end_offset: Offset
+    ) -> tuple[Offset, bool]:
+        offset, _ = rules.compare_logs(replica, leader_epoch, end_offset)
+        return offset, True
+
+    return replace(rules, compare_logs=compare_logs)
 
 
 @mutant(
@@ -125,4 +201,11 @@ def truncate_once(rules: Rules) -> Rules:
 )
 def follower_ignores_high_watermark(rules: Rules) -> Rules:
     """A follower does not take the high watermark of its leader."""
-    return rules
+
+    def follower_append(
+        replica: Replica, records: tuple[Record, ...], high_watermark: Offset
+    ) -> Replica:
+        after = rules.follower_append(replica, records, high_watermark)
+        return structs.replace(after, high_watermark=replica.high_watermark)
+
+    return replace(rules, follower_append=follower_append)

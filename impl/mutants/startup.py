@@ -1,8 +1,15 @@
 """Wrong rules of brokers that start, and of logs that fail (START)."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from fencepost.impl.core.rules.partition_change_step import assignment_in
+from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import Invariant
+from fencepost.spec.vocabulary import BrokerId, Invariant
+from fencepost.spec.znodes import LeaderAndIsr, assignment_of, parse_topic_document
 
 
 @mutant(
@@ -13,7 +20,7 @@ from fencepost.spec.vocabulary import Invariant
 )
 def restart_ignores_znode(rules: Rules) -> Rules:
     """A starting broker does not read what ZooKeeper holds about its partitions."""
-    return rules
+    return replace(rules, floor_of=lambda _znode, _state: None)
 
 
 @mutant(
@@ -28,7 +35,7 @@ def restart_ignores_znode(rules: Rules) -> Rules:
 )
 def go_on_without_log(rules: Rules) -> Rules:
     """A replica goes on when its log fails, and claims what it could not write."""
-    return rules
+    return replace(rules, go_offline=lambda replica: replica)
 
 
 @mutant(
@@ -39,7 +46,16 @@ def go_on_without_log(rules: Rules) -> Rules:
 )
 def delete_what_assignment_omits(rules: Rules) -> Rules:
     """A starting broker keeps only what the settled assignment gives it."""
-    return rules
+
+    def replicas_in(topic: Znode) -> Mapping[int, Sequence[BrokerId]]:
+        document = parse_topic_document(topic.path, topic.data)
+        found = {number: assignment_in(document, number) for number in assignment_of(document)}
+        return {number: one.settled for number, one in found.items() if one}
+
+    def is_kept(replica: Replica, znode: Znode, state: LeaderAndIsr | None, is_own: bool) -> bool:  # noqa: FBT001
+        return is_own and rules.is_kept(replica, znode, state, is_own)
+
+    return replace(rules, replicas_in=replicas_in, is_kept=is_kept)
 
 
 @mutant(
@@ -50,4 +66,4 @@ def delete_what_assignment_omits(rules: Rules) -> Rules:
 )
 def recover_above_checkpoint(rules: Rules) -> Rules:
     """A replica that starts takes all that it has for committed."""
-    return rules
+    return replace(rules, recovered_high_watermark=lambda log: log.log_end_offset)

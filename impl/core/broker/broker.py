@@ -5,8 +5,7 @@ Guards and routing only: what a replica becomes is decided by the pure actions i
 the ISR in `isr_writer.py`.
 """
 
-from msgspec.structs import replace
-
+from fencepost.impl.core.broker.action_lines import fetch_served, role_taken
 from fencepost.impl.core.broker.failed_logs import FailedLogs
 from fencepost.impl.core.broker.fetcher import Follower
 from fencepost.impl.core.broker.isr_update import IsrWriter
@@ -16,21 +15,11 @@ from fencepost.impl.core.broker.purgatory import ParkedFetch
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.broker.stop_replica import Stopping
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.rules.obedience import Obedience
-from fencepost.impl.core.rules.replica import (
-    LOG_START,
-    Replica,
-    Role,
-    are_different,
-    become_follower,
-    become_leader,
-    go_offline,
-    is_newer,
-    not_leading,
-)
-from fencepost.impl.core.rules.replication import note_high_watermark_sent, serve_fetch
+from fencepost.impl.core.rules.commands import command_of
+from fencepost.impl.core.rules.produces import ProduceEnd
+from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replication import note_high_watermark_sent
 from fencepost.impl.core.types.effects import (
-    ActionTaken,
     CheckpointHighWatermark,
     Reply,
     ReplyRecords,
@@ -54,13 +43,10 @@ from fencepost.spec.vocabulary import (
     NO_BROKER,
     NO_BROKER_EPOCH,
     NO_CONTROLLER_EPOCH,
-    NO_EPOCH,
-    NO_INCARNATION,
     Action,
     ControllerEpoch,
     ErrorCode,
     Offset,
-    ProtocolLevel,
 )
 from fencepost.spec.znodes import TopicPartition
 
@@ -89,7 +75,6 @@ class Broker:
         self.replicas, self.isr_writer, self.follower = replicas, isr_writer, follower
         self.appender = Appender(self.config, self.outbox, replicas)
         self.stopping = Stopping(self.config, self.outbox, replicas, follower)
-        self.obedience = Obedience(self.config, replicas)
         self.failed_logs = FailedLogs(self.config, self.outbox, replicas)
         self.offsets = Offsets(self.config, self.outbox, replicas)
 
@@ -105,7 +90,8 @@ class Broker:
             error = ErrorCode.STALE_CONTROLLER_EPOCH
             self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(error_code=error)))
             return
-        self._adopt(request.controller_epoch)
+        adopt = self.config.rules.adopt_controller_epoch
+        self.follow_controller(adopt(self.controller_epoch, request.controller_epoch))
         # An INIT for a registration that this broker has not heard of yet comes again: obeyed
         # now, what it omits would stay, and nobody would say it a second time (CMD-007).
         is_early = request.is_init and request.broker_epoch > self.broker_epoch
@@ -149,119 +135,81 @@ class Broker:
             self.controller_epoch = controller_epoch
             self.stopping.forget(controller_epoch)
 
-    def _adopt(self, controller_epoch: ControllerEpoch) -> None:
-        if self.config.mutant == "adopt_epoch_from_zookeeper_only":
-            return
-        self.follow_controller(controller_epoch)
-
     def _is_stale(self, controller_epoch: ControllerEpoch) -> bool:
-        if self.config.level < ProtocolLevel.CONTROLLER_EPOCH:
-            return False
-        if self.config.mutant == "accept_older_controller_epoch":
-            return False
-        if self.config.mutant == "commands_without_epochs":
-            return False
-        return controller_epoch < self.controller_epoch
+        return self.config.rules.is_stale_controller(self.controller_epoch, controller_epoch)
 
     def _obey_init(self, request: LeaderAndIsrRequest) -> None:
-        """Only the first INIT of a controller deletes: a later one may be a late one (H19)."""
+        """What a controller's first INIT to this registration omits is deleted."""
         said = (request.controller_epoch, request.broker_epoch)
         if not request.is_init or request.broker_epoch != self.broker_epoch:
             return
-        if said != self._obeyed or self.config.mutant == "init_deletes_by_omission":
+        if self.config.rules.is_first_init(said, self._obeyed):
             self._obeyed = said
             self.stopping.obey_init(request, self._quit)
 
     def _obey(self, command: PartitionState, request: LeaderAndIsrRequest) -> ErrorCode:
+        """What the table of roles and commands says is done, or answered."""
+        rules = self.config.rules
         if not self.is_ready:
             return ErrorCode.BROKER_NOT_AVAILABLE
-        key = command.key
-        if self._is_over(command) or self.obedience.refuses_anyhow(command, request):
+        is_over = rules.is_over(command, request, self.replicas.states)
+        if is_over or self.stopping.is_overtaken(command):
             return ErrorCode.UNKNOWN_TOPIC_ID
         replica = self._replica_for(command)
-        if replica.role is Role.OFFLINE:
-            return ErrorCode.STORAGE_ERROR
-        if self.obedience.obeys_anyhow(replica, command):
-            replica = replica.with_floor(NO_EPOCH, replica.znode_version)
-        if not is_newer(replica, command):
-            is_lost = replica.role is Role.WAITING and (
-                command.leader == replica.broker_id or command.leader_epoch == replica.leader_epoch
-            )
-            return ErrorCode.REPLICA_NOT_AVAILABLE if is_lost else ErrorCode.STALE_LEADER_EPOCH
-        leads = command.leader == self.config.broker_id
-        if self.config.mutant == "leader_ignores_command" and leads and replica.is_leader:
-            return ErrorCode.NONE
+        kind = command_of(replica, command, newer=rules.is_newer(replica, command))
+        reaction = rules.leader_and_isr[replica.role, kind]
+        if isinstance(reaction, ErrorCode):
+            return reaction
+        key = command.key
         if replica.role is Role.WAITING:
             incarnation = command.partition_incarnation
             self.outbox.emit(StartLog(topic_partition=key, partition_incarnation=incarnation))
         self.follower.stop_fetching(key)
-        if leads:
+        if reaction is Action.BECOME_LEADER:
             self._become_leader(replica, command, request)
         else:
             self._become_follower(replica, command, request)
         return ErrorCode.NONE
 
-    def _is_over(self, command: PartitionState) -> bool:
-        """The command is about an incarnation that this broker knows to be gone (TOP-003)."""
-        replica = self.replicas.get(command.key)
-        known = replica.partition_incarnation if replica is not None else NO_INCARNATION
-        is_older = NO_INCARNATION < command.partition_incarnation < known
-        return is_older or self.stopping.is_overtaken(command)
-
     def _replica_for(self, command: PartitionState) -> Replica:
         """The replica of the command's incarnation; the log of an older one is dropped (H10b)."""
         key, incarnation = command.key, command.partition_incarnation
         replica = self.replicas.get(key)
-        is_other = replica and are_different(replica.partition_incarnation, incarnation)
-        if self.config.mutant == "keep_log_of_old_incarnation" and replica and is_other:
-            return replica.with_floor(NO_EPOCH, replica.znode_version)
-        if is_other:
+        if replica is None:
+            return Replica(
+                broker_id=self.config.broker_id,
+                topic_partition=key,
+                partition_incarnation=incarnation,
+            )
+        if self.config.rules.is_of_other_incarnation(replica, command):
             self._quit(key)
-            replica = self.stopping.make_way(key, incarnation)
-        if replica is not None:
-            return replica
-        return Replica(
-            broker_id=self.config.broker_id, topic_partition=key, partition_incarnation=incarnation
-        )
+            return self.stopping.make_way(replica, incarnation)
+        return replica
 
     def _become_leader(
         self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
     ) -> None:
-        after = become_leader(replica, command, request.controller_epoch, self.outbox.now_ms)
-        if self.config.mutant == "remember_end_offsets":
-            after = replace(after, followers=replica.followers)
-        if self.config.mutant == "forget_producers_on_leader_change":
-            self.replicas.producers(after.topic_partition).truncate(LOG_START)
-        knew = replica.assigned_replicas
-        if self.config.mutant == "leader_ignores_new_replicas" and knew:
-            after = replace(after, assigned_replicas=knew)
-        self.replicas.put(after)
-        self.replicas.took_role(Action.BECOME_LEADER, after, request)
-        if command.leader_epoch > replica.leader_epoch + 1:
-            # Another may have led in between: what waits is no longer this leader's to promise.
-            self._end_produces(after.topic_partition)
-        self.replicas.advance(after.topic_partition)
-        self.answer_committed(after.topic_partition)
-        self._retry_fetches(after.topic_partition)
+        rules, key = self.config.rules, command.key
+        after = rules.become_leader(replica, command, request.controller_epoch, self.outbox.now_ms)
+        self.replicas.take(after, role_taken(Action.BECOME_LEADER, after, request))
+        if rules.skips_epochs(replica, command):
+            # What waits is no longer this leader's to promise.
+            self._end_produces(key)
+        self.replicas.advance(key)
+        self.answer_committed(key)
+        self._retry_fetches(key)
 
     def _become_follower(
         self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
     ) -> None:
-        fenced_by_epoch = self.config.level >= ProtocolLevel.LEADER_EPOCH
-        after = become_follower(
-            replica, command, request.controller_epoch, fenced_by_epoch=fenced_by_epoch
-        )
-        if self.config.mutant == "remember_end_offsets":
-            after = replace(after, followers=replica.followers)
-        is_same_leader = replica.role is Role.FOLLOWER and replica.leader == after.leader
-        if self.config.mutant == "truncate_on_new_leader_only" and is_same_leader:
-            after = replace(after, needs_truncation=replica.needs_truncation)
-        self.replicas.put(after)
-        self.replicas.took_role(Action.BECOME_FOLLOWER, after, request)
-        self._settle(after.topic_partition)
-        if not fenced_by_epoch:
-            self.follower.truncate(after.topic_partition, self.committed_end(after))
-        self.follower.start_fetching(after.topic_partition)
+        rules, key = self.config.rules, command.key
+        after = rules.become_follower(replica, command, request.controller_epoch)
+        self.replicas.take(after, role_taken(Action.BECOME_FOLLOWER, after, request))
+        self._settle(key)
+        offset = rules.truncate_follower(rules.committed_end(after))
+        if offset is not None:
+            self.follower.truncate(key, offset)
+        self.follower.start_fetching(key)
 
     def _settle(self, key: TopicPartition) -> None:
         """Nobody waits for a replica that leads no more (CMD-004)."""
@@ -271,13 +219,13 @@ class Broker:
     def _end_produces(self, key: TopicPartition) -> None:
         """Who waits for a commit hears that its records may be in the log, or not."""
         for produce in self.replicas.waiting(key).all_produces():
-            self.appender.reply(key, produce, ErrorCode.NOT_LEADER_AFTER_APPEND)
+            self.appender.reply(key, produce, ProduceEnd.NO_LEADER)
 
     def _quit(self, key: TopicPartition) -> None:
         """Nobody waits for a replica that is given up: what was appended may be committed."""
         waiting = self.replicas.waiting(key)
         for produce in waiting.all_produces():
-            self.appender.reply(key, produce, ErrorCode.NOT_LEADER_AFTER_APPEND)
+            self.appender.reply(key, produce, ProduceEnd.NO_LEADER)
         for parked in waiting.all_fetches():
             answer = self._fetch_answer(parked.request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
             self.outbox.emit(Reply(token=parked.token, response=answer))
@@ -293,10 +241,11 @@ class Broker:
             topic_partition=key,
             partition_incarnation=event.partition_incarnation,
         )
-        if replica.role is Role.OFFLINE or self.config.mutant == "go_on_without_log":
+        after = self.config.rules.go_offline(replica)
+        if after is replica:
             return
         self.follower.stop_fetching(key)
-        self.replicas.put(go_offline(replica))
+        self.replicas.put(after)
         self._settle(key)
         self.failed_logs.add(key)
 
@@ -317,19 +266,15 @@ class Broker:
         replica = self.replicas.get(key)
         if replica is None or not replica.is_leader:
             return
-        for produce in self.replicas.waiting(key).committed(self.committed_end(replica)):
-            self.appender.reply(key, produce, ErrorCode.NONE)
-
-    def committed_end(self, replica: Replica) -> Offset:
-        """The high watermark is the first offset that is not committed (REPL-002, H0)."""
-        if self.config.mutant == "inclusive_high_watermark":
-            return Offset(min(replica.high_watermark + 1, replica.log_end_offset))
-        return replica.high_watermark
+        for produce in self.replicas.waiting(key).committed(
+            self.config.rules.committed_end(replica)
+        ):
+            self.appender.reply(key, produce, ProduceEnd.COMMITTED)
 
     def on_fetch(self, token: int, request: FetchRequest) -> None:
         """A follower gets records up to the log end, a consumer up to the high watermark."""
         key = TopicPartition(request.topic, request.partition)
-        error = self._fetch_error(self.replicas.get(key), request)
+        error = self.config.rules.fetch_error(self.replicas.get(key), request)
         if error is not ErrorCode.NONE:
             self.outbox.emit(Reply(token=token, response=self._fetch_answer(request, error)))
             return
@@ -338,58 +283,25 @@ class Broker:
         self._answer_fetch(token, request)
 
     def _serve_follower(self, key: TopicPartition, request: FetchRequest) -> None:
+        follower, fetch_offset = request.replica_id, request.fetch_offset
         before = self.replicas[key]
-        known = before.followers.get(request.replica_id)
-        after = serve_fetch(before, request.replica_id, request.fetch_offset, self.outbox.now_ms)
+        known = before.followers.get(follower)
+        serve_fetch = self.config.rules.serve_fetch
+        after = serve_fetch(before, follower, fetch_offset, self.outbox.now_ms)
         self.replicas.put(after)
-        if known is None or known.log_end_offset != request.fetch_offset:
-            self.outbox.took(
-                ActionTaken(
-                    action=Action.SERVE_FETCH,
-                    topic_partition=key,
-                    leader_epoch=after.leader_epoch,
-                    peer=request.replica_id,
-                    offset=request.fetch_offset,
-                )
-            )
+        if known is None or known.log_end_offset != fetch_offset:
+            self.outbox.took(fetch_served(after, follower, fetch_offset))
         self.isr_writer.expand(key)
-        if self.replicas.advance(key, on_fetch=True):
+        if self.replicas.advance(key):
             self.answer_committed(key)
             self._retry_fetches(key)
-
-    def _fetch_error(self, replica: Replica | None, request: FetchRequest) -> ErrorCode:
-        if replica is None:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        is_consumer = request.replica_id == NO_BROKER
-        answers_all = self.config.mutant == "followers_serve_consumers"
-        if not replica.is_leader and not (is_consumer and answers_all):
-            return not_leading(replica)
-        if are_different(request.partition_incarnation, replica.partition_incarnation):
-            return ErrorCode.UNKNOWN_TOPIC_ID
-        if not is_consumer and self._fences_fetches:
-            if request.leader_epoch < replica.leader_epoch:
-                return ErrorCode.FENCED_LEADER_EPOCH
-            if request.leader_epoch > replica.leader_epoch:
-                return ErrorCode.UNKNOWN_LEADER_EPOCH
-        end = replica.log_end_offset
-        if self.config.mutant == "refuse_above_high_watermark":
-            end = replica.high_watermark if is_consumer else end
-        if not 0 <= request.fetch_offset <= end:
-            return ErrorCode.OFFSET_OUT_OF_RANGE
-        return ErrorCode.NONE
-
-    @property
-    def _fences_fetches(self) -> bool:
-        if self.config.mutant == "fetch_without_epoch":
-            return False
-        return self.config.level >= ProtocolLevel.LEADER_EPOCH
 
     def _answer_fetch(self, token: int, request: FetchRequest, *, may_park: bool = True) -> None:
         """Answer now, or park while there is nothing to tell that the asker does not know."""
         key = TopicPartition(request.topic, request.partition)
         replica = self.replicas[key]
         is_consumer = request.replica_id == NO_BROKER
-        limit = self.committed_end(replica) if is_consumer else replica.log_end_offset
+        limit = self.config.rules.committed_end(replica) if is_consumer else replica.log_end_offset
         end = min(limit, request.fetch_offset + request.max_records)
         if may_park and end <= request.fetch_offset and request.max_wait_ms > 0:
             known = replica.followers.get(request.replica_id)
@@ -436,7 +348,7 @@ class Broker:
     def _end_parking(self, parked: ParkedFetch) -> None:
         request = parked.request
         key = TopicPartition(request.topic, request.partition)
-        error = self._fetch_error(self.replicas.get(key), request)
+        error = self.config.rules.fetch_error(self.replicas.get(key), request)
         if error is not ErrorCode.NONE:
             response = self._fetch_answer(request, error)
             self.outbox.emit(Reply(token=parked.token, response=response))
@@ -455,7 +367,7 @@ class Broker:
     def _tick_partition(self, key: TopicPartition) -> None:
         waiting = self.replicas.waiting(key)
         for produce in waiting.expired_produces(self.outbox.now_ms):
-            self.appender.reply(key, produce, ErrorCode.REQUEST_TIMED_OUT)
+            self.appender.reply(key, produce, ProduceEnd.EXPIRED)
         for parked in waiting.expired_fetches(self.outbox.now_ms):
             self._end_parking(parked)
         self.isr_writer.tick(key)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from fencepost.impl.core.broker.action_lines import log_truncated, records_appended
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import whole_batches
-from fencepost.impl.core.rules.replica import Replica, Role, compare_logs, truncate_log
-from fencepost.impl.core.rules.replication import follower_append
-from fencepost.impl.core.types.effects import ActionTaken, AppendRecords, Send, TruncateRecords
+from fencepost.impl.core.rules.replica import Replica, Role, truncate_log
+from fencepost.impl.core.types.effects import AppendRecords, Send, TruncateRecords
 from fencepost.impl.core.types.messages import (
     FetchRequest,
     FetchResponse,
@@ -21,7 +21,7 @@ from fencepost.impl.core.types.messages import (
     OffsetForLeaderEpochResponse,
 )
 from fencepost.impl.core.types.scripts import Outbox
-from fencepost.spec.vocabulary import NO_BROKER, NO_EPOCH, Action, ErrorCode, Offset, ProtocolLevel
+from fencepost.spec.vocabulary import NO_BROKER, ErrorCode, Offset
 from fencepost.spec.znodes import TopicPartition
 
 
@@ -72,18 +72,7 @@ class Follower:
             return
         self._outbox.emit(TruncateRecords(topic_partition=key, offset=offset))
         self._replicas.producers(key).truncate(offset)
-        self._replicas.put(after)
-        self._outbox.took(
-            ActionTaken(
-                action=Action.TRUNCATE_LOG,
-                topic_partition=key,
-                partition_incarnation=after.partition_incarnation,
-                leader_epoch=after.leader_epoch,
-                offset=offset,
-                high_watermark=after.high_watermark,
-                log_end_offset=after.log_end_offset,
-            )
-        )
+        self._replicas.take(after, log_truncated(after, offset))
 
     def on_failure(self, request_id: int, key: TopicPartition) -> None:
         """No answer came."""
@@ -115,11 +104,10 @@ class Follower:
         if response.error_code is not ErrorCode.NONE or not is_current:
             self._pause(request_id, key)
             return
-        offset, agree = compare_logs(replica, response.leader_epoch, response.end_offset)
-        if self._config.mutant == "end_offset_alone":
-            offset = response.end_offset
+        offset, agree = self._config.rules.compare_logs(
+            replica, response.leader_epoch, response.end_offset
+        )
         self.truncate(key, offset)
-        agree = agree or self._config.mutant == "truncate_once"
         if agree or self._replicas[key].log_end_offset == 0:
             self._replicas.put(replace(self._replicas[key], needs_truncation=False))
         self._ask(key)
@@ -131,41 +119,28 @@ class Follower:
         return self._replicas[key]
 
     def _is_current(self, replica: Replica, response: FetchResponse) -> bool:
-        if response.fetch_offset != replica.log_end_offset:
-            return False
-        if self._config.mutant == "fetch_without_epoch":
-            return response.broker_id == replica.leader
-        if self._config.level >= ProtocolLevel.LEADER_EPOCH:
-            return response.leader_epoch == replica.leader_epoch
-        return response.broker_id == replica.leader
+        is_asked = response.fetch_offset == replica.log_end_offset
+        return is_asked and self._config.rules.is_current_fetch(replica, response)
 
     def _on_out_of_range(self, replica: Replica, response: FetchResponse) -> None:
-        """The leader's log is shorter than ours, although we follow it.
-
-        By epochs the logs are compared anew. Without them (level < 2) the leader's word is law,
-        and whatever this replica had beyond it is gone: V3 has no other way out.
-        """
-        key = replica.topic_partition
-        if self._config.level >= ProtocolLevel.LEADER_EPOCH:
-            self._replicas.put(replace(replica, needs_truncation=True))
-        elif 0 <= response.log_end_offset < replica.log_end_offset:
-            self.truncate(key, response.log_end_offset)
-        self._ask(key)
+        """The leader's log is shorter than this one, although it is followed."""
+        after = self._config.rules.obey_shorter_leader(replica, response)
+        if after.log_end_offset < replica.log_end_offset:
+            self.truncate(replica.topic_partition, after.log_end_offset)
+        else:
+            self._replicas.put(after)
+        self._ask(replica.topic_partition)
 
     def _append(self, replica: Replica, response: FetchResponse) -> None:
         records = whole_batches(response.records)
-        after = follower_append(replica, records, response.high_watermark)
-        if self._config.mutant == "follower_ignores_high_watermark":
-            after = replace(after, high_watermark=replica.high_watermark)
-        if self._config.mutant == "unbounded_high_watermark":
-            after = replace(after, high_watermark=response.high_watermark)
+        after = self._config.rules.follower_append(replica, records, response.high_watermark)
         if after == replica:
             return
         key, base = replica.topic_partition, replica.log_end_offset
         if records:
             self._outbox.emit(AppendRecords(topic_partition=key, base_offset=base, records=records))
-        self._replicas.put(after)
-        self._replicas.took_records(Action.FOLLOWER_APPEND, after, base, records)
+        self._replicas.producers(key).append(base, records)
+        self._replicas.take(after, records_appended(after, base, records))
 
     def _pause(self, request_id: int, key: TopicPartition) -> None:
         fetcher = self._fetchers.get(key)
@@ -190,12 +165,11 @@ class Follower:
         )
 
     def _fetch(self, replica: Replica) -> FetchRequest:
-        fenced = self._config.level >= ProtocolLevel.LEADER_EPOCH
         return FetchRequest(
             topic=replica.topic_partition.topic,
             partition=replica.topic_partition.partition,
             replica_id=replica.broker_id,
-            leader_epoch=replica.leader_epoch if fenced else NO_EPOCH,
+            leader_epoch=self._config.rules.fetch_epoch(replica),
             fetch_offset=replica.log_end_offset,
             partition_incarnation=replica.partition_incarnation,
             max_records=self._config.fetch_records_max,

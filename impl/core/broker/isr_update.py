@@ -1,25 +1,18 @@
 """A leader's conditional writes of the ISR, and how each is settled (V3 G; ISR-003, ISR-004)."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
-from msgspec.structs import replace
-
+from fencepost.impl.core.broker.action_lines import isr_settled, isr_wanted
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_generation import FIRST_VERSION
-from fencepost.impl.core.rules.isr import (
-    adopt_isr,
-    fence_leader,
-)
-from fencepost.impl.core.rules.replica import Replica, are_different
-from fencepost.impl.core.types.effects import ActionTaken
+from fencepost.impl.core.rules.commands import are_different
+from fencepost.impl.core.rules.isr import adopt_isr
+from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read, write
 from fencepost.impl.core.types.timers import earliest
-from fencepost.impl.core.types.zookeeper import Check, SetData, Written
+from fencepost.impl.core.types.zookeeper import Written
 from fencepost.spec.vocabulary import (
-    ANY_VERSION,
-    NO_INCARNATION,
-    Action,
     LeaderEpoch,
     PartitionIncarnation,
     ZnodeVersion,
@@ -31,7 +24,6 @@ from fencepost.spec.znodes import (
     leader_and_isr_path,
     parse_leader_and_isr,
     partition_path,
-    topic_id_path,
 )
 
 
@@ -57,94 +49,46 @@ class IsrWriter:
         if due_ms is not None and due_ms <= self._outbox.now_ms:
             del self._unsettled[key]
             self._outbox.run(self._resume(key, replica.leader_epoch))
-        if self._config.mutant == "shrink_on_fetch_only":
-            return
-        self._shrink(key)
-
-    def _shrink(self, key: TopicPartition) -> None:
-        replica = self._replicas[key]
-        before = self._changeable(replica)
-        wanted = self._config.rules.shrink_isr(
-            before, self._outbox.now_ms, self._config.replica_lag_time_ms
-        )
-        self._change(Action.SHRINK_ISR, before, wanted)
+        self._change(replica, self._config.rules.shrink_isr)
 
     def due_ms(self, key: TopicPartition) -> int | None:
         """When `tick` has something to do, if nothing else happens."""
-        lags_ms = self._config.rules.lags_at_ms(
-            self._changeable(self._replicas[key]), self._config.replica_lag_time_ms
-        )
+        lag_ms = self._config.replica_lag_time_ms
+        lags_ms = self._config.rules.lags_at_ms(self._replicas[key], lag_ms)
         return earliest(lags_ms, self._unsettled.get(key))
 
     def expand(self, key: TopicPartition) -> None:
         """Followers that caught up are asked in."""
-        before = self._changeable(self._replicas[key])
-        wanted = self._config.rules.expand_isr(
-            before, self._outbox.now_ms, self._config.replica_lag_time_ms
-        )
-        self._change(Action.EXPAND_ISR, before, wanted)
-        if self._config.mutant == "shrink_on_fetch_only":
-            self._shrink(key)
+        self._change(self._replicas[key], self._config.rules.expand_isr)
 
-    def _changeable(self, replica: Replica) -> Replica:
-        """What a change starts from; a mutant forgets the one in flight (H37)."""
-        if self._config.mutant == "expand_overwrites_shrink":
-            return replace(replica, wanted_isr=None)
-        return replica
-
-    def _change(self, action: Action, before: Replica, after: Replica) -> None:
-        if after is before:
-            return
-        self._replicas.put(after)
-        self._took(action, after)
-        self._outbox.run(self._write(after.topic_partition, after.leader_epoch))
+    def _change(self, before: Replica, wish: Callable[[Replica, int, int], Replica]) -> None:
+        after = wish(before, self._outbox.now_ms, self._config.replica_lag_time_ms)
+        if after is not before:
+            self._replicas.take(after, isr_wanted(before, after))
+            self._outbox.run(self._write(after.topic_partition, after.leader_epoch))
 
     def _write(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> Script:
         """The change is written until it is decided; each try has the same expected version."""
         is_undecided = True
         while is_undecided:
             replica = self._replicas[key]
-            state = self._wanted(replica)
-            unchecked = self._config.mutant == "no_znode_version_check"
-            result = yield from write(
-                *self._id_check(replica),
-                *self._removal_check(replica),
-                SetData(
-                    path=leader_and_isr_path(key),
-                    data=state.document(),
-                    expected_version=ANY_VERSION if unchecked else replica.znode_version,
-                ),
-            )
+            wanted = replica.wanted_isr
+            assert wanted is not None
+            operations = self._config.rules.isr_operations(replica, self._folder_version(replica))
+            result = yield from write(*operations)
             if not self._is_waiting(key, leader_epoch):
                 return
             if isinstance(result, Written):
-                adopted = adopt_isr(self._replicas[key], state.isr, result.versions[-1])
-                self._decide(Action.ADOPT_ISR, adopted)
+                adopted = adopt_isr(self._replicas[key], wanted, result.versions[-1])
+                self._replicas.take(adopted, isr_settled(adopted))
                 return
             is_undecided = yield from self._settle(key, leader_epoch)
 
-    def _id_check(self, replica: Replica) -> tuple[Check, ...]:
-        """The znode of another incarnation may have the same versions (H12)."""
-        if not replica.topic_id:
-            return ()
-        if self._config.mutant == "trust_version_across_incarnations":
-            return ()
-        path = topic_id_path(replica.topic_partition.topic, replica.topic_id)
-        return (Check(path=path, expected_version=ANY_VERSION),)
-
-    def _removal_check(self, replica: Replica) -> tuple[Check, ...]:
-        """A partition that was removed and added has the id of its topic, and the same versions.
-
-        Its folder stays, and counts the removals; until a refusal made this leader look, it takes
-        its partition for the first one there.
-        """
-        key = replica.topic_partition
-        if replica.partition_incarnation == NO_INCARNATION:
-            return ()
-        incarnation, version = self._removals.get(key, (NO_INCARNATION, FIRST_VERSION))
-        if incarnation != replica.partition_incarnation:
-            version = FIRST_VERSION
-        return (Check(path=partition_path(key), expected_version=version),)
+    def _folder_version(self, replica: Replica) -> ZnodeVersion:
+        """Until a refusal made this leader look, it takes its partition for the first one there."""
+        first = (replica.partition_incarnation, FIRST_VERSION)
+        incarnation, version = self._removals.get(replica.topic_partition, first)
+        return version if incarnation == replica.partition_incarnation else FIRST_VERSION
 
     def _resume(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> Script:
         if (yield from self._settle(key, leader_epoch)):
@@ -180,16 +124,13 @@ class IsrWriter:
             self._removals[key] = (incarnation, folder.stat.version)
         if znode.stat.version == replica.znode_version:
             return True
-        self._decide(Action.ADOPT_ISR, adopt_isr(replica, found.isr, znode.stat.version))
+        adopted = adopt_isr(replica, found.isr, znode.stat.version)
+        self._replicas.take(adopted, isr_settled(adopted))
         return False
 
     def _fence(self, replica: Replica) -> None:
-        if self._config.mutant == "no_step_down":
-            assert replica.wanted_isr is not None
-            adopted = adopt_isr(replica, replica.wanted_isr, replica.znode_version)
-            self._decide(Action.ADOPT_ISR, adopted)
-            return
-        self._decide(Action.FENCE_LEADER, fence_leader(replica))
+        after = self._config.rules.fence_leader(replica)
+        self._replicas.take(after, isr_settled(after))
 
     def _parse(self, path: str, data: bytes) -> LeaderAndIsr | None:
         try:
@@ -210,32 +151,3 @@ class IsrWriter:
         is_same_topic = found.topic_id == replica.topic_id
         is_same_epoch = found.leader_epoch == replica.leader_epoch
         return is_same_topic and is_same_epoch and found.leader == replica.broker_id
-
-    def _wanted(self, replica: Replica) -> LeaderAndIsr:
-        assert replica.wanted_isr is not None
-        return LeaderAndIsr(
-            leader=replica.broker_id,
-            leader_epoch=replica.leader_epoch,
-            isr=replica.wanted_isr,
-            controller_epoch=replica.controller_epoch,
-            topic_id=replica.topic_id,
-        )
-
-    def _decide(self, action: Action, after: Replica) -> None:
-        self._replicas.put(after)
-        self._took(action, after)
-
-    def _took(self, action: Action, replica: Replica) -> None:
-        is_wish = action in (Action.SHRINK_ISR, Action.EXPAND_ISR)
-        self._outbox.took(
-            ActionTaken(
-                action=action,
-                topic_partition=replica.topic_partition,
-                partition_incarnation=replica.partition_incarnation,
-                leader_epoch=replica.leader_epoch,
-                isr=replica.wanted_isr if is_wish else replica.isr,
-                maximal_isr=replica.maximal_isr,
-                expected_version=replica.znode_version if is_wish else None,
-                znode_version=None if is_wish else replica.znode_version,
-            )
-        )

@@ -4,11 +4,12 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.rules.commands import are_different
+from fencepost.impl.core.rules.fetches import fence_leader_epoch
 from fencepost.impl.core.rules.replica import (
+    SERVING,
     Replica,
-    are_different,
     end_offset_for_epoch,
-    not_leading,
 )
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import (
@@ -49,7 +50,7 @@ def list_offsets(broker_id: BrokerId, replica: Replica | None) -> ListOffsetsRes
     if replica is None:
         return replace(answer, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if not replica.is_leader:
-        return replace(answer, error_code=not_leading(replica))
+        return replace(answer, error_code=SERVING[replica.role])
     return replace(
         answer,
         leader_epoch=replica.leader_epoch,
@@ -77,11 +78,7 @@ def offset_for_leader_epoch(
 
 def _fence(replica: Replica, request: OffsetForLeaderEpochRequest) -> ErrorCode:
     if not replica.is_leader:
-        return not_leading(replica)
+        return SERVING[replica.role]
     if are_different(request.partition_incarnation, replica.partition_incarnation):
         return ErrorCode.UNKNOWN_TOPIC_ID
-    if request.current_leader_epoch < replica.leader_epoch:
-        return ErrorCode.FENCED_LEADER_EPOCH
-    if request.current_leader_epoch > replica.leader_epoch:
-        return ErrorCode.UNKNOWN_LEADER_EPOCH
-    return ErrorCode.NONE
+    return fence_leader_epoch(replica, request.current_leader_epoch)

@@ -1,21 +1,22 @@
 """The leader's answer to a produce: append it, find it already there, or refuse it."""
 
+from fencepost.impl.core.broker.action_lines import records_appended
 from fencepost.impl.core.broker.purgatory import PendingProduce
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import (
-    UNKNOWN_PRODUCER,
     Batch,
+    ProducerState,
     batch_records,
     find_duplicate,
-    sequence_error,
 )
-from fencepost.impl.core.rules.replica import Replica, not_leading
+from fencepost.impl.core.rules.produces import ProduceEnd
+from fencepost.impl.core.rules.replica import SERVING, Replica
 from fencepost.impl.core.rules.replication import leader_append
 from fencepost.impl.core.types.effects import AppendRecords, Reply
 from fencepost.impl.core.types.messages import ACKS_ALL, ProduceRequest, ProduceResponse
 from fencepost.impl.core.types.scripts import Outbox
-from fencepost.spec.vocabulary import NO_PRODUCER, Action, ErrorCode, Offset
+from fencepost.spec.vocabulary import NO_PRODUCER, ErrorCode, Offset
 from fencepost.spec.znodes import TopicPartition
 
 PRODUCER_EPOCH_MAX = 2**15 - 1
@@ -38,7 +39,7 @@ class Appender:
         if error is not ErrorCode.NONE or replica is None:
             self._refuse(token, error)
             return False
-        duplicate = self._duplicate(key, request)
+        duplicate = self._duplicate(replica, request)
         if duplicate is not None:
             base, end = duplicate.base_offset, duplicate.end_offset
             self._promise(token, request, replica, base, end)
@@ -51,13 +52,10 @@ class Appender:
         self._promise(token, request, replica, replica.log_end_offset, after.log_end_offset)
         return True
 
-    def reply(self, key: TopicPartition, produce: PendingProduce, error_code: ErrorCode) -> None:
-        """The client of a produce that is in the log hears how it went."""
-        is_over = error_code is ErrorCode.NOT_LEADER_AFTER_APPEND
-        if self._config.mutant == "acknowledge_on_step_down" and is_over:
-            error_code = ErrorCode.NONE
+    def reply(self, key: TopicPartition, produce: PendingProduce, end: ProduceEnd) -> None:
+        """The client of a produce that is in the log is told how it ended."""
         response = ProduceResponse(
-            error_code=error_code,
+            error_code=self._config.rules.produce_ends[end],
             broker_id=self._config.broker_id,
             leader_epoch=produce.leader_epoch,
             base_offset=produce.base_offset,
@@ -83,25 +81,25 @@ class Appender:
             if len(request.values) > self._config.fetch_records_max:
                 # A follower takes batches whole, and so much at one time.
                 return ErrorCode.RECORD_LIST_TOO_LARGE
-        if not replica.is_leader or replica.is_fenced:
-            return not_leading(replica)
-        return ErrorCode.NONE
+        if replica.is_fenced:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return SERVING[replica.role]
 
     def _append_error(self, replica: Replica, request: ProduceRequest) -> ErrorCode:
         if request.acks == ACKS_ALL and len(replica.isr) < self._config.min_insync_replicas:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         if request.producer_id == NO_PRODUCER:
             return ErrorCode.NONE
-        known = self._replicas.producers(replica.topic_partition)[request.producer_id]
-        if self._config.mutant == "forget_producers_on_leader_change":
-            known_at_all = known is not UNKNOWN_PRODUCER
-            return sequence_error(known, request) if known_at_all else ErrorCode.NONE
-        return sequence_error(known, request)
+        return self._config.rules.sequence_error(self._known(replica, request), request)
 
-    def _duplicate(self, key: TopicPartition, request: ProduceRequest) -> Batch | None:
+    def _duplicate(self, replica: Replica, request: ProduceRequest) -> Batch | None:
         if request.producer_id == NO_PRODUCER:
             return None
-        return find_duplicate(self._replicas.producers(key)[request.producer_id], request)
+        return find_duplicate(self._known(replica, request), request)
+
+    def _known(self, replica: Replica, request: ProduceRequest) -> ProducerState:
+        producers = self._replicas.producers(replica.topic_partition)
+        return self._config.rules.known_of_producer(replica, producers, request.producer_id)
 
     def _append(self, replica: Replica, request: ProduceRequest) -> Replica:
         records = batch_records(request, replica.leader_epoch)
@@ -113,8 +111,9 @@ class Appender:
                 records=records,
             )
         )
-        self._replicas.put(after)
-        self._replicas.took_records(Action.LEADER_APPEND, after, replica.log_end_offset, records)
+        base = replica.log_end_offset
+        self._replicas.producers(replica.topic_partition).append(base, records)
+        self._replicas.take(after, records_appended(after, base, records))
         return after
 
     def _promise(
@@ -133,13 +132,8 @@ class Appender:
             leader_epoch=replica.leader_epoch,
             deadline_ms=self._outbox.now_ms + request.timeout_ms,
         )
-        if self._answers_at_once(request):
-            self.reply(replica.topic_partition, produce, ErrorCode.NONE)
+        if self._config.rules.answers_at_once(request):
+            self.reply(replica.topic_partition, produce, ProduceEnd.COMMITTED)
         else:
             self._replicas.waiting(replica.topic_partition).produces.append(produce)
             self._replicas.expect(replica.topic_partition, produce.deadline_ms)
-
-    def _answers_at_once(self, request: ProduceRequest) -> bool:
-        if self._config.mutant == "acknowledge_before_replication":
-            return True
-        return request.acks != ACKS_ALL

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 
+from fencepost.impl.core.broker.action_lines import high_watermark_advanced
 from fencepost.impl.core.broker.purgatory import Waiting
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import ProducerTable
 from fencepost.impl.core.rules.replica import Replica
-from fencepost.impl.core.rules.replication import advance_high_watermark
 from fencepost.impl.core.types.effects import ActionTaken
-from fencepost.impl.core.types.messages import LeaderAndIsrRequest, Record
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.timers import Alarms
-from fencepost.spec.vocabulary import Action, Offset
+from fencepost.spec.vocabulary import Offset
 from fencepost.spec.znodes import TopicPartition
 
 
@@ -60,6 +59,11 @@ class Replicas:
             self._keys = sorted(self._replicas)
         return self._keys
 
+    @property
+    def states(self) -> Mapping[TopicPartition, Replica]:
+        """All replicas by partition."""
+        return self._replicas
+
     def get(self, key: TopicPartition) -> Replica | None:
         """The replica, or None when this broker has none."""
         return self._replicas.get(key)
@@ -69,8 +73,7 @@ class Replicas:
 
     def put(self, replica: Replica) -> None:
         """The replica is what it is now."""
-        is_in_log = 0 <= replica.high_watermark <= replica.log_end_offset
-        assert is_in_log or self._config.mutant == "unbounded_high_watermark", replica
+        assert self._config.rules.is_sound(replica), replica
         key = replica.topic_partition
         before = self._replicas.get(key)
         if before is None:
@@ -79,6 +82,11 @@ class Replicas:
             self._alarms.touch(key)
         self._replicas[key] = replica
         self._unsaved.add(key)
+
+    def take(self, after: Replica, line: ActionTaken) -> None:
+        """An action was taken: the replica is what it is now, and the trace says so."""
+        self.put(after)
+        self._outbox.took(line)
 
     def remove(self, key: TopicPartition) -> None:
         """This broker has no replica of the partition, and nothing waits on it."""
@@ -105,32 +113,13 @@ class Replicas:
             producers = self._producers[key] = ProducerTable()
         return producers
 
-    def advance(self, key: TopicPartition, *, on_fetch: bool = False) -> bool:
+    def advance(self, key: TopicPartition) -> bool:
         """The high watermark is as high as it may be; true when it moved."""
-        if self._config.mutant == "high_watermark_on_fetch_only" and not on_fetch:
-            return False
         before = self._replicas[key]
-        after = advance_high_watermark(
-            before,
-            from_leader_alone=self._config.mutant == "high_watermark_from_leader_alone",
-            with_old_isr=self._config.mutant == "commit_with_old_isr",
-            recomputed=self._config.mutant == "recompute_high_watermark",
-        )
+        after = self._config.rules.advance_high_watermark(before)
         if after is before:
             return False
-        self.put(after)
-        self._outbox.took(
-            ActionTaken(
-                action=Action.ADVANCE_HIGH_WATERMARK,
-                topic_partition=key,
-                partition_incarnation=after.partition_incarnation,
-                leader_epoch=after.leader_epoch,
-                isr=after.isr,
-                maximal_isr=after.maximal_isr,
-                high_watermark=after.high_watermark,
-                log_end_offset=after.log_end_offset,
-            )
-        )
+        self.take(after, high_watermark_advanced(after))
         return True
 
     def take_checkpoints(self) -> list[tuple[TopicPartition, Offset]]:
@@ -143,42 +132,6 @@ class Replicas:
         self._unsaved.clear()
         self._checkpointed.update(moved)
         return moved
-
-    def took_role(self, action: Action, replica: Replica, request: LeaderAndIsrRequest) -> None:
-        """Trace that a command was obeyed."""
-        self._outbox.took(
-            ActionTaken(
-                action=action,
-                topic_partition=replica.topic_partition,
-                partition_incarnation=replica.partition_incarnation,
-                leader=replica.leader,
-                leader_epoch=replica.leader_epoch,
-                isr=replica.isr,
-                znode_version=replica.znode_version,
-                controller_id=request.controller_id,
-                controller_epoch=request.controller_epoch,
-                high_watermark=replica.high_watermark,
-                log_end_offset=replica.log_end_offset,
-            )
-        )
-
-    def took_records(
-        self, action: Action, replica: Replica, offset: Offset, records: tuple[Record, ...]
-    ) -> None:
-        """Records were appended at `offset`, or a follower's high watermark moved: trace it."""
-        self.producers(replica.topic_partition).append(offset, records)
-        self._outbox.took(
-            ActionTaken(
-                action=action,
-                topic_partition=replica.topic_partition,
-                partition_incarnation=replica.partition_incarnation,
-                leader_epoch=replica.leader_epoch,
-                offset=offset,
-                records=records or None,
-                high_watermark=replica.high_watermark,
-                log_end_offset=replica.log_end_offset,
-            )
-        )
 
 
 def _standing(replica: Replica) -> tuple[object, ...]:

@@ -7,14 +7,14 @@ server answers from before that, and what changes afterwards is told to it by th
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
+from fencepost.impl.core.broker.action_lines import assignment_read, replica_deleted
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.rules.partition_change_step import assignment_in
-from fencepost.impl.core.rules.replica import Replica, Role, are_different
-from fencepost.impl.core.types.effects import ActionTaken, ReportMalformed
+from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, list_children, read
 from fencepost.impl.core.types.zookeeper import Znode
-from fencepost.spec.vocabulary import Action, PartitionIncarnation
+from fencepost.spec.vocabulary import PartitionIncarnation
 from fencepost.spec.znodes import (
     TOPICS,
     LeaderAndIsr,
@@ -22,8 +22,6 @@ from fencepost.spec.znodes import (
     TopicPartition,
     leader_and_isr_path,
     parse_leader_and_isr,
-    parse_topic,
-    parse_topic_document,
     topic_path,
 )
 
@@ -84,18 +82,13 @@ class Startup:
             except MalformedZnodeError as error:
                 self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
                 unreadable.add(topic)
-        self._outbox.took(ActionTaken(action=Action.READ_ASSIGNMENT))
+        self._outbox.took(assignment_read())
         return Assignment(own=frozenset(own), topics=czxids, unreadable=frozenset(unreadable))
 
     def _own(self, topic: str, znode: Znode) -> set[TopicPartition]:
-        named = parse_topic(znode.path, znode.data)
-        if self._config.mutant == "delete_what_assignment_omits":
-            document = parse_topic_document(znode.path, znode.data)
-            found = {partition: assignment_in(document, partition) for partition in named}
-            named = {partition: one.settled for partition, one in found.items() if one}
         return {
             TopicPartition(topic, partition)
-            for partition, replicas in named.items()
+            for partition, replicas in self._config.rules.replicas_in(znode).items()
             if self._config.broker_id in replicas
         }
 
@@ -106,18 +99,11 @@ class Startup:
         broker = self._broker
         states = {key: self._parse(znode) for key, znode in znodes.items()}
         for key in list(broker.replicas.partitions()):
-            if key.topic in assignment.unreadable or self._is_kept(
-                broker.replicas[key], znodes[key], states[key], is_own=key in assignment.own
-            ):
-                continue
-            self._outbox.took(
-                ActionTaken(
-                    action=Action.RECOVER_REPLICAS,
-                    topic_partition=key,
-                    partition_incarnation=broker.replicas[key].partition_incarnation,
-                )
-            )
-            broker.stopping.delete(key)
+            replica, is_own = broker.replicas[key], key in assignment.own
+            is_kept = self._config.rules.is_kept(replica, znodes[key], states[key], is_own)
+            if key.topic not in assignment.unreadable and not is_kept:
+                self._outbox.took(replica_deleted(key, replica))
+                broker.stopping.delete(key)
         for key in sorted(assignment.own):
             self._set_floor(key, znodes[key], states[key])
         broker.stopping.start_from(broker.broker_epoch, assignment.topics)
@@ -131,31 +117,9 @@ class Startup:
             self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
             return None
 
-    def _is_kept(
-        self, replica: Replica, znode: Znode, state: LeaderAndIsr | None, *, is_own: bool
-    ) -> bool:
-        """A log is this broker's while it belongs to the partition in any way (H27).
-
-        Assigned or about to be, which the topic's znode says before anything is started; in the
-        ISR; leader. And only while the partition is still the one that the log is of (H10b).
-        """
-        if znode.stat is None:
-            return is_own and not replica.partition_incarnation
-        is_other = are_different(
-            replica.partition_incarnation, PartitionIncarnation(znode.stat.czxid)
-        )
-        if self._config.mutant == "keep_log_of_old_incarnation" and is_other:
-            return is_own
-        if is_other:
-            return False
-        if self._config.mutant == "delete_what_assignment_omits":
-            return is_own
-        return is_own or state is None or replica.broker_id in {*state.isr, state.leader}
-
     def _set_floor(self, key: TopicPartition, znode: Znode, state: LeaderAndIsr | None) -> None:
-        if self._config.mutant == "restart_ignores_znode":
-            return
-        if state is None or znode.stat is None:
+        floor = self._config.rules.floor_of(znode, state)
+        if floor is None or znode.stat is None:
             return
         replica = self._broker.replicas.get(key)
         if replica is None:
@@ -166,4 +130,4 @@ class Startup:
             )
         is_idle = replica.role in (Role.WAITING, Role.OFFLINE)
         assert is_idle, "no command is obeyed before the start is over"
-        self._broker.replicas.put(replica.with_floor(state.leader_epoch, znode.stat.version))
+        self._broker.replicas.put(replica.with_floor(*floor))

@@ -6,21 +6,20 @@ command which its stop has overtaken starts nothing again (H10c).
 
 from collections.abc import Callable, Mapping
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from fencepost.impl.core.broker.action_lines import init_obeyed, replica_stopped
 from fencepost.impl.core.broker.fetcher import Follower
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.rules.commands import Stopped
 from fencepost.impl.core.rules.replica import Replica, Role
-from fencepost.impl.core.types.effects import ActionTaken, DeleteLog
+from fencepost.impl.core.types.effects import DeleteLog
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, PartitionStop
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import (
     NO_BROKER,
     NO_EPOCH,
-    NO_INCARNATION,
-    Action,
     ControllerEpoch,
     ErrorCode,
     LeaderEpoch,
@@ -29,21 +28,6 @@ from fencepost.spec.vocabulary import (
 from fencepost.spec.znodes import TopicPartition
 
 Settle = Callable[[TopicPartition], None]
-
-
-class Stopped(Struct, frozen=True, kw_only=True):
-    """A replica of this incarnation was given up; -1 stands for every epoch of it."""
-
-    partition_incarnation: PartitionIncarnation
-    leader_epoch: LeaderEpoch
-    controller_epoch: ControllerEpoch
-    """Under which that was learnt."""
-
-    def covers(self, command: PartitionState) -> bool:
-        """True when the command is not newer than the stop."""
-        if command.partition_incarnation != self.partition_incarnation:
-            return command.partition_incarnation < self.partition_incarnation
-        return self.leader_epoch == NO_EPOCH or command.leader_epoch <= self.leader_epoch
 
 
 class Stopping:
@@ -63,13 +47,8 @@ class Stopping:
 
     def is_overtaken(self, command: PartitionState) -> bool:
         """True when what the command names was stopped after it was decided (TOP-003)."""
-        if self._config.mutant == "forget_stopped_incarnation":
-            return False
-        stopped = self._stopped.get(command.key)
-        if stopped is not None and stopped.covers(command):
-            return True
         oldest = self._topics.get(command.topic, self._started_zxid + 1)
-        return NO_INCARNATION < command.partition_incarnation < oldest
+        return self._config.rules.is_overtaken(command, self._stopped.get(command.key), oldest)
 
     def start_from(self, zxid: int, topics: Mapping[str, int]) -> None:
         """What was read at the start, at `zxid` or later: the topics that there are (H10c)."""
@@ -81,27 +60,10 @@ class Stopping:
         named = {one.key for one in request.partitions} | {one.key for one in request.kept}
         for key in [key for key in self._replicas.partitions() if key not in named]:
             replica = self._replicas[key]
-            if not self._is_omitted(replica, request):
-                continue
-            settle(key)
-            self.delete(key)
-            self._outbox.took(
-                ActionTaken(
-                    action=Action.OBEY_INIT,
-                    topic_partition=key,
-                    controller_epoch=request.controller_epoch,
-                    partition_incarnation=replica.partition_incarnation,
-                    zxid=request.zxid,
-                )
-            )
-
-    def _is_omitted(self, replica: Replica, request: LeaderAndIsrRequest) -> bool:
-        """What is newer than the reading that the request rests on, it cannot speak of."""
-        if self._config.mutant == "init_deletes_by_omission":
-            return True
-        if self._config.mutant == "init_omits_newer_topics":
-            return True
-        return NO_INCARNATION < replica.partition_incarnation <= request.zxid
+            if self._config.rules.is_omitted(replica, request.zxid):
+                settle(key)
+                self.delete(key)
+                self._outbox.took(init_obeyed(replica, request))
 
     def forget(self, controller_epoch: ControllerEpoch) -> None:
         """A newer controller speaks: it knows nothing of what its predecessors had stopped."""
@@ -113,7 +75,7 @@ class Stopping:
     ) -> ErrorCode:
         """The replica is given up, unless it is newer than the command (CMD-008)."""
         replica = self._replicas.get(stop.key)
-        if replica is not None and self._is_newer(replica, stop):
+        if replica is not None and self._config.rules.is_newer_than_stop(replica, stop):
             return ErrorCode.STALE_LEADER_EPOCH
         self._remember(stop, controller_epoch)
         if replica is None:
@@ -124,46 +86,23 @@ class Stopping:
         else:
             self._follower.stop_fetching(stop.key)
             self._replicas.put(_at_rest(replica, stop.leader_epoch))
-        self._outbox.took(
-            ActionTaken(
-                action=Action.STOP_REPLICA,
-                topic_partition=stop.key,
-                leader_epoch=stop.leader_epoch,
-                controller_epoch=controller_epoch,
-                partition_incarnation=replica.partition_incarnation,
-            )
-        )
+        self._outbox.took(replica_stopped(replica, stop, controller_epoch))
         return ErrorCode.NONE
 
-    def make_way(self, key: TopicPartition, incarnation: PartitionIncarnation) -> Replica | None:
-        """Nothing is left of another incarnation (H10b); what a mutant's replica begins with."""
-        old = self._replicas[key]
-        if self._config.mutant == "directory_without_incarnation":
-            self._follower.stop_fetching(key)
-            return Replica(
-                broker_id=old.broker_id,
-                topic_partition=key,
-                partition_incarnation=incarnation,
-                log_end_offset=old.log_end_offset,
-                epoch_starts=old.epoch_starts,
-            )
-        self.delete(key)
-        return None
+    def make_way(self, old: Replica, incarnation: PartitionIncarnation) -> Replica:
+        """The replica with which the next incarnation begins; what the old one had is gone."""
+        fresh, effects = self._config.rules.begin_incarnation(old, incarnation)
+        self._follower.stop_fetching(old.topic_partition)
+        if effects:
+            self._replicas.remove(old.topic_partition)
+        self._outbox.emit(*effects)
+        return fresh
 
     def delete(self, key: TopicPartition) -> None:
         """Neither a replica nor a log of the partition is left; nobody may wait on it."""
         self._follower.stop_fetching(key)
         self._replicas.remove(key)
         self._outbox.emit(DeleteLog(topic_partition=key))
-
-    def _is_newer(self, replica: Replica, stop: PartitionStop) -> bool:
-        if replica.partition_incarnation != stop.partition_incarnation:
-            if self._config.mutant == "stop_replica_without_incarnation":
-                return False
-            return replica.partition_incarnation > stop.partition_incarnation
-        if self._config.mutant == "stop_replica_without_epoch":
-            return False
-        return stop.leader_epoch != NO_EPOCH and stop.leader_epoch < replica.leader_epoch
 
     def _remember(self, stop: PartitionStop, controller_epoch: ControllerEpoch) -> None:
         known = self._stopped.get(stop.key)

@@ -3,11 +3,63 @@
 Source: `protocol/`, V3 of the design, with the repairs that the specs name (`spec/hazards.toml`).
 """
 
-from fencepost.impl.core.rules.isr import expand_isr, lags_at_ms, shrink_isr
+from fencepost.impl.core.rules import (
+    commands,
+    fetches,
+    isr,
+    producers,
+    produces,
+    replica,
+    replication,
+    startup,
+)
 from fencepost.impl.core.rules.rules import Rules
 
 RULES = Rules(
-    shrink_isr=shrink_isr,
-    expand_isr=expand_isr,
-    lags_at_ms=lags_at_ms,
+    # Commands
+    is_stale_controller=commands.trust_any_controller,
+    deposes_controller=commands.trust_any_controller,
+    adopt_controller_epoch=commands.adopt_controller_epoch,
+    leader_and_isr=commands.LEADER_AND_ISR,
+    is_newer=commands.is_newer,
+    skips_epochs=commands.skips_epochs,
+    become_leader=replica.become_leader,
+    become_follower=replica.become_follower,
+    is_first_init=commands.is_first_init,
+    is_omitted=commands.is_omitted,
+    # Incarnations
+    is_over=commands.is_over,
+    is_overtaken=commands.is_overtaken,
+    is_of_other_incarnation=commands.is_of_other_incarnation,
+    begin_incarnation=commands.begin_incarnation,
+    is_newer_than_stop=commands.is_newer_than_stop,
+    # Starts and failed logs
+    recovered_high_watermark=startup.recovered_high_watermark,
+    replicas_in=startup.replicas_in,
+    is_kept=startup.is_kept,
+    floor_of=startup.floor_of,
+    is_sound=replica.is_sound,
+    go_offline=replica.go_offline,
+    # Followers
+    truncate_follower=fetches.truncate_to_committed,
+    fetch_epoch=fetches.no_fetch_epoch,
+    is_current_fetch=fetches.is_from_leader,
+    obey_shorter_leader=fetches.cut_to_leader,
+    compare_logs=replica.compare_logs,
+    follower_append=replication.follower_append,
+    # Leaders
+    fetch_error=fetches.fetch_error,
+    serve_fetch=replication.serve_fetch,
+    committed_end=fetches.committed_end,
+    advance_high_watermark=replication.advance_high_watermark,
+    answers_at_once=produces.answers_at_once,
+    known_of_producer=produces.known_of_producer,
+    sequence_error=producers.sequence_error,
+    produce_ends=produces.PRODUCE_ENDS,
+    # The ISR
+    shrink_isr=isr.shrink_isr,
+    expand_isr=isr.expand_isr,
+    lags_at_ms=isr.lags_at_ms,
+    isr_operations=isr.isr_operations,
+    fence_leader=isr.fence_leader,
 )

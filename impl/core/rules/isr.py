@@ -9,7 +9,14 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from fencepost.impl.core.rules.replica import FollowerProgress, Replica
-from fencepost.spec.vocabulary import BrokerId, ZnodeVersion
+from fencepost.impl.core.types.zookeeper import Check, SetData, WriteOp
+from fencepost.spec.vocabulary import ANY_VERSION, NO_INCARNATION, BrokerId, ZnodeVersion
+from fencepost.spec.znodes import (
+    LeaderAndIsr,
+    leader_and_isr_path,
+    partition_path,
+    topic_id_path,
+)
 
 
 def shrink_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
@@ -75,7 +82,7 @@ def adopt_isr(replica: Replica, isr: frozenset[BrokerId], znode_version: ZnodeVe
 
 
 def fence_leader(replica: Replica) -> Replica:
-    """Another wrote the znode: no commit any more until the controller's command (ISR-004)."""
+    """The znode is not this leader's: no commit until the controller's command (ISR-004)."""
     return replace(replica, is_fenced=True, wanted_isr=None)
 
 
@@ -88,3 +95,33 @@ def caught_up_ms(replica: Replica, member: BrokerId) -> int:
     """When the member last had all that the leader had."""
     progress = replica.followers.get(member)
     return progress.caught_up_ms if progress else replica.leading_since_ms
+
+
+def isr_operations(replica: Replica, folder_version: ZnodeVersion) -> tuple[WriteOp, ...]:
+    """The multi by which a leader changes the ISR: tied to what it was told, or read (ZK-003).
+
+    The znode of another incarnation may have the same versions (H12). A partition that was removed
+    and added has the id of its topic, and the same versions as well: its folder stays, and counts
+    the removals.
+    """
+    key = replica.topic_partition
+    assert replica.wanted_isr is not None
+    state = LeaderAndIsr(
+        leader=replica.broker_id,
+        leader_epoch=replica.leader_epoch,
+        isr=replica.wanted_isr,
+        controller_epoch=replica.controller_epoch,
+        topic_id=replica.topic_id,
+    )
+    checks: list[WriteOp] = []
+    if replica.topic_id:
+        path = topic_id_path(key.topic, replica.topic_id)
+        checks.append(Check(path=path, expected_version=ANY_VERSION))
+    if replica.partition_incarnation != NO_INCARNATION:
+        checks.append(Check(path=partition_path(key), expected_version=folder_version))
+    write = SetData(
+        path=leader_and_isr_path(key),
+        data=state.document(),
+        expected_version=replica.znode_version,
+    )
+    return (*checks, write)

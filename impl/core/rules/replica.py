@@ -50,6 +50,15 @@ class Role(StrEnum):
     """Its log failed: it serves nobody and obeys no command until the broker starts again."""
 
 
+SERVING: Mapping[Role, ErrorCode] = {
+    Role.LEADER: ErrorCode.NONE,
+    Role.FOLLOWER: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    Role.WAITING: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    Role.OFFLINE: ErrorCode.STORAGE_ERROR,
+}
+"""Role -> what a request that is meant for the leader is answered (CLI-003, START-006)."""
+
+
 class RecoveredLog(Struct, frozen=True, kw_only=True):
     """What storage found of a partition when the broker started."""
 
@@ -122,32 +131,10 @@ class Replica(Struct, frozen=True, kw_only=True):
         return self.epoch_starts[-1][0] if self.epoch_starts else NO_EPOCH
 
 
-def are_different(one: PartitionIncarnation, other: PartitionIncarnation) -> bool:
-    """True when both are known: a sender that names none is taken to mean what is there."""
-    return one != other and NO_INCARNATION not in (one, other)
-
-
-def is_newer(replica: Replica, command: PartitionState) -> bool:
-    """True when the command must be obeyed (CMD-002).
-
-    A replica that waits for its first command since the start has read ZooKeeper's state as a
-    floor: as follower it obeys the very state it has read, to lead it needs a higher epoch, since
-    leading twice in one epoch could put two records at one offset (START-002).
-    """
-    if command.leader_epoch > replica.leader_epoch:
-        return True
-    if replica.role is not Role.WAITING or command.leader == replica.broker_id:
-        return False
-    floor = (replica.leader_epoch, replica.znode_version)
-    return (command.leader_epoch, command.znode_version) >= floor
-
-
 def become_leader(
     replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch, now_ms: int
 ) -> Replica:
     """Lead from the log end on; what followers have is unknown until they fetch (V3 C, H18)."""
-    if not is_newer(replica, command):
-        return replica
     obeyed = _obey(replica, command, controller_epoch)
     return replace(
         obeyed,
@@ -158,21 +145,21 @@ def become_leader(
 
 
 def become_follower(
-    replica: Replica,
-    command: PartitionState,
-    controller_epoch: ControllerEpoch,
-    *,
-    fenced_by_epoch: bool,
+    replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch
 ) -> Replica:
-    """Follow; with `fenced_by_epoch` (level >= 2) nothing is fetched before the logs are compared.
+    """Follow, and fetch from the log end on."""
+    return replace(_obey(replica, command, controller_epoch), role=Role.FOLLOWER)
+
+
+def become_comparing_follower(
+    replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch
+) -> Replica:
+    """Follow, and fetch nothing before the logs are compared (KIP-101).
 
     Also on a new epoch of the same leader: the log may have parted in between (H16).
     """
-    if not is_newer(replica, command):
-        return replica
-    obeyed = _obey(replica, command, controller_epoch)
-    needs_truncation = fenced_by_epoch and replica.log_end_offset > 0
-    return replace(obeyed, role=Role.FOLLOWER, needs_truncation=needs_truncation)
+    after = become_follower(replica, command, controller_epoch)
+    return replace(after, needs_truncation=replica.log_end_offset > 0)
 
 
 def _obey(replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch) -> Replica:
@@ -193,15 +180,15 @@ def _obey(replica: Replica, command: PartitionState, controller_epoch: Controlle
     )
 
 
-def not_leading(replica: Replica) -> ErrorCode:
-    """What a replica that does not lead answers to whoever takes it for the leader."""
-    if replica.role is Role.OFFLINE:
-        return ErrorCode.STORAGE_ERROR
-    return ErrorCode.NOT_LEADER_OR_FOLLOWER
+def is_sound(replica: Replica) -> bool:
+    """True when nothing is taken for committed that is not in the log."""
+    return 0 <= replica.high_watermark <= replica.log_end_offset
 
 
 def go_offline(replica: Replica) -> Replica:
-    """The log failed: what this replica knew of it may not be what the disk holds."""
+    """The log failed: what this replica knew of it may not be what the disk holds (START-006)."""
+    if replica.role is Role.OFFLINE:
+        return replica
     return replace(
         replica, role=Role.OFFLINE, needs_truncation=False, followers={}, wanted_isr=None
     )

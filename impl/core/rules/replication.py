@@ -77,24 +77,16 @@ def follower_append(
     )
 
 
-def advance_high_watermark(
-    replica: Replica,
-    *,
-    from_leader_alone: bool = False,
-    with_old_isr: bool = False,
-    recomputed: bool = False,
-) -> Replica:
-    """What every member of the maximal ISR is known to hold is committed.
+def advance_high_watermark(replica: Replica) -> Replica:
+    """What every member of the maximal ISR is known to hold is committed (REPL-002, ISR-003)."""
+    return commit_with(replica, replica.maximal_isr)
 
-    The flags are mutants' wrong rules: the followers are not asked; a change of the ISR in flight
-    is left out; what nobody told counts as 0, and the high watermark may fall.
-    """
+
+def commit_with(replica: Replica, isr: frozenset[BrokerId]) -> Replica:
+    """What the leader and every follower of `isr` are known to hold is committed."""
     if not replica.is_leader or replica.is_fenced:
         return replica
-    isr = replica.isr if with_old_isr else replica.maximal_isr
-    followers = frozenset() if from_leader_alone else isr - {replica.broker_id}
-    if recomputed:
-        return _recomputed(replica, followers)
+    followers = isr - {replica.broker_id}
     if (
         replica.high_watermark == replica.log_end_offset
         or not followers <= replica.followers.keys()
@@ -103,14 +95,5 @@ def advance_high_watermark(
     ends = [replica.followers[follower].log_end_offset for follower in followers]
     committed = min([replica.log_end_offset, *ends])
     if committed <= replica.high_watermark:
-        return replica
-    return replace(replica, high_watermark=committed)
-
-
-def _recomputed(replica: Replica, followers: frozenset[BrokerId]) -> Replica:
-    known = [replica.followers[f].log_end_offset for f in followers & replica.followers.keys()]
-    unknown = [Offset(0)] if followers - replica.followers.keys() else []
-    committed = min([replica.log_end_offset, *known, *unknown])
-    if committed == replica.high_watermark:
         return replica
     return replace(replica, high_watermark=committed)

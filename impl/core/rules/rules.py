@@ -4,19 +4,100 @@
 none of them themselves. A level is `replace(rules of the level below, ...)` in `impl/core/levels`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.commands import CommandTable, InitId, Stopped
+from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
+from fencepost.impl.core.rules.produces import ProduceEnd
+from fencepost.impl.core.rules.replica import RecoveredLog, Replica
+from fencepost.impl.core.types.effects import DiskEffect
+from fencepost.impl.core.types.messages import (
+    FetchRequest,
+    FetchResponse,
+    LeaderAndIsrRequest,
+    PartitionState,
+    PartitionStop,
+    ProduceRequest,
+    Record,
+)
+from fencepost.impl.core.types.zookeeper import WriteOp, Znode
+from fencepost.spec.vocabulary import (
+    BrokerId,
+    ControllerEpoch,
+    ErrorCode,
+    LeaderEpoch,
+    Offset,
+    PartitionIncarnation,
+    ProducerId,
+    ZnodeVersion,
+)
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+
+EpochJudgement = Callable[[ControllerEpoch, ControllerEpoch], bool]
+"""Of the epoch that is known, and of a command's."""
+ReplicaJudgement = Callable[[Replica, PartitionState], bool]
+"""Of a replica, and of a command to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Named as the functions that level 0 puts here; each docstring is at the function."""
+    """Named as the functions of level 0 or of the level that brings them; documented there."""
 
-    # The ISR (ISR-001 to ISR-006)
+    # Commands (CMD, CTL-006, CTL-007): `commands.py`, `replica.py`
+    is_stale_controller: EpochJudgement
+    deposes_controller: EpochJudgement
+    adopt_controller_epoch: Callable[[ControllerEpoch, ControllerEpoch], ControllerEpoch]
+    leader_and_isr: CommandTable
+    is_newer: ReplicaJudgement
+    skips_epochs: ReplicaJudgement
+    become_leader: Callable[[Replica, PartitionState, ControllerEpoch, int], Replica]
+    become_follower: Callable[[Replica, PartitionState, ControllerEpoch], Replica]
+    is_first_init: Callable[[InitId, InitId], bool]
+    is_omitted: Callable[[Replica, int], bool]
+
+    # Incarnations (TOP-003, CMD-008): `commands.py`
+    is_over: Callable[[PartitionState, LeaderAndIsrRequest, Mapping[TopicPartition, Replica]], bool]
+    is_overtaken: Callable[[PartitionState, Stopped | None, int], bool]
+    is_of_other_incarnation: ReplicaJudgement
+    begin_incarnation: Callable[
+        [Replica, PartitionIncarnation], tuple[Replica, tuple[DiskEffect, ...]]
+    ]
+    is_newer_than_stop: Callable[[Replica, PartitionStop], bool]
+
+    # Starts and failed logs (START): `startup.py`, `replica.py`
+    recovered_high_watermark: Callable[[RecoveredLog], Offset]
+    replicas_in: Callable[[Znode], Mapping[int, Sequence[BrokerId]]]
+    is_kept: Callable[[Replica, Znode, LeaderAndIsr | None, bool], bool]
+    floor_of: Callable[[Znode, LeaderAndIsr | None], tuple[LeaderEpoch, ZnodeVersion] | None]
+    is_sound: Callable[[Replica], bool]
+    go_offline: Callable[[Replica], Replica]
+
+    # Followers (REPL, CMD-005): `fetches.py`, `replica.py`, `replication.py`
+    truncate_follower: Callable[[Offset], Offset | None]
+    """Of what a new follower knows to be committed: where it truncates at once."""
+    fetch_epoch: Callable[[Replica], LeaderEpoch]
+    is_current_fetch: Callable[[Replica, FetchResponse], bool]
+    obey_shorter_leader: Callable[[Replica, FetchResponse], Replica]
+    compare_logs: Callable[[Replica, LeaderEpoch, Offset], tuple[Offset, bool]]
+    follower_append: Callable[[Replica, tuple[Record, ...], Offset], Replica]
+
+    # Leaders (REPL, CLI): `fetches.py`, `replication.py`, `produces.py`
+    fetch_error: Callable[[Replica | None, FetchRequest], ErrorCode]
+    serve_fetch: Callable[[Replica, BrokerId, Offset, int], Replica]
+    committed_end: Callable[[Replica], Offset]
+    advance_high_watermark: Callable[[Replica], Replica]
+    answers_at_once: Callable[[ProduceRequest], bool]
+    known_of_producer: Callable[[Replica, ProducerTable, ProducerId], ProducerState]
+    sequence_error: Callable[[ProducerState, ProduceRequest], ErrorCode]
+    produce_ends: Mapping[ProduceEnd, ErrorCode]
+
+    # The ISR (ISR, ZK-003): `isr.py`
     shrink_isr: Callable[[Replica, int, int], Replica]
     """Of the replica, now and the lag time in ms; asked at every tick."""
     expand_isr: Callable[[Replica, int, int], Replica]
     """Of the same; asked at every fetch of a follower."""
     lags_at_ms: Callable[[Replica, int], int | None]
+    isr_operations: Callable[[Replica, ZnodeVersion], tuple[WriteOp, ...]]
+    """Of the replica, and of the version of the partition's folder."""
+    fence_leader: Callable[[Replica], Replica]

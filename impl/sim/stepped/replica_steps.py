@@ -200,7 +200,7 @@ class ReplicaSteps(StepContext):
         broker.pace.may_advance = False
         replica = broker.replica()
         assert replica is not None
-        end = broker.running.broker.committed_end(replica)
+        end = broker.config.rules.committed_end(replica)
         records = broker.disk.read(self.cluster.key, Offset(0), end)
         for offset, record in enumerate(records):
             entry: dict[str, object] = {

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.rules.replica import Role
 from fencepost.impl.core.types.messages import (
     FetchResponse,
@@ -88,7 +89,7 @@ def test_the_controller_epoch_read_in_zookeeper_already_refuses(driver: Driver) 
 
 
 def test_at_level_0_no_controller_epoch_is_compared(drive: Drive) -> None:
-    driver = started(drive(Config(broker_id=ME, level=ProtocolLevel.DRAFT_V3)))
+    driver = started(drive(Config(broker_id=ME, level=ProtocolLevel.DRAFT_V3, rules=LEVELS[0])))
 
     assert obey(driver, command(1, 0), epoch=5) == [ErrorCode.NONE]
     assert obey(driver, command(2, 1), epoch=0) == [ErrorCode.NONE]
@@ -344,7 +345,16 @@ def test_fetches_of_followers_are_fenced_by_leader_epoch(
 
 
 def test_below_level_2_fetches_are_not_fenced(drive: Drive) -> None:
-    driver = leading(drive(Config(broker_id=ME, level=ProtocolLevel.CONTROLLER_EPOCH)), epoch=4)
+    driver = leading(
+        drive(
+            Config(
+                broker_id=ME,
+                level=ProtocolLevel.CONTROLLER_EPOCH,
+                rules=LEVELS[ProtocolLevel.CONTROLLER_EPOCH],
+            )
+        ),
+        epoch=4,
+    )
 
     response = driver.deliver(follower_fetch(2, 0, epoch=-1), FetchResponse)
 

@@ -12,6 +12,7 @@ from fencepost.impl.core.controller.fenced_writes import (
     FencedWrite,
     FencedWrites,
 )
+from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.types.effects import WriteZnodes
 from fencepost.impl.core.types.events import ZnodesWritten
 from fencepost.impl.core.types.scripts import Outbox, Script
@@ -35,7 +36,7 @@ class Bench:
 
     def __init__(self, level: ProtocolLevel = ProtocolLevel.LEADER_EPOCH) -> None:
         self.outbox = Outbox()
-        config = Config(broker_id=ME, level=level)
+        config = Config(broker_id=ME, level=level, rules=LEVELS[level])
         self.generation = ControllerGeneration(
             config, self.outbox, ControllerEpoch(1), ZnodeVersion(1)
         )

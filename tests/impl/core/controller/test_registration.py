@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.rules.replica import Role
 from fencepost.impl.core.types.events import SessionReconnected, SessionSuspended
 from fencepost.impl.core.types.messages import LeaderAndIsrResponse
@@ -189,7 +190,7 @@ def test_each_election_raises_the_epoch_under_its_version(driver: Driver) -> Non
 
 
 def test_at_level_0_the_office_is_a_single_create(drive: Drive) -> None:
-    driver = drive(Config(broker_id=ME, level=ProtocolLevel.DRAFT_V3))
+    driver = drive(Config(broker_id=ME, level=ProtocolLevel.DRAFT_V3, rules=LEVELS[0]))
     driver.start()
 
     (election,) = elections(driver)

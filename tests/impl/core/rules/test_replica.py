@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
+from fencepost.impl.core.levels import LEVELS
+from fencepost.impl.core.rules.commands import is_newer
 from fencepost.impl.core.rules.replica import (
     EpochStarts,
     FollowerProgress,
     Replica,
     Role,
-    become_follower,
     become_leader,
     compare_logs,
     end_offset_for_epoch,
-    is_newer,
     truncate_log,
 )
 from fencepost.impl.core.rules.replication import serve_fetch
@@ -101,23 +101,16 @@ def test_a_new_leader_knows_nothing_of_its_followers_and_forgets_what_it_wanted(
     assert (after.log_end_offset, after.high_watermark) == (3, 1)
 
 
-def test_a_stale_command_gives_the_very_same_replica() -> None:
-    leader = replica(Role.LEADER, epoch=2)
-
-    assert become_leader(leader, command(1, 2), EPOCH_1, 0) is leader
-    assert become_follower(leader, command(2, 2), EPOCH_1, fenced_by_epoch=True) is leader
-
-
 @pytest.mark.parametrize(
-    ("end", "fenced_by_epoch", "needs_truncation"),
-    [(3, True, True), (3, False, False), (0, True, False)],
+    ("end", "level", "needs_truncation"),
+    [(3, 2, True), (3, 1, False), (3, 0, False), (0, 2, False)],
 )
-def test_a_follower_with_records_compares_logs_first_when_fenced_by_epoch(
-    end: int, fenced_by_epoch: bool, needs_truncation: bool
+def test_a_follower_with_records_compares_logs_first_from_level_2_on(
+    end: int, level: int, needs_truncation: bool
 ) -> None:
     before = replica(Role.LEADER, epoch=1, end=end)
 
-    after = become_follower(before, command(2, 2), EPOCH_1, fenced_by_epoch=fenced_by_epoch)
+    after = LEVELS[level].become_follower(before, command(2, 2), EPOCH_1)
 
     assert after.role is Role.FOLLOWER
     assert after.leader == 2
@@ -127,7 +120,7 @@ def test_a_follower_with_records_compares_logs_first_when_fenced_by_epoch(
 def test_a_new_epoch_of_the_same_leader_is_compared_again() -> None:
     before = replica(Role.FOLLOWER, epoch=1, end=3)
 
-    after = become_follower(before, command(2, 2), EPOCH_1, fenced_by_epoch=True)
+    after = LEVELS[2].become_follower(before, command(2, 2), EPOCH_1)
 
     assert after.needs_truncation
 
@@ -316,7 +309,7 @@ def test_progress_of_followers_never_leaks_into_the_next_epoch() -> None:
     )
     before = replace(replica(Role.LEADER, epoch=1), followers={BrokerId(2): progress})
 
-    after = become_follower(before, command(2, 2), EPOCH_1, fenced_by_epoch=True)
+    after = LEVELS[2].become_follower(before, command(2, 2), EPOCH_1)
 
     assert dict(after.followers) == {}
     assert (after.broker_id, after.topic_partition) == (ME, T0)

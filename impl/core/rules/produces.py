@@ -1,0 +1,38 @@
+"""When a produce is answered, and how its wait ends (REPL-008, CLI-005)."""
+
+from collections.abc import Mapping
+from enum import Enum, auto
+
+from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.types.messages import ACKS_ALL, ProduceRequest
+from fencepost.spec.vocabulary import ErrorCode, ProducerId
+
+
+class ProduceEnd(Enum):
+    """How the wait of an appended produce ends."""
+
+    COMMITTED = auto()
+    NO_LEADER = auto()
+    """The replica leads no more, or another may have led in between."""
+    EXPIRED = auto()
+
+
+PRODUCE_ENDS: Mapping[ProduceEnd, ErrorCode] = {
+    ProduceEnd.COMMITTED: ErrorCode.NONE,
+    ProduceEnd.NO_LEADER: ErrorCode.NOT_LEADER_AFTER_APPEND,
+    ProduceEnd.EXPIRED: ErrorCode.REQUEST_TIMED_OUT,
+}
+"""What the producer is answered (REPL-008, CMD-004): an error says that nothing is certain."""
+
+
+def answers_at_once(request: ProduceRequest) -> bool:
+    """True when the leader's own append is enough (REPL-008)."""
+    return request.acks != ACKS_ALL
+
+
+def known_of_producer(
+    _leader: Replica, producers: ProducerTable, producer_id: ProducerId
+) -> ProducerState:
+    """A leader knows of a producer all that its log holds, whoever appended it (CLI-005)."""
+    return producers[producer_id]
