@@ -24,7 +24,6 @@ from fencepost.spec.vocabulary import (
     ErrorCode,
     LeaderEpoch,
     Offset,
-    ProtocolLevel,
     ZnodeVersion,
 )
 from fencepost.spec.znodes import CONTROLLER_EPOCH
@@ -89,7 +88,7 @@ def test_the_controller_epoch_read_in_zookeeper_already_refuses(driver: Driver) 
 
 
 def test_at_level_0_no_controller_epoch_is_compared(drive: Drive) -> None:
-    driver = started(drive(Config(broker_id=ME, level=ProtocolLevel.DRAFT_V3, rules=LEVELS[0])))
+    driver = started(drive(Config(broker_id=ME, rules=LEVELS[0])))
 
     assert obey(driver, command(1, 0), epoch=5) == [ErrorCode.NONE]
     assert obey(driver, command(2, 1), epoch=0) == [ErrorCode.NONE]
@@ -346,13 +345,7 @@ def test_fetches_of_followers_are_fenced_by_leader_epoch(
 
 def test_below_level_2_fetches_are_not_fenced(drive: Drive) -> None:
     driver = leading(
-        drive(
-            Config(
-                broker_id=ME,
-                level=ProtocolLevel.CONTROLLER_EPOCH,
-                rules=LEVELS[ProtocolLevel.CONTROLLER_EPOCH],
-            )
-        ),
+        drive(Config(broker_id=ME, rules=LEVELS[1])),
         epoch=4,
     )
 
