@@ -13,20 +13,20 @@ def main(arguments: Sequence[str]) -> int:
         from fencepost.impl.client.command import run as call
 
         return call(arguments[1:])
-    from fencepost.impl.shell.gate import NotToGoError, whole
     from fencepost.impl.shell.node import EXIT_STOPPED, run
     from fencepost.impl.shell.options import node_options, parse
+    from fencepost.impl.shell.warm_start import WarmStartError, complete_arguments
 
     try:
-        arguments = whole(arguments)
-    except NotToGoError as error:
+        arguments = complete_arguments(arguments)
+    except WarmStartError as error:
         sys.stderr.write(f"python -m fencepost.impl: {error}\n")
         return EXIT_STOPPED
     options = node_options(parse(arguments))
     if options.paced:
-        from fencepost.impl.shell.stepped.stepped_node import LedProcess
+        from fencepost.impl.shell.stepped.stepped_process import SteppedNodeProcess
 
-        return run(options, LedProcess)
+        return run(options, SteppedNodeProcess)
     return run(options)
 
 

@@ -10,6 +10,7 @@ real-time order (research: Herlihy & Wing 1990, and DESIGN section 5).
 """
 
 import inspect
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -35,6 +36,25 @@ NODE_LINES = (
     "ReadLeaderAndIsr",
 )
 """Actions of the lines that brokers and clients write beside those of `spec.vocabulary.Action`."""
+
+
+class LamportClock:
+    """The logical clock behind the field `lamport` (Lamport 1978); threads may share one."""
+
+    def __init__(self) -> None:
+        self._now = 0
+        self._lock = threading.Lock()
+
+    def tick(self) -> int:
+        """Advance by one for a local event, a line or a message, and return its time."""
+        with self._lock:
+            self._now += 1
+            return self._now
+
+    def observe(self, other: int) -> None:
+        """Advance to the time of a message that arrived, so that later events get a larger one."""
+        with self._lock:
+            self._now = max(self._now, other)
 
 
 class Kind(StrEnum):

@@ -29,15 +29,9 @@ CROWDED_LEFT: frozenset[str] = frozenset()
 CLASS_NAMES_LEFT: frozenset[str] = frozenset(
     {
         "Assignment",
-        "Batch",
-        "Broker",
         "Check",
-        "Offsets",
-        "OngoingReassignment",
-        "Producer",
         "SteppedCluster",
         "TraceRecorder",
         "Verb",
-        "Waiting",
     }
 )

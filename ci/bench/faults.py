@@ -50,6 +50,7 @@ from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.image import ImageError
 from fencepost.fault_injection.zookeeper.sessions import expire_session
 from fencepost.spec.scratch import scratch_folder
+from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.wire.fault_control_pb2 import RpcRule
 
@@ -169,19 +170,16 @@ class Ends:
     """A broker that asks and one that answers at once."""
 
     def __init__(self) -> None:
-        rpc, tracer = (
-            import_module("fencepost.impl.shell.rpc.service"),
-            import_module("fencepost.impl.shell.tracer"),
-        )
+        rpc = import_module("fencepost.impl.shell.rpc.service")
         addresses = import_module("fencepost.impl.shell.zookeeper.addresses").AddressBook()
         self._messages = import_module("fencepost.impl.core.types.messages")
         self._send = import_module("fencepost.impl.core.types.effects").Send
         self._answered: asyncio.Future[None] | None = None
         self.address = ""
         """Where the second one listens."""
-        self.server = rpc.RpcServer(RECEIVER, "broker-2", tracer.LamportClock(), self._answer)
+        self.server = rpc.RpcServer(RECEIVER, "broker-2", LamportClock(), self._answer)
         self.client = rpc.RpcClient(
-            "broker-1", tracer.LamportClock(), addresses, self._look_up, self._take
+            "broker-1", LamportClock(), addresses, self._look_up, self._take
         )
 
     async def ask(self, request: object) -> None:

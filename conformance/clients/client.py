@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import count
 from typing import Any, TypeVar
 
-from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
+from fencepost.conformance.clients.recorder import TraceRecorder
 from fencepost.conformance.clients.transport import (
     Answer,
     BrokerConnection,
@@ -18,7 +18,7 @@ from fencepost.conformance.clients.transport import (
     RoutingView,
     Transport,
 )
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import Kind, LamportClock, TraceEvent
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode, Outcome
 from fencepost.spec.znodes import TopicPartition
 
@@ -48,7 +48,7 @@ class RoutedClient:
         self._recorder = recorder
         self._caller = Caller(
             node=recorder.node if recorder else node,
-            clock=recorder.clock if recorder else HarnessClock(),
+            clock=recorder.clock if recorder else LamportClock(),
         )
         self._op_ids = count(1)
         self.routing_view = RoutingView()

@@ -10,32 +10,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from fencepost.spec.trace import Kind, TraceEvent, encode
-
-
-class HarnessClock:
-    """The logical clock that all nodes of the harness share; brokers have their own."""
-
-    def __init__(self) -> None:
-        self._now = 0
-        self._lock = threading.Lock()
-
-    def tick(self) -> int:
-        """The time of an event that happens here now."""
-        with self._lock:
-            self._now += 1
-            return self._now
-
-    def observe(self, other: int) -> None:
-        """What happens here from now on comes after `other`."""
-        with self._lock:
-            self._now = max(self._now, other)
+from fencepost.spec.trace import Kind, LamportClock, TraceEvent, encode
 
 
 class TraceRecorder:
     """The file `trace-<node>.ndjson` of a run folder."""
 
-    def __init__(self, folder: Path, *, run_id: str, node: str, clock: HarnessClock) -> None:
+    def __init__(self, folder: Path, *, run_id: str, node: str, clock: LamportClock) -> None:
         """Raises `OSError` when the file cannot be created."""
         folder.mkdir(parents=True, exist_ok=True)
         self.node = node

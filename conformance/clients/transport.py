@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from fencepost.conformance.clients.recorder import HarnessClock
+from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode, Outcome
 from fencepost.spec.znodes import TopicPartition
 
@@ -76,7 +76,7 @@ class Caller:
     """The client in whose name a request is sent."""
 
     node: str
-    clock: HarnessClock
+    clock: LamportClock
     """Ticks with each request, and observes the clock of an answer that carries one."""
 
 

@@ -14,13 +14,9 @@ from random import Random
 from time import monotonic, monotonic_ns
 
 from fencepost.conformance.clients.client import RoutedClient
-from fencepost.conformance.clients.recorder import (
-    ClientCrashedError,
-    HarnessClock,
-    MortalRecorder,
-    TraceRecorder,
-)
+from fencepost.conformance.clients.recorder import ClientCrashedError, MortalRecorder, TraceRecorder
 from fencepost.conformance.clients.transport import Answer, Transport
+from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
@@ -47,7 +43,7 @@ class Session:
     run_id: str
     bootstrap: Callable[[], Sequence[str]]
     transport: Transport
-    clock: HarnessClock = field(default_factory=HarnessClock)
+    clock: LamportClock = field(default_factory=LamportClock)
     recorders: list[TraceRecorder] = field(default_factory=list)
 
     def client(self, node: str) -> RoutedClient:

@@ -30,7 +30,7 @@ from fencepost.conformance.adapters.zookeepers import (
 )
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.registry import CHECKS, run_checks
-from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
+from fencepost.conformance.clients.recorder import TraceRecorder
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.host_interference import (
     Heartbeat,
@@ -65,7 +65,15 @@ from fencepost.fault_injection.stories.story_record import (
     write_source,
 )
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction, to_trace_events
-from fencepost.spec.trace import TRACE_VERSION, Kind, Phase, TraceEvent, encode, read_trace
+from fencepost.spec.trace import (
+    TRACE_VERSION,
+    Kind,
+    LamportClock,
+    Phase,
+    TraceEvent,
+    encode,
+    read_trace,
+)
 from fencepost.spec.vocabulary import Invariant, Outcome
 from fencepost.spec.zookeeper import ZooKeeperError
 
@@ -186,7 +194,7 @@ class ScenarioRun:
     @contextmanager
     def _traced(self) -> Iterator[TraceRecorder]:
         """The harness's own trace, which begins and ends the run."""
-        clock = HarnessClock()
+        clock = LamportClock()
         with TraceRecorder(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
             harness.write(Kind.RUN, "RunStarted", detail=json.dumps(self._description()))
             try:

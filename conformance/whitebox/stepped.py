@@ -20,7 +20,7 @@ from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.registry import CHECKS, run_checks
 from fencepost.conformance.checks.unclean_elections import UNCLEAN_ONLY_IF_ISR_DEAD, judge_elections
-from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
+from fencepost.conformance.clients.recorder import TraceRecorder
 from fencepost.conformance.runs.liveness_state import LivenessState, owed
 from fencepost.conformance.runs.scenario_run import read_folder
 from fencepost.conformance.verdict import Verdict
@@ -37,7 +37,7 @@ from fencepost.fault_injection.zookeeper.transaction_log import (
     to_trace_events,
 )
 from fencepost.spec.pacing import MoveList, read_moves, write_moves
-from fencepost.spec.trace import TRACE_VERSION, Kind, encode
+from fencepost.spec.trace import TRACE_VERSION, Kind, LamportClock, encode
 from fencepost.spec.vocabulary import Invariant
 from fencepost.spec.zookeeper import ZooKeeperError
 
@@ -285,7 +285,7 @@ class _Run:
 
     def ride(self) -> SteppedRun:
         started = monotonic()
-        clock = HarnessClock()
+        clock = LamportClock()
         with TraceRecorder(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
             harness.write(Kind.RUN, "RunStarted", detail=json.dumps(self._description()))
             try:

@@ -12,10 +12,10 @@ from typing import Any
 from fencepost.conformance.adapters.grpc_transport import LAMPORT_KEY, NODE_KEY, answer_of
 from fencepost.conformance.checks.log_history import FINAL_READER
 from fencepost.conformance.clients.client import completion_fields
-from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
+from fencepost.conformance.clients.recorder import TraceRecorder
 from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
 from fencepost.spec.pacing import Move, Verb
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import Kind, LamportClock, TraceEvent
 from fencepost.spec.vocabulary import Outcome
 
 ANSWER_S = 15.0
@@ -35,7 +35,7 @@ Answered = tuple[Any, dict[str, Any]]
 class SteppedClients:
     """As many clients as the moves name; each writes a trace of its own."""
 
-    def __init__(self, folder: Path, *, run_id: str, clock: HarnessClock) -> None:
+    def __init__(self, folder: Path, *, run_id: str, clock: LamportClock) -> None:
         self._folder = folder
         self._run_id = run_id
         self._clock = clock

@@ -12,7 +12,6 @@ from fencepost.conformance.adapters.implementation import Site
 from fencepost.conformance.adapters.reference import REFERENCE
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.znode_dialect import ZooKeeperState
-from fencepost.conformance.clients.recorder import HarnessClock
 from fencepost.conformance.runs.liveness_state import LivenessState, read_liveness_state
 from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.stepped_clients import SteppedClients
@@ -25,6 +24,7 @@ from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.sessions import expire_session
 from fencepost.spec.pacing import Move, MoveList, Verb
+from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import ANY_VERSION
 
 SESSION_TIMEOUT_MS = 60_000
@@ -43,7 +43,7 @@ class SteppedCluster:
         self.run_id = run_id
         self.zookeeper = zookeeper
         self.brokers: dict[int, PacedBroker] = {}
-        self.clock = HarnessClock()
+        self.clock = LamportClock()
         self._supervisor = supervisor
         self._znodes = ZooKeeperClient(zookeeper)
         self._starts: dict[int, int] = {}

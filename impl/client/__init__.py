@@ -17,7 +17,7 @@ from fencepost.impl.client.errors import (
 )
 from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.producer import AsyncProducer, RecordMetadata
-from fencepost.impl.client.routing import Metadata, OngoingReassignment, PartitionInfo
+from fencepost.impl.client.routing import Metadata, PartitionInfo, ReassignmentStatus
 
 __all__ = [
     "Admin",
@@ -34,8 +34,8 @@ __all__ = [
     "NewTopic",
     "NoBrokerError",
     "OffsetOutOfRangeError",
-    "OngoingReassignment",
     "PartitionInfo",
     "Producer",
+    "ReassignmentStatus",
     "RecordMetadata",
 ]

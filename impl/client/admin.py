@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
-from fencepost.impl.client.cluster import Cluster, Message
+from fencepost.impl.client.cluster_connection import ClusterConnection, Message
 from fencepost.impl.client.errors import ClientError, DefiniteError, IndefiniteError
 from fencepost.impl.client.options import ClientOptions
-from fencepost.impl.client.routing import Metadata, OngoingReassignment, PartitionInfo
+from fencepost.impl.client.routing import Metadata, PartitionInfo, ReassignmentStatus
 from fencepost.impl.client.tries import Effect, TryFailedError
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode
 from fencepost.spec.wire import replication_pb2 as wire
@@ -47,7 +47,7 @@ class AsyncAdmin:
         self, bootstrap_servers: str | Iterable[str], *, options: ClientOptions | None = None
     ) -> None:
         """Nothing is sent yet; raises `ValueError` when an address is none."""
-        self._cluster = Cluster(bootstrap_servers, options)
+        self._cluster = ClusterConnection(bootstrap_servers, options)
 
     async def __aenter__(self) -> "AsyncAdmin":
         return self
@@ -160,7 +160,7 @@ class AsyncAdmin:
         response = await self._change("AlterPartitionReassignments", request)
         return _results(response)
 
-    async def list_partition_reassignments(self) -> dict[TopicPartition, OngoingReassignment]:
+    async def list_partition_reassignments(self) -> dict[TopicPartition, ReassignmentStatus]:
         """What moves now, or still has replicas to stop."""
         deadline = self._cluster.deadline(self._cluster.options.api_timeout_ms)
         response = await self._cluster.ask_any(
@@ -170,7 +170,7 @@ class AsyncAdmin:
             effect=Effect.NONE,
         )
         return {
-            TopicPartition(one.topic, one.partition): OngoingReassignment(
+            TopicPartition(one.topic, one.partition): ReassignmentStatus(
                 replicas=tuple(one.replicas),
                 assigned_replicas=tuple(one.assigned_replicas),
                 adding=tuple(one.adding),

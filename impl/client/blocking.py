@@ -16,7 +16,7 @@ from fencepost.impl.client.consumer import (
 )
 from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.producer import ACKS_ALL, AsyncProducer, RecordMetadata
-from fencepost.impl.client.routing import Metadata, OngoingReassignment, PartitionInfo
+from fencepost.impl.client.routing import Metadata, PartitionInfo, ReassignmentStatus
 from fencepost.spec.vocabulary import ElectionKind
 from fencepost.spec.znodes import TopicPartition
 
@@ -171,7 +171,7 @@ class Admin(_Blocking[AsyncAdmin]):
         """As `AsyncAdmin.alter_partition_reassignments`."""
         return self._runner.run(self._core.alter_partition_reassignments(replicas))
 
-    def list_partition_reassignments(self) -> dict[TopicPartition, OngoingReassignment]:
+    def list_partition_reassignments(self) -> dict[TopicPartition, ReassignmentStatus]:
         """As `AsyncAdmin.list_partition_reassignments`."""
         return self._runner.run(self._core.list_partition_reassignments())
 

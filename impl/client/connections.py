@@ -40,7 +40,7 @@ class CallFailedError(Exception):
         """False when the request surely reached nobody."""
 
 
-class Connections:
+class ChannelPool:
     """One channel per address, made when it is first used."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
-from fencepost.impl.client.cluster import Cluster, Message
+from fencepost.impl.client.cluster_connection import ClusterConnection, Message
 from fencepost.impl.client.errors import DefiniteError, OffsetOutOfRangeError
 from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.tries import Effect
@@ -38,7 +38,7 @@ class AsyncConsumer:
         options: ClientOptions | None = None,
     ) -> None:
         """Nothing is sent yet; raises `ValueError` when an address is none."""
-        self._cluster = Cluster(bootstrap_servers, options)
+        self._cluster = ClusterConnection(bootstrap_servers, options)
         self._partition = TopicPartition(topic, partition)
         self.position = offset
 

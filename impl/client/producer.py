@@ -1,9 +1,9 @@
 """Producers: records in batches per partition, each in the log at most once.
 
-A lane is one partition: it sends one batch after the other, and what is handed over meanwhile waits
-for the next one. An idempotent lane gives a retry the sequence of the first try, so that a broker
-tells it (KIP-98). After a batch that failed it goes on under the next producer epoch, from sequence
-0: whatever of the old epoch still arrives is then refused.
+Each partition has a sender with one batch in flight; records that arrive meanwhile go into the next
+batch. An idempotent sender gives a retry the sequence of the first try, so that the broker finds
+the duplicate (KIP-98). After a failed batch it uses the next producer epoch, from sequence 0, so
+that late requests of the old epoch are refused.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from fencepost.impl.client.cluster import Cluster
+from fencepost.impl.client.cluster_connection import ClusterConnection
 from fencepost.impl.client.errors import ClientError, DefiniteError
 from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.tries import Effect
@@ -41,8 +41,8 @@ class RecordMetadata:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """Under which numbers a lane's next batch is sent."""
+class ProducerIdentity:
+    """Producer id, epoch and sequence of the next batch (KIP-98)."""
 
     producer_id: int
     producer_epoch: int = 0
@@ -50,39 +50,39 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """Records that were handed over, and whom to tell."""
+class PendingSend:
+    """Records of one `send`, their deadline (monotonic seconds), and its future."""
 
     values: tuple[str, ...]
     deadline: float
     done: "asyncio.Future[RecordMetadata]"
 
 
-class Lane:
-    """All that goes to one partition, in the order in which it was handed over."""
+class PartitionSender:
+    """The records of one partition, sent in the order of the calls to `put`."""
 
     def __init__(
-        self, cluster: Cluster, partition: TopicPartition, *, acks: int, idempotent: bool
+        self, cluster: ClusterConnection, partition: TopicPartition, *, acks: int, idempotent: bool
     ) -> None:
         self._cluster = cluster
         self._partition = partition
         self._acks = acks
         self._idempotent = idempotent
-        self._identity: Identity | None = None
-        self._waiting: list[Waiting] = []
+        self._identity: ProducerIdentity | None = None
+        self._waiting: list[PendingSend] = []
         self._worker: asyncio.Task[None] | None = None
 
     def put(self, values: tuple[str, ...]) -> "asyncio.Future[RecordMetadata]":
-        """Hand records over; they are sent as soon as it is their turn."""
+        """Queue records; they are sent when the batches before them are done."""
         done = asyncio.get_running_loop().create_future()
         deadline = self._cluster.deadline(self._cluster.options.delivery_timeout_ms)
-        self._waiting.append(Waiting(values, deadline, done))
+        self._waiting.append(PendingSend(values, deadline, done))
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
         return done
 
     async def flush(self) -> None:
-        """Everything handed over was delivered, or failed."""
+        """Wait until all queued records are delivered or have failed."""
         if self._worker is not None:
             await self._worker
 
@@ -102,7 +102,7 @@ class Lane:
                     waiting.done.set_result(replace(found, offset=base_offset))
                 base_offset += len(waiting.values)
 
-    def _take_batch(self) -> list[Waiting]:
+    def _take_batch(self) -> list[PendingSend]:
         taken = [self._waiting.pop(0)]
         size = len(taken[0].values)
         while self._waiting and size + len(self._waiting[0].values) <= BATCH_RECORDS_MAX:
@@ -110,7 +110,7 @@ class Lane:
             size += len(taken[-1].values)
         return taken
 
-    async def _send(self, batch: Sequence[Waiting]) -> RecordMetadata:
+    async def _send(self, batch: Sequence[PendingSend]) -> RecordMetadata:
         values = [value for waiting in batch for value in waiting.values]
         deadline = batch[0].deadline
         identity = await self._identify(len(values), deadline)
@@ -146,8 +146,8 @@ class Lane:
             broker_id=response.broker_id,
         )
 
-    async def _identify(self, records: int, deadline: float) -> Identity | None:
-        """Under which numbers `records` are sent; an id is asked for when there is none."""
+    async def _identify(self, records: int, deadline: float) -> ProducerIdentity | None:
+        """Producer id, epoch and sequence for `records`; None without idempotence."""
         if not self._idempotent:
             return None
         if self._identity and self._identity.sequence + records > SEQUENCE_MAX:
@@ -159,15 +159,15 @@ class Lane:
                 deadline=deadline,
                 effect=Effect.NONE,
             )
-            self._identity = Identity(response.producer_id, response.producer_epoch)
+            self._identity = ProducerIdentity(response.producer_id, response.producer_epoch)
         return self._identity
 
 
-def _next_epoch(identity: Identity | None) -> Identity | None:
+def _next_epoch(identity: ProducerIdentity | None) -> ProducerIdentity | None:
     """The next producer epoch from its start; None when a new id is needed."""
     if identity is None or identity.producer_epoch >= PRODUCER_EPOCH_MAX:
         return None
-    return Identity(identity.producer_id, identity.producer_epoch + 1)
+    return ProducerIdentity(identity.producer_id, identity.producer_epoch + 1)
 
 
 def require_text(records: Sequence[str]) -> None:
@@ -197,10 +197,10 @@ class AsyncProducer:
             raise ValueError(f"acks is {acks}: give -1 (all), 1 (the leader) or 0")
         if idempotent and acks != ACKS_ALL:
             raise ValueError(f"an idempotent producer needs acks -1 (all), not {acks}")
-        self._cluster = Cluster(bootstrap_servers, options)
+        self._cluster = ClusterConnection(bootstrap_servers, options)
         self._acks = acks
         self._idempotent = idempotent
-        self._lanes: dict[TopicPartition, Lane] = {}
+        self._senders: dict[TopicPartition, PartitionSender] = {}
         self._turns = count()
 
     async def __aenter__(self) -> "AsyncProducer":
@@ -222,16 +222,16 @@ class AsyncProducer:
         if partition is None:
             partition = await self._next_partition(topic)
         key = TopicPartition(topic, partition)
-        if key not in self._lanes:
-            self._lanes[key] = Lane(
+        if key not in self._senders:
+            self._senders[key] = PartitionSender(
                 self._cluster, key, acks=self._acks, idempotent=self._idempotent
             )
-        return await self._lanes[key].put(records)
+        return await self._senders[key].put(records)
 
     async def flush(self) -> None:
-        """Everything handed over was delivered, or failed."""
-        for lane in tuple(self._lanes.values()):
-            await lane.flush()
+        """Wait until all queued records are delivered or have failed."""
+        for sender in tuple(self._senders.values()):
+            await sender.flush()
 
     async def close(self) -> None:
         """Everything was flushed and all connections are closed."""

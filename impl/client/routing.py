@@ -47,7 +47,7 @@ class Metadata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OngoingReassignment:
+class ReassignmentStatus:
     """How far a partition has moved."""
 
     replicas: tuple[int, ...]

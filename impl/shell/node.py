@@ -97,21 +97,21 @@ EXIT_STOPPED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopRequested:
     """Leave the loop; with a reason when it is not a person who asks."""
 
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class LedStep:
-    """Whoever leads this broker lets the core take this event now (`led_node.py`)."""
+class SteppedEvent:
+    """Whoever leads this broker lets the core take this event now (`stepped_process.py`)."""
 
     event: Event
     done: asyncio.Future[None]
 
 
-Item = Event | SessionNotification | Stop | LedStep
+Item = Event | SessionNotification | StopRequested | SteppedEvent
 Exchanged = RequestReceived | ResponseReceived | RequestFailed
 URGENT = frozenset({LeaderAndIsrRequest, StopReplicaRequest, LogsFailedRequest})
 """What the controller says, and is told."""
@@ -127,7 +127,7 @@ def is_urgent(item: Item) -> bool:
     return not isinstance(item, Tick)
 
 
-class BrokerProcess:
+class NodeProcess:
     """Feeds the core and performs what it asks for."""
 
     def __init__(self, options: NodeOptions) -> None:
@@ -162,7 +162,7 @@ class BrokerProcess:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._on_stray_exception)
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._put, Stop())
+            loop.add_signal_handler(number, self._put, StopRequested())
         deadline = loop.call_later(self._options.start_timeout_ms / 1000, self._need_session)
         try:
             self._start()
@@ -219,7 +219,7 @@ class BrokerProcess:
     async def _serve(self) -> str | None:
         while True:
             item = await self._inbox.take()
-            if isinstance(item, Stop):
+            if isinstance(item, StopRequested):
                 return item.reason
             try:
                 self._take(item)
@@ -232,7 +232,7 @@ class BrokerProcess:
                 self._begin_ticks()
                 await self._server.start()
 
-    def _take(self, item: Event | SessionNotification | LedStep) -> None:
+    def _take(self, item: Event | SessionNotification | SteppedEvent) -> None:
         """What has come has happened."""
         for event in self._events(item):
             self._step(event)
@@ -240,9 +240,9 @@ class BrokerProcess:
     def _begin_ticks(self) -> None:
         self._ticker = asyncio.create_task(self._tick())
 
-    def _events(self, item: Event | SessionNotification | LedStep) -> Iterable[Event]:
+    def _events(self, item: Event | SessionNotification | SteppedEvent) -> Iterable[Event]:
         match item:
-            case LedStep(event=event):
+            case SteppedEvent(event=event):
                 return (event,)
             case Answered() | Connected() | Disconnected() | Expired() | Triggered():
                 return self._sessions.events(item)
@@ -380,7 +380,7 @@ class BrokerProcess:
         if not self._established:
             options = self._options
             self._put(
-                Stop(
+                StopRequested(
                     f"ZooKeeper at {options.zookeeper.servers} gave no session within "
                     f"{options.start_timeout_ms} ms; is it running there?"
                 )
@@ -394,7 +394,7 @@ class BrokerProcess:
     ) -> None:
         error = context.get("exception")
         message = describe(error) if isinstance(error, Exception) else str(context.get("message"))
-        self._put(Stop(message))
+        self._put(StopRequested(message))
 
     def _tell_mutant(self, mutant: MutantName) -> None:
         """A wrong rule is never on unseen."""
@@ -415,7 +415,7 @@ class BrokerProcess:
         self._tracer.close()
 
 
-def run(options: NodeOptions, process: type[BrokerProcess] = BrokerProcess) -> int:
+def run(options: NodeOptions, process: type[NodeProcess] = NodeProcess) -> int:
     """Run one broker until it is stopped; the exit code; a failure is one line on stderr."""
     name = node_name(options.config.broker_id)
     gc.set_threshold(*GARBAGE)
@@ -431,7 +431,7 @@ def run(options: NodeOptions, process: type[BrokerProcess] = BrokerProcess) -> i
     return EXIT_STOPPED
 
 
-async def _run(options: NodeOptions, process: type[BrokerProcess]) -> str | None:
+async def _run(options: NodeOptions, process: type[NodeProcess]) -> str | None:
     return await process(options).run()
 
 

@@ -10,8 +10,8 @@ from typing import NoReturn
 from fencepost.impl.core.config import Config
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import mutant_name, rules_of
-from fencepost.impl.shell.gate import GO_OPTION
 from fencepost.impl.shell.storage.log_store import SEGMENT_BYTES, FlushPolicy, LogOptions
+from fencepost.impl.shell.warm_start import GO_OPTION
 from fencepost.spec.vocabulary import BrokerId, ProtocolLevel
 from fencepost.spec.zookeeper import AddressError, ZooKeeperAddress
 

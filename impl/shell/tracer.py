@@ -1,7 +1,4 @@
-"""Writes the trace of one broker: each line with one `write`, so that a kill loses none (DESIGN 5).
-
-Also keeps the Lamport clock, which every line and every message carries.
-"""
+"""Writes the trace of one broker: each line with one `write`, so that a kill loses none."""
 
 import os
 import re
@@ -9,7 +6,7 @@ import time
 from pathlib import Path
 
 from fencepost.impl.trace_lines import Line, node_name
-from fencepost.spec.trace import encode_fields, line_head
+from fencepost.spec.trace import LamportClock, encode_fields, line_head
 from fencepost.spec.vocabulary import BrokerId
 
 INCARNATIONS_MAX = 100_000
@@ -17,22 +14,6 @@ INCARNATIONS_MAX = 100_000
 
 class TraceError(Exception):
     """The trace cannot be written; says where and why."""
-
-
-class LamportClock:
-    """Counts events so that what happened before has the smaller number."""
-
-    def __init__(self) -> None:
-        self._now = 0
-
-    def tick(self) -> int:
-        """The number of an event that happens now: a line, or a message that leaves."""
-        self._now += 1
-        return self._now
-
-    def observe(self, other: int) -> None:
-        """A message with this number arrived: all that follows is later."""
-        self._now = max(self._now, other)
 
 
 class Tracer:
@@ -53,12 +34,12 @@ class Tracer:
         self._head = line_head(run_id, node, self.incarnation)
 
     def write(self, *lines: Line, mono_ns: int | None = None) -> None:
-        """Add lines with one write; `mono_ns` is given when it was told elsewhere before."""
+        """Append lines with one `write`; `mono_ns` replaces the current monotonic time."""
         self.note(*lines, mono_ns=mono_ns)
         self.flush()
 
     def note(self, *lines: Line, mono_ns: int | None = None) -> None:
-        """As `write`, but the lines may stay here until the next one, or `flush`."""
+        """Buffer lines until the next `write` or `flush`."""
         wall_ns = time.time_ns()
         for line in lines:
             self._noted.append(
@@ -74,7 +55,7 @@ class Tracer:
             self._seq += 1
 
     def flush(self) -> None:
-        """All lines are in the file."""
+        """Write all buffered lines; raises `TraceError` when the disk takes only a part."""
         if not self._noted:
             return
         text = b"".join(self._noted)
@@ -84,7 +65,7 @@ class Tracer:
             raise TraceError(f"only {written} of {len(text)} bytes of a trace could be written")
 
     def close(self) -> None:
-        """The file is complete."""
+        """Write all buffered lines and close the file."""
         self.flush()
         os.close(self._file)
 

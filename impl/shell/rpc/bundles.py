@@ -60,7 +60,7 @@ Done = Callable[[Parcel | None], None]
 """Is told the answer to one request, or None when none will come."""
 
 
-class Courier:
+class BundleStream:
     """The asking end of a stream; when it is lost, whoever asks next opens another one.
 
     A request costs an entry in a table, no task and no timer: one timer stands for all of them.
@@ -155,22 +155,22 @@ class Courier:
         self.close()
 
 
-class Line:
+class PeerConnection:
     """The way to one broker: while it is not open, whoever asks waits for it.
 
     A thousand partitions that lost their leader are one attempt to reach it, not a thousand.
     """
 
-    def __init__(self, connect: Callable[[], Awaitable[Courier]]) -> None:
+    def __init__(self, connect: Callable[[], Awaitable[BundleStream]]) -> None:
         """`connect` raises `StreamLostError` when the broker cannot be reached now."""
         self._connect = connect
-        self._courier: Courier | None = None
-        self._opening: asyncio.Task[Courier | None] | None = None
-        self._waiting: dict[asyncio.Future[Courier | None], None] = {}
+        self._courier: BundleStream | None = None
+        self._opening: asyncio.Task[BundleStream | None] | None = None
+        self._waiting: dict[asyncio.Future[BundleStream | None], None] = {}
         """A set, in order of arrival."""
 
     @property
-    def courier(self) -> Courier | None:
+    def courier(self) -> BundleStream | None:
         """The open stream, if there is one now."""
         return None if self._courier is None or self._courier.is_lost else self._courier
 
@@ -188,11 +188,11 @@ class Line:
         if self._courier is not None:
             self._courier.close()
 
-    async def _open_one(self) -> Courier | None:
+    async def _open_one(self) -> BundleStream | None:
         if self.courier is not None:
             return self.courier
         # Not `asyncio.shield`: each waiter that gives up would look through all of them.
-        waiter: asyncio.Future[Courier | None] = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[BundleStream | None] = asyncio.get_running_loop().create_future()
         self._waiting[waiter] = None
         if self._opening is None or self._opening.done():
             self._opening = asyncio.create_task(self._open())
@@ -202,7 +202,7 @@ class Line:
         finally:
             self._waiting.pop(waiter, None)
 
-    def _opened(self, opening: asyncio.Task[Courier | None]) -> None:
+    def _opened(self, opening: asyncio.Task[BundleStream | None]) -> None:
         """Who waits hears how it ended, unless there is another attempt already."""
         if opening is not self._opening:
             return
@@ -217,7 +217,7 @@ class Line:
             else:
                 waiter.set_result(opening.result())
 
-    async def _open(self) -> Courier | None:
+    async def _open(self) -> BundleStream | None:
         """Tried again as long as somebody waits, each of whom gives up by himself."""
         while self._waiting:
             try:

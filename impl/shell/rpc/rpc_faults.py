@@ -31,7 +31,7 @@ class CallError(Exception):
     """A request to a peer got no answer; says why."""
 
 
-class Verb(StrEnum):
+class RuleVerb(StrEnum):
     """What a rule does to a request."""
 
     DROP_REQUEST = "drop_request"
@@ -55,12 +55,12 @@ CODES = (
 """What `error` may answer: statuses by which a server refuses a request unread."""
 
 
-class ActiveRule:
+class AppliedRule:
     """A rule and the evidence of what it did."""
 
     def __init__(self, rule: RpcRule) -> None:
         self.rule = rule
-        self.verb = Verb(rule.verb)
+        self.verb = RuleVerb(rule.verb)
         self.matched = 0
         self.held = 0
         self.released = 0
@@ -94,7 +94,7 @@ class FaultRules:
     """The rules of one broker, in the order in which they came; the first that applies decides."""
 
     def __init__(self) -> None:
-        self._rules: dict[str, ActiveRule] = {}
+        self._rules: dict[str, AppliedRule] = {}
 
     def leave_alone(self, send: Send) -> bool:
         """True when no rule applies to the request now."""
@@ -102,14 +102,14 @@ class FaultRules:
 
     def add(self, rule: RpcRule) -> RuleStatus:
         """Put a rule in force; the status has an error instead when it cannot be."""
-        wrong = _what_is_wrong_with(rule)
+        wrong = _mistake_in(rule)
         if wrong:
             return _refused(rule.rule_id, wrong)
         if rule.rule_id in self._rules:
             return _refused(rule.rule_id, f"a rule {rule.rule_id!r} is or was there already")
         if len(self._rules) >= RULES_MAX:
             return _refused(rule.rule_id, f"there are {RULES_MAX} rules already")
-        active = self._rules[rule.rule_id] = ActiveRule(rule)
+        active = self._rules[rule.rule_id] = AppliedRule(rule)
         return active.status()
 
     async def remove(self, rule_id: str) -> RuleStatus:
@@ -118,7 +118,7 @@ class FaultRules:
         if active is None:
             return _refused(rule_id, f"there is no rule {rule_id!r}")
         active.removed.set()
-        _let_leave(active)
+        _release_window(active)
         if active.deliveries:
             await asyncio.wait(active.deliveries)
         return active.status()
@@ -135,26 +135,26 @@ class FaultRules:
             return await call()
         active.matched += 1
         match active.verb:
-            case Verb.DUPLICATE:
+            case RuleVerb.DUPLICATE:
                 response = await call()
                 _later(active, _deliver(call))
                 return response
-            case Verb.DELAY:
-                return await _answer_of(active, _after_a_while(active, call))
-            case Verb.REORDER:
-                return await _answer_of(active, _in_turn(active, call))
-            case Verb.ERROR:
+            case RuleVerb.DELAY:
+                return await _detached(active, _delayed(active, call))
+            case RuleVerb.REORDER:
+                return await _detached(active, _reordered(active, call))
+            case RuleVerb.ERROR:
                 raise CallError(f"{active.rule.code}, as a fault wants it")
-            case Verb.HOLD:
+            case RuleVerb.HOLD:
                 active.held += 1
                 _later(active, _deliver_late(active, call))
-            case Verb.DROP_RESPONSE:
+            case RuleVerb.DROP_RESPONSE:
                 await call()
-            case Verb.DROP_REQUEST:
+            case RuleVerb.DROP_REQUEST:
                 pass
         return await _never()
 
-    def _match(self, send: Send) -> ActiveRule | None:
+    def _match(self, send: Send) -> AppliedRule | None:
         rules = self._rules.values()
         return next((rule for rule in rules if rule.applies_to(send.to, send.request)), None)
 
@@ -177,16 +177,16 @@ def _topics(request: PeerRequest) -> set[str]:
     return {request.topic}
 
 
-def _what_is_wrong_with(rule: RpcRule) -> str:
+def _mistake_in(rule: RpcRule) -> str:
     """One sentence, or nothing."""
     match rule.verb:
-        case verb if verb not in list(Verb):
-            return f"{verb!r} is no verb; choose one of {', '.join(Verb)}"
-        case Verb.DELAY if rule.delay_ms < 1:
+        case verb if verb not in list(RuleVerb):
+            return f"{verb!r} is no verb; choose one of {', '.join(RuleVerb)}"
+        case RuleVerb.DELAY if rule.delay_ms < 1:
             return f"delay_ms is {rule.delay_ms}; give 1 or more"
-        case Verb.REORDER if rule.window < 2:
+        case RuleVerb.REORDER if rule.window < 2:
             return f"window is {rule.window}; give 2 or more"
-        case Verb.ERROR if rule.code not in CODES:
+        case RuleVerb.ERROR if rule.code not in CODES:
             return f"{rule.code!r} is no such status; choose one of {', '.join(CODES)}"
     return ""
 
@@ -195,13 +195,13 @@ def _refused(rule_id: str, error: str) -> RuleStatus:
     return RuleStatus(rule_id=rule_id, error=error)
 
 
-def _later(active: ActiveRule, delivery: Coroutine[None, None, None]) -> None:
+def _later(active: AppliedRule, delivery: Coroutine[None, None, None]) -> None:
     task = asyncio.create_task(delivery)
     active.deliveries.add(task)
     task.add_done_callback(active.deliveries.discard)
 
 
-async def _answer_of(active: ActiveRule, delivery: Coroutine[None, None, Response]) -> Response:
+async def _detached(active: AppliedRule, delivery: Coroutine[None, None, Response]) -> Response:
     """What the delivery brings; it goes on when the sender gives up."""
     answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
 
@@ -223,30 +223,30 @@ async def _answer_of(active: ActiveRule, delivery: Coroutine[None, None, Respons
     return await answer
 
 
-async def _after_a_while(active: ActiveRule, call: Call) -> Response:
+async def _delayed(active: AppliedRule, call: Call) -> Response:
     """The request waits as long as the rule says, or until it is removed."""
     with suppress(TimeoutError):
         await asyncio.wait_for(active.removed.wait(), active.rule.delay_ms / 1000)
     return await call()
 
 
-async def _in_turn(active: ActiveRule, call: Call) -> Response:
+async def _reordered(active: AppliedRule, call: Call) -> Response:
     """The request waits until the window is full, or the rule is removed."""
     turn = asyncio.Event()
     active.window.append(turn)
     if len(active.window) >= active.rule.window:
-        _let_leave(active)
+        _release_window(active)
     await turn.wait()
     return await call()
 
 
-def _let_leave(active: ActiveRule) -> None:
+def _release_window(active: AppliedRule) -> None:
     """What waits leaves, the last one first: tasks run in the order in which they are woken."""
     while active.window:
         active.window.pop().set()
 
 
-async def _deliver_late(active: ActiveRule, call: Call) -> None:
+async def _deliver_late(active: AppliedRule, call: Call) -> None:
     try:
         await active.removed.wait()
         with suppress(CallError):

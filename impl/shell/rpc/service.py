@@ -21,11 +21,11 @@ from fencepost.impl.core.types.events import RequestFailed, RequestReceived, Res
 from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.shell.fault_control import FaultControl, Method
 from fencepost.impl.shell.rpc import bundles
-from fencepost.impl.shell.rpc.bundles import Courier, Line, StreamLostError
+from fencepost.impl.shell.rpc.bundles import BundleStream, PeerConnection, StreamLostError
 from fencepost.impl.shell.rpc.codec import CodecError, decode, encode
 from fencepost.impl.shell.rpc.rpc_faults import CallError, FaultRules, method_of
-from fencepost.impl.shell.tracer import LamportClock
 from fencepost.impl.shell.zookeeper.addresses import AddressBook
+from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
 
@@ -220,7 +220,7 @@ class RpcClient:
         self._look_up = look_up
         self._put = put
         self._channels: dict[str, aio.Channel] = {}
-        self._lines: dict[BrokerId, Line] = {}
+        self._lines: dict[BrokerId, PeerConnection] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def send(self, send: Send) -> None:
@@ -332,7 +332,7 @@ class RpcClient:
     async def _call_bundled(self, send: Send) -> Response:
         line = self._lines.get(send.to)
         if line is None:
-            line = self._lines[send.to] = Line(partial(self._open_courier, send.to))
+            line = self._lines[send.to] = PeerConnection(partial(self._open_courier, send.to))
         method, timeout_s = method_of(send.request), send.timeout_ms / 1000
         try:
             async with asyncio.timeout(timeout_s):
@@ -344,7 +344,7 @@ class RpcClient:
             raise CallError("no answer in time") from error
         return self._response_in(send, parcel)
 
-    async def _open_courier(self, broker_id: BrokerId) -> Courier:
+    async def _open_courier(self, broker_id: BrokerId) -> BundleStream:
         """A stream that the broker has accepted; raises `StreamLostError`."""
         self._addresses.forget(broker_id)  # it may listen elsewhere by now
         try:
@@ -360,7 +360,7 @@ class RpcClient:
                 raise StreamLostError(await stream.details())
         except aio.AioRpcError as error:
             raise StreamLostError(error.details()) from error
-        return Courier(stream, stream.cancel)
+        return BundleStream(stream, stream.cancel)
 
     async def _address(self, broker_id: BrokerId) -> str:
         if self._addresses[broker_id] is None:

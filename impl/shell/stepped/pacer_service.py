@@ -5,7 +5,7 @@ from grpc import aio
 
 from fencepost.impl.shell.fault_control import FaultControl
 from fencepost.impl.shell.rpc.service import fault_control_handler
-from fencepost.impl.shell.stepped.pacer import CannotMoveError, Pacer
+from fencepost.impl.shell.stepped.move_executor import CannotMoveError, MoveExecutor
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.wire.pacer_pb2 import PacedMove, Taken
 
@@ -15,9 +15,9 @@ SERVICE = "fencepost.Pacer"
 class PacerServer:
     """Takes moves, one at a time."""
 
-    def __init__(self, address: str, pacer: Pacer, faults: FaultControl | None) -> None:
+    def __init__(self, address: str, pacer: MoveExecutor, faults: FaultControl | None) -> None:
         """`faults` are served there too."""
-        self._pacer = pacer
+        self._executor = pacer
         self._listens_at = ""
         self._server = aio.server()
         take = grpc.unary_unary_rpc_method_handler(
@@ -40,7 +40,7 @@ class PacerServer:
     async def _take(self, said: PacedMove, _context: object) -> Taken:
         try:
             move = _move(said)
-            actions = await self._pacer.take(move, said.deadline_ms / 1000, said.address)
+            actions = await self._executor.take(move, said.deadline_ms / 1000, said.address)
         except CannotMoveError as error:
             return Taken(error=str(error))
         return Taken(actions=actions, address=self._listens_at)

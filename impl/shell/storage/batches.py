@@ -34,7 +34,7 @@ _FIELDS = struct.Struct(">IBqiIqhiI")
 HEADER_BYTES = _CRC.size + _FIELDS.size
 
 
-class Producer(NamedTuple):
+class BatchProducer(NamedTuple):
     """Who sent a batch, when that is an idempotent producer."""
 
     producer_id: ProducerId
@@ -44,16 +44,16 @@ class Producer(NamedTuple):
     """Records of the same produce that follow this batch: 0 unless it was cut."""
 
 
-NOBODY = Producer(NO_PRODUCER, 0, 0, 0)
+NO_BATCH_PRODUCER = BatchProducer(NO_PRODUCER, 0, 0, 0)
 
 
-class Batch(NamedTuple):
+class StoredBatch(NamedTuple):
     """A sound batch that was found in `text`; its values are decoded when they are asked for."""
 
     base_offset: Offset
     end_offset: Offset
     leader_epoch: LeaderEpoch
-    producer: Producer
+    producer: BatchProducer
     text: bytes
     begin: int
     """The position of the lengths."""
@@ -80,26 +80,26 @@ class Batch(NamedTuple):
         ]
 
 
-class Encoded(NamedTuple):
+class EncodedBatch(NamedTuple):
     """A batch as it goes to the disk."""
 
     leader_epoch: LeaderEpoch
-    producer: Producer
+    producer: BatchProducer
     size: int
     """Its records."""
     data: bytes
 
 
-def encode_batches(base_offset: Offset, records: Sequence[Record]) -> list[Encoded]:
+def encode_batches(base_offset: Offset, records: Sequence[Record]) -> list[EncodedBatch]:
     """The records as batches: one per leader epoch, and one per produce of a known producer."""
     batches = []
     for run in _runs(records):
-        epoch, producer = run[0].leader_epoch, NOBODY
+        epoch, producer = run[0].leader_epoch, NO_BATCH_PRODUCER
         if run[0].producer_id != NO_PRODUCER:
             first, left = run[0], run[-1].batch_left
-            producer = Producer(first.producer_id, first.producer_epoch, first.sequence, left)
+            producer = BatchProducer(first.producer_id, first.producer_epoch, first.sequence, left)
         data = _encode(base_offset, epoch, [record.value.encode() for record in run], producer)
-        batches.append(Encoded(epoch, producer, len(run), data))
+        batches.append(EncodedBatch(epoch, producer, len(run), data))
         base_offset = Offset(base_offset + len(run))
     return batches
 
@@ -124,7 +124,7 @@ def _continues(one: Record, other: Record) -> bool:
 
 
 def _encode(
-    base_offset: Offset, leader_epoch: LeaderEpoch, values: list[bytes], producer: Producer
+    base_offset: Offset, leader_epoch: LeaderEpoch, values: list[bytes], producer: BatchProducer
 ) -> bytes:
     count = len(values)
     lengths = _lengths(count).pack(*map(len, values))
@@ -135,7 +135,7 @@ def _encode(
     return b"".join([_CRC.pack(crc), fields, body])
 
 
-def parse_batch(text: bytes, position: int) -> Batch | None:
+def parse_batch(text: bytes, position: int) -> StoredBatch | None:
     """The batch at `position`; None when no whole and sound one is there."""
     begin = position + HEADER_BYTES
     if begin > len(text):
@@ -148,11 +148,11 @@ def parse_batch(text: bytes, position: int) -> Batch | None:
         return None
     if zlib.crc32(memoryview(text)[position + _CRC.size : end]) != crc:
         return None
-    producer = NOBODY if fields[5] == NO_PRODUCER else Producer(*fields[5:])
-    return Batch(base_offset, base_offset + count, leader_epoch, producer, text, begin, end)
+    producer = NO_BATCH_PRODUCER if fields[5] == NO_PRODUCER else BatchProducer(*fields[5:])
+    return StoredBatch(base_offset, base_offset + count, leader_epoch, producer, text, begin, end)
 
 
-def batches_in(text: bytes, base_offset: Offset) -> Iterator[Batch]:
+def batches_in(text: bytes, base_offset: Offset) -> Iterator[StoredBatch]:
     """The sound batches from the start of `text`, densely numbered from `base_offset`."""
     position, offset = 0, base_offset
     while (batch := parse_batch(text, position)) and batch.base_offset == offset:

@@ -25,7 +25,7 @@ class CheckpointError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offsets:
+class LogOffsets:
     """What a log remembers beside its records; each may be older than the truth, never newer."""
 
     high_watermark: Offset = FIRST
@@ -61,20 +61,20 @@ def read_checkpoint(path: Path) -> list[tuple[int, ...]] | None:
     return numbers
 
 
-def write_offsets(files: Files, folder: Path, offsets: Offsets, *, flush: bool) -> None:
+def write_offsets(files: Files, folder: Path, offsets: LogOffsets, *, flush: bool) -> None:
     """The log in `folder` remembers `offsets`."""
     row = (offsets.high_watermark, offsets.recovery_point, offsets.log_start_offset)
     write_checkpoint(files, folder / OFFSETS_FILE, [row], flush=flush)
 
 
-def read_offsets(folder: Path) -> Offsets | None:
+def read_offsets(folder: Path) -> LogOffsets | None:
     """What the log in `folder` remembers; None without a file; raises `CheckpointError`."""
     rows = read_checkpoint(folder / OFFSETS_FILE)
     if rows is None:
         return None
     if len(rows) != 1 or len(rows[0]) != 3 or min(rows[0]) < 0:
         raise CheckpointError(f"{OFFSETS_FILE} is damaged and was ignored")
-    return Offsets(
+    return LogOffsets(
         high_watermark=Offset(rows[0][0]),
         recovery_point=Offset(rows[0][1]),
         log_start_offset=Offset(rows[0][2]),

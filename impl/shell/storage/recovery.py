@@ -14,7 +14,7 @@ from fencepost.impl.shell.storage.checkpoints import (
     INCARNATION_FILE,
     LEADER_EPOCH_FILE,
     CheckpointError,
-    Offsets,
+    LogOffsets,
     read_checkpoint,
     read_incarnation,
     read_offsets,
@@ -54,20 +54,20 @@ class Recovery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class LoadedLog:
     """A log as it goes on."""
 
     segments: list[Segment]
-    offsets: Offsets
-    stored_offsets: Offsets
+    offsets: LogOffsets
+    stored_offsets: LogOffsets
     """What the checkpoint says of them."""
     recovery: Recovery
 
 
-def begun_log(files: Files, folder: Path) -> Found:
+def begun_log(files: Files, folder: Path) -> LoadedLog:
     """A log without records, whose folder is yet to be made."""
-    offsets = Offsets()
-    return Found(
+    offsets = LogOffsets()
+    return LoadedLog(
         segments=[Segment(files, folder, START)],
         offsets=offsets,
         stored_offsets=offsets,
@@ -77,7 +77,7 @@ def begun_log(files: Files, folder: Path) -> Found:
     )
 
 
-def recover_log(files: Files, folder: Path) -> Found:
+def recover_log(files: Files, folder: Path) -> LoadedLog:
     """The log in `folder`, which exists; raises `StorageError` when flushed records are lost."""
     notices: list[str] = []
     offsets = _offsets(folder, notices)
@@ -96,9 +96,9 @@ def recover_log(files: Files, folder: Path) -> Found:
         write_offsets(files, folder, offsets, flush=True)
     high_watermark = max(offsets.high_watermark, start)
     epoch_starts = _epoch_starts(files, folder, segments, notices)
-    return Found(
+    return LoadedLog(
         segments=segments,
-        offsets=Offsets(
+        offsets=LogOffsets(
             high_watermark=high_watermark,
             recovery_point=max(offsets.recovery_point, segments[-1].base),
             log_start_offset=start,
@@ -116,17 +116,17 @@ def recover_log(files: Files, folder: Path) -> Found:
     )
 
 
-def _offsets(folder: Path, notices: list[str]) -> Offsets:
+def _offsets(folder: Path, notices: list[str]) -> LogOffsets:
     """What the checkpoint says; without a sound one, the least that may be true."""
     try:
-        return read_offsets(folder) or Offsets()
+        return read_offsets(folder) or LogOffsets()
     except CheckpointError as error:
         notices.append(str(error))
     bases = segment_bases(folder)
-    return Offsets(log_start_offset=bases[0] if bases else START)
+    return LogOffsets(log_start_offset=bases[0] if bases else START)
 
 
-def _segments(files: Files, folder: Path, offsets: Offsets, notices: list[str]) -> list[Segment]:
+def _segments(files: Files, folder: Path, offsets: LogOffsets, notices: list[str]) -> list[Segment]:
     """All segments, without a gap between them; a new one when there is none."""
     segments: list[Segment] = []
     bases = segment_bases(folder)

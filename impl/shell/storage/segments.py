@@ -14,15 +14,15 @@ from pathlib import Path
 
 from fencepost.impl.core.rules.producers import (
     NO_PRODUCER_EPOCH,
-    Batch as ProducedBatch,
+    Batch,
     ProducerState,
     ProducerTable,
 )
 from fencepost.impl.core.types.messages import Record
 from fencepost.impl.shell.storage.batches import (
-    NOBODY,
-    Batch,
-    Producer,
+    NO_BATCH_PRODUCER,
+    BatchProducer,
+    StoredBatch,
     batches_in,
     encode_batches,
     parse_batch,
@@ -142,7 +142,7 @@ class Segment:
         """The file is closed."""
         self._files.close(self._file)
 
-    def _batches(self, start: Offset, end: Offset) -> Iterator[Batch]:
+    def _batches(self, start: Offset, end: Offset) -> Iterator[StoredBatch]:
         """The batches that hold the records from `start` to before `end`."""
         if start >= end:
             return
@@ -160,16 +160,18 @@ class Segment:
                 offset = batch.end_offset
                 yield batch
 
-    def _note(self, leader_epoch: LeaderEpoch, producer: Producer, count: int, size: int) -> None:
+    def _note(
+        self, leader_epoch: LeaderEpoch, producer: BatchProducer, count: int, size: int
+    ) -> None:
         if not self.epoch_starts or leader_epoch > self.epoch_starts[-1][0]:
             self.epoch_starts.append((leader_epoch, self.end))
         if not self._positions or self.size - self._positions[-1] >= INDEX_INTERVAL_BYTES:
             self._offsets.append(self.end)
             self._positions.append(self.size)
-        if producer is not NOBODY and not producer.left:
+        if producer is not NO_BATCH_PRODUCER and not producer.left:
             self.producers.note(
                 producer.producer_id,
-                ProducedBatch(
+                Batch(
                     producer_epoch=producer.producer_epoch,
                     base_sequence=producer.base_sequence,
                     base_offset=self.end,
@@ -257,7 +259,7 @@ def _producer_row(producer_id: ProducerId, state: ProducerState) -> tuple[int, .
 def _producer(row: tuple[int, ...]) -> tuple[ProducerId, ProducerState]:
     producer_id, forgotten_epoch, *numbers = row
     batches = tuple(
-        ProducedBatch(
+        Batch(
             producer_epoch=numbers[i],
             base_sequence=numbers[i + 1],
             base_offset=Offset(numbers[i + 2]),

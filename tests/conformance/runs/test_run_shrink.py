@@ -11,7 +11,7 @@ import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.clients.recorder import HarnessClock, TraceRecorder
+from fencepost.conformance.clients.recorder import TraceRecorder
 from fencepost.conformance.runs.run_shrink import ShrunkRun, shrink_run, shrink_story
 from fencepost.conformance.runs.story_shrink import shrink_actions
 from fencepost.conformance.whitebox.story_tries import RealTries, SimulatedTries, violations_of
@@ -21,7 +21,7 @@ from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.stories.story import AfterAction, At, Story, StoryAction, Trigger
 from fencepost.fault_injection.stories.story_file import story_from_text, to_yaml
 from fencepost.fault_injection.stories.story_record import EXECUTED
-from fencepost.spec.trace import Kind
+from fencepost.spec.trace import Kind, LamportClock
 
 
 def pause(name: str, when: Trigger, for_ms: int = 800, until: Trigger | None = None) -> StoryAction:
@@ -252,7 +252,7 @@ def test_a_simulated_candidate_has_to_fail_at_every_pace_at_which_the_plan_does(
 
 def test_a_run_that_did_not_heal_is_one_that_failed(tmp_path: Path) -> None:
     ended = {"converged": False, "final_read": True, "unhealed": ["EventuallyLeader"]}
-    with TraceRecorder(tmp_path, run_id="r", node="harness", clock=HarnessClock()) as harness:
+    with TraceRecorder(tmp_path, run_id="r", node="harness", clock=LamportClock()) as harness:
         harness.write(Kind.RUN, "RunEnded", detail=json.dumps(ended))
 
     assert violations_of(tmp_path) == {"Converged", "EventuallyLeader"}
@@ -264,7 +264,7 @@ BEGUN = {"level": 2}
 def ran(folder: Path, executed: str) -> None:
     """A whole run with this schedule is in the folder."""
     (folder / EXECUTED).write_text(executed)
-    with TraceRecorder(folder, run_id="r", node="harness", clock=HarnessClock()) as harness:
+    with TraceRecorder(folder, run_id="r", node="harness", clock=LamportClock()) as harness:
         harness.write(Kind.RUN, "RunStarted", detail=json.dumps(BEGUN))
         harness.write(Kind.RUN, "RunEnded", detail="{}")
 

@@ -18,10 +18,10 @@ from fencepost.impl.core.types.messages import (
     Response,
 )
 from fencepost.impl.core.types.zookeeper import Stat, Znode
-from fencepost.impl.shell.rpc.rpc_faults import Verb
+from fencepost.impl.shell.rpc.rpc_faults import RuleVerb
 from fencepost.impl.shell.rpc.service import RpcClient, RpcServer
-from fencepost.impl.shell.tracer import LamportClock
 from fencepost.impl.shell.zookeeper.addresses import AddressBook
+from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import (
     BrokerId,
     ControllerEpoch,
@@ -123,7 +123,7 @@ class Pair:
         self.client.send(effect)
         return effect
 
-    def rule(self, verb: Verb, **fields: object) -> control.RuleStatus:
+    def rule(self, verb: RuleVerb, **fields: object) -> control.RuleStatus:
         rule = {"rule_id": "r", "to": -1, "verb": verb.value} | fields
         return self.client.rules.add(control.RpcRule(**rule))  # type: ignore[arg-type]
 

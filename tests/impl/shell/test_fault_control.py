@@ -17,7 +17,7 @@ from fencepost.impl.shell.storage.files import StorageError
 from fencepost.impl.shell.storage.log_store import FlushPolicy, LogOptions
 from fencepost.impl.shell.storage.storage import Storage
 from fencepost.impl.shell.storage.watched_files import WatchedFiles, read_synced
-from fencepost.impl.shell.tracer import LamportClock
+from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import BrokerId, Offset, SessionId
 from fencepost.spec.wire import fault_control_pb2 as wire
 from fencepost.spec.znodes import TopicPartition

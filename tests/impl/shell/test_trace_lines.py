@@ -22,9 +22,9 @@ from fencepost.impl.core.types.zookeeper import (
     ZkError,
     Znode,
 )
-from fencepost.impl.shell.tracer import LamportClock, Tracer
+from fencepost.impl.shell.tracer import Tracer
 from fencepost.impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
-from fencepost.spec.trace import Kind, TraceEvent, json_schema, read_trace
+from fencepost.spec.trace import Kind, LamportClock, TraceEvent, json_schema, read_trace
 from fencepost.spec.vocabulary import (
     Action,
     BrokerId,

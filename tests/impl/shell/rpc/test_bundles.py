@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from fencepost.impl.shell.rpc import bundles
-from fencepost.impl.shell.rpc.bundles import Courier, Line, StreamLostError, serve
+from fencepost.impl.shell.rpc.bundles import BundleStream, PeerConnection, StreamLostError, serve
 from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
 
 LONG_S = 60.0
@@ -49,7 +49,7 @@ def echo(parcel: Parcel, answer: Answer) -> None:
 def test_what_gathers_meanwhile_travels_together_and_each_has_its_answer() -> None:
     async def scenario() -> None:
         near, far = pipes()
-        courier = Courier(near, near.close)
+        courier = BundleStream(near, near.close)
         serving = asyncio.create_task(serve(far, echo))
 
         bodies = [str(number).encode() for number in range(2 * bundles.BUNDLE_MAX)]
@@ -66,7 +66,7 @@ def test_what_gathers_meanwhile_travels_together_and_each_has_its_answer() -> No
 def test_answers_come_in_any_order() -> None:
     async def scenario() -> None:
         near, far = pipes()
-        courier = Courier(near, near.close)
+        courier = BundleStream(near, near.close)
         open_ones: list[tuple[Parcel, Answer]] = []
 
         def keep(parcel: Parcel, answer: Answer) -> None:
@@ -91,7 +91,7 @@ def test_answers_come_in_any_order() -> None:
 def test_a_lost_stream_answers_nobody_and_takes_no_more(is_refused: bool) -> None:
     async def scenario() -> None:
         near, far = pipes()
-        courier = Courier(near, near.close)
+        courier = BundleStream(near, near.close)
         if is_refused:
             near.error = OSError("connection refused")
         asked = asyncio.create_task(courier.ask("F", b"1", 0, LONG_S))
@@ -112,7 +112,7 @@ def test_a_lost_stream_answers_nobody_and_takes_no_more(is_refused: bool) -> Non
 def test_an_answer_that_nobody_waits_for_is_dropped() -> None:
     async def scenario() -> None:
         near, far = pipes()
-        courier = Courier(near, near.close)
+        courier = BundleStream(near, near.close)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(courier.ask("F", b"late", 0, LONG_S), 0)
         serving = asyncio.create_task(serve(far, echo))
@@ -127,7 +127,7 @@ def test_an_answer_that_nobody_waits_for_is_dropped() -> None:
 def test_who_asks_is_told_once_when_no_answer_comes_in_time() -> None:
     async def scenario() -> None:
         near, far = pipes()
-        courier = Courier(near, near.close)
+        courier = BundleStream(near, near.close)
         told: list[tuple[str, Parcel | None]] = []
         late = asyncio.Event()
 
@@ -159,13 +159,13 @@ def test_many_that_wait_for_a_broker_are_one_attempt_to_reach_it() -> None:
         near, far = pipes()
         attempts: list[bool] = []
 
-        async def connect() -> Courier:
+        async def connect() -> BundleStream:
             attempts.append(len(attempts) == 1)
             if not attempts[-1]:
                 raise StreamLostError("connection refused")
-            return Courier(near, near.close)
+            return BundleStream(near, near.close)
 
-        line = Line(connect)
+        line = PeerConnection(connect)
         serving = asyncio.create_task(serve(far, echo))
 
         found = await asyncio.gather(*(line.ask("F", b"1", 0, LONG_S) for _ in range(50)))
@@ -183,12 +183,12 @@ def test_a_broker_that_nobody_asks_is_not_tried_again() -> None:
         attempts: list[None] = []
         failed = asyncio.Event()
 
-        async def connect() -> Courier:
+        async def connect() -> BundleStream:
             attempts.append(None)
             failed.set()
             raise StreamLostError("connection refused")
 
-        line = Line(connect)
+        line = PeerConnection(connect)
         asked = asyncio.create_task(line.ask("F", b"1", 0, LONG_S))
         await failed.wait()
         asked.cancel()
@@ -206,7 +206,7 @@ def test_too_many_that_wait_are_refused_unread(monkeypatch: pytest.MonkeyPatch) 
 
     async def scenario() -> None:
         near, far = pipes()
-        courier = Courier(near, near.close)
+        courier = BundleStream(near, near.close)
         taken: list[Parcel] = []
         serving = asyncio.create_task(serve(far, lambda parcel, _answer: taken.append(parcel)))
         waits = asyncio.create_task(courier.ask("F", b"1", 0, LONG_S))

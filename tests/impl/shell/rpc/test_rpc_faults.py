@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from fencepost.impl.core.types.messages import PeerRequest
-from fencepost.impl.shell.rpc.rpc_faults import Verb
+from fencepost.impl.shell.rpc.rpc_faults import RuleVerb
 from fencepost.spec.wire import fault_control_pb2 as control
 from tests.impl.shell.rpc_pair import answered, asynchronous, command, failed, fetch, pair
 
@@ -13,7 +13,7 @@ from tests.impl.shell.rpc_pair import answered, asynchronous, command, failed, f
 @asynchronous
 async def test_a_dropped_request_never_arrives() -> None:
     async with pair() as both:
-        both.rule(Verb.DROP_REQUEST, count=1)
+        both.rule(RuleVerb.DROP_REQUEST, count=1)
         lost = both.send(fetch(0), timeout_ms=80)
         assert await both.sent.hold(1) == [failed(lost)]
         kept = both.send(fetch(1))
@@ -26,7 +26,7 @@ async def test_a_dropped_request_never_arrives() -> None:
 @asynchronous
 async def test_a_dropped_response_is_of_a_request_that_arrived() -> None:
     async with pair() as both:
-        both.rule(Verb.DROP_RESPONSE, count=1)
+        both.rule(RuleVerb.DROP_RESPONSE, count=1)
         send = both.send(fetch(), timeout_ms=200)
 
         assert await both.sent.hold(1) == [failed(send)]
@@ -36,7 +36,7 @@ async def test_a_dropped_response_is_of_a_request_that_arrived() -> None:
 @asynchronous
 async def test_a_held_request_arrives_after_its_sender_gave_up() -> None:
     async with pair() as both:
-        both.rule(Verb.HOLD, count=1)
+        both.rule(RuleVerb.HOLD, count=1)
         held = both.send(fetch(0), timeout_ms=50)
         assert await both.sent.hold(1) == [failed(held)]
         newer = both.send(fetch(1))
@@ -55,7 +55,7 @@ async def test_a_held_request_arrives_after_its_sender_gave_up() -> None:
 @asynchronous
 async def test_a_delayed_request_arrives_though_its_sender_gave_up() -> None:
     async with pair() as both:
-        both.rule(Verb.DELAY, count=1, delay_ms=150)
+        both.rule(RuleVerb.DELAY, count=1, delay_ms=150)
         slow = both.send(fetch(0), timeout_ms=40)
         assert await both.sent.hold(1) == [failed(slow)]
         assert both.received.events == []
@@ -70,7 +70,7 @@ async def test_a_delayed_request_arrives_though_its_sender_gave_up() -> None:
 @asynchronous
 async def test_a_delayed_request_is_answered_when_its_sender_waits() -> None:
     async with pair() as both:
-        both.rule(Verb.DELAY, delay_ms=30)
+        both.rule(RuleVerb.DELAY, delay_ms=30)
         sends = [both.send(fetch(0)), both.send(fetch(1), request_id=2)]
 
         assert await both.sent.hold(2) == [answered(send) for send in sends]
@@ -79,7 +79,7 @@ async def test_a_delayed_request_is_answered_when_its_sender_waits() -> None:
 @asynchronous
 async def test_the_removal_of_a_rule_ends_its_delays() -> None:
     async with pair() as both:
-        both.rule(Verb.DELAY, delay_ms=60_000)
+        both.rule(RuleVerb.DELAY, delay_ms=60_000)
         send = both.send(fetch(0))
         while not both.client.rules.get("r").held:
             await asyncio.sleep(0)
@@ -92,7 +92,7 @@ async def test_the_removal_of_a_rule_ends_its_delays() -> None:
 @asynchronous
 async def test_requests_of_a_window_leave_the_last_one_first() -> None:
     async with pair() as both:
-        both.rule(Verb.REORDER, window=3)
+        both.rule(RuleVerb.REORDER, window=3)
         sends = [both.send(fetch(number), request_id=number) for number in range(4)]
         await both.received.hold(3)
         first_three = [event.request for event in both.received.events]
@@ -107,7 +107,7 @@ async def test_requests_of_a_window_leave_the_last_one_first() -> None:
 @asynchronous
 async def test_an_error_is_told_at_once_and_nothing_arrives() -> None:
     async with pair() as both:
-        both.rule(Verb.ERROR, count=1, code="UNAVAILABLE")
+        both.rule(RuleVerb.ERROR, count=1, code="UNAVAILABLE")
         refused = both.send(fetch(0), timeout_ms=60_000)
         assert await both.sent.hold(1) == [failed(refused)]
         kept = both.send(fetch(1))
@@ -120,7 +120,7 @@ async def test_an_error_is_told_at_once_and_nothing_arrives() -> None:
 @asynchronous
 async def test_a_duplicated_request_arrives_twice_and_is_answered_once() -> None:
     async with pair() as both:
-        both.rule(Verb.DUPLICATE, count=1)
+        both.rule(RuleVerb.DUPLICATE, count=1)
         send = both.send(fetch())
         await both.received.hold(2)
         status = await both.client.rules.remove("r")
@@ -149,7 +149,7 @@ async def test_a_rule_applies_to_what_it_names(
     fields: dict[str, object], request_: PeerRequest, applies: bool
 ) -> None:
     async with pair() as both:
-        both.rule(Verb.DUPLICATE, **fields)
+        both.rule(RuleVerb.DUPLICATE, **fields)
         both.send(request_)
         await both.sent.hold(1)
 
@@ -159,14 +159,14 @@ async def test_a_rule_applies_to_what_it_names(
 @asynchronous
 async def test_rules_that_cannot_be_are_refused_with_a_sentence() -> None:
     async with pair() as both:
-        assert both.rule(Verb.HOLD).error == ""
-        again = both.rule(Verb.HOLD)
+        assert both.rule(RuleVerb.HOLD).error == ""
+        again = both.rule(RuleVerb.HOLD)
         unknown = both.client.rules.add(control.RpcRule(rule_id="x", verb="explode"))
         missing = await both.client.rules.remove("nobody")
         odd = [
-            both.rule(Verb.DELAY, rule_id="d"),
-            both.rule(Verb.REORDER, rule_id="w", window=1),
-            both.rule(Verb.ERROR, rule_id="e", code="OK"),
+            both.rule(RuleVerb.DELAY, rule_id="d"),
+            both.rule(RuleVerb.REORDER, rule_id="w", window=1),
+            both.rule(RuleVerb.ERROR, rule_id="e", code="OK"),
         ]
 
     assert again.error == "a rule 'r' is or was there already"

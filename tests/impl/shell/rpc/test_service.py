@@ -14,8 +14,8 @@ from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.impl.shell.rpc import service as rpc
 from fencepost.impl.shell.rpc.codec import encode
 from fencepost.impl.shell.rpc.service import LAMPORT, SERVICE, CannotListenError, RpcServer
-from fencepost.impl.shell.tracer import LamportClock
 from fencepost.impl.shell.zookeeper.addresses import AddressBook
+from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import broker_path, topic_path
 from tests.impl.shell.rpc_pair import (

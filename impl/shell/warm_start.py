@@ -13,14 +13,14 @@ import msgspec
 GO_OPTION = "--go-fd"
 
 
-class NotToGoError(Exception):
+class WarmStartError(Exception):
     """Whoever would have said how to go on did not; says what came instead."""
 
 
-def whole(arguments: Sequence[str]) -> list[str]:
+def complete_arguments(arguments: Sequence[str]) -> list[str]:
     """The command line, with what comes from the descriptor that it ends with, if it does so.
 
-    Waits for that; raises `NotToGoError`.
+    Waits for that; raises `WarmStartError`.
     """
     if GO_OPTION not in arguments[-2:-1]:
         return list(arguments)
@@ -28,21 +28,21 @@ def whole(arguments: Sequence[str]) -> list[str]:
     try:
         return [*arguments[:-2], *msgspec.json.decode(line, type=list[str])]
     except msgspec.MsgspecError as error:
-        raise NotToGoError(
+        raise WarmStartError(
             f"what came at descriptor {arguments[-1]} is no list: {error}"
         ) from error
 
 
 def _line_from(descriptor: str) -> bytes:
     if not descriptor.isdecimal():
-        raise NotToGoError(f"{GO_OPTION} takes the number of a descriptor, not {descriptor!r}")
+        raise WarmStartError(f"{GO_OPTION} takes the number of a descriptor, not {descriptor!r}")
     line = bytearray()
     try:
         while not line.endswith(b"\n"):
             if not (more := os.read(int(descriptor), 65536)):
-                raise NotToGoError("nobody said how to go on, so nothing was begun")
+                raise WarmStartError("nobody said how to go on, so nothing was begun")
             line += more
         os.close(int(descriptor))
     except OSError as error:
-        raise NotToGoError(f"descriptor {descriptor} cannot be read: {error.strerror}") from error
+        raise WarmStartError(f"descriptor {descriptor} cannot be read: {error.strerror}") from error
     return bytes(line)

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from fencepost.impl.__main__ import main
-from fencepost.impl.shell.gate import NotToGoError, whole
+from fencepost.impl.shell.warm_start import WarmStartError, complete_arguments
 
 
 def sent(text: bytes) -> str:
@@ -19,11 +19,11 @@ def sent(text: bytes) -> str:
 def test_the_rest_of_the_command_line_comes_from_the_descriptor() -> None:
     arguments = ["node", "--go-fd", sent(b'["--broker-id", "1", "--data", "a\\nb"]\n')]
 
-    assert whole(arguments) == ["node", "--broker-id", "1", "--data", "a\nb"]
+    assert complete_arguments(arguments) == ["node", "--broker-id", "1", "--data", "a\nb"]
 
 
 def test_a_command_line_that_is_whole_stays_as_it_is() -> None:
-    assert whole(["node", "--run-id", "--go-fd", "x", "y"]) == [
+    assert complete_arguments(["node", "--run-id", "--go-fd", "x", "y"]) == [
         "node",
         "--run-id",
         "--go-fd",
@@ -41,8 +41,8 @@ def test_a_command_line_that_is_whole_stays_as_it_is() -> None:
     ],
 )
 def test_without_a_whole_line_nothing_is_begun(text: bytes, says: str) -> None:
-    with pytest.raises(NotToGoError, match=says):
-        whole(["node", "--go-fd", sent(text)])
+    with pytest.raises(WarmStartError, match=says):
+        complete_arguments(["node", "--go-fd", sent(text)])
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_without_a_whole_line_nothing_is_begun(text: bytes, says: str) -> None:
     [("987", "cannot be read: Bad file descriptor"), ("x", "takes the number of a descriptor")],
 )
 def test_what_is_no_descriptor_is_told(descriptor: str, says: str) -> None:
-    with pytest.raises(NotToGoError, match=says):
-        whole(["node", "--go-fd", descriptor])
+    with pytest.raises(WarmStartError, match=says):
+        complete_arguments(["node", "--go-fd", descriptor])
 
 
 def test_a_broker_that_nobody_starts_ends_with_one_sentence(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from time import monotonic
 from typing import Any
 
-from fencepost.impl.client.connections import CallFailedError, Connections
+from fencepost.impl.client.connections import CallFailedError, ChannelPool
 from fencepost.impl.client.errors import RETRIABLE_ANYWHERE, ClientError
 from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.routing import Metadata, metadata_of, parse_servers
@@ -18,7 +18,7 @@ Message = Any
 """A generated message; its fields are in `spec/wire/replication.proto`."""
 
 
-class Cluster:
+class ClusterConnection:
     """What the clients of one program know of one cluster."""
 
     def __init__(
@@ -28,7 +28,7 @@ class Cluster:
         self.options = options or ClientOptions()
         self.metadata = Metadata()
         self._bootstrap = parse_servers(bootstrap_servers)
-        self._connections = Connections()
+        self._connections = ChannelPool()
         self._refreshing = asyncio.Lock()
         self._generation = 0
         """Counts the answers to Metadata."""

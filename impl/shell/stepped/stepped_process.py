@@ -22,9 +22,9 @@ from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import with_mutant
 from fencepost.impl.paced import paced
-from fencepost.impl.shell.node import BrokerProcess, LedStep
+from fencepost.impl.shell.node import NodeProcess, SteppedEvent
 from fencepost.impl.shell.options import NodeOptions
-from fencepost.impl.shell.stepped.pacer import Pacer
+from fencepost.impl.shell.stepped.move_executor import MoveExecutor
 from fencepost.impl.shell.stepped.pacer_service import PacerServer
 from fencepost.impl.shell.storage.recovery import Recovery
 from fencepost.impl.shell.storage.storage import with_checkpoints
@@ -32,13 +32,13 @@ from fencepost.impl.shell.zookeeper.sessions import SessionNotification
 from fencepost.spec.znodes import TopicPartition
 
 
-class LedProcess(BrokerProcess):
+class SteppedNodeProcess(NodeProcess):
     """Hands everything to its pacer, and does what that says."""
 
     def __init__(self, options: NodeOptions) -> None:
         """As its base."""
         super().__init__(options)
-        self._pacer = Pacer(self)
+        self._executor = MoveExecutor(self)
         self._moves: PacerServer | None = None
         self._config = options.config
 
@@ -52,7 +52,7 @@ class LedProcess(BrokerProcess):
     async def step(self, event: Event) -> None:
         """The core has taken the event, and its effects are done or held."""
         done = asyncio.get_running_loop().create_future()
-        self._put(LedStep(event, done))
+        self._put(SteppedEvent(event, done))
         await done
 
     def ask(self, ask: Ask) -> None:
@@ -74,7 +74,7 @@ class LedProcess(BrokerProcess):
 
     async def _serve(self) -> str | None:
         others = self._fault_control(self._watched) if self._watched else None
-        self._moves = PacerServer(self._options.paced, self._pacer, others)
+        self._moves = PacerServer(self._options.paced, self._executor, others)
         host, port = self._listens
         await self._moves.start(f"{host}:{port}")
         if self._options.own_pace:
@@ -89,7 +89,7 @@ class LedProcess(BrokerProcess):
         self._config = config
         node = super()._begin_node(config, recoveries)
         if not self._options.own_pace:
-            self._pacer.pace = paced(node, config)
+            self._executor.pace = paced(node, config)
         return node
 
     def _found(
@@ -98,29 +98,29 @@ class LedProcess(BrokerProcess):
         found, checkpoint = super()._found(recoveries), self._options.recover_from
         return found if checkpoint is None else with_checkpoints(found, checkpoint)
 
-    def _take(self, item: Event | SessionNotification | LedStep) -> None:
-        if isinstance(item, LedStep):
+    def _take(self, item: Event | SessionNotification | SteppedEvent) -> None:
+        if isinstance(item, SteppedEvent):
             super()._take(item)
             item.done.set_result(None)
             return
         for event in self._events(item):
-            self._pacer.hold(event)
+            self._executor.hold(event)
 
     def _begin_ticks(self) -> None:
         """A move ticks."""
 
     def _now_ms(self) -> int:
-        return self._pacer.now_ms
+        return self._executor.now_ms
 
     def _note(self, taken: ActionTaken) -> None:
         super()._note(taken)
-        self._pacer.note(taken)
+        self._executor.note(taken)
 
     def _send(self, send: Send) -> None:
-        self._pacer.hold_send(send)
+        self._executor.hold_send(send)
 
     def _submit(self, effect: ReadZnodes | ListChildren | WriteZnodes) -> None:
-        self._pacer.hold_ask(effect)
+        self._executor.hold_ask(effect)
 
     async def _close(self) -> None:
         if self._moves:

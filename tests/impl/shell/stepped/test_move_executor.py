@@ -22,7 +22,7 @@ from fencepost.impl.core.types.events import (
 from fencepost.impl.core.types.messages import FetchRequest, FetchResponse, MetadataRequest
 from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.mutants.mutant import MutantName
-from fencepost.impl.shell.stepped.pacer import CannotMoveError, Pacer
+from fencepost.impl.shell.stepped.move_executor import CannotMoveError, MoveExecutor
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.vocabulary import BrokerId, Offset, SessionId
 
@@ -40,7 +40,7 @@ SHORT_S = 0.05
 
 
 class Recording:
-    """A process that notes what its pacer does with it."""
+    """A process that notes what its executor does with it."""
 
     def __init__(self) -> None:
         self.core = Node(Config(broker_id=BrokerId(1)), {})
@@ -60,15 +60,15 @@ class Recording:
         self.done.append(mutant)
 
 
-def take(pacer: Pacer, *moves: Move, meanwhile: Event | None = None) -> None:
+def take(executor: MoveExecutor, *moves: Move, meanwhile: Event | None = None) -> None:
     """Make the moves; the event happens once the first of them waits."""
 
     async def lead() -> None:
         for move in moves:
-            task = asyncio.create_task(pacer.take(move, SHORT_S, "there"))
+            task = asyncio.create_task(executor.take(move, SHORT_S, "there"))
             await asyncio.sleep(0)
             if meanwhile is not None and move is moves[0]:
-                pacer.hold(meanwhile)
+                executor.hold(meanwhile)
             await task
 
     asyncio.run(lead())
@@ -76,21 +76,21 @@ def take(pacer: Pacer, *moves: Move, meanwhile: Event | None = None) -> None:
 
 def test_a_question_is_asked_and_answered_when_moves_say_so() -> None:
     process = Recording()
-    pacer = Pacer(process)
-    pacer.hold_ask(ASK)
+    executor = MoveExecutor(process)
+    executor.hold_ask(ASK)
 
-    take(pacer, Move(verb=Verb.ASK, number=7), meanwhile=ANSWER)
+    take(executor, Move(verb=Verb.ASK, number=7), meanwhile=ANSWER)
     assert (process.done, process.steps) == ([ASK], [])
-    take(pacer, Move(verb=Verb.ANSWER, number=7, at_ms=40))
-    assert (process.steps, pacer.now_ms) == ([ANSWER], 40)
+    take(executor, Move(verb=Verb.ANSWER, number=7, at_ms=40))
+    assert (process.steps, executor.now_ms) == ([ANSWER], 40)
 
 
 def test_a_lost_answer_says_that_nobody_knows() -> None:
     process = Recording()
-    pacer = Pacer(process)
-    pacer.hold_ask(ASK)
+    executor = MoveExecutor(process)
+    executor.hold_ask(ASK)
 
-    take(pacer, Move(verb=Verb.LOSE, number=7), Move(verb=Verb.ANSWER, number=7))
+    take(executor, Move(verb=Verb.LOSE, number=7), Move(verb=Verb.ANSWER, number=7))
 
     assert process.steps == [ZnodesRead(op_id=7, znodes=None)]
     assert process.done == []
@@ -98,39 +98,39 @@ def test_a_lost_answer_says_that_nobody_knows() -> None:
 
 def test_what_zookeeper_does_late_is_not_told() -> None:
     process = Recording()
-    pacer = Pacer(process)
-    pacer.hold_ask(ASK)
+    executor = MoveExecutor(process)
+    executor.hold_ask(ASK)
     lost = Move(verb=Verb.LOSE, number=7), Move(verb=Verb.ANSWER, number=7)
 
-    take(pacer, *lost)
-    take(pacer, Move(verb=Verb.ASK, number=7), meanwhile=ANSWER)
+    take(executor, *lost)
+    take(executor, Move(verb=Verb.ASK, number=7), meanwhile=ANSWER)
 
     assert (process.done, len(process.steps)) == ([ASK], 1)
     with pytest.raises(CannotMoveError, match="ZooKeeper was not asked question 7"):
-        take(pacer, Move(verb=Verb.ANSWER, number=7))
+        take(executor, Move(verb=Verb.ANSWER, number=7))
 
 
 def test_a_request_is_kept_until_it_is_taken() -> None:
     process = Recording()
-    pacer = Pacer(process)
+    executor = MoveExecutor(process)
     first, second = (RequestReceived(token=n, request=MetadataRequest()) for n in (1, 2))
-    pacer.hold(first)
-    pacer.hold(second)
+    executor.hold(first)
+    executor.hold(second)
 
-    take(pacer, Move(verb=Verb.GREET), Move(verb=Verb.KEEP, number=1), Move(verb=Verb.REQUEST))
-    take(pacer, Move(verb=Verb.TAKE, number=1))
+    take(executor, Move(verb=Verb.GREET), Move(verb=Verb.KEEP, number=1), Move(verb=Verb.REQUEST))
+    take(executor, Move(verb=Verb.TAKE, number=1))
 
     assert process.steps == [second, first]
 
 
 def test_a_broker_hears_of_its_connection_and_of_the_end_of_its_session() -> None:
     process = Recording()
-    pacer = Pacer(process)
+    executor = MoveExecutor(process)
     for event in (SessionEstablished(session_id=SessionId(5)), SessionLost()):
-        pacer.hold(event)
+        executor.hold(event)
 
     moves = (Verb.ESTABLISH, Verb.SUSPEND, Verb.RECONNECT, Verb.SESSION_LOST)
-    take(pacer, *(Move(verb=verb) for verb in moves))
+    take(executor, *(Move(verb=verb) for verb in moves))
 
     assert process.steps == [
         SessionEstablished(session_id=SessionId(5)),
@@ -142,33 +142,33 @@ def test_a_broker_hears_of_its_connection_and_of_the_end_of_its_session() -> Non
 
 def test_an_answer_of_a_peer_may_be_told_twice() -> None:
     process = Recording()
-    pacer = Pacer(process)
-    pacer.hold_send(SEND)
+    executor = MoveExecutor(process)
+    executor.hold_send(SEND)
 
-    take(pacer, Move(verb=Verb.SEND, number=8))
+    take(executor, Move(verb=Verb.SEND, number=8))
     assert process.done == [(SEND, "there")]
     again = Move(verb=Verb.RESPOND, number=8)
-    take(pacer, again, again, meanwhile=RESPONSE)
+    take(executor, again, again, meanwhile=RESPONSE)
     assert process.steps == [RESPONSE, RESPONSE]
 
 
 def test_a_tick_allows_what_its_move_names_and_nothing_after() -> None:
     process = Recording()
-    pacer = Pacer(process)
+    executor = MoveExecutor(process)
 
-    take(pacer, Move(verb=Verb.TICK, may=["advance"], at_ms=5))
+    take(executor, Move(verb=Verb.TICK, may=["advance"], at_ms=5))
 
     assert process.steps == [Tick()]
-    assert not pacer.pace.may_advance
+    assert not executor.pace.may_advance
 
 
 def test_a_watch_is_waited_for_and_others_stay() -> None:
     process = Recording()
-    pacer = Pacer(process)
+    executor = MoveExecutor(process)
     wanted = WatchFired(path="/a", children=True)
-    pacer.hold(WatchFired(path="/a", children=False))
+    executor.hold(WatchFired(path="/a", children=False))
 
-    take(pacer, Move(verb=Verb.WATCH, path="/a", children=True), meanwhile=wanted)
+    take(executor, Move(verb=Verb.WATCH, path="/a", children=True), meanwhile=wanted)
 
     assert process.steps == [wanted]
 
@@ -188,10 +188,10 @@ def test_a_watch_is_waited_for_and_others_stay() -> None:
     ids=lambda value: value.verb if isinstance(value, Move) else None,
 )
 def test_a_move_that_cannot_be_made_is_told(move: Move, told: str) -> None:
-    pacer = Pacer(Recording())
-    pacer.hold_ask(ASK)
-    pacer.hold_send(SEND)
-    pacer.hold(RequestReceived(token=1, request=MetadataRequest()))
+    executor = MoveExecutor(Recording())
+    executor.hold_ask(ASK)
+    executor.hold_send(SEND)
+    executor.hold(RequestReceived(token=1, request=MetadataRequest()))
 
     with pytest.raises(CannotMoveError, match=told):
-        take(pacer, move)
+        take(executor, move)

@@ -39,7 +39,7 @@ class CannotMoveError(Exception):
     """What the move is about is not there, and did not come in time; one sentence."""
 
 
-class Broker(Protocol):
+class SteppedProcess(Protocol):
     """What a pacer does with its process."""
 
     @property
@@ -85,10 +85,10 @@ class _Held:
     sessions: list[SessionEstablished | SessionLost] = field(default_factory=list)
 
 
-class Pacer:
+class MoveExecutor:
     """One broker's events, and when each of them happens."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: SteppedProcess) -> None:
         self.now_ms = 0
         """The core's clock."""
         self.pace = PacedPermissions()
