@@ -107,7 +107,7 @@ class ScenarioRun:
     _started: float = field(init=False, default_factory=monotonic)
 
     _first_controller: int = field(init=False, default=1)
-    """Who was elected before anything happened; a replay begins with the same one."""
+    """The controller before anything happened; a replay begins with the same one."""
 
     def __post_init__(self) -> None:
         self.run_id = f"{self.scenario.name}-{self.settings.level}-{secrets.token_hex(4)}"
@@ -116,7 +116,7 @@ class ScenarioRun:
         if self.zookeeper == EMBEDDED:
             self.zookeeper = wanted
         if self.scenario.needs_ensemble and self.zookeeper != CONTAINERS:
-            self.zookeeper = ENSEMBLE  # servers of somebody else are not hurt
+            self.zookeeper = ENSEMBLE  # faults hurt only servers of our own
         self.settings = replace(self.settings, **own)
 
     @property
@@ -417,7 +417,7 @@ class ScenarioRun:
         return Verdict.FAIL if is_broken else self.scenario.expected(self.settings.level)
 
     def _unobservable(self, checks: Sequence[CheckResult]) -> list[CheckResult]:
-        """What could not be decided without the transaction log of somebody else's ZooKeeper."""
+        """What could not be decided without the transaction log of an external ZooKeeper."""
         if self.zookeeper in OWN:
             return []
         undecided = [check for check in checks if check.verdict is Verdict.INCONCLUSIVE]

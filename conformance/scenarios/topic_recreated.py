@@ -46,7 +46,7 @@ def _is_everywhere(stage: ScenarioStage) -> bool:
 
 
 def _work(stage: ScenarioStage) -> None:
-    """The clients, who know nothing of all this, get records into the new topic."""
+    """Get records of the workload into the new topic."""
     assert stage.workload is not None
     stage.workload.await_acknowledged(stage.workload.acknowledged + RECORDS, STEP_S)
 

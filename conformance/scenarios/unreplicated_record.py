@@ -63,7 +63,7 @@ def _elect_another(stage: ScenarioStage, partition: TopicPartition, leader: int)
 SCENARIO = Scenario(
     story=Story(
         story_id="unreplicated_record",
-        says="A leader dies with a record that no follower has; nobody was told that it counts.",
+        says="A leader dies with a record that no follower has; it was never acknowledged.",
         covers=("REPL-008", "FAIL-001", "CLI-004"),
         profile=ClientLoad.NONE,
         cluster={"replica_lag_ms": 60_000},

@@ -72,7 +72,7 @@ def deposed_controller(
 def lonely_leader(seed: int, *, topic: str, followers: int, at_ms: int) -> Story:
     """One follower after the other dies and stays dead: the leader is the whole ISR.
 
-    Nobody fetches from it any more, and it must commit what it has all the same (REPL-009).
+    No follower fetches from it any more, and it must commit what it has (REPL-009).
     """
     faults = [
         StoryAction.at(

@@ -1,4 +1,4 @@
-"""Whether whom and what a story names is there: brokers, topics, partitions.
+"""Whether the brokers, topics and partitions that a story names are there.
 
 A file alone does not know: how many brokers a cluster has unless it says, and which topics, is the
 matter of whoever plays it.
@@ -29,11 +29,11 @@ BROKERS_FIELDS = ("isr", "maximal_isr", "assigned_replicas", "live_brokers")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryWorld:
-    """Who and what is there."""
+    """The brokers and topics of a cluster."""
 
     brokers: Sequence[int]
     topics: Mapping[str, int] | None = field(default_factory=dict)
-    """Topic -> how many partitions; None: nobody knows yet, so any will do."""
+    """Topic -> how many partitions; None: not known yet, so any will do."""
 
     def why_no_brokers(self, *ids: int) -> str:
         """What is wrong with these broker ids; empty: nothing."""
@@ -70,7 +70,7 @@ class StoryWorld:
 
 
 def require_there(story: Story, world: StoryWorld) -> None:
-    """Raise `StoryError` for the first action that names who or what is not there.
+    """Raise `StoryError` for the first broker, topic or partition that is not there.
 
     A story with a script is a record: nothing of it is done a second time.
     """
@@ -85,7 +85,7 @@ def require_there(story: Story, world: StoryWorld) -> None:
 
 
 def require_fault_there(fault: Fault, world: StoryWorld) -> None:
-    """Raise `FaultError` when the fault names who or what is not there."""
+    """Raise `FaultError` when the fault names a broker, topic or partition that is not there."""
     for name, value, why in _by_fault(fault, world):
         if why:
             raise FaultError(f"{fault.kind}: {name} is {value}: {why}")
@@ -125,7 +125,7 @@ def _by_fault(fault: Fault, world: StoryWorld) -> Iterator[Named]:
 
 
 def _by_trigger(name: str, trigger: Trigger, world: StoryWorld) -> Iterator[Named]:
-    """A line of a trace that nobody there can write is never seen."""
+    """Refuse to wait for a line that no node of the cluster can write."""
     if not isinstance(trigger, AfterEvent):
         return
     if trigger.by is not None:

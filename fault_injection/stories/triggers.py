@@ -12,7 +12,7 @@ from fencepost.spec.trace import Phase, TraceEvent
 
 OVER = (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED)
 Resolve = Callable[[Target], int | None]
-"""Who plays a role now."""
+"""The broker that has a role now."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Watch:
 
     @property
     def needs_events(self) -> bool:
-        """True while somebody counts."""
+        """True while a trigger counts events."""
         return any(count.fired_ms is None for count in self._counts.values())
 
     def add(self, trigger: Trigger | None) -> None:

@@ -245,7 +245,7 @@ def _create_topic(run: SimulatedRun) -> list[TopicPartition]:
 
 
 def _first_of(story: Story, options: RunOptions) -> BrokerId | None:
-    """Who starts first and is elected; None: whoever comes first."""
+    """The broker that starts first and is elected; None: any."""
     first = story.cluster.get("first_controller")
     if first is None:
         return None

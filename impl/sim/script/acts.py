@@ -147,19 +147,19 @@ def lose_reply(stage: Stage, command: Command) -> Lines:
 
 
 def delete_znode(stage: Stage, command: Command) -> Lines:
-    """Somebody deletes a znode by hand."""
+    """Delete a znode, as an operator does."""
     return _write(stage, command, Delete(path=command.words[0], expected_version=ANY_VERSION))
 
 
 def set_znode(stage: Stage, command: Command) -> Lines:
-    """Somebody overwrites a znode by hand."""
+    """Overwrite a znode, as an operator does."""
     data = " ".join(command.words[1:]).encode()
     op = SetData(path=command.words[0], data=data, expected_version=ANY_VERSION)
     return _write(stage, command, op)
 
 
 def create_znode(stage: Stage, command: Command) -> Lines:
-    """Somebody creates a znode by hand."""
+    """Create a znode, as an operator does."""
     data = " ".join(command.words[1:]).encode()
     return _write(stage, command, Create(path=command.words[0], data=data))
 

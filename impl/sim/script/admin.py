@@ -94,7 +94,7 @@ def _anybody(stage: Stage, command: Command) -> BrokerId:
         if process.is_alive and not process.is_paused and is_registered(stage, broker_id)
     ]
     if not alive:
-        raise command.error("nobody lives whom to ask")
+        raise command.error("no broker is alive to ask")
     return min(alive)
 
 

@@ -58,7 +58,7 @@ NOT_NUMBERED = Numbered()
 
 
 class ScriptClient(SimulatedClient):
-    """Sends what it is told to whom it is told, and remembers what is still open."""
+    """Sends single requests to named brokers, and keeps those without an answer."""
 
     def __init__(self, cluster: VirtualCluster) -> None:
         super().__init__(cluster, "client-script")

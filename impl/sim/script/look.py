@@ -132,7 +132,7 @@ _OF_REPLICA: dict[str, Callable[[Replica], str]] = {
 
 
 def show_state(stage: Stage) -> Iterator[str]:
-    """Who holds the office; per partition what ZooKeeper says, and what each replica believes."""
+    """The active controller; of each partition its state in ZooKeeper and at each replica."""
     yield f"controller={_controller(stage)} controller_epoch={_controller_epoch(stage)}"
     for key, brokers in sorted(stage.cluster.assignments().items()):
         known = stage.cluster.state(key)
@@ -174,7 +174,7 @@ def show_log(stage: Stage, key: TopicPartition) -> Iterator[str]:
 
 
 def show_results(stage: Stage) -> Iterator[str]:
-    """What came of the operations that nobody waited for; the ended ones are told once."""
+    """The outcome of operations that ended in the background; each is printed once."""
     for operation in list(stage.client.pending):
         yield f"{operation.what}: {operation.outcome[0] if operation.is_done else 'pending'}"
         if operation.is_done:

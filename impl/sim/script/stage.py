@@ -30,7 +30,7 @@ METHODS = ("LeaderAndIsr", "StopReplica", "Fetch", "OffsetForLeaderEpoch", "Prod
 
 
 def unjudged(_: Sequence[TraceEvent]) -> Sequence[str]:
-    """The judge where nobody reads what a scenario prints."""
+    """The judge where the output of a scenario is not read."""
     return ()
 
 
@@ -59,7 +59,7 @@ class Stage:
         """How many the injector was given."""
 
     def start(self, options: RunOptions, level: int) -> None:
-        """A new cluster, of which nobody has heard of anybody yet; the one before is gone."""
+        """Start a new cluster in place of the one before."""
         move_recorder = self._move_recorder() if self._move_recorder is not None else None
         if move_recorder is not None:
             self.noted.append((options, move_recorder))
@@ -115,7 +115,7 @@ class Stage:
         except FaultError as error:
             raise command.error(str(error)) from error
         if found not in self.cluster.disks:
-            raise command.error(f"nobody is {option}={text} now")
+            raise command.error(f"no broker is {option}={text} now")
         return BrokerId(found)
 
     def process(self, command: Command, *, alive: bool = True) -> Process:

@@ -32,7 +32,7 @@ from fencepost.spec.znodes import TOPIC_NAME, TopicPartition
 
 Lines = list[str]
 UNTIL_MS = 10_000
-"""How long `until` waits when nobody says how long."""
+"""How long `until` waits without a time of its own."""
 _ACKS = {"all": ACKS_ALL, "1": 1, "0": 0}
 
 
@@ -47,7 +47,7 @@ NO_WORDS = Words(0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verb:
+class ScriptVerb:
     """What a verb may be given, and what it does."""
 
     perform: Callable[[Stage, Command], Lines]
@@ -77,7 +77,7 @@ def perform(stage: Stage, command: Command) -> Lines:
     return []
 
 
-def _at_last(stage: Stage, verb: Verb, command: Command) -> None:
+def _at_last(stage: Stage, verb: ScriptVerb, command: Command) -> None:
     verb.perform(stage, command)
 
 
@@ -197,7 +197,7 @@ def _asked(stage: Stage, command: Command, key: TopicPartition) -> BrokerId:
 
 
 def _wait_for(stage: Stage, command: Command, pending: Pending) -> Lines:
-    """Of a command that was put off nobody waits for the end."""
+    """Wait for the end of an operation, unless its command was put off."""
     if command.at_ms is not None or command.options.get("wait") == "no":
         stage.client.pending.append(pending)
         return []
@@ -297,73 +297,75 @@ _ASKED = frozenset({"broker", "wait"})
 _WHICH = "write method=, from=, to=, topic= or count="
 
 
-def _message_verb(verb: str) -> Verb:
-    return Verb(perform=acts.make_rule(verb), usage=_WHICH, options=_MESSAGES)
+def _message_verb(verb: str) -> ScriptVerb:
+    return ScriptVerb(perform=acts.make_rule(verb), usage=_WHICH, options=_MESSAGES)
 
 
-VERBS: dict[str, Verb] = {
-    "cluster": Verb(
+VERBS: dict[str, ScriptVerb] = {
+    "cluster": ScriptVerb(
         perform=_cluster,
         usage=f"write any of controller, {', '.join(sorted(SETTINGS))}",
         options=SETTINGS | {"controller"},
         may_wait=False,
     ),
-    "create-topic": Verb(
+    "create-topic": ScriptVerb(
         perform=_create_topic,
         words=Words(1, 1),
         usage="write create-topic <topic> replicas=1,2,3 partitions=1 wait=no broker=",
         options=frozenset({"replicas", "partitions", "wait", "broker"}),
         may_wait=False,
     ),
-    "produce": Verb(
+    "produce": ScriptVerb(
         perform=_produce,
         words=Words(2, _MANY),
         usage="write produce <t>/<p> <value> ... acks=all broker= wait=no producer=1 sequence=0",
         options=frozenset({"acks", "broker", "wait", "producer", "sequence", "epoch"}),
     ),
-    "retry": Verb(
+    "retry": ScriptVerb(
         perform=_retry,
         words=Words(1, 1),
         usage="write retry <t>/<p> broker= wait=no",
         options=frozenset({"broker", "wait"}),
     ),
-    "consume": Verb(
+    "consume": ScriptVerb(
         perform=_consume,
         words=Words(1, 1),
         usage="write consume <t>/<p> offset=0 broker= wait=no",
         options=frozenset({"offset", "broker", "wait"}),
     ),
-    "delete-topic": Verb(
+    "delete-topic": ScriptVerb(
         perform=admin.delete_topic, words=Words(1, 1), usage=_ADMIN, options=_ASKED
     ),
-    "add-partitions": Verb(
+    "add-partitions": ScriptVerb(
         perform=admin.add_partitions,
         words=Words(1, 1),
         usage="write add-partitions <topic> count=3",
         options=_ASKED | {"count"},
     ),
-    "remove-partitions": Verb(
+    "remove-partitions": ScriptVerb(
         perform=admin.remove_partitions,
         words=Words(1, 1),
         usage="write remove-partitions <topic> numbers=1,2",
         options=_ASKED | {"numbers"},
     ),
-    "elect": Verb(
+    "elect": ScriptVerb(
         perform=admin.elect,
         words=Words(1, 1),
         usage="write elect <t>/<p> kind=preferred",
         options=_ASKED | {"kind"},
     ),
-    "reassign": Verb(
+    "reassign": ScriptVerb(
         perform=admin.reassign,
         words=Words(1, 1),
         usage="write reassign <t>/<p> replicas=2,3, or no replicas to cancel",
         options=_ASKED | {"replicas"},
     ),
-    "workload": Verb(perform=_workload, usage="it takes nothing; cluster says how many"),
-    "breaks": Verb(perform=_breaks, usage="it takes nothing; cluster connection_breaks= says"),
-    "run": Verb(perform=_run, words=Words(1, 1), usage="write run 500ms", may_wait=False),
-    "until": Verb(
+    "workload": ScriptVerb(perform=_workload, usage="it takes nothing; cluster says how many"),
+    "breaks": ScriptVerb(
+        perform=_breaks, usage="it takes nothing; cluster connection_breaks= says"
+    ),
+    "run": ScriptVerb(perform=_run, words=Words(1, 1), usage="write run 500ms", may_wait=False),
+    "until": ScriptVerb(
         perform=_until,
         words=Words(0, _MANY),
         usage="write until leader(t/0)=2 within=5s, or another observation",
@@ -371,30 +373,32 @@ VERBS: dict[str, Verb] = {
         | {"pending", "topics"},
         may_wait=False,
     ),
-    "kill": Verb(perform=acts.kill, usage=_WHO, options=frozenset({"broker", "at", "nth"})),
-    "restart": Verb(perform=acts.restart, usage=_WHO, options=frozenset({"broker"})),
-    "pause": Verb(perform=acts.pause, usage=_WHO, options=frozenset({"broker", "at", "nth"})),
-    "resume": Verb(perform=acts.resume, usage=_WHO, options=frozenset({"broker"})),
-    "fault": Verb(
+    "kill": ScriptVerb(perform=acts.kill, usage=_WHO, options=frozenset({"broker", "at", "nth"})),
+    "restart": ScriptVerb(perform=acts.restart, usage=_WHO, options=frozenset({"broker"})),
+    "pause": ScriptVerb(perform=acts.pause, usage=_WHO, options=frozenset({"broker", "at", "nth"})),
+    "resume": ScriptVerb(perform=acts.resume, usage=_WHO, options=frozenset({"broker"})),
+    "fault": ScriptVerb(
         perform=acts.fault,
         words=Words(1, 1),
         usage="write fault <kind> and the fields of that kind",
         options=frozenset({name for kind in KINDS.values() for name in kind.parameters}),
         plans=True,
     ),
-    "expire": Verb(perform=acts.expire, usage=_WHO, options=frozenset({"broker"})),
-    "disconnect": Verb(perform=acts.disconnect, usage=_WHO, options=frozenset({"broker", "for"})),
-    "connect": Verb(perform=acts.connect, usage=_WHO, options=frozenset({"broker"})),
-    "lose-reply": Verb(
+    "expire": ScriptVerb(perform=acts.expire, usage=_WHO, options=frozenset({"broker"})),
+    "disconnect": ScriptVerb(
+        perform=acts.disconnect, usage=_WHO, options=frozenset({"broker", "for"})
+    ),
+    "connect": ScriptVerb(perform=acts.connect, usage=_WHO, options=frozenset({"broker"})),
+    "lose-reply": ScriptVerb(
         perform=acts.lose_reply, usage=_WHO, options=frozenset({"broker", "path", "for"})
     ),
-    "delete-znode": Verb(
+    "delete-znode": ScriptVerb(
         perform=acts.delete_znode, words=Words(1, 1), usage="write delete-znode <path>"
     ),
-    "create-znode": Verb(
+    "create-znode": ScriptVerb(
         perform=acts.create_znode, words=Words(1, _MANY), usage="write create-znode <path> <data>"
     ),
-    "set-znode": Verb(
+    "set-znode": ScriptVerb(
         perform=acts.set_znode, words=Words(2, _MANY), usage="write set-znode <path> <data>"
     ),
     "hold": _message_verb("hold"),
@@ -402,24 +406,24 @@ VERBS: dict[str, Verb] = {
     "hold-answer": _message_verb("hold_response"),
     "drop-answer": _message_verb("drop_response"),
     "duplicate": _message_verb("duplicate"),
-    "deliver": Verb(perform=acts.deliver, usage=_WHICH, options=_MESSAGES | {"keep"}),
-    "lift": Verb(perform=acts.lift, usage=_WHICH, options=_MESSAGES),
-    "replay": Verb(
+    "deliver": ScriptVerb(perform=acts.deliver, usage=_WHICH, options=_MESSAGES | {"keep"}),
+    "lift": ScriptVerb(perform=acts.lift, usage=_WHICH, options=_MESSAGES),
+    "replay": ScriptVerb(
         perform=_replay,
         words=Words(1, 1),
         usage="write replay <name in impl/sim/schedules> mutant=none",
         options=frozenset({"mutant"}),
         may_wait=False,
     ),
-    "settle": Verb(
+    "settle": ScriptVerb(
         perform=_settle,
         usage="write settle without=2",
         options=frozenset({"without"}),
         may_wait=False,
     ),
-    "read": Verb(perform=_read, usage="it takes nothing", may_wait=False),
-    "check": Verb(perform=_check, usage="it takes nothing", may_wait=False),
-    "show": Verb(
+    "read": ScriptVerb(perform=_read, usage="it takes nothing", may_wait=False),
+    "check": ScriptVerb(perform=_check, usage="it takes nothing", may_wait=False),
+    "show": ScriptVerb(
         perform=_show,
         words=Words(1, 2),
         usage="write show state, show log <t>/<p> or show results",

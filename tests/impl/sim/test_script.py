@@ -88,8 +88,8 @@ def test_a_block_knows_its_lines() -> None:
         ("cluster\nat 5ms run 1ms\n----\n", "s:2: run lets time pass"),
         ("cluster\nkill\n----\n", "s:2: kill needs broker=, a number or a role"),
         ("cluster\nkill broker=x\n----\n", "s:2: target 'x' is none"),
-        ("cluster\nkill broker=9\n----\n", "s:2: nobody is broker=9 now"),
-        ("cluster\nkill broker=leader(t/0)\n----\n", "s:2: nobody is broker=leader"),
+        ("cluster\nkill broker=9\n----\n", "s:2: no broker is broker=9 now"),
+        ("cluster\nkill broker=leader(t/0)\n----\n", "s:2: no broker is broker=leader"),
         ("cluster\nkill broker=1\nkill broker=1\n----\n", "s:3: broker 1 is dead"),
         ("cluster\nkill broker=1 at=noon\n----\n", "s:2: at=noon is no point"),
         ("cluster\nkill broker=1 at=WriteLog\n----\n", "s:2: at=WriteLog is no point"),
@@ -110,7 +110,7 @@ def test_a_block_knows_its_lines() -> None:
         ("cluster\ndelete-znode /controller\n----\n", "s:2: there is no znode /controller"),
         ("cluster\nfault proc.dance\n----\n", "s:2: fault: unknown fault 'proc.dance'"),
         ("cluster\nfault proc.pause\n----\n", "s:2: fault: proc.pause needs the field 'target'"),
-        ("cluster\nat 5ms kill broker=9\nrun 9ms\n----\n", "s:2: nobody is broker=9 now"),
+        ("cluster\nat 5ms kill broker=9\nrun 9ms\n----\n", "s:2: no broker is broker=9 now"),
     ],
 )
 def test_what_cannot_be_played_gets_one_sentence_with_its_line(text: str, sentence: str) -> None:
