@@ -93,7 +93,7 @@ def main(arguments: Sequence[str]) -> int:
 
     3 when not every line could be read.
     """
-    from fencepost.conformance.runs.scenario_run import read_folder
+    from fencepost.conformance.runs.run_folder import read_folder
 
     if len(arguments) != 1:
         complain("name one run folder: python -m fencepost.ci.bench.heals RUN")

@@ -47,7 +47,7 @@ class CommandLine(Implementation):
         """The command."""
         return self.command
 
-    def open(self, site: Site) -> ClusterParts:
+    def open(self, site: Site, /) -> ClusterParts:
         """The parts of a cluster, of which no broker runs; raises `ZooKeeperError`."""
         from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 

@@ -141,18 +141,13 @@ class GrpcConnection:
         return self._operate("ListOffsets", request, 1.0)
 
     def create_topic(
-        self,
-        topic: str,
-        *,
-        partition_count: int,
-        replication_factor: int,
-        assignment: Sequence[Sequence[int]],
+        self, topic: str, assignment: Sequence[Sequence[int]]
     ) -> tuple[str | None, str]:
-        """Ask for a topic: error code and message, or None and nothing."""
+        """Ask for a topic with these replicas."""
         request = wire.CreateTopicRequest(
             topic=topic,
-            partition_count=partition_count,
-            replication_factor=replication_factor,
+            partition_count=1,  # the assignment says how many there are, and where
+            replication_factor=1,
             assignment=[wire.ReplicaList(replicas=replicas) for replicas in assignment],
         )
         response = self._ask("CreateTopic", request)
@@ -274,8 +269,6 @@ def _routing_view(response: wire.MetadataResponse) -> RoutingView:
             TopicPartition(state.topic, state.partition): PartitionView(
                 leader=state.leader,
                 leader_epoch=state.leader_epoch,
-                isr=tuple(state.isr),
-                assigned_replicas=tuple(state.assigned_replicas),
             )
             for state in response.partitions
         },

@@ -19,6 +19,7 @@ from typing import Protocol
 
 from fencepost.conformance.adapters.znode_dialect import ZooKeeperState
 from fencepost.conformance.clients.transport import Transport
+from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.injectors.injection import Registration, TargetProcess
 from fencepost.fault_injection.network.links.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
@@ -57,6 +58,9 @@ class TraceSource(StrEnum):
     """ZooKeeper's transaction log, in the dialect of `spec/znodes.py`."""
 
 
+NO_PROCESS = "this broker is no process that signals reach"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """Where one cluster is to run and with what; times in milliseconds."""
@@ -79,13 +83,39 @@ class Site:
 
 
 class StartedBroker(TargetProcess, Protocol):
-    """One run of a broker, from its start to its end."""
+    """One run of a broker; inherited, it refuses what only `Capability.PROCESSES` can do."""
 
-    def terminate(self, grace_s: float) -> object:
-        """End it: asked first, and killed after `grace_s` seconds."""
+    def pause(self) -> None:
+        """Stop all its threads."""
+        raise InjectionError(NO_PROCESS)
 
-    def log_tail(self, lines: int = 20) -> str:
+    def stand(self) -> None:
+        """Stop again a process that was paused before."""
+        raise InjectionError(NO_PROCESS)
+
+    def go_on(self) -> None:
+        """Continue; the ledger keeps its entry."""
+        raise InjectionError(NO_PROCESS)
+
+    def expect_stop(self) -> None:
+        """Note in the ledger that the process may stop itself."""
+        raise InjectionError(NO_PROCESS)
+
+    def resume(self) -> None:
+        """Continue for good."""
+        raise InjectionError(NO_PROCESS)
+
+    def ask_to_end(self) -> None:
+        """Tell it to end; it may still serve meanwhile."""
+        self.kill()
+
+    def terminate(self, _grace_s: float, /) -> object:
+        """End it: asked first, and killed after so many seconds."""
+        return self.kill()
+
+    def log_tail(self, _lines: int = 20, /) -> str:
         """The last lines that it wrote."""
+        return ""
 
 
 class BrokerLifecycle(Protocol):
@@ -94,17 +124,20 @@ class BrokerLifecycle(Protocol):
     def start(self, broker_id: int) -> None:
         """A broker that does not run is starting on its data."""
 
-    def prepare(self, broker_id: int) -> None:
-        """The broker's next run may load already, and does nothing until `start`."""
+    def prepare(self, _broker_id: int, /) -> None:
+        """Load the broker's next run, which does nothing until `start`; by default nothing."""
+        return
 
-    def is_ready(self, broker_id: int) -> bool:
+    def is_ready(self, _broker_id: int, /) -> bool:
         """False while a prepared run is still loading what it needs."""
+        return True
 
     def started(self, broker_id: int) -> StartedBroker | None:
         """The broker's last run, ended or not; None when it was never started."""
 
-    def data_folder(self, broker_id: int) -> Path:
+    def data_folder(self, broker_id: int, /) -> Path:
         """Where the broker keeps its logs; raises `InjectionError` when it has no folder."""
+        raise InjectionError(f"broker {broker_id} keeps its logs in no folder")
 
 
 class PublishedState(Protocol):
@@ -130,9 +163,11 @@ class PublishedState(Protocol):
 
     def pending(self) -> frozenset[Liveness]:
         """The promises that administrators' open requests stand for."""
+        return frozenset()
 
     def close(self) -> None:
         """Close the session that the state is read in."""
+        return
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +195,7 @@ class Implementation(ABC):
     """The rule that it breaks on purpose, so that a violation is expected; empty for none."""
 
     @abstractmethod
-    def open(self, site: Site) -> ClusterParts:
+    def open(self, site: Site, /) -> ClusterParts:
         """The parts of a cluster at this site; raises `ZooKeeperError` or `ClusterError`."""
 
     @property

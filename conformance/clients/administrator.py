@@ -38,7 +38,7 @@ class AdminClient:
     def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> None:
         """Ask for the topic, with these replicas of each partition."""
         with self._client() as client:
-            error, message = client.create_topic(topic, assignment=assignment)
+            error, message = client.create_topic(topic, assignment)
         _require(f"the creation of {topic}", error, message)
 
     def delete_topic(self, topic: str) -> None:

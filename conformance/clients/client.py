@@ -105,25 +105,13 @@ class RoutedClient:
         )
 
     def create_topic(
-        self,
-        topic: str,
-        *,
-        partition_count: int = 1,
-        replication_factor: int = 1,
-        assignment: Sequence[Sequence[int]] = (),
+        self, topic: str, assignment: Sequence[Sequence[int]]
     ) -> tuple[str | None, str]:
         """Ask any broker to create a topic: the error code and message, or None and nothing.
 
         Raises `ClusterUnreachableError`, as the other administrative requests do.
         """
-        return self._ask_any(
-            lambda broker: broker.create_topic(
-                topic,
-                partition_count=partition_count,
-                replication_factor=replication_factor,
-                assignment=assignment,
-            )
-        )
+        return self._ask_any(lambda broker: broker.create_topic(topic, assignment))
 
     def delete_topic(self, topic: str) -> tuple[str | None, str]:
         """Ask any broker to delete a topic, begun at once and done later; as `create_topic`."""

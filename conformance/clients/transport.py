@@ -24,8 +24,6 @@ class PartitionView:
 
     leader: int
     leader_epoch: int
-    isr: tuple[int, ...]
-    assigned_replicas: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +78,15 @@ class Caller:
     """Ticks with each request, and observes the clock of an answer that carries one."""
 
 
+REQUEST_UNKNOWN = "REQUEST_UNKNOWN"
+"""The error code of an administrative request that an implementation does not offer."""
+
+
 class BrokerConnection(Protocol):
-    """One broker as one client reaches it; each call is one request, never sent twice."""
+    """One broker as one client reaches it; each call is one request, never sent twice.
+
+    Inherited, administrative requests other than `create_topic` are refused.
+    """
 
     def routing_view(self) -> RoutingView:
         """The published state as the broker read it; raises `ClusterUnreachableError`."""
@@ -97,43 +102,43 @@ class BrokerConnection(Protocol):
         """Read committed records from `offset` on (CLI-001)."""
 
     def list_offsets(self, partition: TopicPartition) -> Answer:
-        """The leader's high watermark and log end offset."""
+        """The leader's high watermark and log end offset; by default, as a fetch tells them."""
+        return self.fetch(partition, 0, max_records=0, max_wait_ms=0)
 
     def create_topic(
-        self,
-        topic: str,
-        *,
-        partition_count: int,
-        replication_factor: int,
-        assignment: Sequence[Sequence[int]],
+        self, topic: str, assignment: Sequence[Sequence[int]]
     ) -> tuple[str | None, str]:
-        """Ask for a topic: error code and message, or None and nothing.
+        """Ask for a topic with these replicas: error code and message, or None and nothing.
 
         Raises `ClusterUnreachableError`, as the other administrative requests do.
         """
 
     def delete_topic(self, topic: str) -> tuple[str | None, str]:
         """Ask for a deletion, begun at once and done later."""
+        return REQUEST_UNKNOWN, f"topic {topic} cannot be deleted by a request"
 
     def create_partitions(self, topic: str, count: int) -> tuple[str | None, str]:
         """Ask for `count` partitions in all, on brokers that are chosen in turn."""
+        return REQUEST_UNKNOWN, f"{topic} cannot get {count} partitions by a request"
 
     def alter_partition_reassignments(
         self, replicas: Mapping[TopicPartition, Sequence[int]]
     ) -> dict[TopicPartition, str | None]:
         """Ask for moves, begun at once: the error code of each partition, or None (REAS-001)."""
+        return dict.fromkeys(replicas, REQUEST_UNKNOWN)
 
     def elect_leaders(
         self, kind: ElectionKind, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, str | None]:
         """Ask for elections: the error code of each partition, or None."""
+        return dict.fromkeys(partitions, f"{REQUEST_UNKNOWN} {kind}")
 
 
 class Transport(Protocol):
     """Connections to the brokers of one cluster, shared by the clients of one run."""
 
     def connect(
-        self, address: str, caller: Caller, broker_id: int | None = None
+        self, address: str, caller: Caller, broker_id: int | None = None, /
     ) -> BrokerConnection:
         """The broker at `address`; connects when it is used.
 
@@ -142,3 +147,4 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Cancel calls in progress and close connections."""
+        return

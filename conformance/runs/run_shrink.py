@@ -13,7 +13,7 @@ from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
-from fencepost.conformance.runs.run_begin import begun_in
+from fencepost.conformance.runs.run_folder import begun_in
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.schedule_files import executed_folder
 from fencepost.conformance.runs.story_shrink import ShrunkStory, shrink_actions

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 from time import monotonic, monotonic_ns
 from typing import Any
 
+from fencepost.conformance.adapters.capabilities import SCRIPTS_NEED, needed
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.workload import Floor, Session, Workload
@@ -139,6 +141,11 @@ class Scenario:
     def network(self) -> str:
         """What it ran on, where it comes from a run; else the usual."""
         return str(self.story.origin.get("network", ClusterSettings().network))
+
+    @property
+    def needs(self) -> frozenset[Capability]:
+        """What an implementation must declare to play it."""
+        return needed(self._kinds()) if self.play is None else SCRIPTS_NEED
 
     @property
     def needs_links(self) -> bool:

@@ -9,7 +9,7 @@ import json
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from time import monotonic
 from fencepost.conformance.adapters.cluster import ClusterUnderTest, running_cluster
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.folders import Folders
+from fencepost.conformance.adapters.implementation import Capability, TraceSource
 from fencepost.conformance.adapters.networks import PROXY, switch_for, wiring_for
 from fencepost.conformance.adapters.settings import ClusterSettings, unusual
 from fencepost.conformance.adapters.zookeepers import (
@@ -26,10 +27,11 @@ from fencepost.conformance.adapters.zookeepers import (
     EMBEDDED,
     ENSEMBLE,
     OWN,
+    ZooKeeperInUse,
     zookeeper_for,
 )
 from fencepost.conformance.checks.completeness import trace_health
-from fencepost.conformance.checks.registry import CHECKS, run_checks
+from fencepost.conformance.checks.registry import run_checks
 from fencepost.conformance.clients.recorder import TraceRecorder
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.host_interference import (
@@ -40,9 +42,12 @@ from fencepost.conformance.runs.host_interference import (
     write_stall,
 )
 from fencepost.conformance.runs.indefinite_outcomes import classify_outcomes
+from fencepost.conformance.runs.observation import REQUIRED, WHY_MISSING, not_observable
 from fencepost.conformance.runs.quiescence import WORK_S, QuiescenceWait
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import (
     TOPIC,
+    Problem,
     RunRecord,
     Scenario,
     ScenarioResult,
@@ -53,6 +58,7 @@ from fencepost.conformance.verdict import CheckResult, Verdict, worst
 from fencepost.fault_injection.engine.engine import FaultEngine
 from fencepost.fault_injection.engine.progress import PhaseChange
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.network.namespaces.client import SwitchControl
 from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import LEDGER_FILE, Supervisor
@@ -65,23 +71,9 @@ from fencepost.fault_injection.stories.story_record import (
     write_source,
 )
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction, to_trace_events
-from fencepost.spec.trace import (
-    TRACE_VERSION,
-    Kind,
-    LamportClock,
-    Phase,
-    TraceEvent,
-    encode,
-    read_trace,
-)
-from fencepost.spec.vocabulary import Invariant, Outcome
+from fencepost.spec.trace import TRACE_VERSION, Kind, LamportClock, Phase, TraceEvent, encode
+from fencepost.spec.vocabulary import Outcome
 from fencepost.spec.zookeeper import ZooKeeperError
-
-REQUIRED = frozenset({Invariant.LINEARIZABLE_LOG, Invariant.ACKNOWLEDGED_DURABLE})
-"""Checks whose premise must have occurred: a run without acknowledged records shows nothing."""
-
-ZOOKEEPER_LINES = frozenset({"Create", "SetData", "Delete"})
-"""Actions of the lines that come from ZooKeeper's transaction log."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -136,8 +128,12 @@ class ScenarioRun:
     def play(self) -> ScenarioResult:
         """Run the scenario and judge it; its traces are in the folder.
 
-        Raises `ChoiceError` when the folder is there already.
+        Raises `ChoiceError` when the folder is there already. A scenario that needs what the
+        implementation does not declare is `UNSUPPORTED`, and not begun.
         """
+        missing = self.scenario.needs - self.settings.implementation.capabilities
+        if missing:
+            return self._unsupported(", ".join(sorted(missing)))
         try:
             with self.on_stage() as stage:
                 self._perform(stage)
@@ -160,14 +156,7 @@ class ScenarioRun:
         folders = Folders(root=self.folder)
         with Supervisor(folders.processes, self.run_id) as supervisor:
             switch = switch_for(self.settings.network, supervisor)
-            around = zookeeper_for(
-                self.run_id,
-                supervisor=supervisor,
-                folder=self.folder,
-                choice=self.zookeeper,
-                switch=switch,
-            )
-            with around as zookeeper, self._traced() as harness:
+            with self._zookeeper(supervisor, switch) as zookeeper, self._traced() as harness:
                 with (
                     running_cluster(
                         self.settings,
@@ -190,6 +179,20 @@ class ScenarioRun:
                 transactions = zookeeper.transactions()
                 if transactions is not None:
                     self._write_transactions(transactions)
+
+    def _zookeeper(
+        self, supervisor: Supervisor, switch: SwitchControl | None
+    ) -> AbstractContextManager[ZooKeeperInUse]:
+        """The ZooKeeper of the run; none for an implementation that has its state elsewhere."""
+        if Capability.ZOOKEEPER not in self.settings.implementation.capabilities:
+            return nullcontext(ZooKeeperInUse(address=""))
+        return zookeeper_for(
+            self.run_id,
+            supervisor=supervisor,
+            folder=self.folder,
+            choice=self.zookeeper,
+            switch=switch,
+        )
 
     @contextmanager
     def _traced(self) -> Iterator[TraceRecorder]:
@@ -375,19 +378,18 @@ class ScenarioRun:
             self.record.add(Verdict.INCONCLUSIVE, doubt)
         for contradiction in self.settings.implementation.contradictions(events):
             self.record.add(Verdict.ERROR, contradiction)
-        outcomes = classify_outcomes(events, has_transactions=self.zookeeper in OWN)
+        has_transactions = TraceSource.ZOOKEEPER not in self._missing
+        outcomes = classify_outcomes(events, has_transactions=has_transactions)
         self.record.judge_outcomes(outcomes)
         checks = run_checks(events)
-        unseen = self._unobservable(checks)
-        weights = [_weight(check) for check in checks if check not in unseen]
+        unseen = not_observable(checks, self._missing)
+        hidden = [check for found in unseen.values() for check in found]
+        weights = [_weight(check) for check in checks if check not in hidden]
         verdicts = [problem.verdict for problem in self.record.problems]
         verdict = worst([Verdict.PASS, *verdicts, *weights])
-        if unseen:
-            names = ", ".join(check.invariant for check in unseen)
-            self.record.add(
-                Verdict.NOT_OBSERVABLE,
-                f"the transaction log of an external ZooKeeper cannot be read: {names}",
-            )
+        for source, found in unseen.items():
+            names = ", ".join(check.invariant for check in found)
+            self.record.add(Verdict.NOT_OBSERVABLE, f"{WHY_MISSING[source]}: {names}")
         if verdict is Verdict.PASS:
             self._remove_data()
         return ScenarioResult(
@@ -412,16 +414,32 @@ class ScenarioRun:
             reproduce=self.reproduce,
         )
 
+    def _unsupported(self, what: str) -> ScenarioResult:
+        name = self.settings.implementation.name
+        sentence = f"{name} does not declare what the scenario needs: {what}"
+        return ScenarioResult(
+            name=self.scenario.name,
+            sentence=self.scenario.sentence,
+            requirements=self.scenario.requirements,
+            level=self.settings.level,
+            seed=self.seed,
+            run_id=self.run_id,
+            verdict=Verdict.UNSUPPORTED,
+            expected=Verdict.UNSUPPORTED,
+            problems=(Problem(verdict=Verdict.UNSUPPORTED, sentence=sentence),),
+            folder=self.folder.name,
+            reproduce=self.reproduce,
+        )
+
     def _expected(self) -> Verdict:
         is_broken = bool(self.settings.implementation.broken_rule)
         return Verdict.FAIL if is_broken else self.scenario.expected(self.settings.level)
 
-    def _unobservable(self, checks: Sequence[CheckResult]) -> list[CheckResult]:
-        """What could not be decided without the transaction log of an external ZooKeeper."""
-        if self.zookeeper in OWN:
-            return []
-        undecided = [check for check in checks if check.verdict is Verdict.INCONCLUSIVE]
-        return [check for check in undecided if CHECKS[check.invariant].reads & ZOOKEEPER_LINES]
+    @property
+    def _missing(self) -> frozenset[TraceSource]:
+        """The sources that the trace of this run does not have."""
+        missing = frozenset(TraceSource) - self.settings.implementation.observes
+        return missing if self.zookeeper in OWN else missing | {TraceSource.ZOOKEEPER}
 
     def _remove_data(self) -> None:
         """Of a run that passed, the traces and logs are enough."""
@@ -429,24 +447,6 @@ class ScenarioRun:
         data = [folders.data(broker_id) for broker_id in self.settings.broker_ids]
         for folder in (*data, folders.zookeeper):
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def read_folder(folder: Path, nodes: str = "*") -> tuple[list[TraceEvent], list[str]]:
-    """All events of a run folder, of the nodes so named, and what could not be read of it."""
-    events: list[TraceEvent] = []
-    doubts: list[str] = []
-    for path in sorted(folder.glob(f"trace-{nodes}.ndjson")):
-        try:
-            found = read_trace(path)
-        except OSError as error:
-            doubts.append(f"{path.name} cannot be read: {error.strerror}")
-            continue
-        events.extend(found.events)
-        if found.foreign_lines:
-            count = len(found.foreign_lines)
-            lines = "1 line that is no event" if count == 1 else f"{count} lines that are no events"
-            doubts.append(f"{path.name} has {lines}")
-    return events, doubts
 
 
 def _is_acknowledgement(event: TraceEvent) -> bool:

@@ -22,7 +22,7 @@ from fencepost.conformance.checks.registry import CHECKS, run_checks
 from fencepost.conformance.checks.unclean_elections import UNCLEAN_ONLY_IF_ISR_DEAD, judge_elections
 from fencepost.conformance.clients.recorder import TraceRecorder
 from fencepost.conformance.runs.liveness_state import LivenessState, owed
-from fencepost.conformance.runs.scenario_run import read_folder
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Progress, load
 from fencepost.conformance.whitebox.stepped_cluster import SteppedCluster

@@ -10,8 +10,9 @@ from typing import Any
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import Scenario
-from fencepost.conformance.runs.scenario_run import ScenarioRun, read_folder
+from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.shrink import failures, failures_in
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load

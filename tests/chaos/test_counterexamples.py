@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from fencepost.ci.bench.mutants_on_processes import scenarios
-from fencepost.conformance.runs.scenario_run import read_folder
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants_on_processes import run_directed, run_varied
 from fencepost.conformance.whitebox.stepped import follow, follow_file, run_verdict, stand_ready

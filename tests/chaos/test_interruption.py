@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.runs.scenario_run import read_folder
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 
 pytestmark = pytest.mark.chaos

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.bench.leftovers import kill_once, said_in
-from fencepost.conformance.runs.run_begin import begun_in
-from fencepost.conformance.runs.scenario_run import read_folder
+from fencepost.conformance.runs.run_folder import begun_in, read_folder
 from fencepost.fault_injection.network.namespaces.client import why_not
 from fencepost.fault_injection.network.namespaces.layout import BRIDGE, DRAIN, HARNESS_DEVICE, SINK
 from fencepost.spec.trace import Phase

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.runs.scenario_run import read_folder
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.spec.trace import Kind, Phase
 from tests.conftest import ProcessesOf
 

@@ -9,8 +9,9 @@ from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.chaos import run_scenario
 from fencepost.conformance.runs.fault_table import kind_rows, undone_kinds
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
-from fencepost.conformance.runs.scenario_run import ScenarioRun, read_folder
+from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.scenarios.records import require_ok
 from fencepost.conformance.verdict import Verdict

@@ -10,8 +10,9 @@ from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.chaos import run_scenario, run_scenarios
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
-from fencepost.conformance.runs.scenario_run import ScenarioRun, read_folder
+from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.runs.schedule_files import find_executed
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation

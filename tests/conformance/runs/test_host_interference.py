@@ -23,8 +23,8 @@ from fencepost.conformance.runs.host_interference import (
     write_lost,
     write_stall,
 )
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import Problem, RunRecord
-from fencepost.conformance.runs.scenario_run import read_folder
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.trace import Kind, LamportClock, Phase, TraceEvent
 

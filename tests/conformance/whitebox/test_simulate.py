@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.runs.scenario_run import read_folder
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import (
     REFERENCE_TARGET,

@@ -1,0 +1,42 @@
+"""Which capabilities the kinds of faults need of an implementation."""
+
+from collections.abc import Iterable
+from types import MappingProxyType
+
+from fencepost.conformance.adapters.implementation import Capability
+
+_PROCESSES = frozenset({Capability.PROCESSES})
+_ZOOKEEPER = frozenset({Capability.ZOOKEEPER})
+_FAULT_CONTROL = frozenset({Capability.FAULT_CONTROL})
+
+NEEDED = MappingProxyType(
+    {
+        "proc.": _PROCESSES,
+        "proc.kill": frozenset(),
+        "proc.term": frozenset(),
+        "proc.crash_at": _PROCESSES | _FAULT_CONTROL,
+        "cpu.": _PROCESSES,
+        "clock.": _FAULT_CONTROL,
+        "disk.": _PROCESSES | _FAULT_CONTROL,
+        "rpc.": _FAULT_CONTROL,
+        "net.": _PROCESSES,
+        "zk.": _ZOOKEEPER,
+        "zk.expire": _ZOOKEEPER | _FAULT_CONTROL,
+        "admin.": _ZOOKEEPER,
+        "client.": frozenset[Capability](),
+        "load.": frozenset[Capability](),
+    }
+)
+"""A kind of fault, or the prefix of an area -> what it needs; the longest name decides."""
+
+SCRIPTS_NEED = _PROCESSES | _ZOOKEEPER | _FAULT_CONTROL
+"""What a scenario in Python may ask for."""
+
+
+def needed(kinds: Iterable[str]) -> frozenset[Capability]:
+    """All that an implementation must declare for these kinds of faults."""
+    return frozenset().union(*map(_needed, kinds))
+
+
+def _needed(kind: str) -> frozenset[Capability]:
+    return NEEDED[max((name for name in NEEDED if kind.startswith(name)), key=len)]

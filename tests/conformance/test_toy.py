@@ -1,0 +1,65 @@
+"""The acceptance test of the port: a stranger's implementation in memory, and its broken twin."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs.scenario import ScenarioResult
+from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.scenarios import SCENARIOS
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.vocabulary import Invariant
+from tests.conformance.toy import Toy
+
+TOY = Path(__file__).with_name("toy.py")
+LINES_MAX = 150
+APPLICABLE = ("quiet", "leader_kill", "controller_kill")
+
+
+def play(name: str, toy: Toy, folder: Path) -> ScenarioResult:
+    settings = ClusterSettings(implementation=toy)
+    run = ScenarioRun(scenario=SCENARIOS[name], settings=settings, seed=1, folder=folder / name)
+    return run.play()
+
+
+@pytest.mark.parametrize("name", APPLICABLE)
+def test_a_toy_in_memory_passes_what_needs_no_processes(name: str, tmp_path: Path) -> None:
+    result = play(name, Toy(), tmp_path)
+
+    assert (result.verdict, result.why) == (Verdict.PASS, "")
+    assert result.acknowledged > 100
+    assert [one.verdict for one in result.problems] == [Verdict.NOT_OBSERVABLE] * 2
+    assert result.problems[0].sentence.startswith("brokers write no trace: ")
+
+
+def test_its_twin_that_acknowledges_before_replication_loses_a_record(tmp_path: Path) -> None:
+    result = play("leader_kill", Toy(replicates_first=False), tmp_path)
+
+    violated = {check.invariant for check in result.checks if check.violations}
+    assert result.verdict is Verdict.FAIL
+    assert Invariant.ACKNOWLEDGED_DURABLE in violated
+
+
+def test_what_it_does_not_declare_is_unsupported_and_not_begun(tmp_path: Path) -> None:
+    result = play("leader_pause", Toy(), tmp_path)
+
+    assert result.verdict is Verdict.UNSUPPORTED
+    assert result.why == "toy does not declare what the scenario needs: processes"
+    assert not list(tmp_path.iterdir())
+
+
+def test_most_of_the_library_is_told_to_be_unsupported() -> None:
+    applicable = {name for name, one in SCENARIOS.items() if not one.needs}
+
+    assert set(APPLICABLE) <= applicable
+
+
+def test_the_toy_uses_what_a_stranger_has() -> None:
+    text = TOY.read_text()
+    modules = [n.module for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ImportFrom)]
+    rooms = {one.split(".")[1] for one in modules if one and one.startswith("fencepost.")}
+
+    assert len(text.splitlines()) <= LINES_MAX
+    assert rooms <= {"spec", "conformance", "fault_injection"}
