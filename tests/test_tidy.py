@@ -198,6 +198,40 @@ def test_an_impurity_is_seen(tmp_path: Path) -> None:
     assert impurities(module, {"time"}) == ["clock.py:2: imports time", "clock.py:3: calls print"]
 
 
+WHITEBOX = "conformance/whitebox/"
+KNOWS_CAPABILITIES = (
+    "conformance/adapters/implementation.py",
+    "conformance/adapters/reference.py",
+    "conformance/catalogue/",
+)
+"""Where capabilities that only the reference has are declared, or requirements list its mutants."""
+REFERENCE_ONLY = re.compile(r"mutant|simulat|stepped|paced|whitebox|fencepost\.impl", re.IGNORECASE)
+
+
+def reference_words(path: Path) -> Iterator[str]:
+    """Names and imports by which a module speaks of what only the reference can do."""
+    for node in ast.walk(tree_of(path)):
+        names = [getattr(node, name, None) for name in ("id", "attr", "arg", "name", "module")]
+        for name in names:
+            if isinstance(name, str) and REFERENCE_ONLY.search(name):
+                yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}: {name}"
+
+
+def test_only_whitebox_knows_simulator_and_mutants() -> None:
+    looked = [path for path in sources() if path.is_relative_to(ROOT / "conformance")]
+    names = {path: path.relative_to(ROOT).as_posix() for path in looked}
+    allowed = (WHITEBOX, *KNOWS_CAPABILITIES)
+
+    found = [
+        word
+        for path in looked
+        if not names[path].startswith(allowed)
+        for word in reference_words(path)
+    ]
+
+    assert not found
+
+
 def test_functions_stay_short() -> None:
     long = [
         f"{name_of(path)}:{node.lineno}: {node.name} has {length} lines"

@@ -149,8 +149,8 @@ def make_small(run: Path, out: Path | None, network: str | None, *, as_json: boo
     from fencepost.ci.screens.console import note, say, show_json
     from fencepost.conformance.adapters import errors
     from fencepost.conformance.adapters.networks import require_network
-    from fencepost.conformance.runs.run_shrink import shrink_run
     from fencepost.conformance.runs.schedule_files import find_executed
+    from fencepost.conformance.whitebox.run_shrink import shrink_run
     from fencepost.fault_injection.stories.story_file import as_document, to_yaml
 
     with as_usage(errors.ChoiceError):

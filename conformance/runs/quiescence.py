@@ -1,7 +1,7 @@
 """What must come to hold once the faults of a run are over: all in sync, served, and read.
 
-What did not come is named as in a simulated run: by its ending, and by the liveness properties of
-the specs that do not hold then.
+What did not come is named by its ending, and by the liveness properties of the specs that do not
+hold then.
 """
 
 from contextlib import suppress

@@ -1,8 +1,7 @@
 """What a run says of its own end: whether the cluster healed and could be read.
 
-Both are liveness within a bound, so they have no place among the safety invariants of the specs;
-they are told beside them. A run that did not heal names the liveness properties of the specs that
-do not hold; a mutant is caught by that only where its record names one of them.
+Both are liveness within a bound, so they are reported beside the safety invariants of the specs
+and not among them. A run that did not heal names the liveness properties that do not hold.
 """
 
 from collections.abc import Sequence
@@ -39,7 +38,7 @@ class BadEnding:
 
 
 class RunEndDetail(msgspec.Struct, frozen=True):
-    """The `detail` of `RunEnded`; a simulator that does not tell is not blamed."""
+    """The `detail` of `RunEnded`; a field that is left out is no failure."""
 
     converged: bool = True
     final_read: bool = True

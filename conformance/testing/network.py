@@ -1,12 +1,8 @@
 """Which network the clusters of a run of pytest have; cheap to import."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from fencepost.conformance.testing.bundle import RecordedTest
 
 PROXY = "proxy"
 NAMESPACES = "namespaces"
@@ -48,13 +44,13 @@ def check_network(network: str, zookeeper: str) -> None:
         )
 
 
-def enter_network(asked: str, recorded: "RecordedTest | None") -> PluginNetwork:
+def enter_network(asked: str, recorded: str = "") -> PluginNetwork:
     """This process is where a cluster with that network must be started from.
 
     Nobody having asked, the one of the run that is run again. Of namespaces, that is a network of
     our own, so that the machine's is left alone; whatever else the tests do happens there too.
     """
-    name = asked or (recorded.network if recorded else PROXY)
+    name = asked or recorded or PROXY
     if name != NAMESPACES:
         return PluginNetwork(name=name)
     from fencepost.fault_injection.network.namespaces.client import (

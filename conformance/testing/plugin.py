@@ -55,7 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     check_settings(config)
     recorded = config.stash[RECORDED] = recorded_run(config)
-    config.stash[NETWORK] = enter_network(given(config, "network"), recorded)
+    config.stash[NETWORK] = enter_network(
+        given(config, "network"), recorded.network if recorded else ""
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

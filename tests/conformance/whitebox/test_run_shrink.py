@@ -12,8 +12,8 @@ import pytest
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.recorder import TraceRecorder
-from fencepost.conformance.runs.run_shrink import ShrunkRun, shrink_run, shrink_story
 from fencepost.conformance.runs.story_shrink import shrink_actions
+from fencepost.conformance.whitebox.run_shrink import ShrunkRun, shrink_run, shrink_story
 from fencepost.conformance.whitebox.story_tries import RealTries, SimulatedTries, violations_of
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.process_faults import PauseBroker
@@ -274,7 +274,7 @@ def test_a_run_with_clients_of_its_own_is_refused(
 ) -> None:
     ran(tmp_path, '{"schema": 1, "id": "a", "profile": "none", "actions": []}')
     monkeypatch.setattr(
-        "fencepost.conformance.runs.run_shrink.violations_of", lambda _: frozenset({"Lost"})
+        "fencepost.conformance.whitebox.run_shrink.violations_of", lambda _: frozenset({"Lost"})
     )
 
     with pytest.raises(ChoiceError, match="had clients of its own, which are in no schedule"):
@@ -284,7 +284,7 @@ def test_a_run_with_clients_of_its_own_is_refused(
 def test_a_run_of_a_script_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran(tmp_path, '{"schema": 1, "id": "a", "script": "b", "actions": []}')
     monkeypatch.setattr(
-        "fencepost.conformance.runs.run_shrink.violations_of", lambda _: frozenset({"Lost"})
+        "fencepost.conformance.whitebox.run_shrink.violations_of", lambda _: frozenset({"Lost"})
     )
 
     with pytest.raises(ChoiceError, match="is a run of b, whose own clients and orders come"):
