@@ -1,6 +1,6 @@
 """Where a process dies: at the n-th passage of a named point between two effects.
 
-The simulator and the shell count alike; what death is, each of them knows.
+The simulator and the shell count in the same way, and each ends the process in its own.
 """
 
 from dataclasses import dataclass

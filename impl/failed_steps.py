@@ -1,7 +1,7 @@
-"""What is left of a step whose log failed in the middle.
+"""What is left of a step in which a log failed.
 
-The core speaks as if everything it asked for were done. What it told of a partition after the
-effect that failed must not get out: a follower would claim records that it has not stored.
+The core speaks as if everything it asked for were done. Messages about a partition that come after
+the failed effect must not leave: a follower would claim records that it has not stored.
 """
 
 from collections.abc import Collection, Container

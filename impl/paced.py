@@ -1,8 +1,8 @@
-"""Parts of a broker that wait to be told: the specs take one action at a time.
+"""Parts of a broker that wait for permission: the specs take one action at a time.
 
 The core moves the high watermark, asks for a larger ISR and truncates to the high watermark as soon
 as it may; the specs allow each of these at any later time. Here the rules are the core's own, and
-only the moment is that of whoever leads: the stepper, or the harness that leads a process by moves.
+only the moment is set from outside: by the stepper, or by the harness that gives a process moves.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from fencepost.spec.znodes import TopicPartition
 
 @dataclass(slots=True)
 class PacedPermissions:
-    """What the core may do now of its own accord."""
+    """What the core may do now without being asked."""
 
     may_advance: bool = False
     may_shrink: bool = False
@@ -31,44 +31,44 @@ class PacedPermissions:
     def allow(
         self, *, advance: bool = False, shrink: bool = False, everything: bool = False
     ) -> None:
-        """The core may do this until it is told otherwise, and nothing else."""
+        """Permit this and nothing else until the next call."""
         self.may_advance = advance or everything
         self.may_shrink = shrink or everything
         self.may_expand = self.may_truncate = everything
 
 
 class PacedReplicas(Replicas):
-    """The high watermark moves when it is told to."""
+    """The high watermark moves when that is permitted."""
 
     pace: PacedPermissions
 
     def advance(self, key: TopicPartition) -> bool:
-        """As the core's, when it is time."""
+        """As the core's, when that is permitted."""
         return self.pace.may_advance and super().advance(key)
 
     def take_due(self) -> list[TopicPartition]:
-        """All of them: who is told to wait must be asked again."""
+        """All of them: a partition that had to wait is due again."""
         return self.partitions()
 
 
 class PacedIsrWriter(IsrWriter):
-    """The ISR changes when it is told to."""
+    """The ISR changes when that is permitted."""
 
     pace: PacedPermissions
 
     def tick(self, key: TopicPartition) -> None:
-        """As the core's, when it is time."""
+        """As the core's, when that is permitted."""
         if self.pace.may_shrink:
             super().tick(key)
 
     def expand(self, key: TopicPartition) -> None:
-        """As the core's, when it is time."""
+        """As the core's, when that is permitted."""
         if self.pace.may_expand:
             super().expand(key)
 
 
 class PacedFollower(Follower):
-    """Below level 2 a follower truncates when it is told to, and fetches only then."""
+    """Below level 2 a follower truncates when that is permitted, and fetches only then."""
 
     pace: PacedPermissions
 
@@ -78,7 +78,7 @@ class PacedFollower(Follower):
         """Partition -> where to truncate."""
 
     def truncate(self, key: TopicPartition, offset: Offset) -> None:
-        """As the core's, when it is time."""
+        """As the core's, when that is permitted."""
         # From level 2 on, it truncates when its log was compared with the leader's.
         if not self._replicas[key].needs_truncation and not self.pace.may_truncate:
             self.held[key] = offset
@@ -96,7 +96,7 @@ class PacedFollower(Follower):
         super().stop_fetching(key)
 
     def truncate_now(self, key: TopicPartition) -> None:
-        """What was held is done."""
+        """Do the truncation that was held."""
         if key in self.held:
             offset = self.held.pop(key)
             super().truncate(key, offset)
@@ -104,7 +104,7 @@ class PacedFollower(Follower):
 
 
 def paced(node: Node, config: Config) -> PacedPermissions:
-    """The node's broker waits to be told from now on; returns by what it is told."""
+    """Make the node's broker wait for permission; returns the permissions."""
     pace = PacedPermissions()
     broker = node.broker
     known = [broker.replicas[key] for key in broker.replicas.partitions()]
@@ -117,14 +117,14 @@ def paced(node: Node, config: Config) -> PacedPermissions:
 
 
 def expand_now(node: Node, pace: PacedPermissions, key: TopicPartition) -> None:
-    """The leader asks followers in, if any is ready; the next step tells."""
+    """Ask ready followers into the ISR; the next step has the effects."""
     pace.may_expand = True
     node.broker.isr_writer.expand(key)
     pace.may_expand = False
 
 
 def truncate_now(node: Node, key: TopicPartition) -> None:
-    """Below level 2: the truncation that was held is done; the next step tells."""
+    """Do the truncation that was held (below level 2); the next step has the effects."""
     follower = node.broker.follower
     assert isinstance(follower, PacedFollower)
     follower.truncate_now(key)
@@ -133,11 +133,11 @@ def truncate_now(node: Node, key: TopicPartition) -> None:
 _EACH_ITS_OWN = frozenset(
     {"kind", "action", "broker_id", "session_id", "zxid", "partition_incarnation", "path", "topic"}
 )
-"""Fields that two runs need not have in common, or that say nothing here."""
+"""Fields that differ between two runs of the same moves, or that say nothing here."""
 
 
 def told(taken: ActionTaken) -> str:
-    """The action in one line, as it is wherever the same moves are made."""
+    """The action in one line, equal in all runs of the same moves."""
     line = action_taken(taken, BrokerId(0))
     parts = [f"{name}={line[name]}" for name in sorted(line) if name not in _EACH_ITS_OWN]
     return " ".join([taken.action.value, *parts])

@@ -56,7 +56,7 @@ HOLDS: tuple[CrashPoint, ...] = (
 
 
 class Draw:
-    """One drawing: its chance and what it must know of the run."""
+    """Draws faults for one run of these brokers."""
 
     def __init__(self, random: Random, brokers: Sequence[int], session_timeout_ms: int) -> None:
         self._random = random

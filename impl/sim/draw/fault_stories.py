@@ -1,7 +1,7 @@
-"""Draws situations that single faults seldom add up to: several faults with a story in common.
+"""Draws situations that single faults seldom add up to: several faults with a common story.
 
-Who plays which role, how long everything lasts and what comes between is drawn anew each time; a
-situation is one that the protocol must stand, whichever rule it may be that stands it.
+Roles, durations and what happens in between are drawn anew each time. The protocol must withstand
+every situation, by whichever of its rules.
 """
 
 from collections.abc import Callable
@@ -113,7 +113,7 @@ class Composer:
     # Situations
 
     def deposed_controller(self) -> Story:
-        """What a controller sends comes late, when another one is there that is not heard yet."""
+        """Requests of a controller arrive late, when its successor was elected but not heard."""
         receiver = self._replica()
         held_ms = self._between(300, 3 * self._session_timeout_ms)
         deposed_ms = self._between(50, held_ms)
@@ -131,7 +131,7 @@ class Composer:
         return story
 
     def late_first_command(self) -> Story:
-        """What a new controller, or one that finds a broker anew, sends first comes late."""
+        """The first command to a broker, of a new controller or after its return, arrives late."""
         receiver = self._replica()
         held_ms = self._between(300, 3_000)
         holds = [
@@ -147,7 +147,7 @@ class Composer:
         return story
 
     def controller_stands_still(self) -> Story:
-        """A controller stands still, perhaps within a step, while the world changes."""
+        """A controller is paused, perhaps within a step, while topics and brokers change."""
         for_ms = self._absence()
         story: Story = [(0, self._stand(CONTROLLER, for_ms)), *self._decisions(0, for_ms)]
         if self._random.random() < 0.4:
@@ -160,7 +160,7 @@ class Composer:
         return story
 
     def controller_dies_half_way(self) -> Story:
-        """A controller dies between two effects of what it has to do."""
+        """A controller dies between two effects of one step."""
         crash = CrashAt(
             target=CONTROLLER,
             for_ms=self._down_ms(),
@@ -176,7 +176,7 @@ class Composer:
         return story
 
     def unheard_decision(self) -> Story:
-        """What a controller writes is done, or not, and it does not hear of it."""
+        """A write of a controller is done, or not, and its answer is lost."""
         for_ms = self._between(300, 2_000)
         count = self._between(1, 3)
         target = self._random.choice((CONTROLLER, CONTROLLER, self._leader(), self._any()))
@@ -196,14 +196,14 @@ class Composer:
         return story
 
     def bounces(self) -> Story:
-        """Brokers come back before anybody has missed them."""
+        """Brokers restart before their sessions expire."""
         return [
             (self._between(0, 1_500), BounceBroker(target=self._somebody()))
             for _ in range(self._between(1, 3))
         ]
 
     def isr_dies(self) -> Story:
-        """One leader after the other dies; they come back in any order."""
+        """Leaders die in turn, and come back in any order."""
         partition = self._partition()
         story: Story = []
         at_ms = 0
@@ -231,7 +231,7 @@ class Composer:
         return story
 
     def leaders_alternate(self) -> Story:
-        """Followers get nothing, and one leader after the other dies and comes back to lead."""
+        """Followers get nothing, while leaders die in turn and come back to lead."""
         partition = self._partition()
         target = leader(self._topic, partition)
         timeout_ms = self._session_timeout_ms
@@ -245,7 +245,7 @@ class Composer:
         return [*((0, one) for one in silent), *story]
 
     def diverging_logs(self) -> Story:
-        """The logs of two followers part over two epochs, of which neither knows the other's.
+        """The logs of two followers diverge over two epochs, each unknown to the other follower.
 
         As the recipe of that name, with drawn times: a follower gets nothing while the leader goes
         on under a new epoch, then it leads alone, and dies before another has what it took.
@@ -279,7 +279,7 @@ class Composer:
         return story
 
     def topic_comes_again(self) -> Story:
-        """A topic is deleted and created again while somebody is away or hears late."""
+        """A topic is deleted and created again while a broker is away or gets commands late."""
         away_ms = self._between(300, 3 * self._session_timeout_ms)
         who = self._random.choice((self._replica(), self._replica(), CONTROLLER))
         held = who if who != CONTROLLER else self._replica()
@@ -310,7 +310,7 @@ class Composer:
         return story
 
     def move_interrupted(self) -> Story:
-        """A partition is to go somewhere, then somewhere else; who moves it, or should, fails."""
+        """A partition is reassigned twice, while the brokers that move it fail."""
         partition = self._partition()
         story: Story = [(0, self._move(partition))]
         for _ in range(self._between(0, 2)):
@@ -320,7 +320,7 @@ class Composer:
         return story
 
     def leader_alone(self) -> Story:
-        """A leader reaches its clients, and few others."""
+        """A leader reaches its clients, and few brokers."""
         partition = self._partition()
         target = leader(self._topic, partition)
         for_ms = self._between(300, 4 * self._session_timeout_ms)
@@ -341,7 +341,7 @@ class Composer:
         return story
 
     def late_watches(self) -> Story:
-        """Somebody hears late what has changed, and it changes again."""
+        """A broker gets watches late, while the znodes change again."""
         for_ms = self._between(500, 3_000)
         late = DelayWatches(
             target=self._random.choice((CONTROLLER, CONTROLLER, self._any())),

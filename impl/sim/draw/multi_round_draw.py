@@ -55,7 +55,7 @@ ADMINISTRATOR = 0.6
 BAD_TOPIC = 0.3
 """Share of rounds in which a znode beside the topics holds no topic."""
 LONELY = 0.3
-"""Share of rounds at whose end some brokers are dead, and the others must heal without them."""
+"""Share of rounds that end with some brokers dead, and the rest must heal without them."""
 
 
 def multi_round(
@@ -111,7 +111,7 @@ def _cluster(random: Random, number: int) -> RunOptions:
 
 
 def _about_data(random: Random, options: RunOptions) -> RunOptions:
-    """One partition that always grows, on brokers that know each other's death soon, or late."""
+    """One partition that always grows; sessions expire soon, or outlast the round."""
     timeout_ms = random.choice((600, 1_200))
     if Random(f"patience {options.seed}").random() < PATIENT:
         timeout_ms = PATIENT_MS

@@ -1,9 +1,9 @@
-"""Draws variations of scenarios: a story that shows one hazard, with something else in it.
+"""Draws variations of scenarios: a story that shows one hazard, with random changes.
 
-A scenario (`script/language.py`) leads up to a situation of several exact steps, which chance alone
-hardly ever meets. A variation plays its cluster of the right protocol, with a rule broken or not,
-and with changes: other times, a line left out, done twice or early, faults and clients beside it.
-What no longer fits the story by then is passed over; in the end all must heal.
+A scenario (`script/language.py`) reaches its situation in several exact steps, which chance alone
+seldom takes. A variation has the commands of one of its clusters, with changes: other times, a line
+left out, done twice or early, faults and clients beside it. Commands that no longer make sense are
+skipped when it is played (`engine/variation_run.py`); in the end all must heal.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ CHANGES = (0, 1, 1, 2, 3)
 STRETCH = (0.4, 2.5)
 """Times become so much shorter or longer."""
 REPLICATION_FACTOR = 2
-"""Most scenarios name two replicas and leave the others to be controllers."""
+"""Most scenarios name two replicas, and the other brokers are controllers."""
 HEALS_MS = 20_000
 """And three sessions more: so long healing may take."""
 LATEST_MS = 1_500
@@ -94,7 +94,7 @@ def vary(scenario: BaseStory, random: Random) -> Variation:
     """The scenario with drawn changes, and another seed of the cluster.
 
     Where records are acknowledged before a disk has them, nothing else changes: a broker that comes
-    back without them while nobody controls can lead, before level 3 (hazard H2b).
+    back without them while there is no controller can lead, before level 3 (hazard H2b).
     """
     first, *rest = scenario.commands
     first = replace(first, options={**first.options, **_own_options(first, random)})
@@ -107,7 +107,7 @@ def vary(scenario: BaseStory, random: Random) -> Variation:
 
 
 def _distinct(commands: Iterable[Command]) -> Iterator[Command]:
-    """The same, with a value of its own for each record; who repeats a request repeats it."""
+    """Give each record a value of its own; retries of a numbered producer keep theirs."""
     for number, one in enumerate(commands):
         if one.verb == "produce" and "producer" not in one.options:
             key, *values = one.words
@@ -129,7 +129,7 @@ def _own_options(cluster: Command, random: Random) -> dict[str, str]:
 
 
 class _Changer:
-    """What may be changed, in place; each change says in words what it did."""
+    """The changes; each is made in place, and returns what it did in words."""
 
     def __init__(self, random: Random, cluster: Command) -> None:
         self._random = random

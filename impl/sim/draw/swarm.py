@@ -1,7 +1,7 @@
 """Draws what a run is like from its seed, so that runs differ in kind (swarm testing).
 
-Some runs have much loss and few faults, others the reverse; a bug that needs calm is found too.
-Each concern draws from its own source of chance: a new one leaves the others as they were.
+Some runs have much loss and few faults, some the reverse; a bug that needs calm is found too. Each
+concern draws from its own random source, so that a new one does not change the rest.
 """
 
 from dataclasses import replace
@@ -25,7 +25,7 @@ from fencepost.spec.vocabulary import ProtocolLevel
 RECIPES = 0.1
 """Share of runs that follow a recipe."""
 LONELY = 0.04
-"""Share of runs at whose end the leader is alone."""
+"""Share of runs that end with the leader alone."""
 DIVERGING = 0.03
 """Share of runs in which logs part over two epochs."""
 IDEMPOTENT = 0.4
@@ -95,7 +95,7 @@ def swarm(
 
 
 def _sized(options: RunOptions) -> RunOptions:
-    """Now and then more brokers, more partitions, or records that nobody waits for."""
+    """Now and then more brokers, more partitions, or records with acks=1."""
     random = Random(f"{options.seed}/size")
     brokers = random.choice((4, 5)) if random.random() < CROWDED else options.brokers
     if random.random() < MANY:
@@ -115,7 +115,7 @@ def _sized(options: RunOptions) -> RunOptions:
 
 
 def _moving(options: RunOptions) -> RunOptions:
-    """There are more brokers than replicas, so that there is somewhere to go."""
+    """Add brokers without replicas, so that partitions can move."""
     random = Random(f"{options.seed}/moves")
     if random.random() >= MOVING or options.partitions == MANY_PARTITIONS:
         return options
@@ -128,7 +128,7 @@ def _moving(options: RunOptions) -> RunOptions:
 
 
 def _founding(options: RunOptions) -> RunOptions:
-    """What there is comes and goes; or what is lost, is lost."""
+    """The topic is deleted and created again; or unclean elections are allowed."""
     random = Random(f"{options.seed}/life")
     draw = random.random()
     if draw < FOUNDING and options.partitions != MANY_PARTITIONS:
@@ -168,7 +168,7 @@ def _lonely(options: RunOptions) -> RunOptions:
 
 
 def _diverging(options: RunOptions) -> RunOptions:
-    """In calm weather; there is always something to write, and nobody leaves the ISR early."""
+    """In calm weather; there is always something to write, and no replica leaves the ISR early."""
     schedule = diverging_logs(
         options.story.seed,
         topic=TOPIC,

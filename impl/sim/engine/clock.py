@@ -6,7 +6,7 @@ TRUE_RATE = 1_000
 
 
 class VirtualClock:
-    """What one process takes for the time; never goes back."""
+    """The time of one process; it never goes back."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -16,17 +16,17 @@ class VirtualClock:
 
     @property
     def now_ms(self) -> int:
-        """Whole milliseconds; right until somebody meddles with the clock."""
+        """Whole milliseconds; the true time until `run_at` or `jump` is called."""
         passed_us = self._scheduler.now_us - self._since_us
         return (self._then_us + passed_us * self._rate // TRUE_RATE) // US_PER_MS
 
     def run_at(self, rate: int) -> None:
-        """From now on it runs at `rate` thousandths of the true one."""
+        """Run at `rate` thousandths of the true time from now on."""
         passed_us = self._scheduler.now_us - self._since_us
         self._then_us += passed_us * self._rate // TRUE_RATE
         self._since_us = self._scheduler.now_us
         self._rate = rate
 
     def jump(self, by_ms: int) -> None:
-        """It is later at once."""
+        """Add `by_ms` to the time at once."""
         self._then_us += by_ms * US_PER_MS

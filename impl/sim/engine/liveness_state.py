@@ -1,6 +1,6 @@
-"""What a cluster whose faults are over still owes: the liveness properties of the specs, by name.
+"""The liveness properties of the specs on one state of a cluster, by name.
 
-Each is judged on one state; the bound within which it must hold is the caller's.
+A property must hold some time after the last fault; the caller sets that bound.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -28,10 +28,10 @@ _PROMISES = {
 
 
 def unhealed(cluster: VirtualCluster) -> Iterator[Liveness]:
-    """What does not hold now, perhaps more than once; nothing of a cluster that is healed.
+    """The properties that do not hold now, some more than once; none of a healed cluster.
 
-    It is owed among those who are not absent: a broker that died may stay dead. A partition whose
-    whole ISR is absent owes nothing, since nobody else may lead it (FAIL-003).
+    Absent brokers are left out: a broker that died may stay dead. A partition with its whole ISR
+    absent is left out too, since no other replica may lead it (FAIL-003).
     """
     present = cluster.disks.keys() - cluster.absent
     if any(cluster.zookeeper.peek(broker_path(b)).stat is None for b in present):
@@ -61,7 +61,7 @@ def is_converged(cluster: VirtualCluster) -> bool:
 
 
 def _of_moves(cluster: VirtualCluster) -> Iterator[Liveness]:
-    """Nothing that was asked for below `/admin` is left to do."""
+    """No request below `/admin` is left to do."""
     zookeeper = cluster.zookeeper
     for kind, promise in _PROMISES.items():
         if any(zookeeper.children(f"{kind}/{topic}") for topic in zookeeper.children(kind)):
@@ -84,7 +84,7 @@ def _of_deletions(
 
 
 def _has_controller(cluster: VirtualCluster) -> bool:
-    """Somebody holds `/controller` and knows it."""
+    """True when the owner of `/controller` is alive and acts as controller."""
     stat = cluster.zookeeper.peek(CONTROLLER).stat
     holders = [
         process
@@ -102,7 +102,7 @@ def _replica(cluster: VirtualCluster, broker_id: BrokerId, key: TopicPartition) 
 
 
 def _of_roles(state: LeaderAndIsr, replicas: dict[BrokerId, Replica | None]) -> Iterator[Liveness]:
-    """All are in the ISR, one leads whom ZooKeeper names, and all know it."""
+    """All replicas are in the ISR, the published leader leads, and all have its epoch."""
     if state.isr != replicas.keys():
         yield Liveness.EVENTUALLY_ISR_FULL
     epochs = {b: replica.leader_epoch for b, replica in replicas.items() if replica}
@@ -115,7 +115,7 @@ def _of_roles(state: LeaderAndIsr, replicas: dict[BrokerId, Replica | None]) -> 
 
 
 def _of_logs(replicas: list[Replica]) -> Iterator[Liveness]:
-    """All logs are the same, and all of them is known to be committed."""
+    """All logs are equal, and committed to their ends."""
     if any(replica.needs_truncation for replica in replicas):
         yield Liveness.EVENTUALLY_TRUNCATED
     if any(r.is_leader and r.high_watermark != r.log_end_offset for r in replicas):

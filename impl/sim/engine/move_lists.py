@@ -1,4 +1,4 @@
-"""Simulated runs as moves: what a cluster goes through, for brokers as processes."""
+"""Simulated runs as lists of moves that brokers as processes can repeat."""
 
 from collections.abc import Callable
 from functools import partial
@@ -45,7 +45,7 @@ def moves_of_run(
 def moves_of_variation(
     variation: Variation, mutant: MutantName | None, name: str
 ) -> tuple[Callable[[], MoveList], list[TraceEvent]]:
-    """What makes the moves of a variation, which raises `ValueError` as `moves_of`; its trace."""
+    """A function that makes the moves, which raises `ValueError` as `moves_of`, and the trace."""
     options, move_recorder, events = play_variation(variation, mutant, name)
     return partial(_listed, name, options, move_recorder), events
 
@@ -72,7 +72,7 @@ def _listed(name: str, options: RunOptions, move_recorder: MoveRecorder) -> Move
 
 
 def _flags(options: RunOptions, *, loses_power: bool) -> dict[str, int]:
-    """As `Cluster.start` configures its brokers; what waits for real time waits for ever."""
+    """As `VirtualCluster.start` configures its brokers; timeouts of real time never expire."""
     return {
         "replica-lag-ms": options.replica_lag_time_ms,
         "checkpoint-ms": options.checkpoint_ms,

@@ -1,8 +1,8 @@
-"""All that happens to a simulated cluster, as moves for brokers as processes (`spec/pacing.py`).
+"""Records a simulated cluster as moves that brokers as processes can repeat (`spec/pacing.py`).
 
-What the scheduler of the simulator decides, the moves repeat under a real ZooKeeper: which question
-is answered when, which message arrives where, who dies, whose session ends. Ticks of which nothing
-comes wait for the next move of their broker. What no move can repeat is told in `obstacle`.
+The moves repeat what the scheduler of the simulator decides: which question is answered when, which
+message arrives where, which broker dies, which session ends. Ticks without effects are added to the
+next move of their broker. `obstacle` names the first thing that no move can repeat.
 """
 
 from collections.abc import Sequence
@@ -63,10 +63,10 @@ class RecordedProcess(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RequestOrigin:
-    """Whose request it is: a broker's, or a client's."""
+    """The sender of a request: a broker's process, or a client."""
 
     number: int
-    """As its sender counts."""
+    """The number of the request, as its sender counts."""
     process: RecordedProcess | None = None
     client: str = ""
 
@@ -75,37 +75,37 @@ class MoveRecorder:
     """The moves of one cluster, in order."""
 
     def __init__(self, *, is_for_processes: bool = False) -> None:
-        """With `is_for_processes` nothing happens that no move could repeat, where chance decides.
+        """With `is_for_processes`, chance does nothing that no move could repeat.
 
-        The network loses the requests that could not be brought, and a death leaves on the disk
-        what a whole step has written.
+        The network loses the requests that processes could not deliver, and a death leaves on the
+        disk all that a step has written.
         """
         self.is_for_processes = is_for_processes
         self.settles = False
-        """After the last fault, what must come to hold has had its time."""
+        """True when the cluster had its time to heal after the last fault."""
         self.obstacle = ""
         """Why processes cannot make these moves; empty when they can."""
         self._moves: list[Move] = []
         self._late: dict[int, list[Move]] = {}
-        """What must leave before the move of this place: its sender's death."""
+        """Requests that leave before the move of this place, the death of their sender."""
         self._births: dict[int, int] = {}
         """Broker -> the place of its last start."""
         self._deaths: dict[int, int] = {}
         """The `id` of a process that has died -> the place of that."""
         self._dead: list[RecordedProcess] = []
-        """Kept, so that no other has their `id`."""
+        """Kept, so that no new process gets their `id`."""
         self._copies = 0
         self._idle: dict[int, list[int]] = {}
         """The `id` of a process -> the ticks since its last move."""
         self._origins: dict[tuple[int, int], RequestOrigin | None] = {}
-        """The `id` of a process, and a token -> whose request it has there."""
+        """The `id` of a process and a token -> the sender of that request."""
         self._requests = 0
         self._answering = 0
-        """The client's request whose answer is being heard."""
+        """The request of a client that is being answered."""
         self._established: dict[int, int] = {}
-        """Broker -> how many sessions it has heard of."""
+        """Broker -> how many sessions it was told of."""
         self._sessions: dict[SessionId, tuple[int, int]] = {}
-        """Whose each is, and which of its own."""
+        """Session -> its broker, and which of the sessions of that broker it is."""
 
     @property
     def moves(self) -> tuple[Move, ...]:
@@ -121,43 +121,43 @@ class MoveRecorder:
     # Brokers
 
     def started(self, broker_id: int) -> None:
-        """A process of this broker runs."""
+        """Record the start of a process of this broker."""
         self._births[broker_id] = len(self._moves)
         self._note(Verb.START, broker=broker_id)
 
     def died(self, process: RecordedProcess) -> None:
-        """It is gone."""
+        """Record the death of the process."""
         self._deaths[id(process)] = len(self._moves)
         self._dead.append(process)
         self._note(Verb.KILL, broker=process.broker_id)
 
     def lost_power(self, broker_id: int) -> None:
-        """What it had not flushed is gone."""
+        """Record that the broker lost what it had not flushed."""
         self._note(Verb.LOSE_POWER, broker=broker_id)
 
     def asked(self, process: RecordedProcess, ask: Ask) -> None:
-        """ZooKeeper has done what the broker asked."""
+        """Record that ZooKeeper has done what the broker asked."""
         self._note(Verb.ASK, broker=process.broker_id, number=ask.op_id)
 
     def session_ended(self, session_id: SessionId) -> None:
-        """ZooKeeper has ended the session; those that no broker has heard of are nobody's."""
+        """Record the end of the session, unless no broker was told of it."""
         owner = self._sessions.pop(session_id, None)
         if owner is not None:
             self._note(Verb.END_SESSION, broker=owner[0], number=owner[1])
 
     def is_lost(self, receiver: int, origin: RequestOrigin | None) -> bool:
-        """True of a dead broker's request that would come to a later start of its receiver."""
+        """True of a dead broker's request that would reach a later start of its receiver."""
         sender = origin.process if origin is not None else None
         if not self.is_for_processes or sender is None or sender.is_alive:
             return False
         return self._births[receiver] > self._deaths[id(sender)]
 
     def arrived(self, process: RecordedProcess, token: int, origin: RequestOrigin | None) -> None:
-        """A request has come, and the broker will take it under this token."""
+        """Remember the sender of the request that the broker takes under this token."""
         self._origins[id(process), token] = origin
 
     def stepped(self, process: RecordedProcess, event: Event, effects: Sequence[Effect]) -> None:
-        """The broker has taken the event; all that it reports, also what its death cuts off."""
+        """Record the event that the broker took, with all actions that the step reports."""
         now_ms = process.clock.now_ms
         if isinstance(event, Tick) and not effects:
             self._idle.setdefault(id(process), []).append(now_ms)
@@ -230,7 +230,7 @@ class MoveRecorder:
     def _arrived_late(
         self, sender: RecordedProcess, number: int, own: dict[str, int]
     ) -> Move | None:
-        """The request of a dead broker: it left before, and was kept until now."""
+        """Record the request of a dead broker, which left before its death."""
         died = self._deaths[id(sender)]
         if self._births[own["broker"]] > died:
             self.obstacle = self.obstacle or "a dead broker's request comes to a later start"
@@ -247,7 +247,7 @@ class MoveRecorder:
         return self._note(Verb.TAKE, number=self._copies, **own)
 
     def _replied(self, origin: RequestOrigin | None) -> None:
-        """The answer has left: it will be there when it is wanted, whatever comes between."""
+        """Record that the answer has left: from now on it can be delivered at any time."""
         if origin is None:
             return
         if origin.process is None:
@@ -262,47 +262,47 @@ class MoveRecorder:
         return self._note(Verb.ESTABLISH, number=number, **own)
 
     def _forget(self, broker_id: int) -> None:
-        """If ZooKeeper has the session still, the broker alone takes it for lost."""
+        """Record that only the broker takes the session for lost, if ZooKeeper still has it."""
         if (broker_id, self._established.get(broker_id, 0)) in self._sessions.values():
             self._note(Verb.FORGET_SESSION, broker=broker_id)
 
     # Clients
 
     def asks(self, client: str) -> RequestOrigin:
-        """A client sends a request."""
+        """A client sends a request; returns its number."""
         self._requests += 1
         return RequestOrigin(number=self._requests, client=client)
 
     def hears(self, origin: RequestOrigin, response: Response | None) -> None:
-        """It has the answer, or has waited long enough."""
+        """The client has the answer, or has waited long enough."""
         self._answering = origin.number if response is not None else 0
 
     def invoked(self, client: str, line: Line) -> None:
-        """A client begins an operation."""
+        """Record the invocation of an operation."""
         body = {name: value for name, value in line.items() if name not in ("op_id", "action")}
         self._note(
             Verb.INVOKE, client=client, number=line["op_id"], method=line["action"], body=body
         )
 
     def completed(self, client: str, line: Line) -> None:
-        """Its operation has ended, by the answer to its last request or for want of one."""
+        """Record the completion, by the answer to the last request or without one."""
         body = {}
         if line["outcome"] is not Outcome.OK:
             body = {"outcome": line["outcome"].value, "error_code": str(line.get("error_code"))}
         given = {"number": line["op_id"], "method": line["action"], "to": self._answering}
         self._note(Verb.COMPLETED, client=client, body=body, **given)
 
-    # An administrator
+    # Writes by hand
 
     def written(self, op: Create | Delete | SetData) -> None:
-        """Somebody writes a znode by hand."""
+        """Record a write of a znode that no broker made."""
         verbs = {Create: Verb.CREATE, Delete: Verb.DELETE, SetData: Verb.SET}
         data = "" if isinstance(op, Delete) else op.data.decode()
         self._note(verbs[type(op)], path=op.path, data=data)
 
 
 def _is_unknown(event: Event) -> bool:
-    """True of an answer that says that nobody knows."""
+    """True of an answer that leaves the outcome unknown."""
     match event:
         case ZnodesRead(znodes=None) | ChildrenListed(children=None):
             return True

@@ -1,4 +1,4 @@
-"""What one simulated run is like; `impl/sim/draw/swarm.py` draws it from a seed."""
+"""The settings of one simulated run; `impl/sim/draw/swarm.py` draws them from a seed."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class RunOptions:
     replica_lag_time_ms: int = 900
     checkpoint_ms: int = 500
     flush_ms: int = 0
-    """How long records may wait for the disk; 0: never when somebody hears of them."""
+    """How long records may wait for the disk; 0: they are flushed before anything is sent."""
     min_insync_replicas: int = 1
     unclean_leader_election: bool = False
     idempotent: bool = False
@@ -59,4 +59,4 @@ class RunOptions:
     weather: Weather = CALM
     story: Story
     survivors_first: bool = False
-    """Who lives must have healed before those return that were killed until the end."""
+    """The surviving brokers must heal before brokers return that were killed until the end."""

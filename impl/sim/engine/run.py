@@ -117,7 +117,7 @@ class RunDescription(Generic[Part_co]):
     """Creates the topic, before the first part."""
     parts: tuple[Part_co, ...]
     first: BrokerId | None = None
-    """The broker that starts alone, the others being started by `prepare`; None: all start."""
+    """The broker that starts alone, before `prepare` starts the rest; None: all start at once."""
     boot_ms: int = 0
     """From the restart of a process to its first step."""
 

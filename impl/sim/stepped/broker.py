@@ -47,11 +47,11 @@ NO_SESSION = SessionId(0)
 
 @dataclass(slots=True, eq=False)
 class HeldAsk:
-    """A question to ZooKeeper that has not been answered."""
+    """A question to ZooKeeper whose answer is not delivered yet."""
 
     ask: Ask
     answer: Answer | None = None
-    """What ZooKeeper did, or said, before the answer was delivered."""
+    """The answer, once ZooKeeper has given it."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class HeldAsk:
 
 @dataclass(slots=True, eq=False)
 class HeldRequest:
-    """A follower's request to its leader, asked and not delivered."""
+    """A follower's request to its leader that is not answered yet."""
 
     send: Send
     is_delivered: bool = False
@@ -96,14 +96,14 @@ class SteppedBrokerHost(Protocol):
 
 
 class SteppedBroker(SimulatedBroker):
-    """A node while it runs, its disk, and all that is held between it and the world."""
+    """A node while it runs, its disk, and the messages that are held to and from it."""
 
     def __init__(self, cluster: SteppedBrokerHost, config: Config) -> None:
         super().__init__(config, SimulatedDisk())
         self.cluster = cluster
         self.number = int(config.broker_id)
         self.now_ms = 0
-        """Each node's own clock: time passes for one only when the stepper says so."""
+        """The clock of this broker, which stands still unless a step lets time pass."""
         self.node: Node | None = None
         self.session_id = NO_SESSION
         self.asks: list[HeldAsk] = []
@@ -111,20 +111,20 @@ class SteppedBroker(SimulatedBroker):
         self.question: HeldRequest | None = None
         self.is_reply_lost = False
         self.high_watermark = 0
-        """As last seen, also of a broker that is down."""
+        """As last observed, also while the broker is down."""
         self.taken: list[ActionTaken] = []
-        """Since the stepper last looked."""
+        """The actions since the last comparison."""
         self._move = Move(verb=Verb.START)
-        """The one that the node takes now."""
+        """The move that the broker makes now."""
         self._checkpoint = -1
         self._starts = 0
 
     # Life
 
     def awaken(self, mutants: list[MutantName]) -> None:
-        """From now on the node, which may run already, has this wrong rule.
+        """Give the broker, which may run already, this wrong rule.
 
-        The beginning is the protocol's: the specs' first state is the same with every switch.
+        The first state is that of the right protocol, as in the specs with every switch.
         """
         assert len(mutants) <= 1, "the core knows one mutant at a time"
         for mutant in mutants:
@@ -133,7 +133,7 @@ class SteppedBroker(SimulatedBroker):
             object.__setattr__(self.config, "rules", with_mutant(self.config.rules, mutant))
 
     def start(self) -> None:
-        """The process runs, and has not heard of its session."""
+        """Start the process, without a session."""
         self._note(Verb.START, checkpoint=self._checkpoint)
         self._starts += 1
         trace = self.cluster.recorder.node(f"broker-{self.number}", self._starts)
@@ -141,12 +141,12 @@ class SteppedBroker(SimulatedBroker):
         self.pace: PacedPermissions = paced(self.node, self.config)
 
     def checkpoint(self, offset: int) -> None:
-        """The disk of the broker, which is down, shows this high watermark."""
+        """Set the high watermark on the disk of the broker, which is down."""
         self._checkpoint = offset
         self.disk.checkpoint(self.cluster.key, Offset(offset))
 
     def crash(self) -> None:
-        """The process is gone, with all that was on its way to it."""
+        """End the process, and drop all messages to it."""
         self._note(Verb.KILL)
         self.node = None
         self.session_id = NO_SESSION
@@ -155,7 +155,7 @@ class SteppedBroker(SimulatedBroker):
         self.is_reply_lost = False
 
     def join(self) -> None:
-        """The node has a new session; of the old one nothing comes any more."""
+        """Open a new session; nothing of the old one is delivered any more."""
         if self.session_id:
             for held in list(self.asks):
                 self.lose(held)
@@ -182,17 +182,17 @@ class SteppedBroker(SimulatedBroker):
     # Steps
 
     def _note(self, verb: Verb, **fields: Any) -> None:  # noqa: ANN401 - fields of `Move`
-        """Whoever leads a process as this node is led makes this move now."""
+        """Append the move, which makes a process do the same."""
         self._move = self.cluster.note(verb, self, **fields)
 
     def step(self, event: Event) -> None:
-        """The core has taken the event; what it wants is held."""
+        """Let the core take the event, and hold its effects."""
         for effect in self.running.step(event, self.now_ms):
             self._perform(effect)
         self._lose_elections()
 
     def tick(self, after_ms: int = 0) -> None:
-        """So much time has passed for this node."""
+        """Let time pass for this broker."""
         self.now_ms += after_ms
         may = [
             *(["advance"] if self.pace.may_advance else []),
@@ -202,17 +202,17 @@ class SteppedBroker(SimulatedBroker):
         self.step(Tick())
 
     def nudge(self) -> None:
-        """What the core was told to do between two events leaves it."""
+        """Collect the effects of what the core did between two events."""
         self.step(SessionReconnected(session_id=self.session_id))
 
     def expand_now(self) -> None:
-        """The leader asks followers in, if any is ready."""
+        """Let the leader ask ready followers into the ISR."""
         self._note(Verb.EXPAND, topic=self.cluster.key.topic)
         expand_now(self.running, self.pace, self.cluster.key)
         self.nudge()
 
     def truncate_now(self) -> None:
-        """Below level 2: the truncation that was held is done."""
+        """Do the truncation that was held (below level 2)."""
         self._note(Verb.TRUNCATE, topic=self.cluster.key.topic)
         truncate_now(self.running, self.cluster.key)
         self.nudge()
@@ -239,7 +239,7 @@ class SteppedBroker(SimulatedBroker):
         raise AssertionError(f"{effect.path}: {effect.reason}")
 
     def _lose_elections(self) -> None:
-        """Brokers that host replicas never win the office: the specs keep the two apart."""
+        """Fail controller elections of brokers that host replicas: the specs keep the two apart."""
         if self.number in self.cluster.setting.controllers:
             return
         for held in [h for h in self.asks if _is_election(h.ask)]:
@@ -249,17 +249,17 @@ class SteppedBroker(SimulatedBroker):
     # ZooKeeper
 
     def serve(self, held: HeldAsk) -> None:
-        """ZooKeeper has done what was asked; the answer is on its way."""
+        """Let ZooKeeper do what was asked, and hold the answer."""
         self._note(Verb.ASK, number=held.ask.op_id)
         held.answer = self.cluster.zookeeper.answer(self.session_id, held.ask)
 
     def lose(self, held: HeldAsk) -> None:
-        """The answer will be that nobody knows; whether it was done is another matter."""
+        """Lose the answer: the outcome will be unknown, whatever ZooKeeper did."""
         self._note(Verb.LOSE, number=held.ask.op_id)
         held.answer = unknown(held.ask)
 
     def deliver(self, held: HeldAsk) -> None:
-        """The core has the answer; ZooKeeper is asked now unless it was before."""
+        """Deliver the answer; ZooKeeper is asked now unless it was before."""
         if held.answer is None:
             self.serve(held)
         assert held.answer is not None
@@ -268,14 +268,14 @@ class SteppedBroker(SimulatedBroker):
         self._take_zookeeper(held.answer)
 
     def release(self, wanted: Callable[[HeldAsk], bool]) -> bool:
-        """The first question of the wanted kind is answered; false when there is none."""
+        """Deliver the answer to the first question of the wanted kind; false when there is none."""
         held = next((h for h in self.asks if wanted(h)), None)
         if held is not None:
             self.deliver(held)
         return held is not None
 
     def release_watch(self, *paths: str) -> bool:
-        """The first watch of these that fired is told; false when none did."""
+        """Deliver the first watch of these that fired; false when none did."""
         fired = next((w for w in self.watches if w.path in paths), None)
         if fired is not None:
             self.watches.remove(fired)
@@ -292,9 +292,9 @@ class SteppedBroker(SimulatedBroker):
         answer: Callable[[Response], None],
         sent: "tuple[SteppedBroker, Send] | None" = None,
     ) -> None:
-        """The request has arrived; `answer` gets the response, now or later.
+        """Take a request; `answer` gets the response, now or later.
 
-        `sent` tells which peer's it is; None of a client's.
+        `sent` is the peer that sent it, and what; None for a client.
         """
         self.trace.observe(lamport)
         token = self._owe_answer(lambda response, _: answer(response))
@@ -313,7 +313,7 @@ class SteppedBroker(SimulatedBroker):
         self.step(RequestReceived(token=token, request=request))
 
     def respond(self, send: Send, response: Response, lamport: int) -> None:
-        """The peer's answer has arrived."""
+        """Take the peer's answer."""
         self.trace.observe(lamport)
         self._note(Verb.RESPOND, number=send.request_id)
         self.step(
@@ -323,13 +323,13 @@ class SteppedBroker(SimulatedBroker):
         )
 
     def fail(self, send: Send) -> None:
-        """No answer came in time."""
+        """Fail a request that was not answered in time."""
         self._note(Verb.FAIL, number=send.request_id)
         self.step(RequestFailed(request_id=send.request_id, to=send.to, request=send.request))
 
 
 def _body(request: Request) -> dict[str, Any]:
-    """The request as a file of moves has it."""
+    """The fields of the request in a file of moves."""
     body = to_builtins(request)
     return {name: list(v) if isinstance(v, tuple) else v for name, v in body.items()}
 

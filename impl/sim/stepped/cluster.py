@@ -1,8 +1,8 @@
 """A cluster in which nothing happens by itself: nodes of the core, one ZooKeeper, held messages.
 
-What the specs keep apart is kept apart here: their controllers are brokers that host no replica.
-Sessions are the specs' worst case: an expired one takes the ephemeral znode away, and its process
-is not told and writes on. Clocks are per node and stand still unless a step needs time to pass.
+Controllers are brokers that host no replica, as in the specs. Sessions are the worst case of the
+specs: an expired one takes the ephemeral znode away, and its process is not notified and writes on.
+Each broker has a clock that stands still unless a step needs time to pass.
 """
 
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ RETRY_MS = 100
 LAG_MS = 1_000_000
 NEVER_MS = 86_400_000
 FINAL_READER = "client-final"
-"""Who reads everything at the end, as the checks know it."""
+"""The client that reads everything at the end; the checks know it by this name."""
 READS_MAX = 20
 SETTLES_MAX = 1_000
 FLAGS = {
@@ -77,7 +77,7 @@ FLAGS = {
 
 @dataclass(slots=True, eq=False)
 class HeldCommand:
-    """A LeaderAndIsr request that its controller wants sent, or that is in flight."""
+    """A LeaderAndIsr request that its controller has sent, or is about to send."""
 
     sender: int
     send: Send
@@ -101,28 +101,28 @@ class FetchAnswer:
     send: Send
     response: Response
     leader_epoch: int
-    """The asker's, when it asked."""
+    """Of the follower, when it asked."""
     lamport: int
     copy: int = 1
 
 
 @dataclass(slots=True)
 class SpecHistory:
-    """What the specs keep as history: rebuilt from what the core did."""
+    """The history variables of the specs, rebuilt from what the core did."""
 
     committed: list[dict[str, object]] = field(default_factory=list)
     acknowledged: list[dict[str, object]] = field(default_factory=list)
     breaches: list[dict[str, object]] = field(default_factory=list)
 
     def breach(self, invariant: str, broker: int) -> None:
-        """An act that no rule allows."""
+        """Record an act that no rule allows."""
         entry: dict[str, object] = {"actor": broker, "invariant": invariant}
         if entry not in self.breaches:
             self.breaches.append(entry)
 
 
 class SteppedCluster(VirtualWorld):
-    """Everything that the core's nodes could meet, under the stepper's hand."""
+    """Brokers, one ZooKeeper and the messages in flight, all moved by the stepper alone."""
 
     def __init__(self, setting: SteppedSetting, assignment: tuple[int, ...], run_id: str) -> None:
         super().__init__(run_id)
@@ -130,7 +130,7 @@ class SteppedCluster(VirtualWorld):
         self.key = KEY
         self.assignment = assignment
         self.moves: list[Move] = []
-        """All that has happened, so that processes can be led the same way."""
+        """All that has happened, as moves that processes can repeat."""
         self.step = 0
         """The step of the schedule that is being taken."""
         self.commands: list[HeldCommand] = []
@@ -175,7 +175,7 @@ class SteppedCluster(VirtualWorld):
         at_ms: int | None = None,
         **fields: Any,  # noqa: ANN401 - fields of `Move`
     ) -> Move:
-        """The move is the next one; `at_ms` is the actor's clock unless told otherwise."""
+        """Append the move; `at_ms` is the broker's clock unless it is given."""
         now_ms = broker.now_ms if at_ms is None else at_ms
         move = Move(verb=verb, step=self.step, broker=broker.number, at_ms=now_ms, **fields)
         self.moves.append(move)
@@ -184,7 +184,7 @@ class SteppedCluster(VirtualWorld):
     # Beginning
 
     def begin(self) -> None:
-        """The cluster is where the first state of the specs is, and then its mutant awakes."""
+        """Reach the first state of the specs, then give the brokers their mutant."""
         if self.setting.start == "serving":
             self._serve()
         else:
@@ -216,7 +216,7 @@ class SteppedCluster(VirtualWorld):
         self.drain(wanted)
 
     def drain(self, wanted: Callable[[HeldAsk], bool] = lambda _: True) -> None:
-        """Everything that is held has happened, but fetches, and questions of other kinds."""
+        """Deliver everything that is held, except fetches and unwanted questions."""
         for _ in range(SETTLES_MAX):
             if not any(self._release_one(broker, wanted) for broker in self.nodes.values()):
                 return
@@ -237,7 +237,7 @@ class SteppedCluster(VirtualWorld):
         return bool(mine)
 
     def _deliver_command(self, broker: SteppedBroker, command: HeldCommand) -> None:
-        """The command arrives, and its answer at once too."""
+        """Deliver the command, and its answer at once."""
 
         def answer(response: Response) -> None:
             waiting = self.outstanding[command.sender]
@@ -249,18 +249,18 @@ class SteppedCluster(VirtualWorld):
         broker.receive(command.request, command.lamport, answer, self.sent(command))
 
     def sent(self, command: HeldCommand) -> tuple[SteppedBroker, Send]:
-        """Who sends it, and what."""
+        """The sender, and what it sends."""
         return self.nodes[command.sender], command.send
 
-    # The world's own acts
+    # Acts of the environment
 
     def create_topic(self) -> None:
-        """An administrator has written the topic znode."""
+        """Write the topic znode, as an administrator does."""
         document = TopicDocument(partitions={"0": list(self.assignment)})
         self._write(Create(path=topic_path(KEY.topic), data=document_bytes(document)))
 
     def expire(self, number: int) -> None:
-        """The ephemeral znode is gone: a broker's registration, or the controller's office."""
+        """Delete the ephemeral znode: a broker's registration, or `/controller`."""
         is_controller = number in self.setting.controllers
         path = CONTROLLER if is_controller else broker_path(number)
         self._write(Delete(path=path, expected_version=ANY_VERSION))
@@ -275,7 +275,7 @@ class SteppedCluster(VirtualWorld):
         assert isinstance(result, Written), f"{op} was refused: {result}"
 
     def produce(self, number: int, value: int) -> None:
-        """A client appends a record and waits until it is told that it is safe."""
+        """Let a client append a record with acks=all."""
         broker = self.nodes[number]
         self._operations += 1
         line: Line = {
@@ -311,7 +311,7 @@ class SteppedCluster(VirtualWorld):
         self.client.write({**line, "outcome": outcome, **fields})
 
     def read(self, number: int) -> None:
-        """A client reads what this broker shows, from offset 0."""
+        """Let a client read the committed records of this broker, from offset 0."""
         broker, reader = self.nodes[number], self.recorder.node(FINAL_READER)
         found = 0
         for op_id in range(1, READS_MAX + 1):
@@ -344,12 +344,12 @@ class SteppedCluster(VirtualWorld):
     # Commands
 
     def hold_command(self, broker: SteppedBroker, send: Send) -> None:
-        """A controller wants a command sent."""
+        """Hold a command until a step sends it."""
         self.outstanding[broker.number][int(send.to)] = send
         self.commands.append(HeldCommand(broker.number, send, broker.trace.lamport))
 
     def free_channels(self, controller: int) -> None:
-        """The controller may send again to those that have not answered: their time is over."""
+        """Expire the commands that were not answered, so that the controller sends again."""
         broker = self.nodes[controller]
         waiting, self.outstanding[controller] = self.outstanding[controller], {}
         for send in waiting.values():
@@ -357,7 +357,7 @@ class SteppedCluster(VirtualWorld):
         broker.now_ms += RETRY_MS
 
     def drop_answers(self, follower: int, copies: tuple[int, ...] = (1, 2)) -> None:
-        """Answers on their way to the follower come too late to mean anything to it."""
+        """Drop answers to the follower, which come too late to be used."""
         self.answers = [
             answer
             for answer in self.answers
@@ -367,7 +367,7 @@ class SteppedCluster(VirtualWorld):
     # ZooKeeper
 
     def owner(self, session_id: SessionId) -> int:
-        """The node of a session, 0 for nobody's."""
+        """The broker of a session, 0 when there is none."""
         for broker in self.nodes.values():
             if broker.session_id and broker.session_id == session_id:
                 self._owners[session_id] = broker.number
@@ -379,7 +379,7 @@ class SteppedCluster(VirtualWorld):
             self.nodes[number].watches.append(event)
 
     def _on_session_end(self, session_id: SessionId) -> None:
-        """A process learns of it from the steps that tell it."""
+        """Steps of the schedule notify the process."""
 
     def _on_transaction(self, transaction: ZnodeChange) -> None:
         super()._on_transaction(transaction)
@@ -387,7 +387,7 @@ class SteppedCluster(VirtualWorld):
             self._judge(self.owner(transaction.session_id), transaction.data)
 
     def _judge(self, author: int, data: bytes) -> None:
-        """Was the write of the partition's state its author's to make?"""
+        """Record a breach when the author may not write this state of the partition."""
         before, self._last_state = self._last_state, parse_leader_and_isr(STATE, data)
         self.is_state_a_leaders = author in self.setting.brokers
         if author in self.setting.controllers:
@@ -405,9 +405,9 @@ class SteppedCluster(VirtualWorld):
     def _judge_election(
         self, author: int, before: LeaderAndIsr, now: LeaderAndIsr, *, in_office: bool
     ) -> None:
-        """A leader outside the ISR is remembered, and whether it was needless.
+        """Record an unclean election, and whether it was needless.
 
-        It is if the ISR was back when that was decided, or is by now and the office is lost.
+        It was if the ISR was back when it was decided, or is by now and the controller is deposed.
         """
         if now.leader == NO_BROKER or now.leader in before.isr:
             return
@@ -416,7 +416,7 @@ class SteppedCluster(VirtualWorld):
             self.ledger.breach("UncleanOnlyIfIsrDead", author)
 
     def note_decision(self, author: int) -> None:
-        """The author decides now: was a member of the ISR there?"""
+        """Remember whether a member of the ISR was alive when the author decided."""
         self._decided_needlessly.discard(author)
         if self._last_state is not None and self._is_back(self._last_state):
             self._decided_needlessly.add(author)
@@ -435,7 +435,7 @@ def is_read(held: HeldAsk) -> bool:
 
 
 def is_membership(held: HeldAsk) -> bool:
-    """True of the look at who holds the office."""
+    """True of the read of `/controller`."""
     return is_read(held) and CONTROLLER in held.paths
 
 
@@ -450,5 +450,5 @@ def is_listing(path: str) -> Callable[[HeldAsk], bool]:
 
 
 def is_registration_read(held: HeldAsk) -> bool:
-    """True of a read of who is registered."""
+    """True of a read of registrations."""
     return is_read(held) and any(path.startswith(BROKER_IDS) for path in held.paths)

@@ -32,10 +32,10 @@ from fencepost.spec.znodes import (
 
 
 class ControllerSteps(StepContext):
-    """The office, decisions, and what is told."""
+    """Controller elections, decisions, and the commands that follow."""
 
     def elect_controller(self, step: SpecStep) -> None:
-        """The node holds the office, and knows brokers, topics and states."""
+        """The broker is the controller, and has read brokers, topics and states."""
         broker = self.broker(step)
         controller = broker.running.controller
 
@@ -62,7 +62,7 @@ class ControllerSteps(StepContext):
             self._prepare_to_tell(step)
 
     def resign_controller(self, step: SpecStep) -> None:
-        """The node knows that it holds the office no more."""
+        """The broker knows that it is no longer the controller."""
         broker = self.broker(step)
         for _ in range(TRIES_MAX):
             if not broker.running.controller.is_active:
@@ -74,7 +74,7 @@ class ControllerSteps(StepContext):
         self._forget_term(broker)
 
     def _forget_term(self, broker: SteppedBroker) -> None:
-        """What a controller of a past term asked for, or was about to say, is void."""
+        """Drop what the controller of an earlier epoch asked for, or was about to send."""
         office = (CONTROLLER, CONTROLLER_EPOCH)
         broker.asks = [h for h in broker.asks if h.paths[0] in office and STATE not in h.paths]
         mine = [c for c in self.cluster.commands if c.sender == broker.number and not c.is_sent]
@@ -94,7 +94,7 @@ class ControllerSteps(StepContext):
         self._prepare_to_tell(step)
 
     def _prepare_to_tell(self, step: SpecStep) -> None:
-        """The specs read what they will send at once; the core tells nothing it will replace."""
+        """The specs read what they will send at once; the core sends nothing that it replaces."""
         if not step.parameters["tells"]:
             return
         broker = self.broker(step)
@@ -108,7 +108,7 @@ class ControllerSteps(StepContext):
         self.is_deferred.discard(step.actor)
 
     def _needs_decision(self, broker: SteppedBroker, held: HeldAsk) -> bool:
-        """Would the core decide on what it has read, or is about to read?"""
+        """True when the core would decide on what it has read, or is about to read."""
         context = broker.running.controller.context
         znode = self.cluster.zookeeper.peek(STATE)
         if isinstance(held.answer, ZnodesRead) and held.answer.znodes:
@@ -128,7 +128,7 @@ class ControllerSteps(StepContext):
         return elected is not None
 
     def decide(self, step: SpecStep) -> None:
-        """The controller's decision about the partition is on its way to ZooKeeper."""
+        """The decision about the partition is on its way to ZooKeeper."""
         broker = self.broker(step)
         if step.actor in self.is_hidden:
             self.is_hidden.discard(step.actor)
@@ -157,7 +157,7 @@ class ControllerSteps(StepContext):
         self.cluster.note_decision(step.actor)
 
     def publish_decision(self, step: SpecStep) -> None:
-        """The decision is written, or refused, and its author knows."""
+        """The decision is written, or refused, and the controller has the answer."""
         broker = self.broker(step)
         held = pending_write(broker)
         if held is None:
@@ -179,7 +179,7 @@ class ControllerSteps(StepContext):
             self.is_deferred.add(step.actor)
 
     def send_leader_and_isr(self, step: SpecStep) -> None:
-        """What the controller was about to tell is in flight."""
+        """The commands that the controller was about to send are in flight."""
         broker = self.broker(step)
         wanted = self._messages(step)
         held = next((h for h in broker.asks if is_state_read(h) and h.answer is not None), None)

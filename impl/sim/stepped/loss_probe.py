@@ -1,10 +1,10 @@
-"""What may follow a counterexample: the acts that show what it has broken.
+"""What may follow a counterexample, and shows clients what it has broken.
 
-A property of the specs is about all brokers at one instant; what a client loses shows later. So the
-leader that believes in itself takes one record more and commits it with the ISR that it knows; what
-was held happens; and then all replicas crash but one member of the published ISR, which leads,
-takes a record too, and is read from offset 0. All of this may happen to any cluster, and the right
-protocol loses nothing.
+A property of the specs is about all brokers at one instant; a client loses records later. So the
+acting leader appends one record more and commits it with the ISR that it knows; what was held is
+delivered; and then all replicas crash but one member of the published ISR, which leads, appends a
+record too, and is read from offset 0. All of this may happen to any cluster, and the right protocol
+loses nothing.
 """
 
 from fencepost.impl.core.rules.replica import Replica
@@ -22,7 +22,7 @@ ROUNDS_MAX = 10
 
 
 class LossProbe:
-    """The end of a stepped cluster's life."""
+    """Continues a stepped cluster beyond the end of a counterexample."""
 
     def __init__(self, cluster: SteppedCluster, steps: StepPerformer, violates: str | None) -> None:
         """`violates` is the property of the specs that the counterexample is about."""
@@ -31,7 +31,7 @@ class LossProbe:
         self._must_match = violates == "FollowersMatchLeader"
 
     def happen(self) -> None:
-        """One record more, then one survivor, read in full."""
+        """Commit one record more, then read the one survivor in full."""
         leader = self._acting_leader()
         if leader is not None and (self._must_match or self._is_durable()):
             self._commit_one_more(leader)
@@ -55,7 +55,7 @@ class LossProbe:
         return [n for n in self.cluster.setting.brokers if state and n in state.isr]
 
     def _is_durable(self) -> bool:
-        """Nobody could be elected who lacks something."""
+        """Every member of the published ISR has all records."""
         return all(map(self._has_all, self._members()))
 
     def _acting_leader(self) -> SteppedBroker | None:

@@ -6,7 +6,7 @@ Not compared, and why:
 * `is_watching` and `is_isr_alive` of a controller: they belong to rules that the core does not
   break. `place` in an ordered link: the stepper's links keep no order.
 * `is_truncated` of a replica with an empty log: the core has nothing to ask then.
-* `to_send` and messages for whom the core does not tell: a broker that is not live in the
+* `to_send` and messages to brokers that the core does not command: a broker that is not live in the
   controller's eyes, and a state that a decision is about to replace (`StepContext.untold`).
 * `expected_version` under `no_znode_version_check`: the core's write has none.
 * a replica's `controller_epoch` under `accept_older_controller_epoch` and under

@@ -36,7 +36,7 @@ class ReplicaSteps(StepContext):
         repeat(lambda: broker.release(wanted))
 
     def learn_controller(self, step: SpecStep) -> None:
-        """The broker has read who is controller."""
+        """The broker has read `/controller` and its epoch."""
         broker = self.broker(step)
         repeat(
             lambda: (
@@ -66,7 +66,7 @@ class ReplicaSteps(StepContext):
     # The ISR
 
     def shrink_isr(self, step: SpecStep) -> None:
-        """Time passes until the member lags; without logs the others are made to fetch."""
+        """Let time pass until the member lags; without logs the other replicas fetch."""
         broker = self.broker(step)
         broker.now_ms += LAG_MS + 1
         replica = broker.replica()

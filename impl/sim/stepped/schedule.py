@@ -59,7 +59,7 @@ class SpecStep(msgspec.Struct, frozen=True, kw_only=True):
 
     action: str
     actor: int
-    """A broker or a controller; 0 when it is nobody's."""
+    """A broker or a controller; 0 for the environment."""
     parameters: dict[str, Plain] = {}
     changed: dict[str, Plain]
     """The variables that are different after the step."""
@@ -132,7 +132,7 @@ def make_schedule(
 
 
 def preference(schedule: SteppedSchedule) -> tuple[int, ...]:
-    """The order of replicas in which the core elects whom the spec elects.
+    """The order of replicas in which the core elects the same leaders as the spec.
 
     The spec picks any live member of the ISR, the core the first one of the assignment.
     """

@@ -107,7 +107,7 @@ MADE_ANEW = ("commit_with_old_isr_quorum", "unclean_election_truncation_to_high_
 """Rows of hazards that no schedule shows; TLC needs seconds for them."""
 
 STEPPED = frozenset({"MCLeaderAndIsr", "MCReplication", "MCReplicationUnclean"})
-"""The modules whose actions the core follows one by one."""
+"""The modules with actions that the core follows one by one."""
 
 
 def obstacle(model: Model) -> str:

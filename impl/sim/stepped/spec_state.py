@@ -1,4 +1,4 @@
-"""The state that specs and core share, as one plain value: what is compared after each step.
+"""The state that specs and core share, as one plain value that is compared after each step.
 
 `canonical` makes it of TLC's values; `observed_state.py` makes it of a stepped cluster.
 """
@@ -69,12 +69,12 @@ def canonical(values: Mapping[str, Value]) -> Abstract:
 
 
 def bag(items: list[Any]) -> list[Any]:
-    """The items in an order of their own."""
+    """The items in a fixed order."""
     return sorted(items, key=repr)
 
 
 def differences(spec: Plain, core: Plain, place: str = "") -> Iterator[Difference]:
-    """Every place at which the two are not equal."""
+    """The places at which the two are not equal."""
     if isinstance(spec, dict) and isinstance(core, dict):
         for key in dict.fromkeys([*spec, *core]):
             if key not in spec or key not in core:
@@ -105,7 +105,7 @@ def _znodes(znodes: Plain) -> Abstract:
 
 
 def _function(value: Plain) -> dict[str, Any]:
-    """TLC prints a function whose domain is 1..n as a sequence."""
+    """TLC prints a function with the domain 1..n as a sequence."""
     if isinstance(value, dict):
         return value
     return {str(number): item for number, item in enumerate(value, start=1)}

@@ -1,4 +1,4 @@
-"""What the moves on a stepped cluster share: how to find what is in flight, and how to wait."""
+"""What the steps on a stepped cluster share: finding messages in flight, and waiting."""
 
 from collections.abc import Callable
 
@@ -17,30 +17,30 @@ class ImpossibleStepError(Exception):
 
 
 class StepContext:
-    """One world, and where the core is known to differ from the specs by now."""
+    """One cluster, and where the core is known to differ from the specs by now."""
 
     def __init__(self, cluster: SteppedCluster) -> None:
         self.cluster = cluster
         self.untold: list[Abstract] = []
-        """Messages of the specs that the core did not send: nobody can obey them."""
+        """Messages of the specs that the core did not send: no broker can get them."""
         self.is_deferred: set[int] = set()
-        """Controllers that decide before they tell: what the specs are about to send is void."""
+        """Controllers that decide before they send: what the specs are about to send is void."""
         self.is_hidden: set[int] = set()
         """Controllers that have already decided, which the specs do later."""
 
     def broker(self, step: SpecStep) -> SteppedBroker:
-        """Who acts."""
+        """The broker, or controller, that acts."""
         return self.cluster.nodes[step.actor]
 
     def answer(self, wanted: Abstract) -> FetchAnswer:
-        """The answer in flight that looks so."""
+        """The answer in flight that equals the one of the spec."""
         found = next((a for a in self.cluster.answers if fetch(a) == wanted), None)
         if found is None:
             raise ImpossibleStepError(f"no such answer is in flight: {wanted}")
         return found
 
     def command(self, wanted: Abstract) -> HeldCommand:
-        """The command in flight that says so."""
+        """The command in flight that equals the one of the spec."""
         sent = (c for c in self.cluster.commands if c.is_sent and message(c) == wanted)
         found = next(sent, None)
         if found is None:

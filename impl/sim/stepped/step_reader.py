@@ -1,4 +1,4 @@
-"""Reads out of two successive states of a spec who did what: TLC does not tell the actor.
+"""Reads an action, its actor and its parameters out of two successive states of a spec.
 
 Each reader looks for the effect of one action, and an effect belongs to one action only.
 """
@@ -30,7 +30,7 @@ def read_step(before: Abstract, after: Abstract) -> tuple[str, int, dict[str, Pl
 
 
 def _changed(variable: str, before: Abstract, after: Abstract) -> list[tuple[int, Plain, Plain]]:
-    """(number, before, after) of each broker or controller whose part is different."""
+    """(number, before, after) of each broker or controller with a different part."""
     return [
         (int(key), before[variable][key], after[variable][key])
         for key in before.get(variable, {})

@@ -1,6 +1,6 @@
-"""How each action of the specs is brought about on the core: what to release, and for whom.
+"""How each action of the specs is performed on the core: which held messages to deliver.
 
-Every move ends with the core having taken that action, or unable to; the stepper then compares.
+Every step ends with the core having taken that action, or unable to; `replay.py` then compares.
 """
 
 from collections.abc import Callable
@@ -18,25 +18,25 @@ Move = Callable[["StepPerformer", SpecStep], None]
 
 
 class StepPerformer(ControllerSteps, ReplicaSteps):
-    """The actions on one world."""
+    """The actions on one cluster."""
 
     def take(self, step: SpecStep) -> None:
-        """The action is taken; raises `ImpossibleStepError` when the core has no way to."""
+        """Take the action; raises `ImpossibleStepError` when the core has no way to."""
         _MOVES[step.action](self, step)
 
-    # The world
+    # The environment
 
     def create_topic(self, _: SpecStep) -> None:
-        """The topic znode stands."""
+        """Create the topic znode."""
         self.cluster.create_topic()
 
     def crash_broker(self, step: SpecStep) -> None:
-        """The process is gone; its session is not."""
+        """Kill the process; its session goes on."""
         self.broker(step).crash()
         self.cluster.drop_answers(step.actor)
 
     def restart_broker(self, step: SpecStep) -> None:
-        """The process runs on its disk, with the checkpoint that the specs chose."""
+        """Start the process on its disk, with the checkpoint that the specs chose."""
         broker = self.broker(step)
         key = self.cluster.key
         if key in broker.disk.recover():
@@ -44,11 +44,11 @@ class StepPerformer(ControllerSteps, ReplicaSteps):
         broker.start()
 
     def expire_session(self, step: SpecStep) -> None:
-        """The session's ephemeral znode is gone, and its process does not know."""
+        """Delete the ephemeral znode of the session, without notifying its process."""
         self.cluster.expire(step.actor)
 
     def lose_reply(self, step: SpecStep) -> None:
-        """ZooKeeper has applied the write; its author will be told that nobody knows."""
+        """Apply the write, and lose its answer."""
         broker = self.broker(step)
         if not step.parameters["is_controller"] and pending_write(broker) is None:
             repeat(lambda: pending_write(broker) is None and broker.release(is_state_read))
@@ -60,7 +60,7 @@ class StepPerformer(ControllerSteps, ReplicaSteps):
         broker.is_reply_lost = True
 
     def lose_message(self, step: SpecStep) -> None:
-        """A command or an answer will never arrive."""
+        """Drop a command or an answer."""
         if "fetches" in step.parameters:
             self.cluster.answers.remove(self.answer(step.parameters["fetches"]))
         elif step.parameters["messages"] in self.untold:
@@ -69,7 +69,7 @@ class StepPerformer(ControllerSteps, ReplicaSteps):
             self.cluster.commands.remove(self.command(step.parameters["messages"]))
 
     def duplicate_message(self, step: SpecStep) -> None:
-        """There is a second copy of a command or an answer."""
+        """Copy a command or an answer."""
         if "fetches" in step.parameters:
             first = self.answer({**step.parameters["fetches"], "copy": 1})
             self.cluster.answers.append(replace(first, copy=2))

@@ -1,7 +1,7 @@
 """The simulated administrator: asks any broker for one change after the other, out of a mix.
 
-A mix draws what is asked next, and of which broker: changes of a topic's life, moves of partitions,
-or whatever there is to ask for.
+A mix draws what is asked next, and of which broker: deletions and creations of
+the topic, moves of partitions, or every kind of request.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """Simulated clients: each does one operation after the other and records what it saw.
 
-They route by trying: whoever answers that it does not lead makes them ask another broker, so that
-zombie leaders are asked as well.
+They route by trying: after an answer from a broker that does not lead, they ask another one, so
+that zombie leaders are asked as well.
 """
 
 from collections.abc import Callable, Iterable
@@ -65,23 +65,23 @@ class SimulatedClient:
         self._op_id = 0
 
     def guess(self, key: TopicPartition) -> BrokerId:
-        """Who is asked next about the partition."""
+        """The broker that gets the next request about the partition."""
         if key not in self._leaders:
             self._leaders[key] = self.random.choice(sorted(self.cluster.disks))
         return self._leaders[key]
 
     def forget(self, key: TopicPartition) -> None:
-        """The broker asked last does not lead, or did not answer."""
+        """Forget the broker asked last, which does not lead or did not answer."""
         self._leaders.pop(key, None)
 
     def later(self, callback: Callable[[], None]) -> None:
-        """Think, then go on unless stopped."""
+        """Call back after the think time, unless stopped by then."""
         delay_ms = self.random.randint(*self.think_ms)
         self.cluster.scheduler.after_ms(delay_ms, lambda: None if self.is_stopped else callback())
 
     @property
     def has_done_its_work(self) -> bool:
-        """True when it was to do so many operations and no more."""
+        """True when all operations of the options are done."""
         return 0 < self.cluster.options.operations <= self._op_id
 
     def ask(self, to: BrokerId, request: Request, then: Callable[[Response | None], None]) -> None:
@@ -165,7 +165,7 @@ class SimulatedProducer(SimulatedClient):
         super().__init__(cluster, name)
         self.keys = keys
         self.acknowledged = 0
-        """How many of its requests were."""
+        """How many requests were acknowledged."""
         self._on_crash: Callable[[], None] | None = None
         self._values = 0
         self._is_idempotent = cluster.options.idempotent
@@ -174,11 +174,11 @@ class SimulatedProducer(SimulatedClient):
         self._sequences: dict[TopicPartition, int] = {}
 
     def crash(self, then: Callable[[], None]) -> None:
-        """It ends when the next answer comes, of which nobody will ever know."""
+        """Stop at the next answer, without recording it; then call `then`."""
         self._on_crash = then
 
     def spare(self) -> None:
-        """It does not end before it is told to."""
+        """Cancel `crash`."""
         self._on_crash = None
 
     def produce(self) -> None:

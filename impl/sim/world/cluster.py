@@ -1,4 +1,4 @@
-"""A whole cluster in one thread: brokers, ZooKeeper, network, clients and faults under one seed."""
+"""A whole cluster in one thread: brokers, ZooKeeper, network and disks under one seed."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -39,8 +39,8 @@ class VirtualCluster(VirtualWorld):
     ) -> None:
         """With a move recorder, all that happens is written down as moves.
 
-        With a `first`, only that broker starts; the others are the caller's to start. A process
-        that is restarted takes `boot_ms` to come up.
+        With a `first`, only that broker starts, and the caller starts the rest. A process that is
+        restarted takes `boot_ms` to come up.
         """
         super().__init__(run_id)
         self.options = options
@@ -53,9 +53,9 @@ class VirtualCluster(VirtualWorld):
         self.disks = {BrokerId(i + 1): SimulatedDisk() for i in range(options.brokers)}
         self.processes: dict[BrokerId, Process] = {}
         self.absent: frozenset[BrokerId] = frozenset()
-        """Who is dead for now, and of whom nothing is expected."""
+        """Brokers that are dead for now, of which no liveness property is expected."""
         self.cut_from_zookeeper: Counter[BrokerId] = Counter()
-        """By how many faults each broker is kept from ZooKeeper."""
+        """How many faults keep each broker from ZooKeeper."""
         self.hurt_links: dict[BrokerId, list[HurtLink]] = {b: [] for b in self.disks}
         """The faults on each broker's way to ZooKeeper."""
         self._starts = dict.fromkeys(self.disks, 0)
@@ -71,7 +71,7 @@ class VirtualCluster(VirtualWorld):
     # Processes
 
     def start(self, broker_id: BrokerId) -> None:
-        """The broker runs (again) on its disk."""
+        """Start a process of the broker on its disk."""
         self._starts[broker_id] += 1
         if self.move_recorder is not None:
             self.move_recorder.started(broker_id)
@@ -101,11 +101,11 @@ class VirtualCluster(VirtualWorld):
             process.zookeeper.on_done = partial(self.move_recorder.asked, process)
 
     def break_connection(self, broker_id: BrokerId) -> None:
-        """The broker's connection to ZooKeeper is gone; its session is not."""
+        """Close the connection of the broker to ZooKeeper; its session goes on."""
         self.processes[broker_id].zookeeper.break_connection()
 
     def restart(self, dead: Process) -> bool:
-        """The broker of that process starts again, unless another fault has seen to it before."""
+        """Start the broker of that process again, unless that has been done before."""
         dead.die()
         is_last = self.processes[dead.broker_id] is dead
         if is_last and self._boot_ms:
@@ -166,7 +166,7 @@ class VirtualCluster(VirtualWorld):
         on_answer: OnAnswer,
         origin: RequestOrigin | None = None,
     ) -> None:
-        """Carry the request to the receiver, and its answer back, as the network pleases."""
+        """Carry the request to the receiver, and its answer back, through the network."""
 
         def deliver() -> None:
             process = self.processes.get(receiver)
@@ -206,7 +206,7 @@ class VirtualCluster(VirtualWorld):
     def _keeps(
         self, rule: RequestRule, deliver: Callable[[], None], refuse: Callable[[], None]
     ) -> bool:
-        """True when the request does not leave now: it waits, or its sender is refused."""
+        """True when the request does not leave now: it is held, or its sender is refused."""
         match rule.verb:
             case "hold":
                 rule.held.append(deliver)

@@ -57,7 +57,7 @@ class SimulatedDisk:
         return isinstance(effect, self.refused) and not is_empty
 
     def incarnation_of(self, key: TopicPartition) -> PartitionIncarnation:
-        """Whose records the log holds; 0 without a log."""
+        """The incarnation of the partition that the log is of; 0 without a log."""
         return self._incarnations.get(key, NO_INCARNATION)
 
     def perform(self, effect: DiskEffect) -> None:
@@ -82,7 +82,7 @@ class SimulatedDisk:
             self._incarnations[key] = incarnation
 
     def delete(self, key: TopicPartition) -> None:
-        """Nothing of the partition is left."""
+        """Delete the log and the checkpoint of the partition."""
         self._logs.pop(key, None)
         self._incarnations.pop(key, None)
         self._high_watermarks.pop(key, None)
@@ -91,7 +91,7 @@ class SimulatedDisk:
         self._grown.discard(key)
 
     def append(self, key: TopicPartition, base_offset: Offset, records: tuple[Record, ...]) -> None:
-        """The records follow what is there."""
+        """Append the records."""
         log = self._logs.setdefault(key, [])
         assert len(log) == base_offset, f"{key}: appends at {base_offset} to {len(log)} records"
         self._grown.add(key)
@@ -99,7 +99,7 @@ class SimulatedDisk:
         log.extend(records)
 
     def truncate(self, key: TopicPartition, offset: Offset) -> None:
-        """Records from `offset` on are gone."""
+        """Delete the records from `offset` on."""
         del self._logs[key][offset:]
         if key in self._flushed:
             self._flushed[key] = min(self._flushed[key], offset)
@@ -111,7 +111,7 @@ class SimulatedDisk:
         return records
 
     def checkpoint(self, key: TopicPartition, high_watermark: Offset) -> None:
-        """The high watermark is kept for the next start."""
+        """Keep the high watermark for the next start."""
         older = self._older.setdefault(key, deque(maxlen=CHECKPOINTS_KEPT))
         older.append(self._high_watermarks.get(key, Offset(0)))
         self._high_watermarks[key] = high_watermark
@@ -119,7 +119,7 @@ class SimulatedDisk:
     # Faults, and what keeps them harmless
 
     def flush(self) -> None:
-        """All that was written survives a loss of power."""
+        """Make everything that was written survive a loss of power."""
         self._flushed.clear()
 
     def flush_after(self, flush_ms: int, now_ms: int) -> None:
@@ -129,7 +129,7 @@ class SimulatedDisk:
             self.flush()
 
     def lose_unflushed(self) -> int:
-        """The host lost power; returns how many records are gone."""
+        """Delete the records that were not flushed; returns how many."""
         lost = 0
         for key, survive in self._flushed.items():
             lost += len(self._logs[key]) - survive

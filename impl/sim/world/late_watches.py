@@ -1,4 +1,4 @@
-"""Watches of which a broker hears late: a session tells them in the order in which they fired."""
+"""Watches that a fault delivers late, in the order in which they fired."""
 
 from collections.abc import Callable
 
@@ -7,21 +7,21 @@ from fencepost.impl.sim.engine.scheduler import Scheduler
 
 
 class LateWatches:
-    """What a fault keeps from one client, and what has to wait behind it."""
+    """The watches of one client that are held, and those that wait behind them."""
 
     def __init__(self, scheduler: Scheduler, tell: Callable[[WatchFired], None]) -> None:
-        """`tell` sends a watch on its way."""
+        """`tell` sends a watch to the client."""
         self._scheduler = scheduler
         self._tell = tell
         self.lateness_us: Callable[[str], int] = lambda _: 0
-        """Asked of the path of each watch that fires: how late the broker hears of it."""
+        """Path of a watch that fires -> how late the broker hears of it."""
         self.waiting: list[WatchFired] = []
-        """Of which the client has not heard, in order."""
+        """Not delivered yet, in order."""
         self._due_us = 0
-        """When the last of them is told."""
+        """When the last of them is delivered."""
 
     def keeps(self, event: WatchFired) -> bool:
-        """True when the watch comes later, by itself."""
+        """True when the watch is held, and delivered later."""
         late_us = self.lateness_us(event.path)
         if not late_us and not self.waiting:
             return False
@@ -32,12 +32,12 @@ class LateWatches:
         return True
 
     def hear_of(self, path: str = "") -> None:
-        """Those of a path come now, and all before them; or all."""
+        """Deliver the watches of a path, and all before them, now; or all."""
         for event in [one for one in self.waiting if path in ("", one.path)]:
             self._come(event)
 
     def clear(self) -> None:
-        """None of them comes any more."""
+        """Drop all held watches."""
         self.waiting.clear()
 
     def _come(self, event: WatchFired) -> None:

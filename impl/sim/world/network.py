@@ -21,7 +21,7 @@ REQUEST_SUFFIX = "Request"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weather:
-    """How bad the network is in one run; probabilities per message."""
+    """The faults of the network in one run, as probabilities per message."""
 
     delay_us: tuple[int, int] = (200, 3_000)
     slow: float = 0.0
@@ -50,7 +50,7 @@ class RequestRule:
     delay_ms: int = 0
     """Of `delay`."""
     window: int = 0
-    """Of `reorder`: so many requests wait for each other, and leave in reverse order."""
+    """Of `reorder`: so many requests are collected, and leave in reverse order."""
     matched: int = 0
     held: list[Callable[[], None]] = field(default_factory=list)
 
@@ -82,10 +82,10 @@ class Link:
 
 
 class SimulatedNetwork:
-    """Draws what happens to each message."""
+    """Draws the delay, the loss and the duplication of each message."""
 
     def __init__(self, random: Random, weather: Weather, clients: Random) -> None:
-        """`clients` is the chance of what clients send, so that one does not disturb the other."""
+        """`clients` is the chance of what clients send, so that neither disturbs the other."""
         self._random = random
         self.weather = weather
         self._doubles = weather.duplication > 0
@@ -147,7 +147,7 @@ class SimulatedNetwork:
         return loss > 0 and self._random.random() < loss
 
     def calm(self) -> None:
-        """From now on nothing is lost, late or doubled."""
+        """Lose, delay and duplicate nothing from now on."""
         self.weather = Weather(delay_us=self.weather.delay_us)
 
 

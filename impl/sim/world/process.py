@@ -1,7 +1,7 @@
 """One simulated broker process: the core's node, performed in virtual time.
 
-A process can be paused (what happens to it waits), killed (also between two effects of one step)
-and started again on its disk.
+A process can be paused (events wait), killed (also between two effects of one step) and started
+again on its disk.
 """
 
 from collections.abc import Callable, Sequence
@@ -116,15 +116,15 @@ class Process(SimulatedBroker):
         self.is_alive = True
         self.clock = VirtualClock(cluster.scheduler)
         self._pauses = 0
-        """How many faults keep it standing still."""
+        """How many faults pause it."""
         self._random = random
         self._deferred: list[Callable[[], None]] = []
         self._crashes: list[CrashPlan] = []
         self._on_death: list[Callable[[], object]] = []
         self.before: Callable[[Effect], None] | None = None
-        """Told of each effect before it is performed; it may pause or end the process."""
+        """Called with each effect before it is performed; it may pause or end the process."""
         self.failed_logs: set[TopicPartition] = set()
-        """The logs that are not touched any more, until the next start."""
+        """Logs that are not used until the next start."""
         self._sent: dict[int, _Sent] = {}
         self.node = self._boot(trace)
         self.zookeeper = SimulatedZooKeeperClient(
@@ -139,7 +139,7 @@ class Process(SimulatedBroker):
         self.zookeeper.reaches_server = lambda: cluster.reaches_zookeeper(config.broker_id)
         self.zookeeper.hurts = cluster.hurt_links[config.broker_id]
         self.replies_to_lose = 0
-        """So many answers of ZooKeeper to writes will not arrive."""
+        """How many of the next answers of ZooKeeper to writes are lost."""
         self.zookeeper.start()
         cluster.scheduler.after_us(random.randint(0, TICK_MS * 1000), self._tick)
 
@@ -156,15 +156,15 @@ class Process(SimulatedBroker):
 
     @property
     def is_paused(self) -> bool:
-        """True while it stands still."""
+        """True while it is paused."""
         return self._pauses > 0
 
     def pause(self) -> None:
-        """The process stands still."""
+        """Pause the process; pauses add up."""
         self._pauses += 1
 
     def resume(self) -> None:
-        """When nothing else keeps it, the process goes on, with all that came meanwhile."""
+        """End one pause; after the last one, take all that came in the meantime."""
         self._pauses = max(0, self._pauses - 1)
         if self.is_paused:
             return
@@ -173,26 +173,26 @@ class Process(SimulatedBroker):
             self.gate(callback)
 
     def kill(self) -> None:
-        """The process dies in the middle of its next step, or soon."""
+        """Let the process die in the middle of its next step, or soon."""
         self.crash_at("before_effect", self._random.randint(0, 6) + 1)
         self.cluster.scheduler.after_ms(CRASH_WITHIN_MS, self.die)
 
     def crash_at(self, point: str, nth: int, *, holds: bool = False) -> CrashPlan:
-        """The process dies, or stands still, at the `nth` passage of the point from now on."""
+        """Let the process die, or pause, at the `nth` passage of the point from now on."""
         plan = CrashPlan(point, nth, holds)
         self._crashes.append(plan)
         return plan
 
     def spare(self) -> None:
-        """It neither dies nor stops at any point."""
+        """Cancel all crash points."""
         self._crashes.clear()
 
     def at_death(self, deed: Callable[[], object]) -> None:
-        """`deed` is done to what is left when the process dies."""
+        """Call `deed` when the process dies."""
         self._on_death.append(deed)
 
     def die(self) -> None:
-        """The process is gone; its disk stays."""
+        """End the process; its disk stays."""
         if not self.is_alive:
             return
         for one in self._deferred:
@@ -229,7 +229,7 @@ class Process(SimulatedBroker):
         self._perform_all(effects, [])
 
     def _perform_all(self, effects: Sequence[Effect], failed: list[TopicPartition]) -> None:
-        """One after the other, until the process stops; after a pause it goes on here.
+        """Perform the effects in order until the process stops; a pause defers the rest.
 
         `failed` are the logs that failed in this step.
         """
@@ -255,7 +255,7 @@ class Process(SimulatedBroker):
             self.step(LogFailed(topic_partition=key, partition_incarnation=incarnation))
 
     def _try_to_perform(self, effect: Effect, failed: list[TopicPartition]) -> None:
-        """The effect, or what is left of it now that logs have failed; its own may fail too."""
+        """Perform what failed logs leave of the effect; its own log may fail too."""
         allowed = without_failed(effect, self.failed_logs)
         left = without_claims(allowed, failed) if allowed else None
         if left is None:
@@ -271,7 +271,7 @@ class Process(SimulatedBroker):
             self._perform(refusal(left))
 
     def _dies(self, when: str, effect: Effect, rest: Sequence[Effect]) -> bool:
-        """The process does, or stands still; `rest` is what a death cuts off."""
+        """True when a crash point ends the process here; `rest` is what that cuts off."""
         for plan in [plan for plan in self._crashes if plan.strikes(when, effect)]:
             if plan.holds:
                 self.pause()
@@ -281,7 +281,7 @@ class Process(SimulatedBroker):
         return not self.is_alive
 
     def _write_cut_off(self, rest: Sequence[Effect]) -> None:
-        """Who is led by moves makes whole steps: all that one writes is on the disk by its end."""
+        """Processes that follow moves make whole steps: all that one writes is on the disk."""
         if self.cluster.move_recorder is None or not self.cluster.move_recorder.is_for_processes:
             return
         for effect in rest:

@@ -1,7 +1,7 @@
-"""The disk of the simulated ZooKeeper while it is slow: writes wait for it, and all that is behind.
+"""The queue before the slow disk of the simulated ZooKeeper: writes wait, and all requests behind.
 
-As in a real server, where each request goes through one pipeline: nobody sees a write before it is
-on disk. That a client was heard of, and the end of a session, do not wait here.
+As in a real server, each request goes through one pipeline, and no client sees a write before it is
+on disk. Heartbeats and the ends of sessions do not wait here.
 """
 
 from collections import deque
@@ -19,7 +19,7 @@ class SlowSyncQueue:
         self.delay_us = 0
         """How long the disk takes for a write; 0: no time."""
         self.writes = 0
-        """That have waited for it."""
+        """How many writes have waited."""
         self._scheduler = scheduler
         self._waiting: deque[tuple[bool, Perform]] = deque()
 

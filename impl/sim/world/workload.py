@@ -55,7 +55,7 @@ def start_clients(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[S
 def start_workers(
     cluster: VirtualCluster, names: list[str], producers: int, keys: list[TopicPartition]
 ) -> list[SimulatedClient]:
-    """Start a client of each name on the partitions: so many producers, the others consumers."""
+    """Start a client of each name on the partitions: so many producers, the rest consumers."""
     writing = [SimulatedProducer(cluster, name, keys) for name in names[:producers]]
     reading = [SimulatedConsumer(cluster, name, keys) for name in names[producers:]]
     for producer in writing:

@@ -83,9 +83,9 @@ class SimulatedZooKeeper:
         """Path -> names of its children."""
         self._sessions: dict[SessionId, _Session] = {}
         self.request_bytes_max = REQUEST_BYTES_MAX
-        """It hangs up on a client whose multi has more paths and data."""
+        """The server closes the connection of a client that sends a larger multi."""
         self.is_serving = True
-        """False while the servers elect a leader: nobody is answered, and no session ends."""
+        """False while the servers elect a leader: no request is answered, and no session ends."""
         self.slow_sync: SlowSyncQueue | None = None
         """What requests have to go through since its disk was slow for the first time."""
 

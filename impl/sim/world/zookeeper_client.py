@@ -154,7 +154,7 @@ class SimulatedZooKeeperClient:
         self._lose()
 
     def _arrive(self, ask: Ask, path: str, found: list[Znode | Children], link: _Link) -> None:
-        """One request of a pipeline reaches the server; others' writes may come between two."""
+        """One request of a pipeline reaches the server; other writes may come between two."""
         if self._waits(partial(self._arrive, ask, path, found, link), to_server=True):
             return
         is_late = link.connection != self._connection
@@ -166,7 +166,7 @@ class SimulatedZooKeeperClient:
             self._send_back(self._disconnect)
             return
         if not is_late and self.fails is not None and self.fails(ask):
-            # As the shell takes it: who is told that the server is confused hangs up.
+            # As the shell does: it closes the connection after such an error.
             self._send_back(self._disconnect)
             return
         serve = partial(self._serve, ask, path, found, link)
@@ -186,7 +186,7 @@ class SimulatedZooKeeperClient:
         if answer is None or is_late:
             return
         if self.late.waiting and not isinstance(ask, WriteZnodes):
-            for one in ask.paths:  # ZooKeeper promises: nobody reads before he is notified
+            for one in ask.paths:  # ZooKeeper delivers a watch before the data that fired it
                 self.late.hear_of(one)
         if isinstance(ask, WriteZnodes) and self.loses_reply(ask):
             self.break_connection()
@@ -250,7 +250,7 @@ class SimulatedZooKeeperClient:
         self._later(self._reconnect, delay_us)
 
     def _is_refused(self) -> bool:
-        """A connection that is tried now comes to nothing; who is only not answered is heard."""
+        """True when a connection fails now; where only answers stall, the session lives."""
         for hurt in self.hurts:
             hurt.refuse()
         if self.hurts and all(h.stalls and not h.stalls_to_server for h in self.hurts):
@@ -298,7 +298,7 @@ class SimulatedZooKeeperClient:
             self._server.touch(self.session_id)
 
     def _miss_answers(self) -> None:
-        """Who hears nothing for two thirds of its timeout gives its connection up."""
+        """Close a connection that was silent for two thirds of the session timeout."""
         silent_ms = self._timeout_ms * 2 // HEARTBEATS_PER_TIMEOUT
         oldest_ms = self._scheduler.now_ms - silent_ms
         if any(hurt.stalls and hurt.since_ms <= oldest_ms for hurt in self.hurts):

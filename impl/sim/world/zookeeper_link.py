@@ -1,4 +1,4 @@
-"""A way between a broker and ZooKeeper that is hurt: what is sent waits, or nobody connects."""
+"""A faulty link between a broker and ZooKeeper: messages wait, and connections are refused."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,11 +17,11 @@ class HurtLink:
 
     @property
     def stalls(self) -> bool:
-        """True when the broker hears nothing, whichever direction it is that stands still."""
+        """True when the broker gets no answers, whichever direction is stalled."""
         return self.stalls_to_server or self.stalls_to_broker
 
     def keeps(self, arrive: Callable[[], None], *, to_server: bool) -> bool:
-        """True when what would arrive now waits until the fault is over."""
+        """Keep a message until the fault is over; false when its direction is not stalled."""
         if not (self.stalls_to_server if to_server else self.stalls_to_broker):
             return False
         self.matched += 1
@@ -29,11 +29,11 @@ class HurtLink:
         return True
 
     def refuse(self) -> None:
-        """The broker has tried to connect."""
+        """Count a refused connection."""
         self.matched += 1
 
     def let_go(self) -> None:
-        """What waits arrives now, in its order."""
+        """Deliver the messages that wait, in order."""
         waiting, self._waiting = self._waiting, []
         for arrive in waiting:
             arrive()
