@@ -18,7 +18,7 @@ from fencepost.conformance.adapters.znode_dialect import ZooKeeperState
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse
 from fencepost.conformance.clients.administrator import AdminClient
 from fencepost.conformance.clients.foreign_writes import rewrite_state
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import Transport
 from fencepost.conformance.clients.workload import Workload
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
@@ -56,7 +56,7 @@ class ClusterUnderTest:
         self.settings = settings
         self.folder = folder
         self.zookeeper = zookeeper
-        self.recorder: TraceRecorder | None = None
+        self.recorder: TraceWriter | None = None
         """The harness's trace, for znodes that it rewrites."""
         self.workload: Workload | None = None
         """The clients, when some are at work."""

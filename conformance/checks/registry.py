@@ -56,7 +56,7 @@ _ISR_HOLDERS = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class InvariantCheck:
     """One invariant's check and what it needs."""
 
     invariant: Invariant
@@ -67,43 +67,43 @@ class Check:
 
 
 _ALL = (
-    Check(
+    InvariantCheck(
         invariant=Invariant.LINEARIZABLE_LOG,
         run=linearizable_log.check,
         per_partition=True,
         reads=_CLIENT,
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.ACKNOWLEDGED_DURABLE,
         run=acknowledged_durable.check,
         per_partition=True,
         reads=_CLIENT | {"Create", "Delete"},
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.LOG_MATCHING,
         run=log_matching.check,
         per_partition=True,
         reads=REPLICA_ACTIONS | {Action.ELECT_LEADER},
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.LEADER_COMPLETE,
         run=leader_complete.check,
         per_partition=True,
         reads=REPLICA_ACTIONS | {Action.ELECT_LEADER},
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.HIGH_WATERMARK_MONOTONIC,
         run=high_watermark_monotonic.check,
         per_partition=True,
         reads=REPLICA_ACTIONS,
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.ONE_LEADER_PER_EPOCH,
         run=one_leader_per_epoch.check,
         per_partition=True,
         reads=_ZOOKEEPER | {Action.BECOME_LEADER},
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.ONE_COMMITTER_PER_EPOCH,
         run=one_committer_per_epoch.check,
         per_partition=True,
@@ -116,43 +116,43 @@ _ALL = (
             }
         ),
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.LEADER_IN_ISR,
         run=leader_in_isr.check,
         per_partition=True,
         reads=_ZOOKEEPER | _ISR_HOLDERS,
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.LINEARIZABLE_ZNODE,
         run=linearizable_znode.check,
         per_partition=True,
         reads=_ZOOKEEPER | _BROKER_ZNODE | _COMMANDS,
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.ONLY_AUTHORISED_WRITES,
         run=only_authorised_writes.check,
         per_partition=False,
         reads=_ZOOKEEPER | _BROKER_ZNODE | _AUTHORS | {Action.ELECT_LEADER, "LogFailed"},
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.STALE_CONTROLLER_HARMLESS,
         run=stale_controller_harmless.check,
         per_partition=False,
         reads=_ZOOKEEPER | _COMMANDS | {Action.STOP_REPLICA},
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.ONE_CONTROLLER_PER_EPOCH,
         run=one_controller_per_epoch.check,
         per_partition=False,
         reads=_ZOOKEEPER | _AUTHORS,
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.ISR_SUBSET_ASSIGNED,
         run=isr_subset_assigned.check,
         per_partition=False,
         reads=_ZOOKEEPER,
     ),
-    Check(
+    InvariantCheck(
         invariant=Invariant.DELETE_ONLY_IF_UNASSIGNED,
         run=delete_only_if_unassigned.check,
         per_partition=False,
@@ -160,7 +160,7 @@ _ALL = (
     ),
 )
 
-CHECKS: Mapping[Invariant, Check] = MappingProxyType({c.invariant: c for c in _ALL})
+CHECKS: Mapping[Invariant, InvariantCheck] = MappingProxyType({c.invariant: c for c in _ALL})
 """In the order in which results are shown."""
 
 OK = "ok"
@@ -172,7 +172,7 @@ IMPLIED_BY: Mapping[Invariant, tuple[Invariant, ...]] = MappingProxyType(
 """Invariants of the specs that need no check of their own; `leader_complete` says why."""
 
 
-def run_check(check: Check, events: Sequence[TraceEvent]) -> CheckResult:
+def run_check(check: InvariantCheck, events: Sequence[TraceEvent]) -> CheckResult:
     """The result of one check over a whole run, partitions split and merged."""
     read = [event for event in events if event.action in check.reads]
     if not check.per_partition:

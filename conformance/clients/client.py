@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import count
 from typing import Any, TypeVar
 
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import (
     Answer,
     BrokerConnection,
@@ -40,7 +40,7 @@ class RoutedClient:
         bootstrap: Callable[[], Sequence[str]],
         *,
         transport: Transport,
-        recorder: TraceRecorder | None = None,
+        recorder: TraceWriter | None = None,
         node: str = "client",
     ) -> None:
         self._bootstrap = bootstrap

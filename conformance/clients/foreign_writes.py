@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.zookeeper.client import (
     BadVersionError,
@@ -24,7 +24,7 @@ WRITES_MAX = 10
 
 def rewrite_state(
     znodes: ZooKeeperClient,
-    recorder: TraceRecorder | None,
+    recorder: TraceWriter | None,
     partition: TopicPartition,
     path: str,
 ) -> int | None:
@@ -48,7 +48,7 @@ def rewrite_state(
 
 @contextmanager
 def _traced(
-    recorder: TraceRecorder | None,
+    recorder: TraceWriter | None,
     partition: TopicPartition,
     found: ZnodeContent,
     session_id: int,

@@ -13,7 +13,7 @@ from typing import Any, Self
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent, encode
 
 
-class TraceRecorder:
+class TraceWriter:
     """The file `trace-<node>.ndjson` of a run folder."""
 
     def __init__(self, folder: Path, *, run_id: str, node: str, clock: LamportClock) -> None:
@@ -67,14 +67,14 @@ class ClientCrashedError(Exception):
     """The client has ended between a request and its answer; says which."""
 
 
-class MortalRecorder(TraceRecorder):
+class MortalWriter(TraceWriter):
     """That of a client which may be told to end before it hears of the answer to a request."""
 
     is_dying = False
     """From now on the next answer is the end of the client, and is not in its trace."""
 
     def write(self, kind: Kind, action: str, **fields: Any) -> TraceEvent:  # noqa: ANN401
-        """As `TraceRecorder.write`; raises `ClientCrashedError`."""
+        """As `TraceWriter.write`; raises `ClientCrashedError`."""
         if self.is_dying and kind is Kind.COMPLETE:
             raise ClientCrashedError(self.node)
         return super().write(kind, action, **fields)

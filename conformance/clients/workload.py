@@ -14,7 +14,7 @@ from random import Random
 from time import monotonic, monotonic_ns
 
 from fencepost.conformance.clients.client import RoutedClient
-from fencepost.conformance.clients.recorder import ClientCrashedError, MortalRecorder, TraceRecorder
+from fencepost.conformance.clients.recorder import ClientCrashedError, MortalWriter, TraceWriter
 from fencepost.conformance.clients.transport import Answer, Transport
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import ErrorCode
@@ -44,19 +44,19 @@ class Session:
     bootstrap: Callable[[], Sequence[str]]
     transport: Transport
     clock: LamportClock = field(default_factory=LamportClock)
-    recorders: list[TraceRecorder] = field(default_factory=list)
+    recorders: list[TraceWriter] = field(default_factory=list)
 
     def client(self, node: str) -> RoutedClient:
         """A client that writes `trace-<node>.ndjson`."""
         return self.client_of(
-            TraceRecorder(self.folder, run_id=self.run_id, node=node, clock=self.clock)
+            TraceWriter(self.folder, run_id=self.run_id, node=node, clock=self.clock)
         )
 
-    def mortal_recorder(self, node: str) -> MortalRecorder:
+    def mortal_recorder(self, node: str) -> MortalWriter:
         """Of a client that may end in the middle of a request."""
-        return MortalRecorder(self.folder, run_id=self.run_id, node=node, clock=self.clock)
+        return MortalWriter(self.folder, run_id=self.run_id, node=node, clock=self.clock)
 
-    def client_of(self, recorder: TraceRecorder) -> RoutedClient:
+    def client_of(self, recorder: TraceWriter) -> RoutedClient:
         """A client that writes there."""
         self.recorders.append(recorder)
         return RoutedClient(self.bootstrap, transport=self.transport, recorder=recorder)
@@ -140,7 +140,7 @@ class Workload:
         self._running: list[Future[None]] = []
         self._hired = producers + consumers
         """The number of the last client."""
-        self._at_work: dict[str, MortalRecorder] = {}
+        self._at_work: dict[str, MortalWriter] = {}
         """Producers that nobody has told to end."""
         self._crashed: dict[str, str] = {}
         """What has become of those who were told to end."""

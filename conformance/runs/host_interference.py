@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Action
 
@@ -223,7 +223,7 @@ def read_interference(events: Iterable[TraceEvent]) -> HostInterference:
     return interference
 
 
-def write_stall(harness: TraceRecorder, stall: Stall) -> None:
+def write_stall(harness: TraceWriter, stall: Stall) -> None:
     """The trace tells of it: `HostStalled`."""
     told = {
         "since_ns": stall.since_ns,
@@ -233,7 +233,7 @@ def write_stall(harness: TraceRecorder, stall: Stall) -> None:
     harness.write(Kind.RUN, HOST_STALLED, detail=json.dumps(told))
 
 
-def write_lost(harness: TraceRecorder, lost: LostSession) -> None:
+def write_lost(harness: TraceWriter, lost: LostSession) -> None:
     """The trace tells of it: `SessionLost`."""
     harness.write(
         Kind.RUN,

@@ -32,7 +32,7 @@ from fencepost.conformance.adapters.zookeepers import (
 )
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.registry import run_checks
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.host_interference import (
     Heartbeat,
@@ -195,10 +195,10 @@ class ScenarioRun:
         )
 
     @contextmanager
-    def _traced(self) -> Iterator[TraceRecorder]:
+    def _traced(self) -> Iterator[TraceWriter]:
         """The harness's own trace, which begins and ends the run."""
         clock = LamportClock()
-        with TraceRecorder(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
+        with TraceWriter(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
             harness.write(Kind.RUN, "RunStarted", detail=json.dumps(self._description()))
             try:
                 with Heartbeat(partial(self._note_stall, harness)):
@@ -206,11 +206,11 @@ class ScenarioRun:
             finally:
                 harness.write(Kind.RUN, "RunEnded", detail=json.dumps(self._ending()))
 
-    def _note_stall(self, harness: TraceRecorder, stall: Stall) -> None:
+    def _note_stall(self, harness: TraceWriter, stall: Stall) -> None:
         self.record.interference.stalls.append(stall)
         write_stall(harness, stall)
 
-    def _note_lost_sessions(self, harness: TraceRecorder) -> None:
+    def _note_lost_sessions(self, harness: TraceWriter) -> None:
         """Record sessions lost to the host; what they may have caused decides nothing."""
         of_brokers = read_folder(self.folder, "broker-*")[0]
         of_harness = read_folder(self.folder, "harness")[0]
@@ -245,7 +245,7 @@ class ScenarioRun:
 
     @contextmanager
     def _clients_of(
-        self, cluster: ClusterUnderTest, harness: TraceRecorder
+        self, cluster: ClusterUnderTest, harness: TraceWriter
     ) -> Iterator[ScenarioStage]:
         """Clients are at work; afterwards every partition has been read to its end."""
         cluster.recorder = harness
@@ -301,9 +301,7 @@ class ScenarioRun:
         finally:
             self._end_faults(stage)
 
-    def _note_phase(
-        self, stage: ScenarioStage, harness: TraceRecorder, change: PhaseChange
-    ) -> None:
+    def _note_phase(self, stage: ScenarioStage, harness: TraceWriter, change: PhaseChange) -> None:
         """It is in the trace, and what a role resolved to in the expanded schedule."""
         _write_phase(harness, change)
         if change.phase is Phase.INJECTING:
@@ -473,7 +471,7 @@ def _weight(check: CheckResult) -> Verdict:
     return check.verdict
 
 
-def _write_phase(harness: TraceRecorder, change: PhaseChange) -> None:
+def _write_phase(harness: TraceWriter, change: PhaseChange) -> None:
     harness.write(
         Kind.FAULT,
         change.fault,

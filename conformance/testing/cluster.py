@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.clients.client import RoutedClient
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import Answer, Transport
 from fencepost.conformance.runs.scenario import TOPIC, ScenarioStage
 from fencepost.spec.trace import TraceEvent
@@ -22,7 +22,7 @@ class UniqueClient(RoutedClient):
         bootstrap: Callable[[], Sequence[str]],
         *,
         transport: Transport,
-        recorder: TraceRecorder,
+        recorder: TraceWriter,
         sent: set[str],
     ) -> None:
         """`sent` is shared by the clients of one run."""
@@ -104,7 +104,7 @@ class RunningCluster:
         """A client of the test's own, whose operations are judged with those of the others."""
         self._clients += 1
         session = self.stage.session
-        recorder = TraceRecorder(
+        recorder = TraceWriter(
             session.folder,
             run_id=session.run_id,
             node=f"client-test-{self._clients}",

@@ -20,12 +20,12 @@ from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.registry import CHECKS, run_checks
 from fencepost.conformance.checks.unclean_elections import UNCLEAN_ONLY_IF_ISR_DEAD, judge_elections
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.runs.liveness_state import LivenessState, owed
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Progress, load
-from fencepost.conformance.whitebox.stepped_cluster import SteppedCluster
+from fencepost.conformance.whitebox.stepped_cluster import SteppedProcesses
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.pacing import PacingError
 from fencepost.fault_injection.processes.supervisor import Supervisor
@@ -286,7 +286,7 @@ class _Run:
     def ride(self) -> SteppedRun:
         started = monotonic()
         clock = LamportClock()
-        with TraceRecorder(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
+        with TraceWriter(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
             harness.write(Kind.RUN, "RunStarted", detail=json.dumps(self._description()))
             try:
                 self._make_all()
@@ -342,7 +342,7 @@ class _Run:
         server = self.ground.server.address
         with ZooKeeperClient(server) as client:
             client.create_path(self._chroot)
-        led = SteppedCluster(
+        led = SteppedProcesses(
             self.listed,
             folder=self.folder,
             run_id=self.run_id,

@@ -12,7 +12,7 @@ from typing import Any
 from fencepost.conformance.adapters.grpc_transport import LAMPORT_KEY, NODE_KEY, answer_of
 from fencepost.conformance.checks.log_history import FINAL_READER
 from fencepost.conformance.clients.client import completion_fields
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent
@@ -39,7 +39,7 @@ class SteppedClients:
         self._folder = folder
         self._run_id = run_id
         self._clock = clock
-        self._recorders: dict[str, TraceRecorder] = {}
+        self._recorders: dict[str, TraceWriter] = {}
         self._begun: dict[tuple[str, int], tuple[TraceEvent, dict[str, Any]]] = {}
         """Operation -> its invocation, and the fields that its completion repeats."""
         self._asked: dict[tuple[str, int], Future[Answered]] = {}
@@ -108,10 +108,10 @@ class SteppedClients:
         except FutureTimeoutError:
             raise PacingError(f"{client} has no answer to its request {number}") from None
 
-    def _recorder(self, client: str) -> TraceRecorder:
+    def _recorder(self, client: str) -> TraceWriter:
         """The trace of a client, begun when it is first asked for."""
         if client not in self._recorders:
-            self._recorders[client] = TraceRecorder(
+            self._recorders[client] = TraceWriter(
                 self._folder, run_id=self._run_id, node=client, clock=self._clock
             )
         return self._recorders[client]

@@ -31,7 +31,7 @@ SESSION_TIMEOUT_MS = 60_000
 """No session may end by itself: the list says when one does."""
 
 
-class SteppedCluster:
+class SteppedProcesses:
     """The brokers of one list of moves; a context manager that ends them."""
 
     def __init__(
@@ -55,7 +55,7 @@ class SteppedCluster:
         self._is_awake = False
         self._clients = SteppedClients(folder, run_id=run_id, clock=self.clock)
 
-    def __enter__(self) -> "SteppedCluster":
+    def __enter__(self) -> "SteppedProcesses":
         self._znodes.connect()
         for number in (*self.listed.controllers, *self.listed.brokers):
             self._start(number, checkpoint=-1)
@@ -218,27 +218,27 @@ class SteppedCluster:
         self._clients.completed(move)
 
 
-_ALONE: dict[Verb, Callable[[SteppedCluster, Move], None]] = {
-    Verb.START: SteppedCluster.start,
-    Verb.KILL: SteppedCluster.kill,
-    Verb.LOSE_POWER: SteppedCluster.lose_power,
-    Verb.AWAKEN: SteppedCluster.awaken,
-    Verb.EXPIRE: SteppedCluster.expire,
-    Verb.ESTABLISH: SteppedCluster.establish,
-    Verb.POST: SteppedCluster.post,
-    Verb.FORGET_SESSION: SteppedCluster.forget_session,
-    Verb.END_SESSION: SteppedCluster.end_session,
-    Verb.CREATE: SteppedCluster.create,
-    Verb.SET: SteppedCluster.overwrite,
-    Verb.DELETE: SteppedCluster.delete,
-    Verb.REQUEST: SteppedCluster.request,
-    Verb.COMPLETED: SteppedCluster.completed,
-    Verb.READ: SteppedCluster.completed,
+_ALONE: dict[Verb, Callable[[SteppedProcesses, Move], None]] = {
+    Verb.START: SteppedProcesses.start,
+    Verb.KILL: SteppedProcesses.kill,
+    Verb.LOSE_POWER: SteppedProcesses.lose_power,
+    Verb.AWAKEN: SteppedProcesses.awaken,
+    Verb.EXPIRE: SteppedProcesses.expire,
+    Verb.ESTABLISH: SteppedProcesses.establish,
+    Verb.POST: SteppedProcesses.post,
+    Verb.FORGET_SESSION: SteppedProcesses.forget_session,
+    Verb.END_SESSION: SteppedProcesses.end_session,
+    Verb.CREATE: SteppedProcesses.create,
+    Verb.SET: SteppedProcesses.overwrite,
+    Verb.DELETE: SteppedProcesses.delete,
+    Verb.REQUEST: SteppedProcesses.request,
+    Verb.COMPLETED: SteppedProcesses.completed,
+    Verb.READ: SteppedProcesses.completed,
 }
 """Moves that are more than one broker's."""
 
-_NAMED: dict[Verb, Callable[[SteppedCluster, Move], None]] = {
-    Verb.INVOKE: SteppedCluster.invoke,
-    Verb.HEARD: SteppedCluster.heard,
+_NAMED: dict[Verb, Callable[[SteppedProcesses, Move], None]] = {
+    Verb.INVOKE: SteppedProcesses.invoke,
+    Verb.HEARD: SteppedProcesses.heard,
 }
 """Moves of the client that they name; without a name they are a broker's."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from fencepost.conformance.checks.ordering import partition_of_event, split_by_partition
-from fencepost.conformance.checks.registry import CHECKS, Check
+from fencepost.conformance.checks.registry import CHECKS, InvariantCheck
 from fencepost.conformance.runs.host_interference import read_interference
 from fencepost.conformance.verdict import CheckResult, merge
 from fencepost.reports.analysis.evidence import ViolationContext, display_order, gather
@@ -149,7 +149,7 @@ def _across(task: JudgeTask, target: Path) -> Findings:
     return Findings(judged=tuple(judged), leadership=leadership)
 
 
-def _checks(*, per_partition: bool) -> list[Check]:
+def _checks(*, per_partition: bool) -> list[InvariantCheck]:
     return [check for check in CHECKS.values() if check.per_partition is per_partition]
 
 

@@ -21,7 +21,7 @@ from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.reference import REFERENCE
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.targets import leader
 from fencepost.fault_injection.network.links.peers import listening_ports
@@ -148,7 +148,7 @@ def test_a_state_that_changes_while_it_is_rewritten_is_read_anew(
         return rewrite(rewriter, *what)
 
     monkeypatch.setattr(ZooKeeperClient, "rewrite", lose_once)
-    recorder = TraceRecorder(tmp_path, run_id="run", node="harness", clock=LamportClock())
+    recorder = TraceWriter(tmp_path, run_id="run", node="harness", clock=LamportClock())
     with recorder as cluster.recorder:
         assert cluster.rewrite_state(PARTITION) == 2
     trace = read_trace(tmp_path / "trace-harness.ndjson").events

@@ -10,7 +10,7 @@ import pytest
 
 from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 from fencepost.conformance.clients.client import RoutedClient
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import ClusterUnreachableError
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent, read_trace
 from fencepost.spec.vocabulary import ErrorCode, Outcome
@@ -109,7 +109,7 @@ def transport() -> Iterator[GrpcTransport]:
 
 
 def client_of(address: str, transport: GrpcTransport, folder: Path) -> RoutedClient:
-    recorder = TraceRecorder(folder, run_id="r1", node="client-1", clock=LamportClock())
+    recorder = TraceWriter(folder, run_id="r1", node="client-1", clock=LamportClock())
     return RoutedClient(lambda: [address], transport=transport, recorder=recorder)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.runs.host_interference import (
     STALL_NS,
     Heartbeat,
@@ -59,7 +59,7 @@ def test_beat_in_time_is_no_stall() -> None:
 def test_what_the_trace_tells_of_noise_is_read_again(tmp_path: Path) -> None:
     stall = Stall(since_ns=5 * MS, until_ns=905 * MS, pressure_ms={"cpu": 7})
     lost = LostSession(broker_id=2, at_ns=11 * MS)
-    with TraceRecorder(tmp_path, run_id="r", node="harness", clock=LamportClock()) as harness:
+    with TraceWriter(tmp_path, run_id="r", node="harness", clock=LamportClock()) as harness:
         write_stall(harness, stall)
         write_lost(harness, lost)
         harness.write(Kind.RUN, "RunEnded")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.testing.bundle import read_bundle
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
@@ -58,7 +58,7 @@ def collected(result: pytest.RunResult) -> list[str]:
 
 def bundle(folder: Path, told: Mapping[str, object]) -> Path:
     """A folder such as a failing test leaves, as far as it is read."""
-    with TraceRecorder(folder, run_id="r", node="harness", clock=LamportClock()) as harness:
+    with TraceWriter(folder, run_id="r", node="harness", clock=LamportClock()) as harness:
         harness.write(Kind.RUN, "RunStarted", detail=json.dumps(told))
         harness.write(Kind.RUN, "RunEnded")
     (folder / "schedule.executed.json").write_text(json.dumps(as_document(EXECUTED)))

@@ -11,7 +11,7 @@ import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.clients.recorder import TraceRecorder
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.runs.story_shrink import shrink_actions
 from fencepost.conformance.whitebox.run_shrink import ShrunkRun, shrink_run, shrink_story
 from fencepost.conformance.whitebox.story_tries import RealTries, SimulatedTries, violations_of
@@ -252,7 +252,7 @@ def test_a_simulated_candidate_has_to_fail_at_every_pace_at_which_the_plan_does(
 
 def test_a_run_that_did_not_heal_is_one_that_failed(tmp_path: Path) -> None:
     ended = {"converged": False, "final_read": True, "unhealed": ["EventuallyLeader"]}
-    with TraceRecorder(tmp_path, run_id="r", node="harness", clock=LamportClock()) as harness:
+    with TraceWriter(tmp_path, run_id="r", node="harness", clock=LamportClock()) as harness:
         harness.write(Kind.RUN, "RunEnded", detail=json.dumps(ended))
 
     assert violations_of(tmp_path) == {"Converged", "EventuallyLeader"}
@@ -264,7 +264,7 @@ BEGUN = {"level": 2}
 def ran(folder: Path, executed: str) -> None:
     """A whole run with this schedule is in the folder."""
     (folder / EXECUTED).write_text(executed)
-    with TraceRecorder(folder, run_id="r", node="harness", clock=LamportClock()) as harness:
+    with TraceWriter(folder, run_id="r", node="harness", clock=LamportClock()) as harness:
         harness.write(Kind.RUN, "RunStarted", detail=json.dumps(BEGUN))
         harness.write(Kind.RUN, "RunEnded", detail="{}")
 
