@@ -171,7 +171,7 @@ def draw_all(
             drawn = draw(kind, mutant, number, folder)
             results.add(kind, asdict(drawn))
             told = ", ".join(drawn.found) or f"nothing {drawn.problem}".rstrip()
-            if drawn.rides or kind == FREE:
+            if drawn.repetitions or kind == FREE:
                 note(f"run {number} of {mutant}, {drawn.scenario}: {told} ({drawn.seconds:.0f} s)")
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -27,17 +27,17 @@ def make_moves(path: Path, out: Path | None, *, as_json: bool) -> int:
         read_moves(path)
     folder = make_run_folder(new_run_id(), out)
     try:
-        listed, ride = follow_file(path, out=folder)
+        listed, run = follow_file(path, out=folder)
     except ZooKeeperError as error:
         raise HarnessError(str(error)) from error
-    verdict = run_verdict(ride)
+    verdict = run_verdict(run)
     if as_json:
-        show_json({"verdict": verdict, "run": str(folder), "name": listed.name, **asdict(ride)})
+        show_json({"verdict": verdict, "run": str(folder), "name": listed.name, **asdict(run)})
         return exit_code([verdict])
-    found = ", ".join(ride.found) or "nothing"
-    say(f"{ride.made} of {ride.moves} moves of {listed.name}, {ride.steps} of its steps")
-    if ride.problem:
-        say(ride.problem)
+    found = ", ".join(run.found) or "nothing"
+    say(f"{run.made} of {run.moves} moves of {listed.name}, {run.steps} of its steps")
+    if run.problem:
+        say(run.problem)
     say(f"{verdict}: violated {found}; traces in {folder}")
     return exit_code([verdict])
 
@@ -95,7 +95,7 @@ def guided_row(result: "SteppedPair") -> dict[str, Any]:
 
 def _cells(result: "SteppedPair") -> list[object]:
     hazard, repaired = result.hazard, result.repaired
-    found, left = (", ".join(ride.found) or "nothing" for ride in (hazard, repaired))
+    found, left = (", ".join(run.found) or "nothing" for run in (hazard, repaired))
     return [
         result.row,
         result.verdict,

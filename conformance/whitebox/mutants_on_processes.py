@@ -23,7 +23,7 @@ from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
-from fencepost.conformance.whitebox.stepped import SHOWN_BY, SteppedRun, lists_of, stand_ready
+from fencepost.conformance.whitebox.stepped import SHOWN_BY, SteppedRun, lists_of, stepped_site
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.zookeeper import ZooKeeperError
@@ -33,7 +33,7 @@ DENSE = "dense"
 """The random runs that processes repeat (`impl/sim/draw/multi_round_draw.py`)."""
 VARIATIONS = "variations"
 """Other such runs: situations of several exact steps, and something else (`variations.py`)."""
-RIDES_MAX = 3
+REPETITIONS_MAX = 3
 """So often processes repeat a part of one run."""
 LATE = "in time"
 """What is violated when the cluster is not well in the time that it has."""
@@ -76,7 +76,7 @@ class Drawn:
     found: tuple[str, ...] = ()
     seconds: float = 0.0
     problem: str = ""
-    rides: int = 0
+    repetitions: int = 0
     """How often processes repeated what the simulator had found."""
 
 
@@ -99,12 +99,12 @@ def run_directed(mutant: str, schedule: str, *, out: Path) -> Directed:
     if pair[0].mutant != mutant:
         raise ChoiceError(f"{schedule} shows {pair[0].mutant or 'no mutant'}, not {mutant}")
     started = monotonic()
-    with stand_ready(out) as ground:
-        rides = [
-            ground.ride(listed, out / kind)
+    with stepped_site(out) as site:
+        runs = [
+            site.run(listed, out / kind)
             for kind, listed in zip(("mutant", "repaired"), pair, strict=True)
         ]
-    return _directed(mutant, schedule, *rides, seconds=monotonic() - started)
+    return _directed(mutant, schedule, *runs, seconds=monotonic() - started)
 
 
 def _directed(
@@ -157,18 +157,18 @@ def run_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
     except ValueError as error:
         return replace(run, seconds=round(monotonic() - started, 1), problem=str(error))
     if _is_wrong(events):
-        run = replace(run, rides=1, **_repeated(lambda: listed, out))
+        run = replace(run, repetitions=1, **_repeated(lambda: listed, out))
     return replace(run, seconds=round(monotonic() - started, 1))
 
 
 def _repeated(moves: Callable[[], MoveList], out: Path) -> dict[str, Any]:
     """What processes `found` that made these moves, below the new folder, or their `problem`."""
     try:
-        with stand_ready(out) as ground:
-            ride = ground.ride(moves(), out / "mutant")
+        with stepped_site(out) as site:
+            run = site.run(moves(), out / "mutant")
     except (ValueError, ZooKeeperError) as error:
         return {"problem": str(error)}
-    return {"problem": ride.problem, "found": () if ride.problem else ride.found}
+    return {"problem": run.problem, "found": () if run.problem else run.found}
 
 
 def run_varied(
@@ -184,9 +184,9 @@ def run_varied(
     simulate = load(REFERENCE_TARGET).variations
     for told, moves, events in simulate(scenarios, number, mutant=mutant, skips_own=skips_own):
         if _is_wrong(events):
-            run = replace(run, scenario=told, **_repeated(moves, out / f"{run.rides + 1}"))
-            run = replace(run, rides=run.rides + 1)
-        if run.found or run.rides == RIDES_MAX:
+            run = replace(run, scenario=told, **_repeated(moves, out / f"{run.repetitions + 1}"))
+            run = replace(run, repetitions=run.repetitions + 1)
+        if run.found or run.repetitions == REPETITIONS_MAX:
             break
     return replace(run, seconds=round(monotonic() - started, 1))
 

@@ -63,7 +63,7 @@ class Simulator(Protocol):
     def schedules(self) -> list[dict[str, str]]:
         """The counterexamples that are led when all are: `schedule`, `row` and `violates`."""
 
-    def why_not_led(self, row: str) -> str:
+    def why_not_stepped(self, row: str) -> str:
         """Why nothing can be led along the counterexample of a row; empty when it can."""
 
     def moves(self, steps: str, *, is_repaired: bool) -> MoveList:

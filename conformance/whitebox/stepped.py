@@ -1,6 +1,6 @@
 """Counterexamples of the specs on real processes: with the hazard, and with its repair.
 
-A counterexample is led twice, move by move (`spec/pacing.py`), on brokers of their own under one
+A counterexample is made twice, move by move (`spec/pacing.py`), on brokers of their own under one
 real ZooKeeper: once where the hazard is, where the checks must find what the specs say, and once
 with the protocol as it should be, where they must find nothing.
 """
@@ -130,11 +130,11 @@ class SteppedPair:
         return f"the repair refuses {place}" if place else ""
 
 
-def run_verdict(ride: SteppedRun) -> Verdict:
-    """What one ride alone is worth: a violation is one, wanted or not."""
-    if ride.found:
+def run_verdict(run: SteppedRun) -> Verdict:
+    """What one run alone is worth: a violation is one, expected or not."""
+    if run.found:
         return Verdict.FAIL
-    return Verdict.INCONCLUSIVE if ride.problem else Verdict.PASS
+    return Verdict.INCONCLUSIVE if run.problem else Verdict.PASS
 
 
 def shows(violates: str, found: Sequence[str]) -> bool:
@@ -160,11 +160,11 @@ def select(names: Sequence[str], target: str = REFERENCE_TARGET) -> list[dict[st
         named = [one for one in known if name in (one["schedule"], one["row"])]
         if not named:
             try:
-                why = simulator.why_not_led(name)
+                why = simulator.why_not_stepped(name)
             except ValueError as error:
                 raise ChoiceError(str(error)) from error
             if why:
-                raise ChoiceError(f"nothing is led along {name}: {why}")
+                raise ChoiceError(f"no moves are kept for {name}: {why}")
             named = [{"schedule": name, "row": name}]
         found.extend(named)
     return found
@@ -185,15 +185,15 @@ def follow(
     wanted = select(names, target)
     lists = [lists_of(one["schedule"], target) for one in wanted]
     results: list[SteppedPair] = []
-    with stand_ready(out) as ground, _workers(jobs) as pool:
-        rides = [
+    with stepped_site(out) as site, _workers(jobs) as pool:
+        runs = [
             [
-                pool.submit(ground.ride, listed, out / one["schedule"] / kind)
+                pool.submit(site.run, listed, out / one["schedule"] / kind)
                 for kind, listed in zip(KINDS, pair, strict=True)
             ]
             for one, pair in zip(wanted, lists, strict=True)
         ]
-        for one, (listed, _), (hazard, repaired) in zip(wanted, lists, rides, strict=True):
+        for one, (listed, _), (hazard, repaired) in zip(wanted, lists, runs, strict=True):
             if on_progress:
                 on_progress(len(results), len(wanted), one["schedule"])
             results.append(
@@ -215,8 +215,8 @@ def follow_file(path: Path, *, out: Path) -> tuple[MoveList, SteppedRun]:
     Raises `MoveError`, and `ZooKeeperError` when ZooKeeper does not start.
     """
     listed = read_moves(path)
-    with stand_ready(out) as ground:
-        return listed, ground.ride(listed, out / listed.name)
+    with stepped_site(out) as site:
+        return listed, site.run(listed, out / listed.name)
 
 
 def lists_of(name: str, target: str = REFERENCE_TARGET) -> tuple[MoveList, MoveList]:
@@ -240,23 +240,23 @@ def _workers(jobs: int) -> Iterator[ThreadPoolExecutor]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SteppedSite:
-    """What all rides share."""
+    """What all runs share."""
 
     supervisor: Supervisor
     server: ZooKeeperServer
 
-    def ride(self, listed: MoveList, folder: Path) -> SteppedRun:
+    def run(self, listed: MoveList, folder: Path) -> SteppedRun:
         """All moves were made, or as many as could be, on processes of their own."""
         folder.mkdir(parents=True)
         write_moves(folder / MOVES_FILE, listed)
-        return _Run(ground=self, listed=listed, folder=folder).ride()
+        return _Run(site=self, listed=listed, folder=folder).play()
 
 
 @contextmanager
-def stand_ready(out: Path) -> Iterator[SteppedSite]:
-    """A ZooKeeper for all rides; raises `ZooKeeperError`."""
+def stepped_site(out: Path) -> Iterator[SteppedSite]:
+    """A ZooKeeper for all runs; raises `ZooKeeperError`."""
     folders = Folders(root=out)
-    with Supervisor(folders.processes, f"guided-{secrets.token_hex(4)}") as supervisor:
+    with Supervisor(folders.processes, f"stepped-{secrets.token_hex(4)}") as supervisor:
         server = ZooKeeperServer(supervisor, folders.zookeeper)
         server.start()
         try:
@@ -269,7 +269,7 @@ def stand_ready(out: Path) -> Iterator[SteppedSite]:
 class _Run:
     """One list of moves on its way."""
 
-    ground: SteppedSite
+    site: SteppedSite
     listed: MoveList
     folder: Path
     made: int = 0
@@ -283,7 +283,7 @@ class _Run:
         kind = self.listed.mutant or f"level-{self.listed.level}"
         self.run_id = f"{self.listed.name}-{kind}-{secrets.token_hex(4)}"
 
-    def ride(self) -> SteppedRun:
+    def play(self) -> SteppedRun:
         started = monotonic()
         clock = LamportClock()
         with TraceWriter(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
@@ -339,22 +339,22 @@ class _Run:
         return f"/{self.run_id}"
 
     def _make_all(self) -> None:
-        server = self.ground.server.address
+        server = self.site.server.address
         with ZooKeeperClient(server) as client:
             client.create_path(self._chroot)
-        led = SteppedProcesses(
+        processes = SteppedProcesses(
             self.listed,
             folder=self.folder,
             run_id=self.run_id,
-            supervisor=self.ground.supervisor,
+            supervisor=self.site.supervisor,
             zookeeper=f"{server}{self._chroot}",
         )
-        with led:
+        with processes:
             for move in self.listed.moves:
-                led.make(move)
+                processes.make(move)
                 self.made += 1
             if self.listed.settles:
-                self.published, self.running = led.liveness_state(), led.running
+                self.published, self.running = processes.liveness_state(), processes.running
 
     def _place(self) -> str:
         """Where the run is, for people."""
@@ -369,7 +369,7 @@ class _Run:
         """What ZooKeeper wrote down of this run: others have chroots of their own."""
         own = [
             replace(one, path=one.path and one.path.removeprefix(self._chroot))
-            for one in read_transactions(self.ground.server.data_dir)
+            for one in read_transactions(self.site.server.data_dir)
             if _is_of(one, f"{self._chroot}/")
         ]
         with (self.folder / "trace-zookeeper.ndjson").open("wb") as file:

@@ -13,13 +13,13 @@ from fencepost.spec.tlc.models import load_models
 class Way(StrEnum):
     """How far a hazard goes."""
 
-    LED = "led"
-    """Processes follow its counterexample, and the checks see what it leads to."""
+    STEPPED = "stepped"
+    """Processes make its counterexample, and the checks see what it leads to."""
     SAME_RULE = "same rule"
-    """A row is led that shows what else comes of the same wrong rule."""
+    """A row has moves that show what else comes of the same wrong rule."""
     NOT_SEEN = "not seen"
     """Processes follow its counterexample, and no check judges what it violates."""
-    NOT_LED = "not led"
+    NOT_STEPPED = "not stepped"
     REFUTED = "refuted"
     """It is no hazard."""
 
@@ -32,7 +32,7 @@ class SteppedHazard:
     title: str
     way: Way
     told: str
-    """The row that is led and what it violates, or why none is."""
+    """The row that has moves and what it violates, or why none has."""
 
 
 def stepped_hazards(target: str = REFERENCE_TARGET) -> tuple[SteppedHazard, ...]:
@@ -49,8 +49,8 @@ def stepped_hazards(target: str = REFERENCE_TARGET) -> tuple[SteppedHazard, ...]
     for hazard in load_hazards():
         rows = [row for row in violates if row in hazard.rows or models[row].hazard == hazard.id]
         way, told = _way(hazard, {row: violates[row] for row in rows}, rules)
-        if way is Way.NOT_LED:
-            reasons = (simulator.why_not_led(row) for row in hazard.rows)
+        if way is Way.NOT_STEPPED:
+            reasons = (simulator.why_not_stepped(row) for row in hazard.rows)
             how = shown.get(str(hazard.switch.get("mutants")))
             told = next(filter(None, reasons), "no schedule of it is kept")
             told += (
@@ -67,17 +67,17 @@ def _rule(constants: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _way(
-    hazard: Hazard, led: Mapping[str, str], rules: Mapping[tuple[str, ...], str]
+    hazard: Hazard, stepped: Mapping[str, str], rules: Mapping[tuple[str, ...], str]
 ) -> tuple[Way, str]:
-    """`led` are the hazard's own rows that can be led, with what they violate."""
+    """`stepped`: the rows of the hazard that have moves -> what they violate."""
     if hazard.finding is HazardFinding.REFUTED:
         return Way.REFUTED, "there is nothing to show"
-    for row, invariant in led.items():
+    for row, invariant in stepped.items():
         if is_visible(invariant):
-            return Way.LED, f"{row} violates {invariant}"
-    if led:
-        return Way.NOT_SEEN, f"no check of a trace judges {next(iter(led.values()))}"
+            return Way.STEPPED, f"{row} violates {invariant}"
+    if stepped:
+        return Way.NOT_SEEN, f"no check of a trace judges {next(iter(stepped.values()))}"
     rule = _rule(hazard.switch)
     if rule and rule in rules:
         return Way.SAME_RULE, f"as {rules[rule]}"
-    return Way.NOT_LED, ""
+    return Way.NOT_STEPPED, ""

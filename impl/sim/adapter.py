@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fencepost.fault_injection.stories.story_file import story_from_document
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import MUTANTS, mutant_name
-from fencepost.impl.sim.counterexamples import moves, replay, schedules, why_not_led
+from fencepost.impl.sim.counterexamples import moves, replay, schedules, why_not_stepped
 from fencepost.impl.sim.draw.draw import DrawKind, draw
 from fencepost.impl.sim.draw.story_mutations import deal, scenario_of
 from fencepost.impl.sim.draw.swarm import swarm
@@ -35,7 +35,7 @@ __all__ = [
     "simulate",
     "simulate_long",
     "variations",
-    "why_not_led",
+    "why_not_stepped",
 ]
 
 VARIATIONS = 16

@@ -88,7 +88,7 @@ def schedules() -> list[dict[str, str]]:
     ]
 
 
-def why_not_led(row: str) -> str:
+def why_not_stepped(row: str) -> str:
     """Why processes cannot be led along the counterexample of a row; empty when they can.
 
     Raises `ValueError` with one sentence for an unknown row.

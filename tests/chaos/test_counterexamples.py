@@ -10,7 +10,7 @@ from fencepost.ci.bench.mutants_on_processes import scenarios
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants_on_processes import run_directed, run_varied
-from fencepost.conformance.whitebox.stepped import follow, follow_file, run_verdict, stand_ready
+from fencepost.conformance.whitebox.stepped import follow, follow_file, run_verdict, stepped_site
 from fencepost.impl.sim.adapter import moves, variations
 from fencepost.spec.pacing import read_moves, write_moves
 
@@ -62,12 +62,12 @@ def test_processes_repeat_what_a_variation_shows_and_find_nothing_wrong_otherwis
     drawn = run_varied(VARIED, 1, scenarios(), skips_own=True, out=tmp_path / "wrong")
     dealt = variations(scenarios(), 1, mutant=None, skips_own=False)
     make = next(make for told, make, _ in dealt if told == drawn.scenario)
-    with stand_ready(tmp_path) as ground:
-        ride = ground.ride(make(), tmp_path / "right")
+    with stepped_site(tmp_path) as site:
+        run = site.run(make(), tmp_path / "right")
 
-    assert (drawn.found, drawn.problem, drawn.rides) == (("StaleControllerHarmless",), "", 1)
+    assert (drawn.found, drawn.problem, drawn.repetitions) == (("StaleControllerHarmless",), "", 1)
     assert "composite" in drawn.scenario
-    assert (ride.found, ride.problem) == ((), "")
+    assert (run.found, run.problem) == ((), "")
 
 
 def test_processes_follow_a_counterexample_and_do_so_again_until_a_move_differs(
@@ -91,12 +91,12 @@ def test_processes_follow_a_counterexample_and_do_so_again_until_a_move_differs(
     changed = (*left.moves[:at], other, *left.moves[at + 1 :])
     write_moves(tmp_path / "changed", structs.replace(left, moves=changed))
 
-    _, ride = follow_file(tmp_path / "changed", out=tmp_path / "out")
+    _, run = follow_file(tmp_path / "changed", out=tmp_path / "out")
 
-    assert run_verdict(replace(ride, found=())) is Verdict.INCONCLUSIVE
-    assert ride.made == at
-    assert ride.problem.startswith(f"at step 2, {left.steps[1]}: at ")
-    assert "not ['BecomeLeader']" in ride.problem
+    assert run_verdict(replace(run, found=())) is Verdict.INCONCLUSIVE
+    assert run.made == at
+    assert run.problem.startswith(f"at step 2, {left.steps[1]}: at ")
+    assert "not ['BecomeLeader']" in run.problem
 
 
 def awake(folder: Path) -> set[str | None]:

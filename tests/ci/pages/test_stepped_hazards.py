@@ -17,13 +17,13 @@ def test_twenty_hazards_and_more_go_the_whole_way_and_the_others_say_why_not() -
     found = find()
     counts = Counter(one.way for one in found)
 
-    assert counts[Way.LED] >= 20
+    assert counts[Way.STEPPED] >= 20
     assert all(one.told for one in found)
     assert counts[Way.NOT_SEEN] == 0
     assert all(
         "liveness" in one.told or "led through" in one.told
         for one in found
-        if one.way is Way.NOT_LED
+        if one.way is Way.NOT_STEPPED
     )
 
 

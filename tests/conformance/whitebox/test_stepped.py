@@ -95,7 +95,7 @@ def test_a_row_is_known_by_its_name_and_by_its_schedules() -> None:
         ("nothing_such", "unknown model nothing_such"),
         ("isr_changes", "isr_changes holds: it has no counterexample"),
         ("leader_ignores_command", "is a liveness property: its counterexample has no end"),
-        ("leader_stays_outside", "the core is not led through Reassignment"),
+        ("leader_stays_outside", "the core is not stepped through Reassignment"),
     ],
 )
 def test_a_row_that_cannot_be_led_says_why(name: str, why: str) -> None:
