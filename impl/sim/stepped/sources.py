@@ -115,7 +115,7 @@ def obstacle(model: Model) -> str:
     if model.expected is not ModelVerdict.VIOLATES:
         return f"{model.name} holds: it has no counterexample"
     if model.module not in STEPPED:
-        return f"the core is not stepped through {model.module.removeprefix('MC')}, step by step"
+        return f"the core is not stepped through {model.module.removeprefix('MC')}"
     if model.tlc_config().specification:
         return f"{model.invariant} is a liveness property: its counterexample has no end"
     unknown = sorted(set(read_setting(model.tlc_config()).mutants) - MUTANTS.keys())
