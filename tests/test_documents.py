@@ -49,22 +49,29 @@ def commands() -> set[str]:
     return found
 
 
-def test_the_readme_shows_every_command_that_starts_or_judges_something() -> None:
-    readme = (ROOT / "README.md").read_text()
-    missing = {name for name in commands() if f"fencepost {name}" not in readme}
+def test_every_command_that_starts_or_judges_something_is_shown() -> None:
+    pages = (ROOT / "README.md").read_text() + (ROOT / "docs" / "commands.md").read_text()
+    missing = {name for name in commands() if f"fencepost {name}" not in pages}
 
     assert missing == {"cluster status", "topics list", "topics describe", "reassign cancel"}
 
 
-def test_every_command_that_the_readme_shows_exists() -> None:
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_in_a_document_exists(document: Path) -> None:
     shown = re.findall(
-        r"^fencepost ((?:cluster |topics |mutants |faults |partitions |reassign )?\w+)",
-        (ROOT / "README.md").read_text(),
+        r"^(?:\$ )?fencepost ((?:cluster |topics |mutants |faults |partitions |reassign )?[\w-]+)",
+        document.read_text(),
         re.MULTILINE,
     )
 
-    assert shown
     assert set(shown) <= commands()
+
+
+def test_the_readme_is_short_and_shows_a_result_first() -> None:
+    text = (ROOT / "README.md").read_text()
+
+    assert len(text.splitlines()) <= 150
+    assert text.index("## A result") < text.index("## Run it")
 
 
 def test_the_readme_of_ci_names_what_the_script_runs_in_its_order() -> None:
