@@ -29,7 +29,7 @@ from fencepost.impl.sim.draw.drawn_faults import Draw
 from fencepost.impl.sim.draw.fault_stories import About, Composer
 from fencepost.impl.sim.engine.multi_round_run import FaultRound, prepare_rounds
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, TOPIC, RunOptions
-from fencepost.impl.sim.engine.run import RunDescription
+from fencepost.impl.sim.engine.run import RunDescription, drawn_details
 from fencepost.spec.vocabulary import ProtocolLevel
 
 PATIENT_MS = 30_000
@@ -80,8 +80,9 @@ def multi_round(
     rounds = tuple(_round(random, options, n, about) for n in range(1, count + 1))
     return RunDescription(
         options=options,
-        scenario="dense",
-        reproduce=f"the dense run {number} at level {options.level:d}",
+        begins=drawn_details(
+            options, "dense", f"the dense run {number} at level {options.level:d}"
+        ),
         prepare=prepare_rounds,
         parts=rounds,
     )

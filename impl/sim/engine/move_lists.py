@@ -9,7 +9,7 @@ from fencepost.impl.sim.draw.story_mutations import Variation
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import IsEnough, RunDescription, RunPart, run
-from fencepost.impl.sim.engine.variation_run import play_variation
+from fencepost.impl.sim.engine.variation_run import described_variation
 from fencepost.impl.sim.script.play import play
 from fencepost.impl.sim.script.stage import unjudged
 from fencepost.spec.pacing import MoveList, Verb
@@ -46,8 +46,10 @@ def moves_of_variation(
     variation: Variation, mutant: MutantName | None, name: str
 ) -> tuple[Callable[[], MoveList], list[TraceEvent]]:
     """A function that makes the moves, which raises `ValueError` as `moves_of`, and the trace."""
-    options, move_recorder, events = play_variation(variation, mutant, name)
-    return partial(_listed, name, options, move_recorder), events
+    recorder = MoveRecorder(is_for_processes=True)
+    description = described_variation(variation, mutant, name)
+    events = run(description, f"{name}-1", recorder)
+    return partial(_listed, name, description.options, recorder), events
 
 
 def _listed(name: str, options: RunOptions, move_recorder: MoveRecorder) -> MoveList:

@@ -10,7 +10,7 @@ from fencepost.spec.trace import Kind, TraceEvent
 NS_PER_US = 1000
 
 
-class TraceRecorder:
+class TraceBuffer:
     """All events of a run in the order in which they happened."""
 
     def __init__(self, run_id: str, scheduler: Scheduler) -> None:
@@ -32,7 +32,7 @@ class TraceRecorder:
 class NodeTrace:
     """Numbers the lines of one node, and keeps its Lamport clock."""
 
-    def __init__(self, recorder: TraceRecorder, run_id: str, name: str, incarnation: int) -> None:
+    def __init__(self, recorder: TraceBuffer, run_id: str, name: str, incarnation: int) -> None:
         self.name = name
         self.lamport = 0
         self._recorder = recorder
@@ -41,7 +41,7 @@ class NodeTrace:
         self._seq = 0
 
     def now_ns(self) -> int:
-        """See `TraceRecorder.now_ns`."""
+        """See `TraceBuffer.now_ns`."""
         return self._recorder.now_ns()
 
     def write(self, line: Line, mono_ns: int | None = None) -> None:

@@ -110,9 +110,8 @@ class RunDescription(Generic[Part_co]):
     """Everything that decides a run, but for the name of its trace."""
 
     options: RunOptions
-    scenario: str
-    reproduce: str
-    """The command, or the words, by which a person plays it again."""
+    begins: Line
+    """The detail of the line `RunStarted`; see `run_details`."""
     prepare: Callable[[SimulatedRun], None]
     """Creates the topic, before the first part."""
     parts: tuple[Part_co, ...]
@@ -121,18 +120,28 @@ class RunDescription(Generic[Part_co]):
     boot_ms: int = 0
     """From the restart of a process to its first step."""
 
-    def line(self) -> Line:
-        """The detail of the line `RunStarted`."""
-        return {
-            "trace_version": TRACE_VERSION,
-            "backend": "sim",
-            "level": int(self.options.level),
-            "seed": self.options.seed,
-            "brokers": self.options.brokers,
-            "scenario": self.scenario,
-            "mutant": self.options.mutant,
-            "reproduce": self.reproduce,
-        }
+
+def run_details(options: RunOptions, scenario: str, **more: object) -> Line:
+    """What the trace of a run of these options begins with."""
+    return {
+        "backend": "sim",
+        "level": int(options.level),
+        "seed": options.seed,
+        "scenario": scenario,
+        "mutant": options.mutant,
+        **more,
+    }
+
+
+def drawn_details(options: RunOptions, scenario: str, reproduce: str) -> Line:
+    """The same of a run that is played again by what `reproduce` says."""
+    return run_details(
+        options,
+        scenario,
+        trace_version=TRACE_VERSION,
+        brokers=options.brokers,
+        reproduce=reproduce,
+    )
 
 
 def run(
@@ -152,7 +161,7 @@ def run(
         first=description.first,
         boot_ms=description.boot_ms,
     )
-    under_way = SimulatedRun(cluster, description.line())
+    under_way = SimulatedRun(cluster, description.begins)
     description.prepare(under_way)
     owed: set[Liveness] = set()
     for number, part in enumerate(description.parts, start=1):
@@ -189,10 +198,10 @@ class OptionsPart:
 def described(options: RunOptions) -> RunDescription[OptionsPart]:
     """The run of these options: one part, with their clients and faults."""
     mutant = f" --mutant {options.mutant}" if options.mutant else ""
+    again = f"fencepost simulate --seed {options.seed} --level {options.level:d}{mutant}"
     return RunDescription(
         options=options,
-        scenario="swarm",
-        reproduce=f"fencepost simulate --seed {options.seed} --level {options.level:d}{mutant}",
+        begins=drawn_details(options, "swarm", again),
         prepare=prepare_topic,
         parts=(OptionsPart(),),
     )

@@ -14,7 +14,7 @@ from fencepost.impl.core.types.topic_messages import ReplicaList
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import RunOptions
-from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun
+from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun, drawn_details
 from fencepost.impl.sim.injectors.injector import SimulatedFaultEngine
 from fencepost.impl.sim.world.clients import TopicCreator
 from fencepost.impl.sim.world.cluster import VirtualCluster
@@ -209,8 +209,9 @@ def described_story(
     options = options_of(story, level=level, mutant=mutant, host=host)
     return RunDescription(
         options=options,
-        scenario=story.story_id,
-        reproduce=f"the schedule {story.story_id} at level {options.level:d}",
+        begins=drawn_details(
+            options, story.story_id, f"the schedule {story.story_id} at level {options.level:d}"
+        ),
         prepare=start_all,
         parts=(StoryPart(story),),
         first=_first_of(story, options),

@@ -10,7 +10,7 @@ from fencepost.fault_injection.faults.targets import FaultError, parse_target
 from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import RunOptions
-from fencepost.impl.sim.engine.run import SimulatedRun
+from fencepost.impl.sim.engine.run import SimulatedRun, run_details
 from fencepost.impl.sim.injectors.injector import SimulatedFaultEngine
 from fencepost.impl.sim.script.client import ScriptClient
 from fencepost.impl.sim.script.language import Command
@@ -58,15 +58,18 @@ class Stage:
         self.faults = 0
         """How many the injector was given."""
 
-    def start(self, options: RunOptions, level: int) -> None:
+    def start(self, options: RunOptions) -> None:
         """Start a new cluster in place of the one before."""
         move_recorder = self._move_recorder() if self._move_recorder is not None else None
         if move_recorder is not None:
             self.noted.append((options, move_recorder))
         cluster = VirtualCluster(options, f"{self.name}-{len(self.traces) + 1}", move_recorder)
         self.traces.append(cluster.recorder.events)
-        detail = {"backend": "sim", "level": level, "seed": options.seed, "mutant": options.mutant}
-        self._simulated = SimulatedRun(cluster, {"scenario": self.name, **detail})
+        self.begin(SimulatedRun(cluster, run_details(options, self.name)))
+
+    def begin(self, simulated: SimulatedRun) -> None:
+        """Let the commands act upon this run, of which nothing has been played."""
+        self._simulated = simulated
         self.rules, self.killed = [], set()
         self.client = ScriptClient(self.cluster)
         self.is_read = False

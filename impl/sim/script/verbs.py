@@ -10,6 +10,7 @@ from msgspec import structs
 from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.impl.core.types.messages import ACKS_ALL
 from fencepost.impl.sim.engine.liveness_state import is_converged
+from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import FINAL_READ_MS
 from fencepost.impl.sim.script import acts, admin
 from fencepost.impl.sim.script.client import Numbered, Pending
@@ -85,12 +86,21 @@ def _at_last(stage: Stage, verb: ScriptVerb, command: Command) -> None:
 
 
 def _cluster(stage: Stage, command: Command) -> Lines:
-    given = {name: text for name, text in command.options.items() if name in SETTINGS}
-    options = read_options(given)
-    stage.start(options, int(options.level))
+    stage.start(options_of(command))
+    elect_controller(stage, command)
+    return []
+
+
+def options_of(cluster: Command) -> RunOptions:
+    """The options of the run that a `cluster` describes."""
+    return read_options({name: text for name, text in cluster.options.items() if name in SETTINGS})
+
+
+def elect_controller(stage: Stage, command: Command) -> None:
+    """Wait until the broker that `controller=` names is the controller, if it names one."""
     wanted = number(command, "controller", 0)
     if not wanted:
-        return []
+        return
     processes = stage.cluster.processes
     if wanted not in processes:
         raise command.error(f"controller={wanted} is no broker of 1 to {len(processes)}")
@@ -100,7 +110,6 @@ def _cluster(stage: Stage, command: Command) -> Lines:
     stage.run(UNTIL_MS, lambda: holder(stage.cluster) is processes[BrokerId(wanted)])
     for process in others:
         process.resume()
-    return []
 
 
 def _run(stage: Stage, command: Command) -> Lines:

@@ -32,7 +32,7 @@ from fencepost.impl.core.types.zookeeper import Create
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import with_mutant
 from fencepost.impl.paced import PacedPermissions, expand_now, paced, told, truncate_now
-from fencepost.impl.sim.engine.recorder import TraceRecorder
+from fencepost.impl.sim.engine.recorder import TraceBuffer
 from fencepost.impl.sim.stepped.schedule import SteppedSetting
 from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.simulated_broker import SimulatedBroker
@@ -74,7 +74,7 @@ class SteppedBrokerHost(Protocol):
 
     key: TopicPartition
     """The one partition of the specs."""
-    recorder: TraceRecorder
+    recorder: TraceBuffer
     setting: SteppedSetting
 
     @property

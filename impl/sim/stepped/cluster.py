@@ -121,7 +121,7 @@ class SpecHistory:
             self.breaches.append(entry)
 
 
-class SteppedCluster(VirtualWorld):
+class SteppedWorld(VirtualWorld):
     """Brokers, one ZooKeeper and the messages in flight, all moved by the stepper alone."""
 
     def __init__(self, setting: SteppedSetting, assignment: tuple[int, ...], run_id: str) -> None:

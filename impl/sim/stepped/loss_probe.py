@@ -9,7 +9,7 @@ loses nothing.
 
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.sim.stepped.broker import SteppedBroker
-from fencepost.impl.sim.stepped.cluster import RETRY_MS, SteppedCluster
+from fencepost.impl.sim.stepped.cluster import RETRY_MS, SteppedWorld
 from fencepost.impl.sim.stepped.schedule import SpecStep
 from fencepost.impl.sim.stepped.step_context import TRIES_MAX, ImpossibleStepError
 from fencepost.impl.sim.stepped.steps import StepPerformer
@@ -24,7 +24,7 @@ ROUNDS_MAX = 10
 class LossProbe:
     """Continues a stepped cluster beyond the end of a counterexample."""
 
-    def __init__(self, cluster: SteppedCluster, steps: StepPerformer, violates: str | None) -> None:
+    def __init__(self, cluster: SteppedWorld, steps: StepPerformer, violates: str | None) -> None:
         """`violates` is the property of the specs that the counterexample is about."""
         self.cluster = cluster
         self.steps = steps

@@ -33,7 +33,7 @@ from fencepost.impl.sim.stepped.cluster import (
     STATE,
     FetchAnswer,
     HeldCommand,
-    SteppedCluster,
+    SteppedWorld,
     is_state_read,
 )
 from fencepost.impl.sim.stepped.spec_state import NO_BROKER, NO_VERSION, Abstract, Plain, bag
@@ -57,7 +57,7 @@ _DOWN: Abstract = {
 }
 
 
-def observe(cluster: SteppedCluster) -> Abstract:
+def observe(cluster: SteppedWorld) -> Abstract:
     """The cluster as the specs would describe it."""
     setting = cluster.setting
     found: Abstract = {
@@ -112,7 +112,7 @@ def fetch(answer: FetchAnswer) -> Abstract:
     }
 
 
-def _znodes(cluster: SteppedCluster) -> Abstract:
+def _znodes(cluster: SteppedWorld) -> Abstract:
     zookeeper, setting = cluster.zookeeper, cluster.setting
     office, epoch = zookeeper.peek(CONTROLLER), zookeeper.peek(CONTROLLER_EPOCH)
     assert epoch.stat is not None
@@ -145,7 +145,7 @@ def _document(data: bytes) -> Abstract:
 # Controllers
 
 
-def _controller(cluster: SteppedCluster, broker: SteppedBroker) -> Abstract:
+def _controller(cluster: SteppedWorld, broker: SteppedBroker) -> Abstract:
     controller = broker.running.controller
     is_active = controller.is_active
     brokers = set(cluster.setting.brokers)
@@ -180,7 +180,7 @@ def _decision(ask: Ask) -> Abstract:
     return {"expected_version": version, "state": _document(op.data)}
 
 
-def _to_send(cluster: SteppedCluster, broker: SteppedBroker) -> list[Plain]:
+def _to_send(cluster: SteppedWorld, broker: SteppedBroker) -> list[Plain]:
     """What the controller is about to tell: in commands not sent, or in a state just read."""
     unsent = [c for c in cluster.commands if c.sender == broker.number and not c.is_sent]
     if unsent:
@@ -235,7 +235,7 @@ def _role(replica: Replica) -> str:
             raise AssertionError("no log of the specs fails")
 
 
-def _log(cluster: SteppedCluster, broker: SteppedBroker) -> Abstract:
+def _log(cluster: SteppedWorld, broker: SteppedBroker) -> Abstract:
     log = broker.disk.recover().get(cluster.key)
     end = log.log_end_offset if log else 0
     records = broker.disk.read(cluster.key, 0, end) if log else ()  # type: ignore[arg-type]
@@ -256,7 +256,7 @@ def _log(cluster: SteppedCluster, broker: SteppedBroker) -> Abstract:
     }
 
 
-def _is_truncated(cluster: SteppedCluster, broker: SteppedBroker, replica: Replica | None) -> bool:
+def _is_truncated(cluster: SteppedWorld, broker: SteppedBroker, replica: Replica | None) -> bool:
     if replica is None or replica.role is Role.WAITING:
         return False
     follower = broker.running.broker.follower

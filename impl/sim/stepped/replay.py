@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from fencepost.impl.core.types.effects import ActionTaken
-from fencepost.impl.sim.stepped.cluster import FLAGS, SteppedCluster
+from fencepost.impl.sim.stepped.cluster import FLAGS, SteppedWorld
 from fencepost.impl.sim.stepped.loss_probe import LossProbe
 from fencepost.impl.sim.stepped.observed_state import observe
 from fencepost.impl.sim.stepped.properties import violated
@@ -139,7 +139,7 @@ class _Stepper:
     def __init__(self, schedule: SteppedSchedule, *, probes_loss: bool) -> None:
         self.schedule = schedule
         self.probes_loss = probes_loss
-        self.cluster = SteppedCluster(
+        self.cluster = SteppedWorld(
             schedule.setting, preference(schedule), f"steps-{schedule.name}"
         )
         self.steps = StepPerformer(self.cluster)

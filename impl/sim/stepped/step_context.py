@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from fencepost.impl.sim.stepped.broker import SteppedBroker
-from fencepost.impl.sim.stepped.cluster import FetchAnswer, HeldCommand, SteppedCluster
+from fencepost.impl.sim.stepped.cluster import FetchAnswer, HeldCommand, SteppedWorld
 from fencepost.impl.sim.stepped.observed_state import fetch, message
 from fencepost.impl.sim.stepped.schedule import SpecStep
 from fencepost.impl.sim.stepped.spec_state import Abstract
@@ -19,7 +19,7 @@ class ImpossibleStepError(Exception):
 class StepContext:
     """One cluster, and where the core is known to differ from the specs by now."""
 
-    def __init__(self, cluster: SteppedCluster) -> None:
+    def __init__(self, cluster: SteppedWorld) -> None:
         self.cluster = cluster
         self.untold: list[Abstract] = []
         """Messages of the specs that the core did not send: no broker can get them."""

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.impl.core.types.events import WatchFired
-from fencepost.impl.sim.engine.recorder import TraceRecorder, transaction_line
+from fencepost.impl.sim.engine.recorder import TraceBuffer, transaction_line
 from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper, ZnodeChange
 from fencepost.spec.vocabulary import BrokerId, SessionId
@@ -34,7 +34,7 @@ class VirtualWorld(ABC):
 
     def __init__(self, run_id: str) -> None:
         self.scheduler = Scheduler()
-        self.recorder = TraceRecorder(run_id, self.scheduler)
+        self.recorder = TraceBuffer(run_id, self.scheduler)
         self._zookeeper_trace = self.recorder.node("zookeeper")
         self.zookeeper = SimulatedZooKeeper(
             now_ms=lambda: self.scheduler.now_ms,

@@ -17,8 +17,7 @@ from fencepost.impl.sim.draw.story_mutations import (
     scenario_of,
     vary,
 )
-from fencepost.impl.sim.engine.options import RunOptions
-from fencepost.impl.sim.engine.variation_run import play_variation
+from fencepost.impl.sim.engine.move_lists import moves_of_variation
 from fencepost.spec.trace import TraceEvent, encode
 
 TEXT = """\
@@ -154,7 +153,6 @@ def test_the_same_variation_is_the_same_run_and_its_moves_can_be_made() -> None:
 
 
 def played(variation: Variation) -> list[TraceEvent]:
-    options, move_recorder, events = play_variation(variation, mutant_name("no_step_down"), "again")
-    assert isinstance(options, RunOptions)
-    assert move_recorder.moves
+    make, events = moves_of_variation(variation, mutant_name("no_step_down"), "again")
+    assert make().moves
     return events
