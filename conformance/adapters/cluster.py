@@ -275,7 +275,7 @@ class ClusterUnderTest:
         return frozenset(map(int, state.isr)) if state else frozenset()
 
     def view(self) -> ClusterView:
-        """Who plays which role now."""
+        """The roles of all brokers now."""
         partitions = self.partitions()
         leaders = {partition: self.leader_of(partition) for partition in partitions}
         return ClusterView(
@@ -398,7 +398,7 @@ def running_cluster(
 ) -> Iterator[ClusterUnderTest]:
     """A started cluster, stopped at the end; raises `ClusterError` or `ZooKeeperError`.
 
-    Ctrl-C, also while it starts, kills the brokers: who interrupts wants no orderly farewells.
+    Ctrl-C, also while it starts, kills the brokers instead of asking them to end.
     """
     cluster = ClusterUnderTest(
         settings,

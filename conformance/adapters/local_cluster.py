@@ -99,7 +99,7 @@ def down(folder: Path) -> None:
 
 
 def status(folder: Path) -> ClusterStatus:
-    """What runs and who is registered; raises `ClusterError` when the cluster is not up."""
+    """The processes and registrations now; raises `ClusterError` when the cluster is not up."""
     state = load(folder)
     with _adopted(folder) as supervisor:
         try:

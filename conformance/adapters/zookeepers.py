@@ -1,4 +1,4 @@
-"""Which ZooKeeper a run has: one server of our own, an ensemble of our own, or somebody else's."""
+"""Which ZooKeeper a run has: a server or an ensemble of the harness, or an external one."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -35,9 +35,9 @@ class ZooKeeperInUse:
     address: str
     """With the chroot that the run has for itself."""
     data_dirs: tuple[Path, ...] = ()
-    """Of our own servers; none of somebody else's can be read."""
+    """Of the harness's servers; those of an external ZooKeeper cannot be read."""
     ensemble: Servers | None = None
-    """Whose members may be hurt; None for a single server and for somebody else's."""
+    """The members that faults may hurt; None for a single server and an external one."""
     end_session: Callable[[int], None] | None = None
     """Makes it end a session by itself; None where it takes no such command."""
 
@@ -57,7 +57,7 @@ def zookeeper_for(
 ) -> Iterator[ZooKeeperInUse]:
     """An empty ZooKeeper: one of `OWN`, or one that runs at the address `choice`.
 
-    Somebody else's gets a chroot of its own for this run, which is gone afterwards.
+    An external one gets a chroot of its own for this run, which is gone afterwards.
     With a `switch`, servers that are processes are in networks of their own.
     Raises `ZooKeeperError`.
     """
@@ -73,7 +73,7 @@ def zookeeper_for(
                 end_session=server.end_session,
             )
         finally:
-            server.process.kill()  # what it acknowledged is on disk, and nobody starts it again
+            server.process.kill()  # what it acknowledged is on disk, and it is never started again
     elif choice == ENSEMBLE:
         ensemble = ZooKeeperEnsemble(
             supervisor, directory, server_class=ControlledServer, switch=switch

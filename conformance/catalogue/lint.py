@@ -168,7 +168,7 @@ def _lacks(requirement: Requirement) -> set[str]:
 
 
 def coverage(requirements: Sequence[Requirement]) -> Iterator[str]:
-    """Per area of `OWED_IN` how many requirements have all of `PARTS`, then who lacks what.
+    """Per area of `OWED_IN`: how many requirements have all of `PARTS`, and what others lack.
 
     A part that a requirement cannot have is told with its reason, and is no gap.
     """

@@ -1,6 +1,6 @@
 """Is the trace whole? A judgement on the evidence, not on the system.
 
-A lost line can look like a record that nobody wrote, so a gap makes the run inconclusive. A broker
+A lost line can look like a record without a writer, so a gap makes the run inconclusive. A broker
 that was killed leaves a shorter trace without a gap: its lines are written one by one, and its
 pending operations count as indefinite.
 """

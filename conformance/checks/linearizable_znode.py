@@ -205,7 +205,7 @@ def _is_same_text(write: TraceEvent, line: TraceEvent) -> bool:
 
 
 def _settle(register: _Register, operations: _Operations, evidence: Evidence) -> None:
-    """Z3 for the versions whose author was not told that it had written them."""
+    """Z3 for the versions that their author wrote without getting an answer."""
     for version, line in register.lines.items():
         if version in register.authors:
             continue

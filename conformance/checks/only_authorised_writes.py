@@ -1,4 +1,4 @@
-"""`OnlyAuthorisedWrites`: who may write LeaderAndISR, and what (ZK-003, 005; FAIL-001, 004).
+"""`OnlyAuthorisedWrites`: only authors that may write LeaderAndISR do (ZK-003, 005; FAIL-001, 004).
 
 Judged in the order of ZooKeeper's transactions. The author is the broker whose session wrote.
 

@@ -50,6 +50,6 @@ def split_by_partition(
 
 
 def broker_of(event: TraceEvent) -> int | None:
-    """The broker whose node wrote `event`; None for clients, ZooKeeper and the harness."""
+    """The broker that wrote `event`; None for clients, ZooKeeper and the harness."""
     name, _, number = event.node.partition("-")
     return int(number) if name == "broker" and number.isdecimal() else None

@@ -1,9 +1,9 @@
-"""UncleanOnlyIfIsrDead: nobody outside the ISR is elected while somebody of the ISR is there.
+"""UncleanOnlyIfIsrDead: no leader outside the ISR while a member of the ISR is alive.
 
 An election of such a leader was needless when a member of the ISR was registered as it was written,
-and its author either held the office no more, or could have known: the member had told that it is
-registered before the author heard the state on which it decided, and who looks at the live brokers
-after that sees it. Runs that are led along moves are judged by it, whose premise is rare elsewhere.
+and its author either was the controller no more, or could have known: the member had traced its
+registration before the author read the state on which it decided, and a controller that reads the
+live brokers after that sees it. Stepped runs are judged by it; elsewhere its premise is rare.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class _Znodes:
         return None
 
     def _take_ephemeral(self, path: str, line: TraceEvent) -> None:
-        """Who holds the office, and who is registered; what is overwritten stays its owner's."""
+        """The controller and the registered brokers; an overwritten znode stays its owner's."""
         if line.action not in ("Create", "Delete"):
             return
         is_there = line.action == "Create"

@@ -1,6 +1,6 @@
 """ZooKeeper's own record of the znodes that matter to the protocol, in the order of zxids.
 
-It is the ground truth of what was written and by whom; it says nothing about real time.
+It is the ground truth of what each session wrote; it says nothing about real time.
 """
 
 import sys
@@ -82,12 +82,12 @@ def registrations(events: Iterable[TraceEvent]) -> dict[int, list[tuple[int, int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reign:
-    """Who may act as controller at some zxid."""
+    """The session that may act as controller at some zxid."""
 
     session_id: int | None = None
     """At level 0 the owner of `/controller`; from level 1 on the session that raised the epoch."""
     controller_epoch: int = 0
-    """0 while `/controller_epoch` has not been raised: level 0, or nobody elected yet."""
+    """0 while `/controller_epoch` has not been raised: level 0, or no election yet."""
 
     def after(self, event: TraceEvent) -> "Reign":
         """The reign once ZooKeeper line `event` is done."""
@@ -105,7 +105,7 @@ class Reign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderAndIsrWrite:
-    """One stored LeaderAndISR document, with what it replaced and who then was controller."""
+    """One stored LeaderAndISR document, with what it replaced and the controller at that time."""
 
     partition: TopicPartition
     event: TraceEvent

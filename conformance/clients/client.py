@@ -138,7 +138,7 @@ class RoutedClient:
         self.routing_view.partitions.pop(partition, None)
 
     def _ask_any(self, ask: Callable[[BrokerConnection], Granted]) -> Granted:
-        """Ask the broker whose routing view was read last, or the first that answers."""
+        """Ask the broker that gave the routing view, or the first that answers."""
         view = self.routing_view if self.routing_view.addresses else self.refresh()
         address = view.addresses.get(view.broker_id, "")
         try:

@@ -56,8 +56,8 @@ def _traced(
 ) -> Iterator[list[ZnodeContent]]:
     """The write of `found` is in the trace as brokers' are; without a recorder it is nowhere.
 
-    What is written is put into the list; nothing, when somebody else has written before.
-    A write that raises stays an invocation: who knows.
+    What is written is put into the list; nothing, when a concurrent write came first.
+    A write that raises stays an invocation without a completion.
     """
     written: list[ZnodeContent] = []
     if recorder is None:

@@ -71,7 +71,7 @@ def outcome_of(error: str | None) -> Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The client in whose name a request is sent."""
+    """The client that sends a request."""
 
     node: str
     clock: LamportClock

@@ -141,9 +141,9 @@ class Workload:
         self._hired = producers + consumers
         """The number of the last client."""
         self._at_work: dict[str, MortalWriter] = {}
-        """Producers that nobody has told to end."""
+        """Producers that were not told to end."""
         self._crashed: dict[str, str] = {}
-        """What has become of those who were told to end."""
+        """The end of each producer that was told to end."""
         self._bursts: list[ProducerBurst] = []
 
     def start(self) -> None:

@@ -14,7 +14,7 @@ from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 
 ANSWER_S = 5.0
-"""How long a ZooKeeper of somebody else may take to answer at all."""
+"""How long an external ZooKeeper may take to answer at all."""
 
 Progress = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what happens now."""
@@ -34,7 +34,7 @@ def run_scenarios(
     A name that is given twice is run once.
 
     Raises `ChoiceError` before anything starts when a name or the address is wrong, and
-    `ZooKeeperError` when nobody answers at the address.
+    `ZooKeeperError` when nothing answers at the address.
     """
     scenarios = [find(name) for name in dict.fromkeys(names)] if names else list(SCENARIOS.values())
     return play_all(

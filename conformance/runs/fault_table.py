@@ -1,6 +1,6 @@
 """What runs on real processes showed of each kind of fault: was it done, seen, and undone?
 
-The kinds come from the catalogue, the rest from the runs: a kind that nobody plays stands in the
+The kinds come from the catalogue, the rest from the runs: a kind that no run has stands in the
 table with nothing beside it.
 """
 

@@ -1,4 +1,4 @@
-"""What brokers whose faults are over still owe: the liveness properties of the specs, by name.
+"""What brokers still owe after their faults: the liveness properties of the specs, by name.
 
 Judged on one moment, from what ZooKeeper holds then and what each broker has told in its trace; the
 bound within which it must hold is the caller's. Whether a follower has still to truncate

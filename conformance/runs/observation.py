@@ -9,7 +9,7 @@ from fencepost.conformance.verdict import CheckResult, Verdict
 from fencepost.spec.vocabulary import Invariant
 
 REQUIRED = frozenset({Invariant.LINEARIZABLE_LOG, Invariant.ACKNOWLEDGED_DURABLE})
-"""Checks whose premise must have occurred: a run without acknowledged records shows nothing."""
+"""Checks that must have had a premise: a run without acknowledged records shows nothing."""
 
 _CLIENTS = CLIENT_READS | {"Produce"}
 _ZOOKEEPER = frozenset({"CreateSession", "CloseSession", "Create", "SetData", "Delete"})

@@ -61,7 +61,7 @@ class QuiescenceWait:
             self._miss(str(error), since, FINAL_READ_S, Ending.FINAL_READ)
 
     def _miss(self, sentence: str, since: float, deadline_s: float, ending: Ending) -> None:
-        """Only who used all of the time may have been short of it: a dead broker has no excuse."""
+        """A wait that used all of its time may have lacked some; a dead broker has no excuse."""
         is_late = monotonic() - since >= deadline_s
         self.record.add_missed(sentence, since if is_late else None, ending)
         with suppress(ZooKeeperError):

@@ -28,7 +28,7 @@ from fencepost.conformance.verdict import Verdict, worst
 PLAN = "soak.json"
 ROUNDS = "soak.ndjson"
 BUNDLES_MAX = 20
-"""Rounds that did not pass whose traces are kept; of later ones only the line."""
+"""So many rounds that did not pass keep their traces; later ones only their line."""
 MB = 1 << 20
 _STATUS = Path("/proc/self/status")
 
@@ -110,7 +110,7 @@ class Totals:
 
 
 class Watcher(Protocol):
-    """Who is told how a soak goes on."""
+    """Shows how a soak goes on."""
 
     def begin(self, number: int, scenario: str, seed: int, totals: Totals) -> None:
         """A round begins."""
@@ -131,7 +131,7 @@ class Soak:
     def run(self, watcher: Watcher, settings: ClusterSettings) -> Totals:
         """Rounds until the time is over, the last one to its end; Ctrl-C ends all of it early.
 
-        The time of all sittings counts. A soak whose time is over already runs nothing. Raises
+        The time of all sittings counts. A soak that has used its time runs nothing. Raises
         `ChoiceError` when another process is at work on it.
         """
         started, before = self.now(), self.totals.seconds
@@ -170,7 +170,7 @@ class Soak:
         watcher.end(round_, self.totals)
 
     def _kept(self, number: int, result: ScenarioResult, folder: Path) -> SoakRound:
-        """The line of a round; its folder is gone unless somebody will want to look into it."""
+        """The line of a round; a folder without a finding is removed."""
         is_finding = result.verdict is not Verdict.PASS
         keeps = is_finding and len(self.totals.findings) < BUNDLES_MAX
         if not keeps:
@@ -246,7 +246,7 @@ def _cut_torn_line(path: Path) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Nobody else plays the soak meanwhile; who is killed lets go of it."""
+    """Lock the soak against other processes; a killed process releases the lock."""
     with (folder / PLAN).open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -26,7 +26,7 @@ class RecordedTest:
     """Which ZooKeeper it had; None: the single server."""
     network: str = PROXY
     first_controller: int = 0
-    """Who was elected before anything happened; 0: nobody knows."""
+    """The controller before anything happened; 0: unknown."""
     faults: Mapping[str, StoryAction] = field(default_factory=dict)
     """By id: when each was injected, and at which brokers."""
 

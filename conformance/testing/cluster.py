@@ -101,7 +101,7 @@ class RunningCluster:
         return self.stage.create_topic(topic, assignment)
 
     def client(self) -> RoutedClient:
-        """A client of the test's own, whose operations are judged with those of the others."""
+        """A client of the test's own; its operations are judged with those of the workload."""
         self._clients += 1
         session = self.stage.session
         recorder = TraceWriter(

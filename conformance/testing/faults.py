@@ -27,7 +27,7 @@ class FaultEvidence:
 
     fault_id: str
     broker_id: int | None
-    """Whom it hit; a role was resolved when it was injected."""
+    """The broker that it hit; a role was resolved when it was injected."""
     says: str
 
 
@@ -41,7 +41,7 @@ class Faults:
     drawn: Story | None = None
     """What the profile of the marker drew from the seed."""
     recorded: Mapping[str, StoryAction] = field(default_factory=dict)
-    """Of the run that is run again: by id, when each fault was injected and whom it hit.
+    """Of the run that is run again: by id, when and where each fault was injected.
 
     Schedules follow it. A fault that the test itself injects resolves its role anew: the test
     speaks of the brokers of this run.
@@ -56,7 +56,7 @@ class Faults:
         The block decides how long: a time of the fault's own (`for_ms`) is not waited for.
         Raises `InjectionError` when it took no effect or could not be healed, and `ChoiceError`
         when the network cannot have it. `FaultError` names a broker that the cluster has not.
-        Ctrl-C waits for nobody to be well again: the end of the run undoes what is active.
+        Ctrl-C waits for no healing: the end of the run undoes what is active.
         """
         running = self._inject(fault)
         try:

@@ -45,10 +45,10 @@ def check_network(network: str, zookeeper: str) -> None:
 
 
 def enter_network(asked: str, recorded: str = "") -> PluginNetwork:
-    """This process is where a cluster with that network must be started from.
+    """Enter the network that was asked for, or that of the `recorded` run.
 
-    Nobody having asked, the one of the run that is run again. Of namespaces, that is a network of
-    our own, so that the machine's is left alone; whatever else the tests do happens there too.
+    Namespaces get a network of their own, so that the machine's is left alone; whatever else the
+    tests do happens there too.
     """
     name = asked or recorded or PROXY
     if name != NAMESPACES:

@@ -118,7 +118,7 @@ def keeps_all(config: pytest.Config) -> bool:
 
 
 def bundles(config: pytest.Config) -> Path:
-    """The folder of all bundles; one that nobody named is not for version control."""
+    """The folder of all bundles; the default one is not for version control."""
     named: str | None = config.getoption("--fencepost-out")
     if named is not None:
         return config.invocation_params.dir / named

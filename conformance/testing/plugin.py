@@ -203,7 +203,7 @@ def _end(item: pytest.Item, error: BaseException | None) -> None:
 
 
 def _forget(item: pytest.Item) -> None:
-    """Of a run that nobody needs nothing is left, unless all are kept."""
+    """Remove the bundle of a run without a finding, unless all are kept."""
     if not keeps_all(item.config):
         shutil.rmtree(item.stash[RUN].folder, ignore_errors=True)
 

@@ -37,7 +37,7 @@ SHOWN_MAX = 3
 MEANING = {
     Verdict.PASS: "of the cluster, not of the test",
     Verdict.VACUOUS: "it ran and showed nothing, which is no pass",
-    Verdict.INCONCLUSIVE: "nobody can tell, which is no pass",
+    Verdict.INCONCLUSIVE: "it was not decided, which is no pass",
     Verdict.ERROR: "the harness failed, not the cluster",
 }
 

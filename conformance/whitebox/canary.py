@@ -1,6 +1,6 @@
 """A deliberately wrong rule on real processes, which a gate must find before its green counts.
 
-A harness whose faults do nothing, whose clients write nothing down or whose checks look away is as
+A harness with faults that do nothing, clients that trace nothing or checks that look away is as
 green as one that works. Nothing but a known defect tells the two apart.
 """
 

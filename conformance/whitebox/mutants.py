@@ -9,7 +9,7 @@ from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
 
 
 def breaking(rule: str) -> Reference:
-    """The reference whose brokers break this rule; the reference itself without one."""
+    """The reference with this rule broken in every broker; the reference itself without one."""
     return replace(REFERENCE, broken_rule=rule)
 
 

@@ -2,7 +2,7 @@
 
 A directed schedule is made twice, with the mutant and without: the checks must find something, and
 then nothing. A random run is a dense one of the simulator, or some variations of scenarios, which
-processes repeat; or it is a chaos scenario that a number draws, and nobody leads its brokers.
+processes repeat; or it is a chaos scenario that a number draws, and its brokers run freely.
 """
 
 from collections.abc import Callable, Mapping, Sequence

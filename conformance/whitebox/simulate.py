@@ -33,10 +33,10 @@ SCHEME = "python:"
 CHUNK = 5
 """Seeds that a worker takes at a time."""
 TRACES_MAX = 3
-"""Violating seeds whose traces are written."""
+"""So many violating seeds have their traces written."""
 DOUBTS_MAX = 3
 ENOUGH_SEEDS = 50
-"""From here on a check whose premise never occurred makes the whole vacuous."""
+"""From here on a check without a premise makes the whole vacuous."""
 
 Progress = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what happens now."""
@@ -204,7 +204,7 @@ class SimulationResult:
 
     @property
     def idle(self) -> tuple[Invariant, ...]:
-        """The checks whose premise never occurred."""
+        """The checks that had nothing to decide."""
         return tuple(invariant for invariant, count in self.premises.items() if not count)
 
     @property

@@ -144,7 +144,7 @@ def shows(violates: str, found: Sequence[str]) -> bool:
 
 
 def is_visible(violates: str) -> bool:
-    """True of a property whose violation a check could see."""
+    """True of a property when a check can see its violation."""
     known = {*(invariant.value for invariant in CHECKS), *SHOWN_BY, UNCLEAN_ONLY_IF_ISR_DEAD}
     return violates in known
 

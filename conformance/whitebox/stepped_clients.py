@@ -1,6 +1,6 @@
 """Clients of a stepped run: each operation and each request is made when its move comes.
 
-A counterexample has one producer and one reader, whose operations are one request each; a
+A counterexample has one producer and one reader, with one request per operation; a
 simulated run names its clients, and may send several requests for one operation. Both are asked,
 answered and traced in the same way.
 """
@@ -90,7 +90,7 @@ class SteppedClients:
             recorder.close()
 
     def _invoked(self, move: Move) -> Move:
-        """The request under the name and number of its client, whose operation is traced."""
+        """Trace the operation of the request; the request with its client and number."""
         is_produce = move.method == "Produce"
         is_reader = is_produce or move.body.get("replica_id") == CONSUMER_ID
         client = PRODUCER if is_produce else FINAL_READER if is_reader else FOLLOWER

@@ -51,7 +51,7 @@ class SteppedProcesses:
         self._sessions: dict[tuple[int, int], BrokerSession] = {}
         """Broker, and which of its sessions -> what ends that."""
         self._early: set[int] = set()
-        """Brokers whose process runs before the list says so: it does nothing yet."""
+        """Brokers with a process that runs ahead of its move and does nothing yet."""
         self._is_awake = False
         self._clients = SteppedClients(folder, run_id=run_id, clock=self.clock)
 
@@ -72,7 +72,7 @@ class SteppedProcesses:
 
     @property
     def running(self) -> list[int]:
-        """The brokers whose process runs."""
+        """The brokers that have a running process."""
         return [number for number, process in self._processes.items() if process.is_running]
 
     def liveness_state(self) -> LivenessState:

@@ -40,7 +40,7 @@ class Setting:
 class SimulatedTries:
     """Plays candidates in virtual time, each in several settings.
 
-    What fails at one timing only need not fail on processes, whose timing is another every time.
+    What fails at one timing only need not fail on processes: their timing is another every time.
     """
 
     level: int

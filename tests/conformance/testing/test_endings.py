@@ -79,7 +79,7 @@ def test_pass_leaves_its_bundle_when_asked(play: Play, pytester: pytest.Pytester
     [
         ("FAIL", "FAIL: thus it is"),
         ("VACUOUS", "VACUOUS (it ran and showed nothing, which is no pass): thus it is"),
-        ("INCONCLUSIVE", "INCONCLUSIVE (nobody can tell, which is no pass): thus it is"),
+        ("INCONCLUSIVE", "INCONCLUSIVE (it was not decided, which is no pass): thus it is"),
         ("ERROR", "ERROR (the harness failed, not the cluster): thus it is"),
         ("NOT_OBSERVABLE", "NOT_OBSERVABLE: thus it is"),
     ],
