@@ -12,10 +12,10 @@ from fencepost.conformance.scenarios import find
 from fencepost.fault_injection.faults.catalogue import require_backend
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import FaultError
-from fencepost.fault_injection.stories.document_reader import StoryError, instead
 from fencepost.fault_injection.stories.story import ClientLoad, Story
 from fencepost.fault_injection.stories.story_file import read_story
 from fencepost.fault_injection.stories.story_record import EXECUTED, read_executed
+from fencepost.fault_injection.stories.story_refusal import StoryError, instead
 from fencepost.fault_injection.stories.story_world import StoryWorld, require_there
 
 

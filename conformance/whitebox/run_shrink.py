@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.networks import require_network
@@ -24,9 +26,9 @@ from fencepost.conformance.whitebox.story_tries import (
     violations_of,
 )
 from fencepost.fault_injection.faults.fault_kind import Backend
-from fencepost.fault_injection.stories.document_reader import StoryError
 from fencepost.fault_injection.stories.story import ClientLoad, Story
 from fencepost.fault_injection.stories.story_record import read_executed
+from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.spec.replay.recorded_run import ReplayError, read_run
 
 SHRUNK = "shrunk"
@@ -156,7 +158,7 @@ def _shrunk(story: Story, small: Story, runs: int, tries: RealTries, backend: Ba
             story_id=f"{story.story_id}_small",
             says=f"What is left of {story.story_id} when it is made small.",
             # What it lasts is no longer what the floor was meant for.
-            floors=replace(story.floors, during=0),
+            floors=structs.replace(story.floors, during=0),
             fails_at=story.fails_at if mutant else tuple(sorted({*story.fails_at, level})),
             origin=origin,
         ),

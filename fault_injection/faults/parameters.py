@@ -144,7 +144,7 @@ def _wrong(name: str, value: object, parameter: Json) -> str:
         known = ", ".join(filter(None, rule["enum"]))
         empty = ", or leave it empty" if "" in rule["enum"] else ""
         return f"{name} {value!r} is none; choose one of {known}{empty}"
-    if isinstance(value, list | tuple) and not value:
+    if isinstance(value, list | tuple) and not value and "minItems" in rule:
         return f"the number of brokers in {name} is 0; give {rule['minItems']} or more"
     if type(value) is not int or rule.get("type") != "integer":
         return f"{name} is {value!r}; give a {noun_of(rule)}"

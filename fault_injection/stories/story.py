@@ -7,12 +7,16 @@ the simulator in virtual time. No clock, no I/O; `story_file.py` reads files.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Struct
 
 from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import FaultError, Target
 from fencepost.spec.trace import Phase
 
+HEALTHY_WITHIN_MS = 25_000
 DEADLINE_MS = 30_000
 """How long an action waits for what it waits for, when it does not say."""
 
@@ -139,26 +143,20 @@ class StoryAction:
         return None if active_ms is None else self.at_ms + active_ms
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Floors:
+class Floors(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How many acknowledged requests a run must have, to count."""
 
-    before: int = 20
-    """Before the first fault."""
-    during: int = 0
-    """While faults were about."""
-    after: int = 20
-    """After the last fault was healed."""
-    each: int = 0
-    """While each fault lasts: a quorum stays."""
+    before: Annotated[int, number("before the first fault", ge=0)] = 20
+    during: Annotated[int, number("while faults are about", ge=0)] = 0
+    after: Annotated[int, number("after the last fault was healed", ge=0)] = 20
+    each: Annotated[int, number("while each fault lasts: a quorum stays", ge=0)] = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuietTime:
+class QuietTime(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A time in which nothing is injected; what would begin then begins at its end."""
 
-    at_ms: int
-    for_ms: int
+    at_ms: Annotated[int, milliseconds("from the start", ge=0)]
+    for_ms: Annotated[int, milliseconds("how long", ge=1)]
 
 
 class ClientLoad(StrEnum):
@@ -187,7 +185,7 @@ class Story:
     floors: Floors = field(default_factory=Floors)
     actions: tuple[StoryAction, ...] = ()
     quiet: tuple[QuietTime, ...] = ()
-    healthy_within_ms: int = 25_000
+    healthy_within_ms: int = HEALTHY_WITHIN_MS
     """How long the cluster may take to be in sync after the last fault was healed."""
     fails_at: tuple[int, ...] = ()
     """The protocol levels that are known to violate a check here."""

@@ -3,45 +3,38 @@
 Reading is strict. What `as_document` writes is what `story_from_document` reads.
 """
 
-import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
+from msgspec import UNSET, Struct
 
+from fencepost.fault_injection.faults.catalogue import kind_of
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.fault_json import as_json, make_fault
-from fencepost.fault_injection.faults.targets import FaultError
-from fencepost.fault_injection.stories.document_reader import Reader, StoryError
+from fencepost.fault_injection.faults.fault_kind import FaultKind
+from fencepost.fault_injection.faults.targets import FaultError, Target, parse_target
 from fencepost.fault_injection.stories.story import (
     DEADLINE_MS,
     AfterAction,
     AfterEvent,
     At,
-    ClientLoad,
-    Floors,
-    QuietTime,
     Story,
     StoryAction,
     Trigger,
 )
-from fencepost.fault_injection.stories.trigger_reader import read_trigger
-from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.fault_injection.stories.story_document import ActionDocument, StoryDocument
+from fencepost.fault_injection.stories.story_refusal import StoryError, refusal, require_text
+from fencepost.fault_injection.stories.trigger_document import read_trigger
 
 SCHEMA_VERSION = 1
 FILE_MAX = 2 << 20
 """Bytes; what is larger is something else."""
-PLAN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 LASTS = ("for_ms", "restart_after_ms")
 """The parameters that are `for_ms` of an action."""
-WHO = ("target", "sender")
+VICTIM = ("target", "sender")
 """The parameters that are `target` of an action."""
-CLUSTER_NUMBERS = ("brokers", "session_timeout_ms", "replica_lag_ms", "first_controller")
-BROKERS_MAX = 50
-"""As many processes as a machine may bear."""
-ZOOKEEPERS = ("embedded", "ensemble")
-LEVELS = tuple(level.value for level in ProtocolLevel)
-REQUIREMENT_ID = re.compile(r"[A-Z]+-[0-9]{3}")
 
 
 class StrictLoader(yaml.SafeLoader):
@@ -101,169 +94,94 @@ def story_from_text(text: str) -> Story:
 
 def story_from_document(document: object) -> Story:
     """The story that `as_document` wrote; raises `StoryError` with one sentence."""
-    reader = Reader.of("the schedule", document)
-    version = reader.number("schema", at_least=1)
-    if version != SCHEMA_VERSION:
-        raise reader.error(f"schema is {version}; this Fencepost reads schema {SCHEMA_VERSION}")
+    require_text(document)
+    try:
+        given = msgspec.convert(document, StoryDocument, dec_hook=_read_target)
+    except msgspec.ValidationError as error:
+        raise refusal(document, error) from error
+    if not isinstance(given.origin.get("kind"), str):
+        raise StoryError("the schedule: origin has no kind; give a text")
     actions = tuple(
-        _action(f"actions[{index}]", item)
-        for index, item in enumerate(reader.list_of("actions", dict))
+        _action(f"actions[{index}] ({action.id})", action)
+        for index, action in enumerate(given.actions)
     )
     try:
-        story = Story(
-            story_id=_name(reader),
-            says=reader.text("says", ""),
-            covers=_requirements(reader),
-            seed=reader.number("seed", 0),
-            profile=ClientLoad(reader.choice("profile", ClientLoad.STEADY, tuple(ClientLoad))),
-            script=reader.text("script", ""),
-            cluster=_cluster(reader.inner("cluster")),
-            floors=_floors(reader.inner("floors")),
+        return Story(
+            story_id=given.id,
+            says=given.says,
+            covers=tuple(given.covers),
+            seed=given.seed,
+            profile=given.profile,
+            script=given.script,
+            cluster=_set_fields(given.cluster),
+            floors=given.floors,
             actions=actions,
-            quiet=tuple(map(_quiet, reader.list_of("quiet", dict))),
-            healthy_within_ms=_final(reader.inner("final")),
-            fails_at=_levels(reader),
-            origin=_origin(reader),
+            quiet=tuple(given.quiet),
+            healthy_within_ms=given.final.healthy_within_ms,
+            fails_at=tuple(given.fails_at),
+            origin=given.origin,
         )
-    except StoryError:
-        raise
     except FaultError as error:
-        raise reader.error(str(error)) from error
-    reader.finish()
-    return story
+        raise StoryError(f"the schedule: {error}") from error
 
 
-def _name(reader: Reader) -> str:
-    """Runs have folders of that name: it leads nowhere else."""
-    name = reader.text("id")
-    if not PLAN_NAME.fullmatch(name):
-        raise reader.error(
-            f"id is {name!r}; give a name of at most 100 letters, digits, '.', '_' and '-', "
-            "the first a letter or a digit"
-        )
-    return name
+def _read_target(_: type, value: object) -> Target:
+    return parse_target(str(value))
 
 
-def _cluster(reader: Reader) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        name: reader.number(name, at_least=1) for name in CLUSTER_NUMBERS if reader.has(name)
-    }
-    if reader.has("zookeeper"):
-        found["zookeeper"] = reader.choice("zookeeper", None, ZOOKEEPERS)
-    if found.get("brokers", 0) > BROKERS_MAX:
-        raise reader.error(f"brokers is {found['brokers']}; give {BROKERS_MAX} or less")
-    reader.knows(*CLUSTER_NUMBERS, "zookeeper")
-    reader.finish()
-    return found
+def _set_fields(document: Struct) -> dict[str, Any]:
+    """The fields that a file gives, by their names in Python."""
+    given = {name: getattr(document, name) for name in document.__struct_fields__}
+    return {name: value for name, value in given.items() if value is not UNSET}
 
 
-def _floors(reader: Reader) -> Floors:
-    usual = Floors()
-    found = Floors(
-        before=reader.number("before", usual.before),
-        during=reader.number("during", usual.during),
-        after=reader.number("after", usual.after),
-        each=reader.number("each", usual.each),
-    )
-    reader.finish()
-    return found
-
-
-def _quiet(document: object) -> QuietTime:
-    reader = Reader.of("quiet", document)
-    found = QuietTime(at_ms=reader.number("at_ms"), for_ms=reader.number("for_ms", at_least=1))
-    reader.finish()
-    return found
-
-
-def _final(reader: Reader) -> int:
-    found = reader.number("healthy_within_ms", Story(story_id="").healthy_within_ms, at_least=1)
-    reader.finish()
-    return found
-
-
-def _levels(reader: Reader) -> tuple[int, ...]:
-    found = reader.list_of("fails_at", int)
-    for level in found:
-        if level not in LEVELS:
-            known = ", ".join(map(str, LEVELS))
-            raise reader.error(f"fails_at holds {level}, which is no level; choose among {known}")
-    return found
-
-
-def _requirements(reader: Reader) -> tuple[str, ...]:
-    """Ids by their form; which of them there are, only the catalogue knows."""
-    found = reader.list_of("covers", str)
-    for name in found:
-        if not REQUIREMENT_ID.fullmatch(name):
-            raise reader.error(f"covers holds {name!r}; give ids of requirements, as CTL-006")
-    return found
-
-
-def _origin(reader: Reader) -> dict[str, Any]:
-    if not reader.has("origin"):
-        return {"kind": "hand"}
-    inner = reader.inner("origin")
-    inner.text("kind")
-    return inner.given
-
-
-def _action(where: str, document: object) -> StoryAction:
-    reader = Reader.of(where, document)
-    action_id = reader.text("id")
-    if not action_id:
-        raise reader.error("id is empty; give a name")
-    reader.where = f"{where} ({action_id})"
-    until = read_trigger(reader, "until", action_id) if reader.has("until") else None
-    deadline_ms = reader.number("deadline_ms", DEADLINE_MS, at_least=1)
+def _action(where: str, given: ActionDocument) -> StoryAction:
+    until = None if given.until is UNSET else read_trigger(f"{where}: until", given.until, given.id)
+    when = At(at_ms=0) if given.when is UNSET else read_trigger(f"{where}: when", given.when, "")
     action = StoryAction(
-        action_id=action_id,
-        fault=_fault(reader, deadline_ms if until else None),
-        when=read_trigger(reader, "when", "") if reader.has("when") else At(at_ms=0),
+        action_id=given.id,
+        fault=_fault(where, given),
+        when=when,
         until=until,
-        deadline_ms=deadline_ms,
-        must_take_effect=reader.flag("must_take_effect", default=True),
-        covers=_requirements(reader),
+        deadline_ms=given.deadline_ms,
+        must_take_effect=given.must_take_effect,
+        covers=tuple(given.covers),
     )
-    reader.knows("record", "until", "when")
-    reader.finish()
     if until is not None and action.fault.active_ms == 0:
-        raise reader.error(f"{action.fault.kind} is over at once; leave out until")
+        raise StoryError(f"{where}: {given.kind} is over at once; leave out until")
     return action
 
 
-def _fault(reader: Reader, until_deadline_ms: int | None) -> Fault:
+def _fault(where: str, action: ActionDocument) -> Fault:
     """The fault of an action; `target` and `for_ms` stand beside its other parameters."""
-    from fencepost.fault_injection.faults.catalogue import kind_of
-
     try:
-        kind = kind_of(reader.text("kind"))
-    except StoryError:
-        raise
-    except FaultError as error:
-        raise reader.error(str(error)) from error
-    names = kind.parameters
-    given = dict(reader.inner("params").given)
-    who = next((name for name in WHO if name in names), "")
-    lasts = next((name for name in LASTS if name in names), "")
-    reader.knows("target", "for_ms")
-    for name, inside in (("target", who), ("for_ms", lasts)):
-        if inside and inside in given:
-            raise reader.error(f"params has {inside}; write it as {name} of the action")
-        if reader.has(name):
-            if not inside:
-                raise reader.error(f"{kind.kind} takes no {name}; leave it out")
-            given[inside] = reader.given[name]
-    if until_deadline_ms is not None and lasts:
-        if reader.has("for_ms"):
-            raise reader.error("it has for_ms and until; keep one")
-        given[lasts] = until_deadline_ms
-    if lasts == "restart_after_ms":
-        given.setdefault(lasts, None)
-    try:
+        kind = kind_of(action.kind)
+        given = _parameters(kind, action)
         return make_fault(kind.kind, given)
     except FaultError as error:
-        raise reader.error(str(error)) from error
+        raise StoryError(f"{where}: {error}") from error
+
+
+def _parameters(kind: FaultKind, action: ActionDocument) -> dict[str, Any]:
+    """The parameters of a fault by their own names; raises `FaultError`."""
+    given = dict(action.params)
+    victim = next((name for name in VICTIM if name in kind.parameters), "")
+    lasts = next((name for name in LASTS if name in kind.parameters), "")
+    for name, inside in (("target", victim), ("for_ms", lasts)):
+        value = getattr(action, name)
+        if inside and inside in given:
+            raise FaultError(f"params has {inside}; write it as {name} of the action")
+        if value is not UNSET and not inside:
+            raise FaultError(f"{kind.kind} takes no {name}; leave it out")
+        if value is not UNSET:
+            given[inside] = value
+    if action.until is not UNSET and lasts:
+        if action.for_ms is not UNSET:
+            raise FaultError("it has for_ms and until; keep one")
+        given[lasts] = action.deadline_ms
+    if lasts == "restart_after_ms":
+        given.setdefault(lasts, None)
+    return given
 
 
 def as_document(story: Story) -> dict[str, Any]:
@@ -296,7 +214,7 @@ def action_document(action: StoryAction) -> dict[str, Any]:
     """One action as plain values."""
     given = as_json(action.fault)
     document: dict[str, Any] = {"id": action.action_id, "kind": given.pop("fault")}
-    for name in WHO:
+    for name in VICTIM:
         if name in given:
             document["target"] = given.pop(name)
     lasts = [given.pop(name) for name in LASTS if name in given]

@@ -12,7 +12,6 @@ import msgspec
 from fencepost.fault_injection.faults.admin_faults import AddPartitions
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import FaultError, Target, TargetRole
-from fencepost.fault_injection.stories.document_reader import StoryError, instead
 from fencepost.fault_injection.stories.story import (
     AfterEvent,
     Operator,
@@ -20,7 +19,8 @@ from fencepost.fault_injection.stories.story import (
     StoryAction,
     Trigger,
 )
-from fencepost.fault_injection.stories.story_file import WHO
+from fencepost.fault_injection.stories.story_file import VICTIM
+from fencepost.fault_injection.stories.story_refusal import StoryError, instead
 
 BROKER_FIELDS = ("broker_id", "leader", "controller_id")
 """Of a trace line; none is -1."""
@@ -115,7 +115,7 @@ def _by_fault(fault: Fault, world: StoryWorld) -> Iterator[Named]:
     given = msgspec.structs.asdict(fault)
     for name, value in given.items():
         if isinstance(value, Target):
-            yield "target" if name in WHO else name, value, world.why_no_target(value)
+            yield "target" if name in VICTIM else name, value, world.why_no_target(value)
         elif isinstance(value, tuple):
             yield name, list(value), world.why_no_brokers(*value)
     if topic := given.get("topic"):

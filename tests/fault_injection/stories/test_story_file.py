@@ -13,7 +13,6 @@ from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import HoldRequest
 from fencepost.fault_injection.faults.targets import broker, leader
-from fencepost.fault_injection.stories.document_reader import StoryError
 from fencepost.fault_injection.stories.story import (
     AfterAction,
     AfterEvent,
@@ -22,9 +21,10 @@ from fencepost.fault_injection.stories.story import (
     Operator,
     Story,
 )
+from fencepost.fault_injection.stories.story_document import EVENTS
 from fencepost.fault_injection.stories.story_file import (
     LASTS,
-    WHO,
+    VICTIM,
     StrictLoader,
     as_document,
     read_story,
@@ -32,8 +32,8 @@ from fencepost.fault_injection.stories.story_file import (
     story_from_text,
     to_yaml,
 )
+from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.stories.story_schema import story_schema
-from fencepost.fault_injection.stories.trigger_reader import EVENTS
 from fencepost.spec.trace import Phase
 
 WHOLE = """
@@ -138,7 +138,7 @@ SEEN_BY_SCHEMA = [
     ("id: a", "the field schema is missing; add it"),
     ("schema: 1", "the field id is missing"),
     ("schema: 1\nid: a\nnap: 1", "there is no field 'nap'; choose among actions, cluster"),
-    ("schema: 1\nid: a\nprofile: wild", "profile is 'wild'; choose one of steady, none"),
+    ("schema: 1\nid: a\nprofile: wild", "profile is 'wild'; choose one of none, steady"),
     ("schema: 1\nid: a\ncluster: {brokers: 0}", "cluster: brokers is 0; give 1 or more"),
     ("schema: 1\nid: a\ncluster: {size: 3}", "cluster: there is no field 'size'"),
     ("schema: 1\nid: a\nactions: [3]", "actions holds 3; give a list of objects"),
@@ -171,17 +171,26 @@ SEEN_BY_SCHEMA = [
     (one(f"{PAUSE}, when: {{on: {{topic: null}}}}"), "on: topic is None; give a text"),
     (one(f"{PAUSE}, when: {{on: {{leader: x}}}}"), "leader is 'x'; give a whole number"),
     (one(f"{PAUSE}, when: {{on: {{isr: 3}}}}"), "isr is 3; give a list of whole numbers"),
-    (one(f"{PAUSE}, when: {{on: {{isr: [a]}}}}"), "isr is .*; give a list of whole numbers"),
-    (one(f"{PAUSE}, when: {{on: {{isr: {{in: [1]}}}}}}"), "isr: in is 1; give a list of whole"),
+    (one(f"{PAUSE}, when: {{on: {{isr: [a]}}}}"), "isr holds 'a'; give a list of whole numbers"),
+    (
+        one(f"{PAUSE}, when: {{on: {{isr: {{in: [1]}}}}}}"),
+        "isr: in holds 1; give a list of lists",
+    ),
     (one(f"{PAUSE}, when: {{on: {{is_unclean: 1}}}}"), "is_unclean is 1; give true or false"),
-    (one(f"{PAUSE}, when: {{on: {{kind: {{ne: x}}}}}}"), "kind: ne is 'x'; give one of run, act"),
+    (
+        one(f"{PAUSE}, when: {{on: {{kind: {{ne: x}}}}}}"),
+        "kind: ne is 'x'; choose one of act",
+    ),
     (one(f"{PAUSE}, when: {{on: {{leader: {{ge: x}}}}}}"), "ge is 'x'; give a whole number"),
     (one(f"{PAUSE}, when: {{on: {{leader: {{in: 1}}}}}}"), "in is 1; give a list"),
     (one(f"{PAUSE}, covers: [1]"), "covers holds 1; give a list of texts"),
-    (one(f"{PAUSE}, covers: [safety]"), "covers holds 'safety'; give ids of requirements, as CTL"),
+    (
+        one(f"{PAUSE}, covers: [safety]"),
+        "covers holds 'safety'; give an id of a requ",
+    ),
     (
         "schema: 1\nid: a\nfails_at: [7]",
-        "fails_at holds 7, which is no level; choose among 0, 1",
+        "fails_at holds 7; give 2 or less",
     ),
     ("schema: 1\nid: a\nfails_at: [draft]", "fails_at holds 'draft'; give a list of whole numbers"),
     ("", "it is empty; give at least schema and id"),
@@ -208,7 +217,7 @@ SEEN_BY_READER = [
     ("\0", "yaml: no valid YAML: it has characters that are no text"),
     ('schema: 1\nid: a\nsays: "\\ud800"', "says is .*, which is no Unicode text"),
     ("#" * ((2 << 20) + 1), "it is larger than 2 MiB; name a schedule file"),
-    (one(f"{PAUSE}, when: {{at_ms: 2147483648}}"), "at_ms is larger than any; give 2147483647"),
+    (one(f"{PAUSE}, when: {{at_ms: 2147483648}}"), "at_ms is 2147483648; give 2147483647 or less"),
     (one("kind: proc.pause, target: 1, for_ms: 2147483648"), "give 2147483647 or less"),
     (
         one("kind: proc.pause, target: 1, when: {at_ms: 9}, until: {at_ms: 9}"),
@@ -304,7 +313,7 @@ def least(kind: str) -> dict[str, Any]:
     given = {name: smallest(rules[name]) for name in KINDS[kind].required}
     beside = {
         ours: given.pop(name)
-        for ours, names in (("target", WHO), ("for_ms", LASTS))
+        for ours, names in (("target", VICTIM), ("for_ms", LASTS))
         for name in names
         if name in given
     }
@@ -328,7 +337,7 @@ def spoilt(kind: str, action: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {**action, "params": {**action.get("params", {}), "mood": 1}}
     yield {**action, "target": "any"}
     for name, rule in KINDS[kind].parameters.items():
-        if name in (*WHO, *LASTS):
+        if name in (*VICTIM, *LASTS):
             continue
         values: list[object] = ["boss"] if "$ref" in rule else [{"a": 1}]
         values += ["an earthquake"] if "enum" in rule else []

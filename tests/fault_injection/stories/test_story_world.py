@@ -2,8 +2,8 @@
 
 import pytest
 
-from fencepost.fault_injection.stories.document_reader import StoryError
 from fencepost.fault_injection.stories.story_file import story_from_text
+from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.stories.story_world import StoryWorld, require_there
 
 WORLD = StoryWorld(brokers=(1, 2, 3), topics={"orders": 3})
