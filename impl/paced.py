@@ -7,8 +7,8 @@ only the moment is set from outside: by the stepper, or by the harness that give
 
 from dataclasses import dataclass
 
-from fencepost.impl.core.broker.fetcher import Follower
-from fencepost.impl.core.broker.isr_update import IsrWriter
+from fencepost.impl.core.broker.fetcher import Fetcher
+from fencepost.impl.core.broker.isr_update import IsrUpdates
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
@@ -51,7 +51,7 @@ class PacedReplicas(Replicas):
         return self.partitions()
 
 
-class PacedIsrWriter(IsrWriter):
+class PacedIsrUpdates(IsrUpdates):
     """The ISR changes when that is permitted."""
 
     pace: PacedPermissions
@@ -67,7 +67,7 @@ class PacedIsrWriter(IsrWriter):
             super().expand(key)
 
 
-class PacedFollower(Follower):
+class PacedFetcher(Fetcher):
     """Below level 2 a follower truncates when that is permitted, and fetches only then."""
 
     pace: PacedPermissions
@@ -109,24 +109,24 @@ def paced(node: Node, config: Config) -> PacedPermissions:
     broker = node.broker
     known = [broker.replicas[key] for key in broker.replicas.partitions()]
     replicas = PacedReplicas(config, broker.outbox, known)
-    writer = PacedIsrWriter(config, broker.outbox, replicas)
-    follower = PacedFollower(config, broker.outbox, replicas)
-    replicas.pace = writer.pace = follower.pace = pace
-    broker.assemble(replicas, writer, follower)
+    isr_updates = PacedIsrUpdates(config, broker.outbox, replicas)
+    fetcher = PacedFetcher(config, broker.outbox, replicas)
+    replicas.pace = isr_updates.pace = fetcher.pace = pace
+    broker.assemble(replicas, isr_updates, fetcher)
     return pace
 
 
 def expand_now(node: Node, pace: PacedPermissions, key: TopicPartition) -> None:
     """Ask ready followers into the ISR; the next step has the effects."""
     pace.may_expand = True
-    node.broker.isr_writer.expand(key)
+    node.broker.isr_updates.expand(key)
     pace.may_expand = False
 
 
 def truncate_now(node: Node, key: TopicPartition) -> None:
     """Do the truncation that was held (below level 2); the next step has the effects."""
-    follower = node.broker.follower
-    assert isinstance(follower, PacedFollower)
+    follower = node.broker.fetcher
+    assert isinstance(follower, PacedFetcher)
     follower.truncate_now(key)
 
 

@@ -135,7 +135,7 @@ class Node:
             case LogsFailedRequest():
                 self.controller.on_logs_failed(token, request)
             case FetchRequest():
-                self.broker.on_fetch(token, request)
+                self.broker.fetches.on_fetch(token, request)
             case OffsetForLeaderEpochRequest():
                 self.broker.offsets.on_offset_for_leader_epoch(token, request)
             case ProduceRequest():
@@ -181,13 +181,13 @@ class Node:
                 )
             case FetchRequest() as request, FetchResponse() as response:
                 key = TopicPartition(request.topic, request.partition)
-                self.broker.follower.on_fetch_response(event.request_id, key, response)
+                self.broker.fetcher.on_fetch_response(event.request_id, key, response)
             case (
                 OffsetForLeaderEpochRequest() as request,
                 OffsetForLeaderEpochResponse() as response,
             ):
                 key = TopicPartition(request.topic, request.partition)
-                self.broker.follower.on_epoch_response(event.request_id, key, response)
+                self.broker.fetcher.on_epoch_response(event.request_id, key, response)
             case _:
                 raise AssertionError(f"{event.response} does not answer {event.request}")
 
@@ -199,7 +199,7 @@ class Node:
             self.broker.failed_logs.on_failure(event.request_id)
             return
         key = TopicPartition(event.request.topic, event.request.partition)
-        self.broker.follower.on_failure(event.request_id, key)
+        self.broker.fetcher.on_failure(event.request_id, key)
 
     def _on_watch(self, event: WatchFired) -> None:
         if event.children and event.path == BROKER_IDS:

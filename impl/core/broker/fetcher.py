@@ -26,42 +26,42 @@ from fencepost.spec.znodes import TopicPartition
 
 
 @dataclass(slots=True)
-class Fetcher:
+class PartitionFetch:
     """The ReplicaFetcherThread of V3, without the thread."""
 
     request_id: int | None = None
     next_ms: int = 0
 
 
-class Follower:
+class Fetcher:
     """Fetches for every partition that this broker follows."""
 
     def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
         self._config = config
         self._outbox = outbox
         self._replicas = replicas
-        self._fetchers: dict[TopicPartition, Fetcher] = {}
+        self._fetches: dict[TopicPartition, PartitionFetch] = {}
 
     def stop_fetching(self, key: TopicPartition) -> None:
         """No answer that is still under way will be taken."""
-        self._fetchers.pop(key, None)
+        self._fetches.pop(key, None)
 
     def start_fetching(self, key: TopicPartition) -> None:
         """The follower asks its leader, if there is one."""
         if self._replicas[key].leader == NO_BROKER:
             return
-        self._fetchers[key] = Fetcher()
+        self._fetches[key] = PartitionFetch()
         self._ask(key)
 
     def tick(self, key: TopicPartition) -> None:
         """What failed is asked again after a pause."""
-        fetcher = self._fetchers.get(key)
+        fetcher = self._fetches.get(key)
         if fetcher and fetcher.request_id is None and fetcher.next_ms <= self._outbox.now_ms:
             self._ask(key)
 
     def due_ms(self, key: TopicPartition) -> int | None:
         """When `tick` has something to ask."""
-        fetcher = self._fetchers.get(key)
+        fetcher = self._fetches.get(key)
         return fetcher.next_ms if fetcher and fetcher.request_id is None else None
 
     def truncate(self, key: TopicPartition, offset: Offset) -> None:
@@ -113,7 +113,7 @@ class Follower:
         self._ask(key)
 
     def _expected(self, request_id: int, key: TopicPartition) -> Replica | None:
-        fetcher = self._fetchers.get(key)
+        fetcher = self._fetches.get(key)
         if fetcher is None or fetcher.request_id != request_id:
             return None
         return self._replicas[key]
@@ -143,7 +143,7 @@ class Follower:
         self._replicas.take(after, records_appended(after, base, records))
 
     def _pause(self, request_id: int, key: TopicPartition) -> None:
-        fetcher = self._fetchers.get(key)
+        fetcher = self._fetches.get(key)
         if fetcher and fetcher.request_id == request_id:
             fetcher.request_id = None
             fetcher.next_ms = self._outbox.now_ms + self._config.retry_ms
@@ -154,7 +154,7 @@ class Follower:
         assert replica.role is Role.FOLLOWER, f"{key}: only a follower fetches"
         request = self._epoch_request(replica) if replica.needs_truncation else self._fetch(replica)
         request_id = self._outbox.new_id()
-        self._fetchers[key].request_id = request_id
+        self._fetches[key].request_id = request_id
         self._outbox.emit(
             Send(
                 request_id=request_id,

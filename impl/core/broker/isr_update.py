@@ -27,7 +27,7 @@ from fencepost.spec.znodes import (
 )
 
 
-class IsrWriter:
+class IsrUpdates:
     """At most one change per partition is in flight; an undecided one is settled by reading."""
 
     def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:

@@ -23,7 +23,7 @@ from fencepost.spec.vocabulary import BrokerId, ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
 
-class Offsets:
+class OffsetQueries:
     """Answers questions about the logs of a broker."""
 
     def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:

@@ -1,7 +1,7 @@
 """The leader's answer to a produce: append it, find it already there, or refuse it."""
 
 from fencepost.impl.core.broker.action_lines import records_appended
-from fencepost.impl.core.broker.purgatory import PendingProduce
+from fencepost.impl.core.broker.purgatory import DelayedProduce
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import (
@@ -23,7 +23,7 @@ PRODUCER_EPOCH_MAX = 2**15 - 1
 SEQUENCE_MAX = 2**31 - 1
 
 
-class Appender:
+class Produces:
     """Puts what clients produce into the logs that this broker leads."""
 
     def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
@@ -52,7 +52,26 @@ class Appender:
         self._promise(token, request, replica, replica.log_end_offset, after.log_end_offset)
         return True
 
-    def reply(self, key: TopicPartition, produce: PendingProduce, end: ProduceEnd) -> None:
+    def answer_committed(self, key: TopicPartition) -> None:
+        """Acknowledge the delayed produces below the high watermark (REPL-008)."""
+        replica = self._replicas.get(key)
+        if replica is None or not replica.is_leader:
+            return
+        committed = self._config.rules.committed_end(replica)
+        for produce in self._replicas.purgatory(key).committed(committed):
+            self._reply(key, produce, ProduceEnd.COMMITTED)
+
+    def end_delayed(self, key: TopicPartition) -> None:
+        """Tell delayed produces that their records may be in the log, or not (CMD-004)."""
+        for produce in self._replicas.purgatory(key).take_produces():
+            self._reply(key, produce, ProduceEnd.NO_LEADER)
+
+    def expire(self, key: TopicPartition) -> None:
+        """Fail the delayed produces whose deadline has passed."""
+        for produce in self._replicas.purgatory(key).expired_produces(self._outbox.now_ms):
+            self._reply(key, produce, ProduceEnd.EXPIRED)
+
+    def _reply(self, key: TopicPartition, produce: DelayedProduce, end: ProduceEnd) -> None:
         """The client of a produce that is in the log is told how it ended."""
         response = ProduceResponse(
             error_code=self._config.rules.produce_ends[end],
@@ -125,7 +144,7 @@ class Appender:
         end_offset: Offset,
     ) -> None:
         """Answer at once, or when the records are committed: a duplicate waits as they do."""
-        produce = PendingProduce(
+        produce = DelayedProduce(
             token=token,
             base_offset=base_offset,
             end_offset=end_offset,
@@ -133,7 +152,7 @@ class Appender:
             deadline_ms=self._outbox.now_ms + request.timeout_ms,
         )
         if self._config.rules.answers_at_once(request):
-            self.reply(replica.topic_partition, produce, ProduceEnd.COMMITTED)
+            self._reply(replica.topic_partition, produce, ProduceEnd.COMMITTED)
         else:
-            self._replicas.waiting(replica.topic_partition).produces.append(produce)
+            self._replicas.purgatory(replica.topic_partition).produces.append(produce)
             self._replicas.expect(replica.topic_partition, produce.deadline_ms)

@@ -8,7 +8,7 @@ from fencepost.impl.core.types.messages import FetchRequest
 from fencepost.spec.vocabulary import LeaderEpoch, Offset
 
 
-class PendingProduce(Struct, frozen=True, kw_only=True):
+class DelayedProduce(Struct, frozen=True, kw_only=True):
     """A produce with acks=all whose records `[base_offset, end_offset)` are not yet committed."""
 
     token: int
@@ -18,8 +18,8 @@ class PendingProduce(Struct, frozen=True, kw_only=True):
     deadline_ms: int
 
 
-class ParkedFetch(Struct, frozen=True, kw_only=True):
-    """A fetch that the leader holds until it has news, or until the deadline."""
+class DelayedFetch(Struct, frozen=True, kw_only=True):
+    """A fetch that waits for records or a high watermark, until its deadline."""
 
     token: int
     request: FetchRequest
@@ -27,11 +27,11 @@ class ParkedFetch(Struct, frozen=True, kw_only=True):
 
 
 @dataclass(slots=True)
-class Waiting:
-    """All that waits on one partition, in order of arrival."""
+class Purgatory:
+    """The delayed requests of one partition, in order of arrival."""
 
-    produces: list[PendingProduce] = field(default_factory=list)
-    fetches: list[ParkedFetch] = field(default_factory=list)
+    produces: list[DelayedProduce] = field(default_factory=list)
+    fetches: list[DelayedFetch] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
@@ -46,7 +46,7 @@ class Waiting:
         times_ms = [one.deadline_ms for one in self.produces]
         return min(times_ms + [one.deadline_ms for one in self.fetches], default=None)
 
-    def committed(self, high_watermark: Offset) -> list[PendingProduce]:
+    def committed(self, high_watermark: Offset) -> list[DelayedProduce]:
         """Take the produces that are committed now."""
         if not self.produces:
             return []
@@ -54,26 +54,26 @@ class Waiting:
         self.produces = [p for p in self.produces if p.end_offset > high_watermark]
         return done
 
-    def expired_produces(self, now_ms: int) -> list[PendingProduce]:
-        """Take the produces whose time is over."""
+    def expired_produces(self, now_ms: int) -> list[DelayedProduce]:
+        """Take the produces whose deadline has passed."""
         if not self.produces:
             return []
         late = [p for p in self.produces if p.deadline_ms <= now_ms]
         self.produces = [p for p in self.produces if p.deadline_ms > now_ms]
         return late
 
-    def all_produces(self) -> list[PendingProduce]:
+    def take_produces(self) -> list[DelayedProduce]:
         """Take every produce."""
         taken, self.produces = self.produces, []
         return taken
 
-    def all_fetches(self) -> list[ParkedFetch]:
+    def take_fetches(self) -> list[DelayedFetch]:
         """Take every fetch."""
         taken, self.fetches = self.fetches, []
         return taken
 
-    def expired_fetches(self, now_ms: int) -> list[ParkedFetch]:
-        """Take the fetches whose time is over."""
+    def expired_fetches(self, now_ms: int) -> list[DelayedFetch]:
+        """Take the fetches whose deadline has passed."""
         if not self.fetches:
             return []
         late = [f for f in self.fetches if f.deadline_ms <= now_ms]

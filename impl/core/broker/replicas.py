@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Mapping
 
 from fencepost.impl.core.broker.action_lines import high_watermark_advanced
-from fencepost.impl.core.broker.purgatory import Waiting
+from fencepost.impl.core.broker.purgatory import Purgatory
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import ProducerTable
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.scripts import Outbox
-from fencepost.impl.core.types.timers import Alarms
+from fencepost.impl.core.types.timers import Timers
 from fencepost.spec.vocabulary import Offset
 from fencepost.spec.znodes import TopicPartition
 
 
 class Replicas:
-    """Partition -> replica, with what waits on it."""
+    """Partition -> replica, with its delayed requests."""
 
     def __init__(
         self,
@@ -28,30 +28,30 @@ class Replicas:
         self._outbox = outbox
         self._replicas = {replica.topic_partition: replica for replica in replicas}
         self._keys: list[TopicPartition] | None = None
-        self._waiting: dict[TopicPartition, Waiting] = {}
+        self._purgatories: dict[TopicPartition, Purgatory] = {}
         self._producers = dict(producers or {})
         self._checkpointed: dict[TopicPartition, Offset] = {}
         self._unsaved = set(self._replicas)
         """Partitions whose high watermark may differ from the checkpoint."""
-        self._alarms = Alarms()
+        self._timers = Timers()
         for key in self._replicas:
-            self._alarms.touch(key)
+            self._timers.touch(key)
 
     def touch(self, key: TopicPartition) -> None:
         """The next tick looks at the partition."""
-        self._alarms.touch(key)
+        self._timers.touch(key)
 
     def expect(self, key: TopicPartition, due_ms: int) -> None:
         """Something that waits on the partition expires at that time."""
-        self._alarms.expect(key, due_ms)
+        self._timers.expect(key, due_ms)
 
     def take_due(self) -> list[TopicPartition]:
         """The partitions that a tick must look at now, ascending."""
-        return self._alarms.take(self._outbox.now_ms)
+        return self._timers.take(self._outbox.now_ms)
 
     def looked_at(self, key: TopicPartition, due_ms: int | None) -> None:
         """A tick did what was due; if nothing changes, nothing is due before `due_ms`."""
-        self._alarms.set(key, due_ms)
+        self._timers.set(key, due_ms)
 
     def partitions(self) -> list[TopicPartition]:
         """All partitions, ascending."""
@@ -79,7 +79,7 @@ class Replicas:
         if before is None:
             self._keys = None
         if before is None or _standing(before) != _standing(replica):
-            self._alarms.touch(key)
+            self._timers.touch(key)
         self._replicas[key] = replica
         self._unsaved.add(key)
 
@@ -95,16 +95,16 @@ class Replicas:
         self._unsaved.discard(key)
         self._checkpointed.pop(key, None)
         self._producers.pop(key, None)
-        waiting = self._waiting.pop(key, None)
-        assert waiting is None or waiting.is_empty, f"{key}: somebody waits for no replica"
-        self._alarms.drop(key)
+        purgatory = self._purgatories.pop(key, None)
+        assert purgatory is None or purgatory.is_empty, f"{key}: requests wait for no replica"
+        self._timers.drop(key)
 
-    def waiting(self, key: TopicPartition) -> Waiting:
-        """What waits on the partition; who adds to it says when it expires."""
-        waiting = self._waiting.get(key)
-        if waiting is None:
-            waiting = self._waiting[key] = Waiting()
-        return waiting
+    def purgatory(self, key: TopicPartition) -> Purgatory:
+        """The delayed requests of the partition; `expect` their deadlines."""
+        purgatory = self._purgatories.get(key)
+        if purgatory is None:
+            purgatory = self._purgatories[key] = Purgatory()
+        return purgatory
 
     def producers(self, key: TopicPartition) -> ProducerTable:
         """What the partition's log says of idempotent producers."""

@@ -27,7 +27,7 @@ from fencepost.spec.znodes import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
+class BrokerAssignment:
     """What ZooKeeper says of this broker's partitions."""
 
     own: frozenset[TopicPartition]
@@ -61,7 +61,7 @@ class Startup:
         self.recover_replicas(assignment, dict(zip(keys, znodes, strict=True)))
         return True
 
-    def read_assignment(self) -> Generator[Ask, Answer, Assignment | None]:
+    def read_assignment(self) -> Generator[Ask, Answer, BrokerAssignment | None]:
         """What is assigned to this broker is known, as of its registration or later."""
         listed = yield from list_children(TOPICS)
         if listed is None:
@@ -83,7 +83,7 @@ class Startup:
                 self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
                 unreadable.add(topic)
         self._outbox.took(assignment_read())
-        return Assignment(own=frozenset(own), topics=czxids, unreadable=frozenset(unreadable))
+        return BrokerAssignment(own=frozenset(own), topics=czxids, unreadable=frozenset(unreadable))
 
     def _own(self, topic: str, znode: Znode) -> set[TopicPartition]:
         return {
@@ -93,7 +93,7 @@ class Startup:
         }
 
     def recover_replicas(
-        self, assignment: Assignment, znodes: Mapping[TopicPartition, Znode]
+        self, assignment: BrokerAssignment, znodes: Mapping[TopicPartition, Znode]
     ) -> None:
         """Logs that are no longer this broker's are gone; the others obey nothing older."""
         broker = self._broker
@@ -103,10 +103,10 @@ class Startup:
             is_kept = self._config.rules.is_kept(replica, znodes[key], states[key], is_own)
             if key.topic not in assignment.unreadable and not is_kept:
                 self._outbox.took(replica_deleted(key, replica))
-                broker.stopping.delete(key)
+                broker.stop_replicas.delete(key)
         for key in sorted(assignment.own):
             self._set_floor(key, znodes[key], states[key])
-        broker.stopping.start_from(broker.broker_epoch, assignment.topics)
+        broker.stop_replicas.start_from(broker.broker_epoch, assignment.topics)
 
     def _parse(self, znode: Znode) -> LeaderAndIsr | None:
         if znode.stat is None:

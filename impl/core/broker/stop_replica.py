@@ -4,12 +4,13 @@
 command which its stop has overtaken starts nothing again (H10c).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from fencepost.impl.core.broker.action_lines import init_obeyed, replica_stopped
-from fencepost.impl.core.broker.fetcher import Follower
+from fencepost.impl.core.broker.delayed_requests import DelayedRequests
+from fencepost.impl.core.broker.fetcher import Fetcher
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.commands import Stopped
@@ -27,19 +28,23 @@ from fencepost.spec.vocabulary import (
 )
 from fencepost.spec.znodes import TopicPartition
 
-Settle = Callable[[TopicPartition], None]
 
-
-class Stopping:
+class StopReplicas:
     """Stops replicas, and knows which were stopped."""
 
     def __init__(
-        self, config: Config, outbox: Outbox, replicas: Replicas, follower: Follower
+        self,
+        config: Config,
+        outbox: Outbox,
+        replicas: Replicas,
+        fetcher: Fetcher,
+        delayed: DelayedRequests,
     ) -> None:
         self._config = config
         self._outbox = outbox
         self._replicas = replicas
-        self._follower = follower
+        self._fetcher = fetcher
+        self._delayed = delayed
         self._stopped: dict[TopicPartition, Stopped] = {}
         self._started_zxid = 0
         self._topics: Mapping[str, int] = {}
@@ -55,13 +60,13 @@ class Stopping:
         self._started_zxid = zxid
         self._topics = topics
 
-    def obey_init(self, request: LeaderAndIsrRequest, settle: Settle) -> None:
+    def obey_init(self, request: LeaderAndIsrRequest) -> None:
         """What a complete request omits is deleted, if it is older than the request (H19b)."""
         named = {one.key for one in request.partitions} | {one.key for one in request.kept}
         for key in [key for key in self._replicas.partitions() if key not in named]:
             replica = self._replicas[key]
             if self._config.rules.is_omitted(replica, request.zxid):
-                settle(key)
+                self._delayed.give_up(key)
                 self.delete(key)
                 self._outbox.took(init_obeyed(replica, request))
 
@@ -70,9 +75,7 @@ class Stopping:
         kept = {k: s for k, s in self._stopped.items() if s.controller_epoch >= controller_epoch}
         self._stopped = kept
 
-    def stop_replica(
-        self, stop: PartitionStop, controller_epoch: ControllerEpoch, settle: Settle
-    ) -> ErrorCode:
+    def stop_replica(self, stop: PartitionStop, controller_epoch: ControllerEpoch) -> ErrorCode:
         """The replica is given up, unless it is newer than the command (CMD-008)."""
         replica = self._replicas.get(stop.key)
         if replica is not None and self._config.rules.is_newer_than_stop(replica, stop):
@@ -80,19 +83,20 @@ class Stopping:
         self._remember(stop, controller_epoch)
         if replica is None:
             return ErrorCode.NONE
-        settle(stop.key)
+        self._delayed.give_up(stop.key)
         if stop.delete:
             self.delete(stop.key)
         else:
-            self._follower.stop_fetching(stop.key)
+            self._fetcher.stop_fetching(stop.key)
             self._replicas.put(_at_rest(replica, stop.leader_epoch))
         self._outbox.took(replica_stopped(replica, stop, controller_epoch))
         return ErrorCode.NONE
 
     def make_way(self, old: Replica, incarnation: PartitionIncarnation) -> Replica:
         """The replica with which the next incarnation begins; what the old one had is gone."""
+        self._delayed.give_up(old.topic_partition)
         fresh, effects = self._config.rules.begin_incarnation(old, incarnation)
-        self._follower.stop_fetching(old.topic_partition)
+        self._fetcher.stop_fetching(old.topic_partition)
         if effects:
             self._replicas.remove(old.topic_partition)
         self._outbox.emit(*effects)
@@ -100,7 +104,7 @@ class Stopping:
 
     def delete(self, key: TopicPartition) -> None:
         """Neither a replica nor a log of the partition is left; nobody may wait on it."""
-        self._follower.stop_fetching(key)
+        self._fetcher.stop_fetching(key)
         self._replicas.remove(key)
         self._outbox.emit(DeleteLog(topic_partition=key))
 

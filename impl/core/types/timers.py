@@ -13,7 +13,7 @@ def earliest(*times_ms: int | None) -> int | None:
     return min([one for one in times_ms if one is not None], default=None)
 
 
-class Alarms:
+class Timers:
     """One alarm per partition at most: it may go off too early, never too late."""
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ from fencepost.impl.core.types.events import ZnodesRead
 from fencepost.impl.core.types.messages import FetchResponse
 from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.core.types.zookeeper import Create, SetData, Znode
-from fencepost.impl.paced import PacedFollower
+from fencepost.impl.paced import PacedFetcher
 from fencepost.impl.sim.stepped.broker import HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.cluster import (
     STATE,
@@ -259,6 +259,6 @@ def _log(cluster: SteppedWorld, broker: SteppedBroker) -> Abstract:
 def _is_truncated(cluster: SteppedWorld, broker: SteppedBroker, replica: Replica | None) -> bool:
     if replica is None or replica.role is Role.WAITING:
         return False
-    follower = broker.running.broker.follower
-    is_held = isinstance(follower, PacedFollower) and cluster.key in follower.held
+    follower = broker.running.broker.fetcher
+    is_held = isinstance(follower, PacedFetcher) and cluster.key in follower.held
     return not replica.needs_truncation and not is_held

@@ -101,7 +101,7 @@ def test_what_was_truncated_may_be_produced_again(driver: Driver) -> None:
     driver.put_state(T0, state(2, 2, (1, 2)))
     obey(driver, command(2, 2, isr=(1, 2), version=1))
 
-    driver.node.broker.follower.truncate(T0, driver.replica(T0).high_watermark)
+    driver.node.broker.fetcher.truncate(T0, driver.replica(T0).high_watermark)
     driver.put_state(T0, state(1, 3, (1,)))
     obey(driver, command(1, 3, isr=(1,), version=2))
 

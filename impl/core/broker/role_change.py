@@ -1,0 +1,90 @@
+"""How a replica obeys a LeaderAndIsr command: becomes leader or follower, or refuses (V3 C)."""
+
+from fencepost.impl.core.broker.action_lines import role_taken
+from fencepost.impl.core.broker.delayed_requests import DelayedRequests
+from fencepost.impl.core.broker.fetcher import Fetcher
+from fencepost.impl.core.broker.replicas import Replicas
+from fencepost.impl.core.broker.stop_replica import StopReplicas
+from fencepost.impl.core.config import Config
+from fencepost.impl.core.rules.commands import command_of
+from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.types.effects import StartLog
+from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState
+from fencepost.impl.core.types.scripts import Outbox
+from fencepost.spec.vocabulary import Action, ErrorCode
+
+
+class RoleChanges:
+    """Changes the roles of replicas as the table of roles and commands says."""
+
+    def __init__(
+        self,
+        config: Config,
+        outbox: Outbox,
+        replicas: Replicas,
+        fetcher: Fetcher,
+        delayed: DelayedRequests,
+        stop_replicas: StopReplicas,
+    ) -> None:
+        self._config = config
+        self._outbox = outbox
+        self._replicas = replicas
+        self._fetcher = fetcher
+        self._delayed = delayed
+        self._stop_replicas = stop_replicas
+
+    def obey(self, command: PartitionState, request: LeaderAndIsrRequest) -> ErrorCode:
+        """What `Rules.leader_and_isr` says is done, or answered."""
+        rules = self._config.rules
+        is_over = rules.is_over(command, request, self._replicas.states)
+        if is_over or self._stop_replicas.is_overtaken(command):
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        replica = self._replica_for(command)
+        kind = command_of(replica, command, newer=rules.is_newer(replica, command))
+        reaction = rules.leader_and_isr[replica.role, kind]
+        if isinstance(reaction, ErrorCode):
+            return reaction
+        key = command.key
+        if replica.role is Role.WAITING:
+            incarnation = command.partition_incarnation
+            self._outbox.emit(StartLog(topic_partition=key, partition_incarnation=incarnation))
+        self._fetcher.stop_fetching(key)
+        if reaction is Action.BECOME_LEADER:
+            self._become_leader(replica, command, request)
+        else:
+            self._become_follower(replica, command, request)
+        return ErrorCode.NONE
+
+    def _replica_for(self, command: PartitionState) -> Replica:
+        """The replica of the command's incarnation; the log of an older one is dropped (H10b)."""
+        key, incarnation = command.key, command.partition_incarnation
+        replica = self._replicas.get(key)
+        if replica is None:
+            return Replica(
+                broker_id=self._config.broker_id,
+                topic_partition=key,
+                partition_incarnation=incarnation,
+            )
+        if self._config.rules.is_of_other_incarnation(replica, command):
+            return self._stop_replicas.make_way(replica, incarnation)
+        return replica
+
+    def _become_leader(
+        self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
+    ) -> None:
+        rules, key = self._config.rules, command.key
+        after = rules.become_leader(replica, command, request.controller_epoch, self._outbox.now_ms)
+        self._replicas.take(after, role_taken(Action.BECOME_LEADER, after, request))
+        self._delayed.start_leading(key, may_have_lost=rules.skips_epochs(replica, command))
+
+    def _become_follower(
+        self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
+    ) -> None:
+        rules, key = self._config.rules, command.key
+        after = rules.become_follower(replica, command, request.controller_epoch)
+        self._replicas.take(after, role_taken(Action.BECOME_FOLLOWER, after, request))
+        self._delayed.stop_leading(key)
+        offset = rules.truncate_follower(rules.committed_end(after))
+        if offset is not None:
+            self._fetcher.truncate(key, offset)
+        self._fetcher.start_fetching(key)
