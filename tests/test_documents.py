@@ -30,6 +30,14 @@ def test_every_path_in_a_document_exists(document: Path) -> None:
     assert [str(path) for path in named + linked if not path.exists()] == []
 
 
+@pytest.mark.parametrize("room", ROOMS[:-1])
+def test_every_module_in_the_readme_of_a_room_exists(room: str) -> None:
+    names = re.findall(r"`(?:[\w./]*/)?(\w+\.py)`", (ROOT / room / "README.md").read_text())
+    there = {path.name for place in ROOMS for path in (ROOT / place).rglob("*.py")}
+
+    assert sorted(set(names) - there) == []
+
+
 @pytest.mark.parametrize("name", ["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"])
 def test_root_document_is_there(name: str) -> None:
     assert len((ROOT / f"{name}.md").read_text().splitlines()) > 10

@@ -13,7 +13,7 @@ PartitionNumber = Annotated[int, number("the number of the partition", ge=0)]
 
 
 class KickController(Fault, frozen=True, kw_only=True, tag="admin.controller_kick"):
-    """Somebody deletes `/controller` while the controller lives and does not know it."""
+    """A foreign session deletes `/controller` while the controller lives and does not know it."""
 
 
 class ReassignPartition(Fault, frozen=True, kw_only=True, tag="admin.reassign"):

@@ -1,4 +1,4 @@
-"""The list of all kinds of faults: what each is, who can do it, how it is seen and undone.
+"""The list of all kinds of faults: what each is, where it can be done, how it is seen and undone.
 
 A kind is one class and one line of `KINDS` in the module of its area, and one injection in
 `injectors/`. Parsing, validation, dispatch, `fencepost faults`, the tables and what `make chaos`
@@ -95,7 +95,7 @@ def require_backend(fault_id: str, kind: str, backend: Backend) -> None:
 
 
 def needs_links(kinds: Iterable[str]) -> bool:
-    """True when one of the kinds takes a run whose connections go through the proxy."""
+    """True when one of the kinds takes a run with all connections through the proxy."""
     return any(kind_of(kind).needs_links for kind in kinds)
 
 

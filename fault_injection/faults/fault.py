@@ -65,7 +65,7 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_f
 
     @property
     def victim(self) -> Target:
-        """The broker whose process, session or sent requests it hurts; `any`: no single one."""
+        """The broker that it hurts, by process, session or sent requests; `any`: no single one."""
         return ANY_BROKER
 
     @property

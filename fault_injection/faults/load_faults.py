@@ -15,7 +15,7 @@ class BurstLoad(Fault, frozen=True, kw_only=True, tag="load.burst"):
 
 
 class CrashClient(Fault, frozen=True, kw_only=True, tag="client.crash"):
-    """A producer ends between a request and its answer, of which nobody will ever know."""
+    """A producer ends between a request and its answer: the outcome stays unknown."""
 
 
 KINDS = (

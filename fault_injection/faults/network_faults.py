@@ -51,7 +51,10 @@ class RingOfMajorities(Fault, frozen=True, kw_only=True, tag="net.majority_ring"
 class SwizzleBrokers(Fault, frozen=True, kw_only=True, tag="net.swizzle"):
     """Brokers are cut off from all others one by one, and come back one by one otherwise."""
 
-    cut: Annotated[tuple[int, ...], Meta(min_length=1, description="who is cut off, in this order")]
+    cut: Annotated[
+        tuple[int, ...],
+        Meta(min_length=1, description="the brokers, in the order in which they are cut off"),
+    ]
     back: Annotated[
         tuple[int, ...], Meta(min_length=1, description="the same brokers, as they come back")
     ]

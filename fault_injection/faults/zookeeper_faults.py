@@ -92,7 +92,7 @@ class FailZooKeeperRequests(LastingBrokerFault, frozen=True, kw_only=True, tag="
 
 
 class FailOverZooKeeper(Fault, frozen=True, kw_only=True, tag="zk.failover"):
-    """ZooKeeper elects a leader: all connections break, sessions live on, and nobody is served."""
+    """ZooKeeper elects a leader: connections break, sessions live on, and no request is served."""
 
     starts_anew: ClassVar[bool] = True
     for_ms: Annotated[
@@ -105,14 +105,14 @@ class FailOverZooKeeper(Fault, frozen=True, kw_only=True, tag="zk.failover"):
 
 
 class SlowSync(Fault, frozen=True, kw_only=True, tag="zk.slow_fsync"):
-    """ZooKeeper's disk is slow: each write is done and answered late, and who comes after waits."""
+    """ZooKeeper's disk is slow: each write is done and answered late, and later requests wait."""
 
     delay_ms: Annotated[int, milliseconds("how long each write takes", ge=1)]
     for_ms: ForMs
 
 
 class RaceVersion(Fault, frozen=True, kw_only=True, tag="zk.version_race"):
-    """Somebody writes a partition's state as it is: only its version is another."""
+    """A foreign session writes a partition's state as it is: only its version changes."""
 
     topic: Annotated[str, Meta(description="the name of the topic")]
     partition: Annotated[int, number("the number of the partition", ge=0)] = 0
@@ -205,7 +205,7 @@ KINDS = (
         needs_links=True,
         needs_proxy="a packet filter does not read what is written",
         missing={},
-        evidence="how many writes were done whose answers were lost; for real, at which zxid",
+        evidence="how many writes were done and lost their answers; for real, at which zxid",
         undo="nothing is lost any more; the broker connects again by itself",
         requirements=("ZK-006",),
         spec_actions=(EnvironmentAction.LOSE_REPLY,),
@@ -245,7 +245,7 @@ KINDS = (
         injector="znodes:VersionRaceInjector",
         missing={},
         evidence="by how much the version has grown",
-        undo="nothing: who needs the version reads it again",
+        undo="nothing: a writer reads the version again",
         requirements=("ZK-003", "ISR-004"),
     ),
     FaultKind(
