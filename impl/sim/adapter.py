@@ -10,8 +10,7 @@ from fencepost.fault_injection.stories.story_file import story_from_document
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import MUTANTS, mutant_name
 from fencepost.impl.sim.counterexamples import moves, replay, schedules, why_not_stepped
-from fencepost.impl.sim.draw.draw import DrawKind, draw
-from fencepost.impl.sim.draw.story_mutations import deal, scenario_of
+from fencepost.impl.sim.draw.draw import DrawKind, draw, draw_variations
 from fencepost.impl.sim.draw.swarm import swarm
 from fencepost.impl.sim.engine.move_lists import moves_of_run, moves_of_variation
 from fencepost.impl.sim.engine.run import IsEnough, described, run
@@ -104,9 +103,7 @@ def variations(
     Of each: what it is, what makes a list of its moves or raises `ValueError`, and its trace. With
     `skips_own` the scenarios that were written for the mutant are left out.
     """
-    found = [scenario_of(text, name) for name, text in sorted(texts.items())]
-    scenarios = [one for one in found if one is not None]
-    for place, one in enumerate(deal(scenarios, number, VARIATIONS), start=1):
+    for place, one in enumerate(draw_variations(texts, number, VARIATIONS), start=1):
         if skips_own and mutant in one.scenario.mutants:
             continue
         name = f"variation-{number}-{place}" + (f"-{mutant}" if mutant else "")

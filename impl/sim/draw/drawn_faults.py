@@ -55,7 +55,7 @@ HOLDS: tuple[CrashPoint, ...] = (
 )
 
 
-class Draw:
+class FaultDraw:
     """Draws faults for one run of these brokers."""
 
     def __init__(self, random: Random, brokers: Sequence[int], session_timeout_ms: int) -> None:

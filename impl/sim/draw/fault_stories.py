@@ -62,7 +62,7 @@ class About(StrEnum):
     """Controllers, what they write and send, topics and moves."""
 
 
-class Composer:
+class FaultStoryDraw:
     """One drawing: its chance and what it must know of the cluster."""
 
     def __init__(

@@ -25,8 +25,8 @@ from fencepost.fault_injection.faults.targets import broker, follower
 from fencepost.fault_injection.stories.drawn_story import generate
 from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.impl.mutants.mutant import MutantName
-from fencepost.impl.sim.draw.drawn_faults import Draw
-from fencepost.impl.sim.draw.fault_stories import About, Composer
+from fencepost.impl.sim.draw.drawn_faults import FaultDraw
+from fencepost.impl.sim.draw.fault_stories import About, FaultStoryDraw
 from fencepost.impl.sim.engine.multi_round_run import FaultRound, prepare_rounds
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, TOPIC, RunOptions
 from fencepost.impl.sim.engine.run import RunDescription, drawn_details
@@ -197,7 +197,7 @@ def _faults(
         yield from _deaths(random, options, about, is_patient=is_patient)
         if is_patient:
             return
-    composer = Composer(
+    situations = FaultStoryDraw(
         random,
         options,
         session_timeout_ms=options.session_timeout_ms if not is_patient else timeout_ms,
@@ -207,7 +207,7 @@ def _faults(
     latest_ms = options.duration_ms * 2 // 3
     for _ in range(random.randint(1, 4) if about is not About.CONTROL else 1):
         begins_ms = random.randint(0, latest_ms if about is not About.CONTROL else 500)
-        for after_ms, fault in composer.draw():
+        for after_ms, fault in situations.draw():
             yield _timed(begins_ms + after_ms, fault)
     if about is not About.ALL:
         return
@@ -221,7 +221,7 @@ def _faults(
             kinds=random.sample(REQUEST_KINDS, 4),
         )
     if random.random() < 0.4:
-        draw = Draw(random, brokers, timeout_ms)
+        draw = FaultDraw(random, brokers, timeout_ms)
         kinds = random.sample(WORLD_KINDS, 5)
         schedule = draw.schedule(schedule, kinds, options.duration_ms, name="world")
     yield from schedule.actions

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from fencepost.fault_injection.faults.fault_json import as_json
-from fencepost.impl.sim.draw.fault_stories import About, Composer
+from fencepost.impl.sim.draw.fault_stories import About, FaultStoryDraw
 from fencepost.impl.sim.script.language import Command, milliseconds, parse
 from fencepost.impl.sim.script.play import fault_line
 from fencepost.impl.sim.script.settings import DEFAULTS, read_options
@@ -117,7 +117,7 @@ def _distinct(commands: Iterable[Command]) -> Iterator[Command]:
 
 
 def _own_options(cluster: Command, random: Random) -> dict[str, str]:
-    """Of every variation: time to heal is as long as in dense runs."""
+    """Of every variation: time to heal is as long as in multi-round runs."""
     timeout_ms = int(cluster.options.get("session_timeout_ms", DEFAULTS.session_timeout_ms))
     brokers = int(cluster.options.get("brokers", DEFAULTS.brokers))
     return {
@@ -173,8 +173,8 @@ class _Changer:
         return f"times x {factor:.1f}"
 
     def _fault(self, rest: list[Command]) -> str:
-        """A situation of the dense runs begins somewhere in the story."""
-        composer = Composer(
+        """A situation of the multi-round runs begins somewhere in the story."""
+        situations = FaultStoryDraw(
             self._random,
             self._options,
             session_timeout_ms=min(self._options.session_timeout_ms, 2_000),
@@ -183,7 +183,7 @@ class _Changer:
         )
         place = self._place(rest)
         begins_ms = self._random.randint(0, LATEST_MS)
-        lines = [fault_line(begins_ms + ms, as_json(fault)) for ms, fault in composer.draw()]
+        lines = [fault_line(begins_ms + ms, as_json(fault)) for ms, fault in situations.draw()]
         (block,) = parse("\n".join([*lines, "----", ""]), "beside")
         rest[place:place] = block.commands
         kinds = ", ".join(one.words[0] for one in block.commands)

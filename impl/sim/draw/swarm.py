@@ -17,7 +17,7 @@ from fencepost.fault_injection.stories.recipes import (
 )
 from fencepost.fault_injection.stories.story import Story
 from fencepost.impl.mutants.mutant import MutantName
-from fencepost.impl.sim.draw.drawn_faults import Draw
+from fencepost.impl.sim.draw.drawn_faults import FaultDraw
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, BROKERS, CALM, TOPIC, RunOptions
 from fencepost.impl.sim.world.network import Weather
 from fencepost.spec.vocabulary import ProtocolLevel
@@ -141,7 +141,7 @@ def _with_world_faults(options: RunOptions) -> RunOptions:
     if random.random() >= WORLD:
         return options
     kinds = [kind for kind in WORLD_KINDS if random.random() < 0.3] or WORLD_KINDS
-    draw = Draw(random, range(1, options.brokers + 1), options.session_timeout_ms)
+    draw = FaultDraw(random, range(1, options.brokers + 1), options.session_timeout_ms)
     schedule = draw.schedule(options.story, kinds, options.duration_ms, name="world")
     return replace(options, story=schedule)
 
@@ -151,7 +151,7 @@ def _with_failing_disks(options: RunOptions) -> RunOptions:
     random = Random(f"{options.seed}/disks")
     if random.random() >= FAILING_DISKS:
         return options
-    draw = Draw(random, range(1, options.brokers + 1), options.session_timeout_ms)
+    draw = FaultDraw(random, range(1, options.brokers + 1), options.session_timeout_ms)
     schedule = draw.schedule(options.story, sorted(DISK_KINDS), options.duration_ms, name="disk")
     return replace(options, story=schedule)
 

@@ -214,7 +214,7 @@ class MoveRecorder:
         self, origin: RequestOrigin | None, event: RequestReceived, own: dict[str, int]
     ) -> Move | None:
         if origin is None:
-            self.obstacle = self.obstacle or "a request came from nobody"
+            self.obstacle = self.obstacle or "a request has no known sender"
             return None
         sender = origin.process
         if sender is None:

@@ -137,7 +137,7 @@ class ReplicaSteps(StepContext):
             broker.fail(broker.question.send)
             broker.tick(RETRY_MS)
         if broker.question is None or broker.question.is_delivered:
-            raise ImpossibleStepError(f"follower {broker.number} asks nobody anything")
+            raise ImpossibleStepError(f"follower {broker.number} has no request to send")
         return broker.question
 
     def _ask(
@@ -150,7 +150,7 @@ class ReplicaSteps(StepContext):
         send = question.send
         leader = self.cluster.nodes.get(int(send.to))
         if leader is None or leader.node is None:
-            raise ImpossibleStepError(f"{send.to}, whom {broker.number} asks, is down")
+            raise ImpossibleStepError(f"{send.to}, the leader of {broker.number}, is down")
         answers: list[Response] = []
         leader.receive(send.request, broker.trace.lamport, answers.append, (broker, send))
         if answers:

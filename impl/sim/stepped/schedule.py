@@ -5,7 +5,7 @@ file is JSON with the fields of `SteppedSchedule`; states are as in `spec_state.
 keeps those variables that it changed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -180,11 +180,6 @@ def _foreign(schedule: SteppedSchedule) -> Iterator[str]:
         if step.action not in {*Action, *EnvironmentAction}:
             yield f"step {number} takes the action {step.action}, which no spec has"
         if step.actor not in actors:
-            yield f"step {number} is taken by {step.actor}, who is nobody in the setting"
+            yield f"step {number} is taken by {step.actor}, which is not in the setting"
         unknown = sorted({*step.changed} - {*schedule.first})
         yield from (f"step {number} changes {name}, which is no variable" for name in unknown)
-
-
-def actions_of(schedules: Iterable[SteppedSchedule]) -> frozenset[str]:
-    """The actions that the steps take."""
-    return frozenset(step.action for schedule in schedules for step in schedule.steps)

@@ -1,5 +1,6 @@
 """Behaviours of the specs on the core: equal states after each step, the same property broken."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,6 @@ from fencepost.impl.sim.stepped.schedule import (
     SCHEDULES,
     ScheduleError,
     SteppedSchedule,
-    actions_of,
     preference,
     read_schedule,
     write_schedule,
@@ -60,6 +60,10 @@ NOT_STEPPED = {
 `TopicLifecycle`, which are not stepped."""
 
 FAULTLESS = {Action.CREATE_TOPIC, Action.INIT_LEADER, Action.EXPAND_ISR}
+
+
+def actions_of(schedules: Iterable[SteppedSchedule]) -> frozenset[str]:
+    return frozenset(step.action for schedule in schedules for step in schedule.steps)
 
 
 def committed(name: str) -> SteppedSchedule:
@@ -296,7 +300,7 @@ def test_another_file_is_refused(tmp_path: Path, text: str | None, message: str)
         ('"replicas":', '"replies":', "the first state lacks replicas"),
         ('"mutants":["no_step_down"]', '"mutants":["no_step_up"]', "there is no mutant no_step_up"),
         ('"level":2', '"level":9', "there is no level 9"),
-        ('"actor":1', '"actor":7', "step 1 is taken by 7, who is nobody in the setting"),
+        ('"actor":1', '"actor":7', "step 1 is taken by 7, which is not in the setting"),
     ],
 )
 def test_a_file_of_the_right_shape_that_names_nothing_known_is_refused(
