@@ -21,9 +21,9 @@ from fencepost.conformance.clients.foreign_writes import rewrite_state
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import Transport
 from fencepost.conformance.clients.workload import Workload
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.injectors.injection import Registration, Servers
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.links.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient

@@ -19,8 +19,8 @@ from typing import Protocol
 
 from fencepost.conformance.adapters.znode_dialect import ZooKeeperState
 from fencepost.conformance.clients.transport import Transport
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.injectors.injection import Registration, TargetProcess
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.links.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.trace import TraceEvent

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.transport import ClusterUnreachableError, Transport
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode
 from fencepost.spec.znodes import TopicPartition
 

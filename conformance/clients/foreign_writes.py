@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from fencepost.conformance.clients.recorder import TraceWriter
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.zookeeper.client import (
     BadVersionError,
     NoZnodeError,

@@ -57,7 +57,7 @@ from fencepost.conformance.runs.scenario import (
 from fencepost.conformance.verdict import CheckResult, Verdict, worst
 from fencepost.fault_injection.engine.engine import FaultEngine
 from fencepost.fault_injection.engine.progress import PhaseChange
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.namespaces.client import SwitchControl
 from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.managed_process import ProcessError

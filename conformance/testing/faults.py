@@ -10,8 +10,8 @@ from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import PROXY, require_possible
 from fencepost.conformance.runs.scenario import ScenarioStage
 from fencepost.fault_injection.engine.progress import RunningFault
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.stories.story import At, Story, StoryAction
 from fencepost.fault_injection.stories.story_file import read_story
 from fencepost.fault_injection.stories.story_world import (

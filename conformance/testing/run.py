@@ -21,9 +21,9 @@ from fencepost.conformance.testing.marker import ChaosMark
 from fencepost.conformance.testing.quiet import DisturbedError, QuietSpan
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.engine.progress import FaultReport
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.catalogue import kind_of
 from fencepost.fault_injection.faults.zookeeper_faults import HurtZooKeeperLink
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.namespaces.relay import why_no_relay
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.stories.profiles import draw

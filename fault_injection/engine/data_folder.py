@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.injectors.injector import InjectionError
 
 RECORD = Path(".fault-control")
 FLIP = 0xFF

@@ -13,8 +13,13 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from fencepost.fault_injection.engine.progress import FaultReport, PhaseChange, RunningFault
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.engine.progress import (
+    EVIDENCE_MS,
+    HEAL_MS,
+    FaultReport,
+    PhaseChange,
+    RunningFault,
+)
 from fencepost.fault_injection.faults.catalogue import require_backend
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.fault_json import as_json
@@ -22,7 +27,8 @@ from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import ANY_BROKER, Target
 from fencepost.fault_injection.injectors.ahead import IsReady, make_ready, needs_successor
 from fencepost.fault_injection.injectors.dispatch import injector_for
-from fencepost.fault_injection.injectors.injection import FaultTarget, Injector, ResolvedFault
+from fencepost.fault_injection.injectors.injection import FaultTarget, ResolvedFault
+from fencepost.fault_injection.injectors.injector import InjectionError, Injector
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.trace_tail import NoTraces, Traces
 from fencepost.fault_injection.stories.story import (
@@ -48,10 +54,6 @@ SOON_MS = 2_000
 """An action so early leaves no time to make a process ready that starts anew."""
 READY_MS = 5_000
 """How long such a story waits for that; a second is usual."""
-EVIDENCE_MS = 10_000
-"""The hard deadline of a fault: its own length, and this much longer for evidence."""
-HEAL_MS = 20_000
-"""How long a target may take to be well again."""
 
 
 class UndoLedger(Protocol):
@@ -72,7 +74,7 @@ class EngineClock:
     wait: Callable[[float], None] = time.sleep
 
 
-MakeInjector = Callable[[ResolvedFault[Any]], Injector]
+MakeInjector = Callable[[ResolvedFault[Any]], Injector[str]]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,9 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.fault_injection.injectors.injection import FaultTarget, Injector, ResolvedFault
+from fencepost.fault_injection.injectors.injection import FaultTarget, ResolvedFault
+from fencepost.fault_injection.injectors.injector import Injector
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.spec.trace import Phase
+
+EVIDENCE_MS = 10_000
+"""The hard deadline of a fault: its own length, and this much longer for evidence."""
+HEAL_MS = 20_000
+"""How long a target may take to be well again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +62,7 @@ class RunningFault:
     phase: Phase = Phase.PLANNED
     broker_id: int | None = None
     receiver_id: int | None = None
-    injection: Injector | None = None
+    injection: Injector[str] | None = None
     entry: int | None = None
     evidence: str | None = None
     error: str = ""

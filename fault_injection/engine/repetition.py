@@ -6,7 +6,7 @@ One thread of its own does it, since the engine looks too seldom for that.
 import threading
 from collections.abc import Callable
 
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.injectors.injector import InjectionError
 
 JOIN_S = 10.0
 """The thread ends after one more turn."""

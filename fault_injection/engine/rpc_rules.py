@@ -10,6 +10,7 @@ from typing import Any, cast
 import grpc
 
 from fencepost.fault_injection.faults.request_faults import RpcFault
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.spec.wire import fault_control_pb2, fault_control_pb2_grpc
 
 CALL_DEADLINE_S = 0.5
@@ -18,10 +19,6 @@ ANY_RECEIVER = -1
 
 _STUB = cast(Callable[[grpc.Channel], Any], fault_control_pb2_grpc.FaultControlStub)
 """Generated code has no annotations."""
-
-
-class InjectionError(Exception):
-    """A fault could not be done, seen or undone; says at which broker and why."""
 
 
 class RuleRefusedError(InjectionError):

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.admin_faults import (
     AddPartitions,
     ElectPreferred,
@@ -12,6 +11,7 @@ from fencepost.fault_injection.faults.admin_faults import (
     RecreateTopic,
 )
 from fencepost.fault_injection.injectors.injection import ResolvedFault, Znodes
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent
 from fencepost.spec import znodes
 from fencepost.spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition

@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 from fencepost.fault_injection.engine import broker_control, data_folder
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.disk_faults import BreakDisk, FillDisk, SlowDisk
 from fencepost.fault_injection.injectors.injection import (
     Registration,
@@ -18,6 +17,7 @@ from fencepost.fault_injection.injectors.injection import (
     address_of,
     registered_anew,
 )
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.injectors.processes import ProcessEndInjector
 
 VERBS = {FillDisk.kind: "full", BreakDisk.kind: "broken", SlowDisk.kind: "slow"}

@@ -4,12 +4,13 @@ from importlib import import_module
 from typing import Any, cast
 
 from fencepost.fault_injection.faults.catalogue import kind_of
-from fencepost.fault_injection.injectors.injection import Injector, ResolvedFault
+from fencepost.fault_injection.injectors.injection import ResolvedFault
+from fencepost.fault_injection.injectors.injector import Injector
 
 
-def injector_for(resolved: ResolvedFault[Any]) -> Injector:
+def injector_for(resolved: ResolvedFault[Any]) -> Injector[str]:
     """How the fault is done to whom its roles resolved to."""
-    return cast(Injector, injector_class(resolved.fault.kind)(resolved))
+    return cast(Injector[str], injector_class(resolved.fault.kind)(resolved))
 
 
 def injector_class(kind: str) -> Any:  # noqa: ANN401

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper, HurtServer
 from fencepost.fault_injection.injectors.injection import FaultTarget, ResolvedFault, Servers
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.zookeeper.status import MemberState, Mode
 
 ELECTION_MARGIN_MS = 1_000

@@ -1,8 +1,6 @@
-"""What an injection is: one fault on real processes, from injection to healing.
+"""The port through which injectors act on real processes, and a fault with its roles resolved.
 
-The engine calls `inject`, then asks for `evidence` until there is some, then calls `heal` and asks
-`healed` until that is proved. No method waits: all but `inject` and `heal` only look.
-The injections are in one module per area; `catalogue.py` says which kind is done by which.
+The injectors are in one module per area; `catalogue.py` says which kind is done by which.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import ClusterView
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.links.wiring import Wiring
 from fencepost.fault_injection.zookeeper.client import ZnodeContent
 from fencepost.fault_injection.zookeeper.status import MemberState, ServerStatus
@@ -239,22 +237,6 @@ class FaultTarget(Protocol):
 
         Raises `InjectionError` when it is not ours to command, `SessionError` when it does not.
         """
-
-
-class Injector(Protocol):
-    """One fault on its way from injection to healing."""
-
-    def inject(self) -> None:
-        """The fault has been done."""
-
-    def evidence(self) -> str | None:
-        """What proves that it took effect; None: nothing yet."""
-
-    def heal(self) -> None:
-        """The fault has been undone; may be called again."""
-
-    def healed(self) -> str | None:
-        """What proves that the target is well again; None: not yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.fault import LinkFault
 from fencepost.fault_injection.faults.network_faults import (
     BridgeBrokers,
@@ -35,6 +34,7 @@ from fencepost.fault_injection.faults.zookeeper_faults import (
     LoseZooKeeperReplies,
 )
 from fencepost.fault_injection.injectors.injection import Registration, ResolvedFault, registered
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.injectors.processes import process_state
 from fencepost.fault_injection.network.link_sets import around_bridge, between, outside_majorities
 from fencepost.fault_injection.network.links.rules import Link, LinkRule, LinkRuleStatus

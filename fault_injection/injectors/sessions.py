@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 from fencepost.fault_injection.engine import rpc_rules
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.injectors.injection import Registration, ResolvedFault, registered
+from fencepost.fault_injection.injectors.injector import InjectionError
 
 
 @dataclass(slots=True)

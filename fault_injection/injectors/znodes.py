@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.admin_faults import KickController
 from fencepost.fault_injection.faults.zookeeper_faults import RaceVersion
 from fencepost.fault_injection.injectors.admin import read, state_of
 from fencepost.fault_injection.injectors.injection import ResolvedFault
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.zookeeper.client import ZnodeContent
 from fencepost.spec import znodes
 from fencepost.spec.znodes import TopicPartition

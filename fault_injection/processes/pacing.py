@@ -6,7 +6,8 @@ from typing import Any, cast
 
 import grpc
 
-from fencepost.fault_injection.engine.rpc_rules import BrokerSession, InjectionError
+from fencepost.fault_injection.engine.rpc_rules import BrokerSession
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.wire import (
     fault_control_pb2,

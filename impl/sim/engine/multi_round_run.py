@@ -10,7 +10,7 @@ from fencepost.fault_injection.stories.story import Story
 from fencepost.impl.sim.engine.liveness_state import unhealed
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import SimulatedRun, prepare_topic
-from fencepost.impl.sim.injectors.znodes import kick
+from fencepost.impl.sim.injectors.znodes import delete_controller
 from fencepost.impl.sim.world.admin_workload import (
     KEYS_OF_EVERYTHING,
     SimulatedAdministrator,
@@ -124,7 +124,7 @@ def _converge(cluster: VirtualCluster) -> set[Liveness]:
         return owed
     remove_bad_topic(cluster)
     if _wait(cluster, ORPHANS_MS) == ORPHANS:
-        kick(cluster)
+        delete_controller(cluster)
     return _wait(cluster, cluster.options.settle_ms)
 
 

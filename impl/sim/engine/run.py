@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 from fencepost.impl.sim.engine.liveness_state import is_converged, unhealed
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
-from fencepost.impl.sim.injectors.injector import SimulatedFaultEngine
+from fencepost.impl.sim.injectors.engine import SimulatedFaultEngine
 from fencepost.impl.sim.world.clients import FinalReader, SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.workload import break_connections, create_topic, start_clients

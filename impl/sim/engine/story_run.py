@@ -15,7 +15,7 @@ from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun, drawn_details
-from fencepost.impl.sim.injectors.injector import SimulatedFaultEngine
+from fencepost.impl.sim.injectors.engine import SimulatedFaultEngine
 from fencepost.impl.sim.world.clients import TopicCreator
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.network import Weather

@@ -1,11 +1,11 @@
-"""What administrators ask for in the simulated world; as `fault_injection/injectors/admin.py`.
+"""Requests of administrators in the simulated world.
 
-A request is asked of one broker after the other until one grants it, or until nobody wants it any
-more. What becomes of it is the controller's affair.
+A request goes to one broker after the other until one grants it, or until the fault ends. The
+controller carries it out.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import ClassVar
 
 from fencepost.fault_injection.faults.admin_faults import (
     AddPartitions,
@@ -13,7 +13,6 @@ from fencepost.fault_injection.faults.admin_faults import (
     ReassignPartition,
     RecreateTopic,
 )
-from fencepost.fault_injection.faults.fault import Fault
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
@@ -33,7 +32,12 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicResponse,
     ReplicaList,
 )
-from fencepost.impl.sim.injectors.awaited import Wish, World
+from fencepost.impl.sim.injectors.injector import (
+    AnyFault,
+    FaultedWorld,
+    SimulatedInjector,
+    nothing_to_act_on,
+)
 from fencepost.impl.sim.world.clients import SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.trace_lines import Line
@@ -46,25 +50,10 @@ AGAIN_MS = 100
 Replicas = tuple[BrokerId, ...]
 
 
-def wish_of(fault: Fault, world: World) -> Wish | None:
-    """The change is asked for; None when there is nothing to change."""
-    match fault:
-        case ReassignPartition():
-            return _reassign(fault, world)
-        case AddPartitions():
-            return _add(fault, world)
-        case RecreateTopic():
-            return _recreate(fault, world)
-        case ElectPreferred():
-            return _elect(fault, world)
-        case _:
-            raise AssertionError(f"{fault.kind} is nothing that an administrator asks for")
+class AdminRequest(SimulatedClient):
+    """One change, asked of any broker until it is granted or not wanted any more."""
 
-
-class Asker(SimulatedClient):
-    """Asks for one change, of any broker, until it is granted or not wanted any more."""
-
-    def __init__(self, world: World, request: Request) -> None:
+    def __init__(self, world: FaultedWorld, request: Request) -> None:
         super().__init__(world.cluster, world.next_name())
         self._request = request
         self.is_granted = False
@@ -93,25 +82,35 @@ def _grants(response: Response | None) -> bool:
             return False
 
 
-@dataclass(slots=True)
-class _Change:
-    """What changes have in common: they end by themselves."""
+class SimulatedChange(SimulatedInjector[AnyFault]):
+    """A change that the controller carries out, which ends by itself."""
 
-    cluster: VirtualCluster
-    asker: Asker
+    is_awaited: ClassVar[bool] = True
+    asker: AdminRequest
 
     def heal(self) -> None:
-        """Nobody asks for it any more."""
+        """Ask for it no more."""
         self.asker.is_stopped = True
 
 
-@dataclass(slots=True)
-class _Move(_Change):
+class SimulatedReassignment(SimulatedChange[ReassignPartition]):
     """`admin.reassign`."""
 
     key: TopicPartition
     wanted: Replicas
     before: Replicas
+
+    def inject(self) -> None:
+        """Ask for other replicas."""
+        self.key = TopicPartition(self.fault.topic, self.fault.partition)
+        before = self.cluster.assignments().get(self.key)
+        self.wanted = tuple(map(BrokerId, self.fault.replicas))
+        if before is None or before == self.wanted:
+            raise nothing_to_act_on()
+        self.before = before
+        one = Reassignment(topic=self.key.topic, partition=self.key.partition, replicas=self.wanted)
+        request = AlterPartitionReassignmentsRequest(reassignments=(one,))
+        self.asker = AdminRequest(self.world, request)
 
     def evidence(self) -> Line | None:
         """Other replicas are assigned than before."""
@@ -126,48 +125,62 @@ class _Move(_Change):
         return {"in_sync": self.wanted}
 
 
-@dataclass(slots=True)
-class _Addition(_Change):
+class SimulatedPartitionAddition(SimulatedChange[AddPartitions]):
     """`admin.add_partitions`."""
 
-    topic: str
     wanted: int
+
+    def inject(self) -> None:
+        """Ask for more partitions."""
+        topic = self.fault.topic
+        before = len(_partitions(self.cluster, topic))
+        if not before:
+            raise nothing_to_act_on()
+        self.wanted = before + self.fault.count
+        request = CreatePartitionsRequest(topic=topic, partition_count=self.wanted)
+        self.asker = AdminRequest(self.world, request)
 
     def evidence(self) -> Line | None:
         """All the new partitions are published."""
-        now = len(_partitions(self.cluster, self.topic))
+        now = len(_partitions(self.cluster, self.fault.topic))
         return {"partitions": now} if now >= self.wanted else None
 
     def healed(self) -> Line | None:
         """All partitions are led and in sync."""
-        return _led_by_all(self.cluster, _partitions(self.cluster, self.topic))
+        return _led_by_all(self.cluster, _partitions(self.cluster, self.fault.topic))
 
 
-@dataclass(slots=True)
-class _Recreation(_Change):
+class SimulatedTopicRecreation(SimulatedChange[RecreateTopic]):
     """`admin.delete_recreate_topic`."""
 
-    world: World
-    topic: str
     assigned: dict[TopicPartition, Replicas]
     czxid: int
-    founder: Asker | None = field(init=False, default=None)
+    creation: AdminRequest | None = None
+
+    def inject(self) -> None:
+        """Ask for the deletion of the topic."""
+        self.assigned = _partitions(self.cluster, self.fault.topic)
+        czxid = self._czxid()
+        if czxid is None or not self.assigned:
+            raise nothing_to_act_on()
+        self.czxid = czxid
+        self.asker = AdminRequest(self.world, DeleteTopicRequest(topic=self.fault.topic))
 
     def evidence(self) -> Line | None:
         """It is not published any more."""
         return None if self._czxid() == self.czxid else {"czxid": self.czxid}
 
     def heal(self) -> None:
-        """It is there again, as soon as it is gone."""
+        """Ask for its creation, as soon as it is gone."""
         self.asker.is_stopped = True
         now = self._czxid()
-        if self.founder is not None and (now or self.founder.is_granted):
-            self.founder.is_stopped = True
-            self.founder = None
-        if now is None and self.founder is None:
+        if self.creation is not None and (now or self.creation.is_granted):
+            self.creation.is_stopped = True
+            self.creation = None
+        if now is None and self.creation is None:
             lists = tuple(ReplicaList(replicas=self.assigned[key]) for key in sorted(self.assigned))
-            again = CreateTopicRequest(topic=self.topic, assignment=lists)
-            self.founder = Asker(self.world, again)
+            again = CreateTopicRequest(topic=self.fault.topic, assignment=lists)
+            self.creation = AdminRequest(self.world, again)
 
     def healed(self) -> Line | None:
         """Another topic of that name is led and in sync."""
@@ -176,17 +189,28 @@ class _Recreation(_Change):
         return _led_by_all(self.cluster, self.assigned)
 
     def _czxid(self) -> int | None:
-        stat = self.cluster.zookeeper.peek(topic_path(self.topic)).stat
+        stat = self.cluster.zookeeper.peek(topic_path(self.fault.topic)).stat
         return None if stat is None else stat.czxid
 
 
-@dataclass(slots=True)
-class _Election(_Change):
+class SimulatedPreferredElection(SimulatedChange[ElectPreferred]):
     """`admin.preferred_leader`."""
 
     key: TopicPartition
     preferred: BrokerId
     before: BrokerId
+
+    def inject(self) -> None:
+        """Ask for the election of the first assigned replica."""
+        self.key = TopicPartition(self.fault.topic, self.fault.partition)
+        known = self.cluster.state(self.key)
+        replicas = self.cluster.assignments().get(self.key)
+        if known is None or replicas is None or known[0].leader == replicas[0]:
+            raise nothing_to_act_on()
+        self.preferred, self.before = replicas[0], known[0].leader
+        one = PartitionId(topic=self.key.topic, partition=self.key.partition)
+        request = ElectLeadersRequest(kind=ElectionKind.PREFERRED, partitions=(one,))
+        self.asker = AdminRequest(self.world, request)
 
     def evidence(self) -> Line | None:
         """The preferred replica leads."""
@@ -201,45 +225,6 @@ class _Election(_Change):
         if known is None or known[0].leader not in known[0].isr:
             return None
         return {"leader": known[0].leader, "leader_epoch": known[0].leader_epoch}
-
-
-def _reassign(fault: ReassignPartition, world: World) -> Wish | None:
-    key = TopicPartition(fault.topic, fault.partition)
-    before = world.cluster.assignments().get(key)
-    wanted = tuple(map(BrokerId, fault.replicas))
-    if before in (None, wanted):
-        return None
-    one = Reassignment(topic=key.topic, partition=key.partition, replicas=wanted)
-    asker = Asker(world, AlterPartitionReassignmentsRequest(reassignments=(one,)))
-    return _Move(world.cluster, asker, key, wanted, before)
-
-
-def _add(fault: AddPartitions, world: World) -> Wish | None:
-    before = len(_partitions(world.cluster, fault.topic))
-    if not before:
-        return None
-    wanted = before + fault.count
-    asker = Asker(world, CreatePartitionsRequest(topic=fault.topic, partition_count=wanted))
-    return _Addition(world.cluster, asker, fault.topic, wanted)
-
-
-def _recreate(fault: RecreateTopic, world: World) -> Wish | None:
-    assigned = _partitions(world.cluster, fault.topic)
-    stat = world.cluster.zookeeper.peek(topic_path(fault.topic)).stat
-    if stat is None or not assigned:
-        return None
-    asker = Asker(world, DeleteTopicRequest(topic=fault.topic))
-    return _Recreation(world.cluster, asker, world, fault.topic, assigned, stat.czxid)
-
-
-def _elect(fault: ElectPreferred, world: World) -> Wish | None:
-    key = TopicPartition(fault.topic, fault.partition)
-    known, replicas = world.cluster.state(key), world.cluster.assignments().get(key)
-    if known is None or replicas is None or known[0].leader == replicas[0]:
-        return None
-    one = PartitionId(topic=key.topic, partition=key.partition)
-    asker = Asker(world, ElectLeadersRequest(kind=ElectionKind.PREFERRED, partitions=(one,)))
-    return _Election(world.cluster, asker, key, replicas[0], known[0].leader)
 
 
 def _partitions(cluster: VirtualCluster, topic: str) -> dict[TopicPartition, Replicas]:

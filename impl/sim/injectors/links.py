@@ -1,9 +1,9 @@
-"""Faults on the ways between members of the simulated world; `deeds.py` has all the others."""
+"""Links between members of the simulated world that are cut or slow."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
 
-from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.network_faults import (
     BridgeBrokers,
     CutOneWay,
@@ -18,105 +18,117 @@ from fencepost.fault_injection.faults.network_faults import (
 from fencepost.fault_injection.faults.targets import ANY_BROKER
 from fencepost.fault_injection.network.link_sets import around_bridge, outside_majorities
 from fencepost.impl.sim.engine.scheduler import US_PER_MS
-from fencepost.impl.sim.injectors.awaited import Heal
-from fencepost.impl.sim.world.cluster import CLIENT, VirtualCluster
+from fencepost.impl.sim.injectors.injector import AnyFault, InstantInjector, nothing_to_act_on
+from fencepost.impl.sim.world.cluster import CLIENT
 from fencepost.impl.sim.world.network import Link
-from fencepost.impl.sim.world.process import Process
 from fencepost.impl.trace_lines import Line
 
-LinkFaultOfOne = IsolateBroker | CutOneWay | ReorderLink | DelayLink | BridgeBrokers | FlapBroker
-LinkFaultOfAll = PartitionBrokers | RingOfMajorities | SwizzleBrokers
+DirectedFault = CutOneWay | ReorderLink | DelayLink
+CutFault = IsolateBroker | BridgeBrokers | PartitionBrokers | RingOfMajorities
 
 
-def hurt_link(fault: LinkFaultOfOne, cluster: VirtualCluster, process: Process) -> Heal | None:
-    """A fault on the ways of one broker; None when there is no such way."""
-    victim = process.broker_id
-    match fault:
-        case IsolateBroker():
-            return _link(cluster, _cut_off(victim))
-        case BridgeBrokers():
-            ways = around_bridge(victim, sorted(cluster.processes))
-            return _link(cluster, Link(lambda a, b: (a, b) in ways, None)) if ways else None
-        case FlapBroker():
-            return _in_turns(cluster, [(_cut_off(victim), window) for window in fault.windows()])
-        case CutOneWay() | ReorderLink() | DelayLink():
-            other = fault.receiver.resolve(cluster.view())
-            if other == victim or (other is None and fault.receiver != ANY_BROKER):
-                return None
-            return _link(cluster, _slow_or_cut(fault, _one_way(victim, other)))
+class SimulatedLinkFault(InstantInjector[AnyFault]):
+    """A set of links is cut or slow."""
+
+    _link: Link
+
+    def inject(self) -> None:
+        """Add the fault to the network."""
+        self._link = self.link()
+        self.cluster.network.links.append(self._link)
+
+    @abstractmethod
+    def link(self) -> Link:
+        """The links, and what happens to their messages."""
+
+    def undo(self) -> Line:
+        """Take the fault off the network; how many messages met it."""
+        self.cluster.network.links.remove(self._link)
+        return {"matched": self._link.matched}
 
 
-def hurt_links(fault: LinkFaultOfAll, cluster: VirtualCluster) -> Heal:
-    """A fault on the ways of many."""
-    match fault:
-        case PartitionBrokers():
-            return _partition(fault, cluster)
-        case RingOfMajorities():
-            unheard = outside_majorities(sorted(cluster.processes))
-            return _link(cluster, Link(lambda a, b: (a, b) in unheard, None))
-        case SwizzleBrokers():
-            windows = fault.windows().items()
-            return _in_turns(cluster, [(_cut_off(broker), window) for broker, window in windows])
+class SimulatedLinkCut(SimulatedLinkFault[CutFault]):
+    """`net.isolate`, `net.bridge`, `net.partition`, `net.majority_ring`."""
+
+    def link(self) -> Link:
+        """The links between the brokers that are to be apart."""
+        match self.fault:
+            case IsolateBroker():
+                return _cut_off(self.process.broker_id)
+            case PartitionBrokers():
+                side = frozenset(self.fault.side)
+                return Link(lambda a, b: CLIENT not in (a, b) and (a in side) != (b in side), None)
+            case RingOfMajorities():
+                unheard = outside_majorities(sorted(self.cluster.processes))
+                return Link(lambda a, b: (a, b) in unheard, None)
+            case BridgeBrokers():
+                halves = around_bridge(self.process.broker_id, sorted(self.cluster.processes))
+                if not halves:
+                    raise nothing_to_act_on()
+                return Link(lambda a, b: (a, b) in halves, None)
+
+
+class SimulatedDirectedFault(SimulatedLinkFault[DirectedFault]):
+    """`net.oneway`, `net.reorder`, `net.latency`: from one broker to another, or to all."""
+
+    def link(self) -> Link:
+        """The link, and how it delays; raises `InjectionError` without a receiver."""
+        victim, receiver = self.process.broker_id, self.fault.receiver
+        other = receiver.resolve(self.cluster.view())
+        if other == victim or (other is None and receiver != ANY_BROKER):
+            raise nothing_to_act_on()
+        applies = _one_way(victim, other)
+        match self.fault:
+            case ReorderLink(delay_ms=delay_ms):
+                return Link(applies, delay_ms * US_PER_MS)
+            case DelayLink(delay_ms=delay_ms, jitter_ms=jitter_ms):
+                return Link(applies, jitter_ms * US_PER_MS, least_us=delay_ms * US_PER_MS)
+            case CutOneWay():
+                return Link(applies, None)
+
+
+class SimulatedTimedCut(InstantInjector[FlapBroker | SwizzleBrokers]):
+    """`net.flap`, `net.swizzle`: each broker is cut off in windows of time."""
+
+    _links: list[Link]
+    _over: list[Link]
+
+    def inject(self) -> None:
+        """Plan the beginning and the end of each cut."""
+        self._links, self._over = [], []
+        for broker_id, (start_ms, end_ms) in self._windows():
+            link = _cut_off(broker_id)
+            self._links.append(link)
+            self.cluster.scheduler.after_ms(start_ms, partial(self._begin, link))
+            self.cluster.scheduler.after_ms(end_ms, partial(self._end, link))
+
+    def undo(self) -> Line:
+        """End all cuts; how many messages met them."""
+        for link in self._links:
+            self._end(link)
+        return {"matched": sum(link.matched for link in self._links)}
+
+    def _windows(self) -> list[tuple[int, tuple[int, int]]]:
+        if isinstance(self.fault, SwizzleBrokers):
+            return list(self.fault.windows().items())
+        return [(self.process.broker_id, window) for window in self.fault.windows()]
+
+    def _begin(self, link: Link) -> None:
+        if link not in self._over:
+            self.cluster.network.links.append(link)
+
+    def _end(self, link: Link) -> None:
+        self._over.append(link)
+        if link in self.cluster.network.links:
+            self.cluster.network.links.remove(link)
 
 
 def _cut_off(victim: int) -> Link:
     return Link(lambda a, b: (a == victim) != (b == victim), None)
 
 
-def _slow_or_cut(fault: Fault, applies: Callable[[int, int], bool]) -> Link:
-    if isinstance(fault, ReorderLink):
-        return Link(applies, fault.delay_ms * US_PER_MS)
-    if isinstance(fault, DelayLink):
-        jitter_us, least_us = fault.jitter_ms * US_PER_MS, fault.delay_ms * US_PER_MS
-        return Link(applies, jitter_us, least_us=least_us)
-    return Link(applies, None)
-
-
 def _one_way(sender: int, receiver: int | None) -> Callable[[int, int], bool]:
-    """To everybody but clients when there is no receiver."""
+    """From the sender to all but clients when there is no receiver."""
     if receiver is None:
         return lambda a, b: a == sender and b != CLIENT
     return lambda a, b: a == sender and b == receiver
-
-
-def _partition(fault: PartitionBrokers, cluster: VirtualCluster) -> Heal:
-    side = frozenset(fault.side)
-    return _link(
-        cluster, Link(lambda a, b: CLIENT not in (a, b) and (a in side) != (b in side), None)
-    )
-
-
-def _link(cluster: VirtualCluster, link: Link) -> Heal:
-    cluster.network.links.append(link)
-
-    def heal() -> Line:
-        cluster.network.links.remove(link)
-        return {"matched": link.matched}
-
-    return heal
-
-
-def _in_turns(cluster: VirtualCluster, turns: list[tuple[Link, tuple[int, int]]]) -> Heal:
-    """Each link is hurt from the one to the other time of its window, in milliseconds from now."""
-    links = cluster.network.links
-    over: list[Link] = []
-
-    def begin(link: Link) -> None:
-        if link not in over:
-            links.append(link)
-
-    def end(link: Link) -> None:
-        over.append(link)
-        if link in links:
-            links.remove(link)
-
-    for link, (start_ms, end_ms) in turns:
-        cluster.scheduler.after_ms(start_ms, partial(begin, link))
-        cluster.scheduler.after_ms(end_ms, partial(end, link))
-
-    def heal() -> Line:
-        for link, _ in turns:
-            end(link)
-        return {"matched": sum(link.matched for link, _ in turns)}
-
-    return heal

@@ -1,12 +1,13 @@
-"""What clients do in the simulated world: more of them than usual, and one that ends in the middle.
+"""Clients of the simulated world: more than usual, and one that ends before its answer."""
 
-As `fault_injection/injectors/load.py`.
-"""
+from typing import ClassVar
 
-from dataclasses import dataclass, field
-
-from fencepost.fault_injection.faults.load_faults import BurstLoad
-from fencepost.impl.sim.injectors.awaited import Heal, Wish, World
+from fencepost.fault_injection.faults.load_faults import BurstLoad, CrashClient
+from fencepost.impl.sim.injectors.injector import (
+    InstantInjector,
+    SimulatedInjector,
+    nothing_to_act_on,
+)
 from fencepost.impl.sim.world.clients import SimulatedProducer
 from fencepost.impl.trace_lines import Line
 
@@ -14,59 +15,62 @@ AT_ONCE = (0, 0)
 """Milliseconds between two requests of one producer."""
 
 
-def more_producers(fault: BurstLoad, world: World) -> Heal | None:
-    """They are at work until they are told to end; None when nobody is at work."""
-    at_work = world.producers()
-    if not at_work:
-        return None
-    burst = [
-        SimulatedProducer(world.cluster, world.next_name(), at_work[0].keys)
-        for _ in range(fault.producers)
-    ]
-    world.clients += burst
-    for producer in burst:
-        producer.think_ms = AT_ONCE
-        producer.produce()
+class SimulatedBurst(InstantInjector[BurstLoad]):
+    """`load.burst`."""
 
-    def heal() -> Line:
-        for producer in burst:
+    _burst: list[SimulatedProducer]
+
+    def inject(self) -> None:
+        """Start more producers."""
+        world = self.world
+        at_work = world.producers()
+        if not at_work:
+            raise nothing_to_act_on()
+        self._burst = [
+            SimulatedProducer(world.cluster, world.next_name(), at_work[0].keys)
+            for _ in range(self.fault.producers)
+        ]
+        world.clients += self._burst
+        for producer in self._burst:
+            producer.think_ms = AT_ONCE
+            producer.produce()
+
+    def undo(self) -> Line:
+        """Stop the producers; how many of their requests were acknowledged."""
+        for producer in self._burst:
             producer.is_stopped = True
-        return {"matched": sum(producer.acknowledged for producer in burst)}
-
-    return heal
+        return {"matched": sum(producer.acknowledged for producer in self._burst)}
 
 
-def end_of_producer(world: World) -> Wish | None:
-    """The next answer is the end of one of those at work; None when there is nobody."""
-    at_work = world.producers()
-    return _End(world, at_work[0]) if at_work else None
+class SimulatedClientCrash(SimulatedInjector[CrashClient]):
+    """`client.crash`: a producer ends at its next answer, and another one takes its place."""
 
+    is_awaited: ClassVar[bool] = True
+    _producer: SimulatedProducer
+    _heir = ""
 
-@dataclass(slots=True)
-class _End:
-    """`client.crash`."""
-
-    world: World
-    producer: SimulatedProducer
-    heir: str = field(init=False, default="")
-
-    def __post_init__(self) -> None:
-        self.producer.crash(self._go_on)
+    def inject(self) -> None:
+        """Let a producer end at its next answer."""
+        at_work = self.world.producers()
+        if not at_work:
+            raise nothing_to_act_on()
+        self._producer = at_work[0]
+        self._producer.crash(self._replace)
 
     def evidence(self) -> Line | None:
-        """It has ended, and another one goes on."""
-        return {"client": self.producer.name, "heir": self.heir} if self.heir else None
+        """The producer has ended, and another one works."""
+        return {"client": self._producer.name, "heir": self._heir} if self._heir else None
 
     def heal(self) -> None:
-        """Who has not ended is spared; else another one goes on."""
-        self.producer.spare()
+        """Spare a producer that has not ended yet."""
+        self._producer.spare()
 
     def healed(self) -> Line | None:
-        """Another one goes on."""
+        """Another producer works."""
         return self.evidence()
 
-    def _go_on(self) -> None:
-        heir = SimulatedProducer(self.world.cluster, self.world.next_name(), self.producer.keys)
-        self.heir = heir.name
+    def _replace(self) -> None:
+        heir = SimulatedProducer(self.world.cluster, self.world.next_name(), self._producer.keys)
+        self._heir = heir.name
         self.world.clients.append(heir)
         heir.later(heir.produce)

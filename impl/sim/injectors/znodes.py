@@ -1,11 +1,13 @@
-"""What a third party does to the znodes of the simulated world: it writes them, or takes them away.
+"""Znodes of the simulated world that the harness writes or deletes."""
 
-As `fault_injection/injectors/znodes.py`; who writes what brokers write tells of it in the trace.
-"""
-
+from fencepost.fault_injection.faults.admin_faults import KickController
 from fencepost.fault_injection.faults.zookeeper_faults import RaceVersion
 from fencepost.impl.core.types.zookeeper import Delete, SetData, Written
-from fencepost.impl.sim.injectors.awaited import Heal, World
+from fencepost.impl.sim.injectors.injector import (
+    FaultedWorld,
+    InstantInjector,
+    nothing_to_act_on,
+)
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import Kind
@@ -15,30 +17,52 @@ from fencepost.spec.znodes import CONTROLLER, TopicPartition, leader_and_isr_pat
 WRITE = "WriteLeaderAndIsr"
 
 
-def kick(cluster: VirtualCluster) -> Heal:
-    """Delete `/controller` in a session that no broker has."""
+class SimulatedControllerKick(InstantInjector[KickController]):
+    """`admin.controller_kick`."""
+
+    _is_deleted = False
+
+    def inject(self) -> None:
+        """Delete `/controller`."""
+        self._is_deleted = delete_controller(self.cluster)
+
+    def undo(self) -> Line:
+        """Nothing to undo; whether the znode was there."""
+        return {"matched": int(self._is_deleted)}
+
+
+class SimulatedVersionRace(InstantInjector[RaceVersion]):
+    """`zk.version_race`."""
+
+    _found: Line
+
+    def inject(self) -> None:
+        """Write the state of the partition as it is, under higher versions."""
+        world, server = self.world, self.cluster.zookeeper
+        key = TopicPartition(self.fault.topic, self.fault.partition)
+        before = server.peek(leader_and_isr_path(key)).stat
+        if before is None or not server.is_serving:
+            raise nothing_to_act_on()
+        session_id = server.open_session(self.cluster.options.session_timeout_ms)
+        for _ in range(self.fault.count):
+            _write_again(key, world, session_id)
+        server.end_session(session_id)
+        after = server.peek(leader_and_isr_path(key)).stat
+        assert after is not None
+        self._found = {"matched": after.version - before.version, "znode_version": after.version}
+
+    def undo(self) -> Line:
+        """Nothing to undo; by how much the version has grown."""
+        return self._found
+
+
+def delete_controller(cluster: VirtualCluster) -> bool:
+    """Delete `/controller` in a session that no broker has; False when it was not there."""
     result = cluster.write_by_hand(Delete(path=CONTROLLER, expected_version=ANY_VERSION))
-    return lambda: {"matched": int(isinstance(result, Written))}
+    return isinstance(result, Written)
 
 
-def race_version(fault: RaceVersion, world: World) -> Heal | None:
-    """The state of a partition is as it was, under a higher version; None without a state."""
-    server = world.cluster.zookeeper
-    key = TopicPartition(fault.topic, fault.partition)
-    before = server.peek(leader_and_isr_path(key)).stat
-    if before is None or not server.is_serving:
-        return None
-    session_id = server.open_session(world.cluster.options.session_timeout_ms)
-    for _ in range(fault.count):
-        _write_again(key, world, session_id)
-    server.end_session(session_id)
-    after = server.peek(leader_and_isr_path(key)).stat
-    assert after is not None
-    grown = after.version - before.version
-    return lambda: {"matched": grown, "znode_version": after.version}
-
-
-def _write_again(key: TopicPartition, world: World, session_id: SessionId) -> None:
+def _write_again(key: TopicPartition, world: FaultedWorld, session_id: SessionId) -> None:
     server, harness = world.cluster.zookeeper, world.harness
     path = leader_and_isr_path(key)
     found = server.peek(path)

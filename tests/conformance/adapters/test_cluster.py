@@ -22,8 +22,8 @@ from fencepost.conformance.adapters.reference import REFERENCE
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
 from fencepost.conformance.clients.recorder import TraceWriter
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.targets import leader
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.links.peers import listening_ports
 from fencepost.fault_injection.network.links.wiring import BrokerPlace
 from fencepost.fault_injection.processes.supervisor import Supervisor

@@ -13,7 +13,7 @@ import pytest
 from fencepost.conformance.runs.scenario import Problem, ScenarioResult
 from fencepost.conformance.testing.plugin import RUN
 from fencepost.conformance.verdict import Verdict
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.injectors.injector import InjectionError
 
 
 class Pretending:
@@ -127,7 +127,7 @@ def test_failure_by_hand_names_the_bundle(play: Play) -> None:
 
 def test_fault_that_could_not_be_played_is_no_traceback(play: Play) -> None:
     test = """
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.injectors.injector import InjectionError
 
 def test_it(cluster):
     raise InjectionError("fault-1 had no effect")

@@ -12,10 +12,10 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioStage
 from fencepost.conformance.testing.faults import Faults
 from fencepost.fault_injection.engine.progress import RunningFault
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
 from fencepost.fault_injection.faults.targets import CONTROLLER, FaultError, broker
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.stories.story import AfterAction, At, Story, StoryAction, Trigger
 from fencepost.fault_injection.stories.story_file import to_yaml
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.admin_faults import (
     AddPartitions,
     ElectPreferred,
@@ -17,7 +16,8 @@ from fencepost.fault_injection.faults.admin_faults import (
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.zookeeper_faults import RaceVersion
 from fencepost.fault_injection.injectors.dispatch import injector_for
-from fencepost.fault_injection.injectors.injection import Injector, ResolvedFault
+from fencepost.fault_injection.injectors.injection import ResolvedFault
+from fencepost.fault_injection.injectors.injector import InjectionError, Injector
 from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent
 from fencepost.spec import znodes
 from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
@@ -109,14 +109,14 @@ class Target(FakeTarget):
         return self.znodes.read(path).znode_version
 
 
-def prepared(fault: Fault) -> tuple[Injector, Target]:
+def prepared(fault: Fault) -> tuple[Injector[str], Target]:
     target = Target()
     return injector_for(
         ResolvedFault(fault_id="f", fault=fault, target=target, victim_id=None)
     ), target
 
 
-def injected(fault: Fault) -> tuple[Injector, Target]:
+def injected(fault: Fault) -> tuple[Injector[str], Target]:
     injection, target = prepared(fault)
     injection.inject()
     return injection, target

@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from fencepost.fault_injection.engine.engine import READY_MS, SOON_MS
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.targets import CONTROLLER, broker
 from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper, HurtServer
 from fencepost.fault_injection.injectors.ahead import make_ready, needs_successor
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.fault_injection.zookeeper.status import Mode, ServerStatus
 from tests.fault_injection.engine.test_engine import Bench, pause, run

@@ -9,7 +9,6 @@ from typing import Literal
 
 import pytest
 
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.clock_faults import DriftClock, JumpClock, StrobeClock
 from fencepost.fault_injection.faults.disk_faults import (
     BreakDisk,
@@ -20,6 +19,7 @@ from fencepost.fault_injection.faults.disk_faults import (
 )
 from fencepost.fault_injection.faults.process_faults import CrashAt, KillBroker
 from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.spec.wire import fault_control_pb2 as wire
 from tests.fault_injection.conftest import Sleeper
 from tests.fault_injection.engine.test_engine import deed, inject

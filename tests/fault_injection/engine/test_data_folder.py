@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from fencepost.fault_injection.engine import data_folder
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.injectors.injector import InjectionError
 
 LOG = "t-0/00000000000000000000.log"
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from fencepost.fault_injection.engine.engine import EVIDENCE_MS, EngineClock, FaultEngine
-from fencepost.fault_injection.engine.progress import PhaseChange
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
+from fencepost.fault_injection.engine.engine import EngineClock, FaultEngine
+from fencepost.fault_injection.engine.progress import EVIDENCE_MS, PhaseChange
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
 from fencepost.fault_injection.faults.request_faults import DropRequest, HoldRequest
 from fencepost.fault_injection.faults.targets import CONTROLLER, broker
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.injectors.dispatch import injector_for
-from fencepost.fault_injection.injectors.injection import Injector, ResolvedFault
+from fencepost.fault_injection.injectors.injection import ResolvedFault
+from fencepost.fault_injection.injectors.injector import InjectionError, Injector
 from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.spec.trace import Phase
 from fencepost.spec.wire import fault_control_pb2
@@ -105,7 +105,7 @@ class Bench:
     def plan(self, name: str) -> FakeInjection:
         return self.plans.setdefault(name, FakeInjection(name, self.log))
 
-    def make(self, deed: ResolvedFault[Any]) -> Injector:
+    def make(self, deed: ResolvedFault[Any]) -> Injector[str]:
         assert deed.target is self.target
         assert deed.broker_id > 0
         assert deed.receiver_id is None
@@ -285,7 +285,7 @@ def test_single_fault_is_injected_proved_and_healed_by_hand() -> None:
     assert running.phase is Phase.HEALED
 
 
-def inject(target: FakeTarget, fault: Fault, broker_id: int = 1) -> Injector:
+def inject(target: FakeTarget, fault: Fault, broker_id: int = 1) -> Injector[str]:
     injection = injector_for(deed(target, fault, broker_id))
     injection.inject()
     return injection

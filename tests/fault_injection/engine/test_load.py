@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from fencepost.fault_injection.engine.rpc_rules import InjectionError
 from fencepost.fault_injection.faults.load_faults import BurstLoad, CrashClient
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.injectors.load import BurstInjector, ClientCrashInjector
 from tests.fault_injection.engine.test_engine import deed
 from tests.fault_injection.fakes import FakeTarget

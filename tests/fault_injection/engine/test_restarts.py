@@ -5,7 +5,8 @@ import pytest
 from fencepost.fault_injection.faults.process_faults import BounceBroker, RollBrokers, StopBroker
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.injectors.dispatch import injector_for
-from fencepost.fault_injection.injectors.injection import Injector, ResolvedFault
+from fencepost.fault_injection.injectors.injection import ResolvedFault
+from fencepost.fault_injection.injectors.injector import Injector
 from tests.fault_injection.engine.test_engine import inject
 from tests.fault_injection.fakes import FakeProcess, FakeTarget, registered
 
@@ -27,7 +28,7 @@ def end(process: FakeProcess, code: int) -> None:
     process.is_running, process.returncode = False, code
 
 
-def roll(cluster: Cluster, fault: RollBrokers) -> Injector:
+def roll(cluster: Cluster, fault: RollBrokers) -> Injector[str]:
     injection = injector_for(
         ResolvedFault(fault_id="r", fault=fault, target=cluster, victim_id=None)
     )

@@ -16,7 +16,6 @@ from fencepost.fault_injection.faults.fault_kind import Backend, FaultKind
 from fencepost.fault_injection.faults.network_faults import IsolateBroker
 from fencepost.fault_injection.faults.table import as_document
 from fencepost.fault_injection.faults.targets import FaultError
-from fencepost.fault_injection.injectors.dispatch import injector_class
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.kind)
@@ -35,13 +34,6 @@ def test_requirements_of_kinds_are_in_the_catalogue() -> None:
     known = {requirement.id for requirement in load_catalogue()}
 
     assert {name for kind in KINDS.values() for name in kind.requirements} <= known
-
-
-@pytest.mark.parametrize("kind", sorted(REAL_KINDS))
-def test_a_kind_for_real_processes_has_an_injection(kind: str) -> None:
-    found = injector_class(kind)
-
-    assert all(hasattr(found, step) for step in ("inject", "evidence", "heal", "healed"))
 
 
 def test_what_is_drawn_is_there() -> None:

@@ -9,7 +9,7 @@ from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.impl.sim.adapter import simulate
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import RunOptions
-from fencepost.impl.sim.injectors.injector import SimulatedFaultEngine
+from fencepost.impl.sim.injectors.engine import SimulatedFaultEngine
 from fencepost.impl.sim.world.clients import TopicCreator
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.trace import Kind, Phase, TraceEvent, encode_all

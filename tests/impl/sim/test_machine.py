@@ -7,6 +7,7 @@ left of a failure is what it takes.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import Phase, settings, strategies as st
@@ -26,6 +27,7 @@ from fencepost.fault_injection.faults.network_faults import IsolateBroker
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.faults.zookeeper_faults import CutZooKeeper, ExpireSession
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
@@ -38,8 +40,8 @@ from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import BROKERS
-from fencepost.impl.sim.injectors.awaited import Heal
-from fencepost.impl.sim.injectors.faults import do_to
+from fencepost.impl.sim.injectors.injector import FaultedWorld, SimulatedInjector
+from fencepost.impl.sim.injectors.table import injector_of
 from fencepost.impl.sim.world.clients import (
     TIMEOUT_MS,
     FinalReader,
@@ -51,6 +53,7 @@ from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId, ElectionKind, Invariant
 from tests.impl.sim.build import T0, calm, run_for, settled, topic, violated
 
+Injected = SimulatedInjector[Any] | MultipleResults[SimulatedInjector[Any]]
 BROKER = st.sampled_from(BROKERS).map(BrokerId)
 FOR_MS = 1
 """Faults last until they are healed, whatever they say."""
@@ -81,7 +84,7 @@ class ClusterMachine(RuleBasedStateMachine):
     """Three brokers and a topic of one partition; other topics come and go."""
 
     mutant: MutantName | None = None
-    heals: Bundle[Heal] = Bundle("heals")
+    heals: Bundle[SimulatedInjector[Any]] = Bundle("heals")
     topics: Bundle[str] = Bundle("topics")
 
     @initialize()
@@ -92,7 +95,7 @@ class ClusterMachine(RuleBasedStateMachine):
         self.writer = Writer(self.cluster, "client-1", [T0])
         self.reader = Reader(self.cluster, "client-2", [T0])
         self.admin = SimulatedClient(self.cluster, "client-3")
-        self.active: list[Heal] = []
+        self.active: list[SimulatedInjector[Any]] = []
         self.created = 0
 
     # Clients
@@ -118,19 +121,19 @@ class ClusterMachine(RuleBasedStateMachine):
     # Faults
 
     @rule(target=heals, victim=BROKER)
-    def kill(self, victim: BrokerId) -> Heal | MultipleResults[Heal]:
+    def kill(self, victim: BrokerId) -> Injected:
         return self.hurt(victim, KillBroker(target=broker(victim), restart_after_ms=None))
 
     @rule(target=heals, victim=BROKER)
-    def pause(self, victim: BrokerId) -> Heal | MultipleResults[Heal]:
+    def pause(self, victim: BrokerId) -> Injected:
         return self.hurt(victim, PauseBroker(target=broker(victim), for_ms=FOR_MS))
 
     @rule(target=heals, victim=BROKER)
-    def cut(self, victim: BrokerId) -> Heal | MultipleResults[Heal]:
+    def cut(self, victim: BrokerId) -> Injected:
         return self.hurt(victim, IsolateBroker(target=broker(victim), for_ms=FOR_MS))
 
     @rule(target=heals, victim=BROKER)
-    def cut_from_zookeeper(self, victim: BrokerId) -> Heal | MultipleResults[Heal]:
+    def cut_from_zookeeper(self, victim: BrokerId) -> Injected:
         return self.hurt(victim, CutZooKeeper(target=broker(victim), for_ms=FOR_MS))
 
     @rule(victim=BROKER)
@@ -138,21 +141,25 @@ class ClusterMachine(RuleBasedStateMachine):
         self.hurt(victim, ExpireSession(target=broker(victim)))
 
     @rule(heal=consumes(heals))
-    def heal(self, heal: Heal) -> None:
+    def heal(self, heal: SimulatedInjector[Any]) -> None:
         """A restart after a kill."""
         self.active.remove(heal)
-        heal()
+        heal.heal()
 
-    def hurt(self, victim: BrokerId, fault: Fault) -> Heal | MultipleResults[Heal]:
-        """Who is dead or stands still feels nothing."""
+    def hurt(self, victim: BrokerId, fault: Fault) -> Injected:
+        """Hurt a process that is alive and not paused."""
         process = self.cluster.processes[victim]
         if not process.is_alive or process.is_paused:
             return multiple()
-        heal = do_to(fault, self.cluster, process)
-        if heal is None:
+        harness = self.cluster.recorder.node("harness")
+        world = FaultedWorld(cluster=self.cluster, harness=harness, clients=[])
+        injector = injector_of(fault, world, process)
+        try:
+            injector.inject()
+        except InjectionError:
             return multiple()
-        self.active.append(heal)
-        return heal
+        self.active.append(injector)
+        return injector
 
     # The administrator
 
@@ -189,7 +196,7 @@ class ClusterMachine(RuleBasedStateMachine):
         A check judges the whole trace, so that once at the end is enough.
         """
         for heal in reversed(self.active):
-            heal()
+            heal.heal()
         run_for(self.cluster, TIMEOUT_MS)  # what was asked has arrived
         limit_ms = self.cluster.scheduler.now_ms + self.cluster.options.settle_ms
         assert self.cluster.scheduler.run_until(limit_ms, partial(is_converged, self.cluster))
