@@ -6,9 +6,9 @@ Requests stand in ZooKeeper until the controller has done what they ask: no cras
 
 from collections.abc import Generator, Iterable
 
-from fencepost.impl.core.rules.partition_change_step import assignment_in
-from fencepost.impl.core.rules.partition_requests import read_requests
-from fencepost.impl.core.rules.partition_rules import (
+from fencepost.impl.core.rules.controller.partition_change_step import assignment_in
+from fencepost.impl.core.rules.controller.partition_requests import read_requests
+from fencepost.impl.core.rules.controller.partition_rules import (
     View,
     new_partitions,
     refuse_creation,

@@ -1,7 +1,7 @@
 """What the trace says of a controller and its broker: one function per action, of its name.
 
-The actions that decide something about a partition are in `rules/leadership.py`, `reassignment.py`
-and `partitions.py`; here are the others, which report what has happened.
+The actions that decide something about a partition are in `rules/controller`; here are the others,
+which report what has happened.
 """
 
 from fencepost.impl.core.types.effects import ActionTaken

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from fencepost.impl.core.rules.leadership import PartitionFacts
-from fencepost.impl.core.rules.partition_requests import PartitionRequest
+from fencepost.impl.core.rules.controller.leadership import PartitionFacts
+from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest
 from fencepost.impl.core.types.zookeeper import Check, Znode
 from fencepost.spec.vocabulary import (
     ANY_VERSION,

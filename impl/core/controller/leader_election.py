@@ -1,7 +1,7 @@
 """Decisions about partitions: read, decide, publish in ZooKeeper, and only then tell (V3 A, B, D).
 
 Any number of partitions at a time, each on its own: `fenced_writes.py` puts many into one multi and
-sorts out which write was refused. What is decided are the pure functions of `rules/leadership.py`.
+sorts out which write was refused. The decisions are pure functions, in `rules/controller`.
 An election outside the ISR waits until the live brokers have been read once more (FAIL-002): those
 that the controller knows may be older than the state that it is about to replace, and tell of an
 absence of the ISR that is over (H8c). Many partitions share one reading.
@@ -17,7 +17,7 @@ from fencepost.impl.core.controller.broker_discovery import Changed, read_live_b
 from fencepost.impl.core.controller.controller_actions import publish_decision
 from fencepost.impl.core.controller.controller_generation import FIRST_VERSION, ControllerResources
 from fencepost.impl.core.controller.fenced_writes import Ended, FencedWrite
-from fencepost.impl.core.rules.leadership import Decided, elect_leader, init_leader
+from fencepost.impl.core.rules.controller.leadership import Decided, elect_leader, init_leader
 from fencepost.impl.core.types.scripts import Answer, Ask, Script, read
 from fencepost.impl.core.types.zookeeper import (
     Check,

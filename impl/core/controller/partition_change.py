@@ -11,13 +11,13 @@ from fencepost.impl.core.controller.controller_generation import ControllerResou
 from fencepost.impl.core.controller.leader_election import LeaderElections
 from fencepost.impl.core.controller.partition_change_steps import StepDecisions, remaining
 from fencepost.impl.core.controller.partition_change_view import TopicView, read_topic_view
-from fencepost.impl.core.rules.partition_change_step import (
+from fencepost.impl.core.rules.controller.partition_change_step import (
     Step,
     assignment_in,
     leaving_in,
     with_steps,
 )
-from fencepost.impl.core.rules.partition_requests import Requests, read_requests
+from fencepost.impl.core.rules.controller.partition_requests import Requests, read_requests
 from fencepost.impl.core.types.scripts import Answer, Ask, Script
 from fencepost.impl.core.types.zookeeper import Create, Rejected, SetData, WriteOp, Written, ZkError
 from fencepost.spec.vocabulary import BrokerId

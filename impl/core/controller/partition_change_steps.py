@@ -7,21 +7,21 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.controller.controller_generation import ControllerResources
 from fencepost.impl.core.controller.partition_change_view import TopicView
-from fencepost.impl.core.rules.leadership import (
+from fencepost.impl.core.rules.controller.leadership import (
     choose_leader,
     elect_preferred,
     first_leader,
     is_unclean,
 )
-from fencepost.impl.core.rules.partition_change_step import (
+from fencepost.impl.core.rules.controller.partition_change_step import (
     Seen,
     Step,
     assignment_in,
     leaving_in,
 )
-from fencepost.impl.core.rules.partition_requests import PartitionRequest, Requests
-from fencepost.impl.core.rules.partitions import add_partitions, remove_partitions
-from fencepost.impl.core.rules.reassignment import (
+from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest, Requests
+from fencepost.impl.core.rules.controller.partitions import add_partitions, remove_partitions
+from fencepost.impl.core.rules.controller.reassignment import (
     Assignment,
     advance_reassignment,
     complete_reassignment,

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 
-from fencepost.impl.core.rules.partition_change_step import Seen
-from fencepost.impl.core.rules.partition_requests import Requests
+from fencepost.impl.core.rules.controller.partition_change_step import Seen
+from fencepost.impl.core.rules.controller.partition_requests import Requests
 from fencepost.impl.core.types.scripts import Answer, Ask, list_children, read
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.spec.vocabulary import (

@@ -1,6 +1,6 @@
 """How the specs' actions of controllers are brought about on the core."""
 
-from fencepost.impl.core.rules.leadership import choose_leader
+from fencepost.impl.core.rules.controller.leadership import choose_leader
 from fencepost.impl.core.types.events import ZnodesRead
 from fencepost.impl.sim.stepped.broker import HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.cluster import (

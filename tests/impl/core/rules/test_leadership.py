@@ -2,7 +2,11 @@
 
 from hypothesis import given, settings, strategies as st
 
-from fencepost.impl.core.rules.leadership import choose_leader, elect_preferred, first_leader
+from fencepost.impl.core.rules.controller.leadership import (
+    choose_leader,
+    elect_preferred,
+    first_leader,
+)
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ControllerEpoch
 from fencepost.spec.znodes import LeaderAndIsr
 from tests.impl.core.build import state

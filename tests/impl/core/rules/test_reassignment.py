@@ -3,7 +3,7 @@
 from hypothesis import given, settings, strategies as st
 
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.rules.reassignment import (
+from fencepost.impl.core.rules.controller.reassignment import (
     Assignment,
     advance_reassignment,
     complete_reassignment,

@@ -4,9 +4,9 @@ Actions of `spec/tla/Partitions.tla`. The topic znode says first what is to be, 
 last, and each step between follows from the two: whoever becomes controller goes on from there.
 """
 
-from fencepost.impl.core.rules.partition_change_step import Seen, Step
-from fencepost.impl.core.rules.partition_requests import PartitionRequest
-from fencepost.impl.core.rules.reassignment import Assignment
+from fencepost.impl.core.rules.controller.partition_change_step import Seen, Step
+from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest
+from fencepost.impl.core.rules.controller.reassignment import Assignment
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import TopicPartition
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from fencepost.impl.core.rules.reassignment import Assignment
+from fencepost.impl.core.rules.controller.reassignment import Assignment
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.zookeeper import Delete, SetData, WriteOp
 from fencepost.spec.vocabulary import (

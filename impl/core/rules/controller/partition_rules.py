@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from fencepost.impl.core.rules.partition_change_step import assignment_in
+from fencepost.impl.core.rules.controller.partition_change_step import assignment_in
 from fencepost.impl.core.types.messages import CreatePartitionsRequest, RemovePartitionsRequest
 from fencepost.impl.core.types.refusals import Refusal
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ElectionKind, ErrorCode
