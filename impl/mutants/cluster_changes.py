@@ -1,8 +1,28 @@
 """Wrong rules of what the controller learns: brokers and topics that come and go (ZK, BEP, TOP)."""
 
+from collections.abc import Sequence, Set as AbstractSet
+from dataclasses import replace
+
+from fencepost.impl.core.rules.controller.controller_election import Reading
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.types.refusals import Refusal
+from fencepost.impl.core.types.topic_messages import CreateTopicRequest
+from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import Liveness
+from fencepost.spec.vocabulary import BrokerId, Liveness
+from fencepost.spec.znodes import MalformedZnodeError, parse_topic_document
+
+
+def _topic(znode: Znode) -> str:
+    return znode.path.rpartition("/")[2]
+
+
+def _is_malformed(znode: Znode) -> bool:
+    try:
+        parse_topic_document(znode.path, znode.data)
+    except MalformedZnodeError:
+        return znode.stat is not None
+    return False
 
 
 @mutant(
@@ -13,7 +33,7 @@ from fencepost.spec.vocabulary import Liveness
 )
 def retry_keeps_live_brokers(rules: Rules) -> Rules:
     """A retry keeps the live brokers that it has; a watch that fires then is used up."""
-    return rules
+    return replace(rules, reads_broker_change=lambda undecided: not undecided)
 
 
 @mutant(
@@ -24,7 +44,7 @@ def retry_keeps_live_brokers(rules: Rules) -> Rules:
 )
 def compare_broker_ids_only(rules: Rules) -> Rules:
     """The controller looks at the ids of live brokers, not at their registrations."""
-    return rules
+    return replace(rules, changed_brokers=lambda before, after: frozenset(before ^ after.keys()))
 
 
 @mutant(
@@ -35,7 +55,12 @@ def compare_broker_ids_only(rules: Rules) -> Rules:
 )
 def compare_topic_names_only(rules: Rules) -> Rules:
     """The controller knows a topic by its name: one that was created again is the old one."""
-    return rules
+
+    def topics_to_learn(known: AbstractSet[str], znodes: Sequence[Znode]) -> Sequence[Znode]:
+        found = rules.topics_to_learn(known, znodes)
+        return [znode for znode in found if znode.stat is None or _topic(znode) not in known]
+
+    return replace(rules, topics_to_learn=topics_to_learn)
 
 
 @mutant(
@@ -46,7 +71,11 @@ def compare_topic_names_only(rules: Rules) -> Rules:
 )
 def assign_to_any_broker(rules: Rules) -> Rules:
     """A topic is created as asked for, whoever is to have its replicas."""
-    return rules
+
+    def refuse_topic(request: CreateTopicRequest, live: Sequence[BrokerId]) -> Refusal | None:
+        return None if request.assignment else rules.refuse_topic(request, live)
+
+    return replace(rules, refuse_topic=refuse_topic)
 
 
 @mutant(
@@ -57,7 +86,7 @@ def assign_to_any_broker(rules: Rules) -> Rules:
 )
 def fail_over_without_watches(rules: Rules) -> Rules:
     """A new controller reads who lives and sets no watch."""
-    return rules
+    return replace(rules, watched=rules.watched - {Reading.LIVE_BROKERS_AT_FAIL_OVER})
 
 
 @mutant(
@@ -68,7 +97,7 @@ def fail_over_without_watches(rules: Rules) -> Rules:
 )
 def successor_tells_nothing(rules: Rules) -> Rules:
     """A new controller tells what it decides, not what it finds decided."""
-    return rules
+    return replace(rules, told_at_fail_over=lambda _keys: ())
 
 
 @mutant(
@@ -79,4 +108,10 @@ def successor_tells_nothing(rules: Rules) -> Rules:
 )
 def malformed_topic_ends_reading(rules: Rules) -> Rules:
     """A topic that cannot be read ends the reading of all."""
-    return rules
+
+    def topics_to_learn(known: AbstractSet[str], znodes: Sequence[Znode]) -> Sequence[Znode]:
+        found = rules.topics_to_learn(known, znodes)
+        bad = [place for place, znode in enumerate(found) if _is_malformed(znode)]
+        return found[: bad[0] + 1] if bad else found
+
+    return replace(rules, topics_to_learn=topics_to_learn)

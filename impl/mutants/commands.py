@@ -6,7 +6,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from fencepost.impl.core.rules.commands import CommandKind, are_different, trust_any_controller
-from fencepost.impl.core.rules.leadership import FIRST_LEADER_EPOCH
+from fencepost.impl.core.rules.controller.leadership import FIRST_LEADER_EPOCH
 from fencepost.impl.core.rules.replica import Replica, Role
 from fencepost.impl.core.rules.rules import ReplicaJudgement, Rules
 from fencepost.impl.core.types.effects import DiskEffect

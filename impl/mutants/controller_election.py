@@ -1,8 +1,69 @@
 """Wrong rules of registration and of the controller's election (CTL, ZK-005, START-005)."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
+from msgspec import structs
+
+from fencepost.impl.core.rules.controller.controller_election import (
+    FIRST_VERSION,
+    Candidacy,
+    Elected,
+    Election,
+    ElectionStep,
+    NodeView,
+    Operations,
+    Reading,
+    Result,
+    elected_under_next_epoch,
+    raise_epoch,
+)
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.types.scripts import read, write
+from fencepost.impl.core.types.zookeeper import (
+    Check,
+    Create,
+    Rejected,
+    SetData,
+    WriteResult,
+    Written,
+    Znode,
+)
 from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import Invariant, Liveness
+from fencepost.spec.vocabulary import (
+    ANY_VERSION,
+    NO_BROKER,
+    NO_CONTROLLER_EPOCH,
+    BrokerId,
+    ControllerEpoch,
+    Invariant,
+    Liveness,
+    ZnodeVersion,
+)
+from fencepost.spec.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    MalformedZnodeError,
+    parse_controller_epoch,
+)
+
+
+def _without(rules: Rules, path: str) -> Callable[[ZnodeVersion], tuple[Check, ...]]:
+    """The controller's fence without the check of one znode."""
+
+    def controller_fence(epoch_version: ZnodeVersion) -> tuple[Check, ...]:
+        return tuple(one for one in rules.controller_fence(epoch_version) if one.path != path)
+
+    return controller_fence
+
+
+def _epoch_in(epoch: Znode, otherwise: ControllerEpoch) -> ControllerEpoch:
+    if epoch.stat is None:
+        return NO_CONTROLLER_EPOCH
+    try:
+        return parse_controller_epoch(epoch.data)
+    except MalformedZnodeError:
+        return otherwise
 
 
 @mutant(
@@ -13,7 +74,7 @@ from fencepost.spec.vocabulary import Invariant, Liveness
 )
 def no_controller_epoch_check(rules: Rules) -> Rules:
     """A controller's writes are not fenced by the controller epoch."""
-    return rules
+    return replace(rules, controller_fence=_without(rules, CONTROLLER_EPOCH))
 
 
 @mutant(
@@ -23,7 +84,22 @@ def no_controller_epoch_check(rules: Rules) -> Rules:
 )
 def two_step_controller_election(rules: Rules) -> Rules:
     """A controller creates `/controller` first and raises the epoch later."""
-    return rules
+
+    def win_controller(
+        candidacy: Candidacy, _operations: Operations, _elected_of: Result
+    ) -> Election:
+        created = yield from write(candidacy.holder)
+        znodes = (yield from read(CONTROLLER_EPOCH)) if isinstance(created, Written) else None
+        if znodes is None:
+            return None, True
+        controller_epoch = _epoch_in(znodes[0], candidacy.controller_epoch)
+        later = structs.replace(candidacy, epoch=znodes[0], controller_epoch=controller_epoch)
+        raised = raise_epoch(later.epoch, later.next_epoch)
+        if isinstance(raised, SetData):
+            raised = structs.replace(raised, expected_version=ANY_VERSION)
+        return elected_under_next_epoch(later, (yield from write(raised))), False
+
+    return replace(rules, win_controller=win_controller, accepts_election=lambda _node: True)
 
 
 @mutant(
@@ -33,7 +109,16 @@ def two_step_controller_election(rules: Rules) -> Rules:
 )
 def controller_epoch_not_raised(rules: Rules) -> Rules:
     """An elected controller goes on under its predecessor's epoch."""
-    return rules
+
+    def same_epoch(candidacy: Candidacy) -> Candidacy:
+        before = ControllerEpoch(candidacy.controller_epoch - 1)
+        return structs.replace(candidacy, controller_epoch=before)
+
+    return replace(
+        rules,
+        election_operations=lambda one: rules.election_operations(same_epoch(one)),
+        elected_of=lambda one, result: rules.elected_of(same_epoch(one), result),
+    )
 
 
 @mutant(
@@ -44,7 +129,11 @@ def controller_epoch_not_raised(rules: Rules) -> Rules:
 )
 def forget_own_controller_znode(rules: Rules) -> Rules:
     """Who won without hearing of it takes its own `/controller` for another's."""
-    return rules
+
+    def holds_controller(node: NodeView, holder: Znode) -> bool:
+        return node.is_active and rules.holds_controller(node, holder)
+
+    return replace(rules, holds_controller=holds_controller)
 
 
 @mutant(
@@ -54,7 +143,7 @@ def forget_own_controller_znode(rules: Rules) -> Rules:
 )
 def no_controller_znode_check(rules: Rules) -> Rules:
     """A controller that lost its office writes until its successor has raised the epoch."""
-    return rules
+    return replace(rules, controller_fence=_without(rules, CONTROLLER))
 
 
 @mutant(
@@ -65,7 +154,11 @@ def no_controller_znode_check(rules: Rules) -> Rules:
 )
 def resign_on_expiry_only(rules: Rules) -> Rules:
     """A controller stays one as long as its session, whoever deletes `/controller`."""
-    return rules
+
+    def election_step(node: NodeView, holder: BrokerId) -> ElectionStep:
+        return ElectionStep.LEAD_ON if node.is_active else rules.election_step(node, holder)
+
+    return replace(rules, election_step=election_step)
 
 
 @mutant(
@@ -76,7 +169,11 @@ def resign_on_expiry_only(rules: Rules) -> Rules:
 )
 def persistent_controller_znode(rules: Rules) -> Rules:
     """`/controller` is created as a persistent znode."""
-    return rules
+
+    def candidate_znode(broker_id: BrokerId, now_ms: int) -> Create:
+        return structs.replace(rules.candidate_znode(broker_id, now_ms), ephemeral=False)
+
+    return replace(rules, candidate_znode=candidate_znode)
 
 
 @mutant(
@@ -87,7 +184,14 @@ def persistent_controller_znode(rules: Rules) -> Rules:
 )
 def loser_takes_office(rules: Rules) -> Rules:
     """Who fails to create `/controller` acts as controller all the same."""
-    return rules
+
+    def elected_of(candidacy: Candidacy, result: WriteResult) -> Elected | None:
+        if not isinstance(result, Rejected):
+            return rules.elected_of(candidacy, result)
+        epoch, version = candidacy.next_epoch, FIRST_VERSION
+        return Elected(controller_epoch=epoch, epoch_version=version, zxid=0)
+
+    return replace(rules, elected_of=elected_of)
 
 
 @mutant(
@@ -98,7 +202,12 @@ def loser_takes_office(rules: Rules) -> Rules:
 )
 def stand_after_another_only(rules: Rules) -> Rules:
     """A starting broker that finds no `/controller` does not stand."""
-    return rules
+
+    def election_step(node: NodeView, holder: BrokerId) -> ElectionStep:
+        is_new_here = node.controller_id == NO_BROKER
+        return ElectionStep.FOLLOW if is_new_here else rules.election_step(node, holder)
+
+    return replace(rules, election_step=election_step)
 
 
 @mutant(
@@ -109,7 +218,7 @@ def stand_after_another_only(rules: Rules) -> Rules:
 )
 def controller_not_watched(rules: Rules) -> Rules:
     """A broker reads `/controller` once and sets no watch."""
-    return rules
+    return replace(rules, watched=rules.watched - {Reading.CONTROLLER})
 
 
 @mutant(
@@ -120,4 +229,4 @@ def controller_not_watched(rules: Rules) -> Rules:
 )
 def registration_not_watched(rules: Rules) -> Rules:
     """Who finds the registration of its former life gives up."""
-    return rules
+    return replace(rules, watched=rules.watched - {Reading.OWN_REGISTRATION})

@@ -5,12 +5,19 @@ from dataclasses import replace
 
 from msgspec import structs
 
+from fencepost.impl.core.rules.controller.leadership import Decided, PartitionFacts
 from fencepost.impl.core.rules.isr import admit, adopt_isr, drop_lagging, first_lags_at_ms
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.types.zookeeper import SetData, WriteOp
 from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import ANY_VERSION, Invariant, Liveness, ZnodeVersion
+from fencepost.spec.vocabulary import (
+    ANY_VERSION,
+    ControllerEpoch,
+    Invariant,
+    Liveness,
+    ZnodeVersion,
+)
 from fencepost.spec.znodes import topic_id_path
 
 Wish = Callable[[Replica, int, int], Replica]
@@ -29,7 +36,11 @@ def no_znode_version_check(rules: Rules) -> Rules:
         assert isinstance(write, SetData)
         return (*checks, structs.replace(write, expected_version=ANY_VERSION))
 
-    return replace(rules, isr_operations=isr_operations)
+    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+        unchecked = structs.replace(facts, znode_version=ANY_VERSION)
+        return rules.elect_leader(unchecked, controller_epoch)
+
+    return replace(rules, isr_operations=isr_operations, elect_leader=elect_leader)
 
 
 @mutant(

@@ -1,11 +1,50 @@
 """Wrong rules of the controller's decisions and of their writes (FAIL, ZK-006 to 008, CTL-011)."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from sys import maxsize
+
+from msgspec import structs
+
+from fencepost.impl.core.rules.controller.controller_election import FIRST_VERSION
+from fencepost.impl.core.rules.controller.leadership import Decided, PartitionFacts
+from fencepost.impl.core.rules.controller.publication import (
+    AfterReading,
+    EndedPlaces,
+    MultiLimits,
+)
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.types.messages import PartitionState
+from fencepost.impl.core.types.zookeeper import (
+    Rejected,
+    SetData,
+    WriteOp,
+    WriteResult,
+    Written,
+)
 from fencepost.impl.mutants.commands import obeying_also
 from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import Invariant, Liveness
+from fencepost.spec.vocabulary import (
+    NO_BROKER,
+    ControllerEpoch,
+    Invariant,
+    Liveness,
+    ZnodeVersion,
+)
+from fencepost.spec.znodes import LeaderAndIsr, leader_and_isr_path
+
+
+def _changed(decided: Decided, state: LeaderAndIsr) -> Decided:
+    """The decision with another state, also in the trace."""
+    taken = structs.replace(decided[1], leader_epoch=state.leader_epoch, isr=state.isr)
+    return state, taken
+
+
+def _as_if_written(ops: tuple[WriteOp, ...]) -> Written:
+    """A refused multi read wrongly: what has no error of its own was done (H7d)."""
+    sets = [op for op in ops if isinstance(op, SetData)]
+    return Written(zxid=0, versions=tuple(ZnodeVersion(op.expected_version + 1) for op in sets))
 
 
 @mutant(
@@ -16,10 +55,16 @@ from fencepost.spec.vocabulary import Invariant, Liveness
 def leader_epoch_not_raised(rules: Rules) -> Rules:
     """The controller publishes a new leader under the old leader epoch."""
 
+    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+        decided = rules.elect_leader(facts, controller_epoch)
+        if decided is None or facts.state is None:
+            return decided
+        return _changed(decided, structs.replace(decided[0], leader_epoch=facts.state.leader_epoch))
+
     def is_later_version(replica: Replica, command: PartitionState) -> bool:
         return command.znode_version > replica.znode_version
 
-    return obeying_also(rules, is_later_version)
+    return obeying_also(replace(rules, elect_leader=elect_leader), is_later_version)
 
 
 @mutant(
@@ -30,7 +75,13 @@ def leader_epoch_not_raised(rules: Rules) -> Rules:
 )
 def no_election_on_arrival(rules: Rules) -> Rules:
     """Nobody elects when a member of the ISR comes back to a partition without leader."""
-    return rules
+
+    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+        if facts.state is not None and facts.state.leader == NO_BROKER:
+            return None
+        return rules.elect_leader(facts, controller_epoch)
+
+    return replace(rules, elect_leader=elect_leader)
 
 
 @mutant(
@@ -41,7 +92,12 @@ def no_election_on_arrival(rules: Rules) -> Rules:
 )
 def forget_unsettled_decision(rules: Rules) -> Rules:
     """A decision that was written, and whose reply was lost, is taken for another's."""
-    return rules
+
+    def after_reading(decision: LeaderAndIsr | None, read: LeaderAndIsr | None) -> AfterReading:
+        after = rules.after_reading(decision, read)
+        return AfterReading.DECIDE_ONLY if after is AfterReading.PUBLISH else after
+
+    return replace(rules, after_reading=after_reading)
 
 
 @mutant(
@@ -52,7 +108,14 @@ def forget_unsettled_decision(rules: Rules) -> Rules:
 )
 def shrink_on_election_empties_isr(rules: Rules) -> Rules:
     """A partition whose last ISR member is gone has an empty ISR."""
-    return rules
+
+    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+        decided = rules.elect_leader(facts, controller_epoch)
+        if decided is None:
+            return None
+        return _changed(decided, structs.replace(decided[0], isr=decided[0].isr & facts.live))
+
+    return replace(rules, elect_leader=elect_leader)
 
 
 @mutant(
@@ -63,7 +126,14 @@ def shrink_on_election_empties_isr(rules: Rules) -> Rules:
 )
 def send_unwritten_decisions(rules: Rules) -> Rules:
     """A decision that ZooKeeper refused is sent all the same."""
-    return rules
+
+    def published_as(op: WriteOp, result: WriteResult) -> tuple[ZnodeVersion, int | None] | None:
+        if not isinstance(result, Rejected):
+            return rules.published_as(op, result)
+        version = op.expected_version + 1 if isinstance(op, SetData) else FIRST_VERSION
+        return ZnodeVersion(version), None
+
+    return replace(rules, published_as=published_as)
 
 
 @mutant(
@@ -73,7 +143,21 @@ def send_unwritten_decisions(rules: Rules) -> Rules:
 )
 def init_is_unconditional(rules: Rules) -> Rules:
     """A new controller initialises anew what its predecessors had decided."""
-    return rules
+
+    def is_uninitialised(state: LeaderAndIsr | None, controller_epoch: ControllerEpoch) -> bool:
+        return state is None or state.controller_epoch < controller_epoch
+
+    def first_state_operations(facts: PartitionFacts, state: LeaderAndIsr) -> tuple[WriteOp, ...]:
+        if facts.state is None:
+            return rules.first_state_operations(facts, state)
+        path, version = leader_and_isr_path(facts.key), facts.znode_version
+        return (SetData(path=path, data=state.document(), expected_version=version),)
+
+    return replace(
+        rules,
+        is_uninitialised=is_uninitialised,
+        first_state_operations=first_state_operations,
+    )
 
 
 @mutant(
@@ -83,7 +167,7 @@ def init_is_unconditional(rules: Rules) -> Rules:
 )
 def unclean_on_old_live_list(rules: Rules) -> Rules:
     """A leader outside the ISR is chosen on live brokers that were read before the state."""
-    return rules
+    return replace(rules, needs_newer_brokers=lambda _facts, _decided: False)
 
 
 @mutant(
@@ -94,7 +178,7 @@ def unclean_on_old_live_list(rules: Rules) -> Rules:
 )
 def unbounded_batch(rules: Rules) -> Rules:
     """All decisions go out in one multi, however many they are."""
-    return rules
+    return replace(rules, multi_limits=MultiLimits(ops_max=maxsize, bytes_max=maxsize))
 
 
 @mutant(
@@ -105,7 +189,14 @@ def unbounded_batch(rules: Rules) -> Rules:
 )
 def tell_partial_batch(rules: Rules) -> Rules:
     """What has no error of its own in a refused multi is taken as written."""
-    return rules
+
+    def sort_out_refusal(
+        writes: Sequence[tuple[WriteOp, ...]], refusal: Rejected
+    ) -> tuple[EndedPlaces, list[int]]:
+        ended, again = rules.sort_out_refusal(writes, refusal)
+        return [*ended, *((place, _as_if_written(writes[place])) for place in again)], []
+
+    return replace(rules, sort_out_refusal=sort_out_refusal)
 
 
 @mutant(
@@ -116,7 +207,14 @@ def tell_partial_batch(rules: Rules) -> Rules:
 )
 def leave_isr_to_leader(rules: Rules) -> Rules:
     """A dead member of the ISR is left to the leader, if that one lives."""
-    return rules
+
+    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+        decided = rules.elect_leader(facts, controller_epoch)
+        if decided is None or facts.state is None or decided[0].leader == facts.state.leader:
+            return None
+        return decided
+
+    return replace(rules, elect_leader=elect_leader)
 
 
 @mutant(
@@ -127,4 +225,13 @@ def leave_isr_to_leader(rules: Rules) -> Rules:
 )
 def last_replica_is_preferred(rules: Rules) -> Rules:
     """The last of the assigned replicas leads first."""
-    return rules
+
+    def init_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+        replicas = facts.assigned_replicas
+        turned = structs.replace(facts, assigned_replicas=replicas[::-1])
+        decided = rules.init_leader(turned, controller_epoch)
+        if decided is None:
+            return None
+        return decided[0], structs.replace(decided[1], assigned_replicas=replicas)
+
+    return replace(rules, init_leader=init_leader)

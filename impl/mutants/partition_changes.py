@@ -1,8 +1,41 @@
 """Wrong rules of partitions that move, are added or removed (REAS, PART)."""
 
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from msgspec import structs
+
+from fencepost.impl.core.rules.controller.leadership import first_leader
+from fencepost.impl.core.rules.controller.partition_change_step import ChangeFacts, Step
+from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest
+from fencepost.impl.core.rules.controller.reassignment import Advance, Assignment, Replicas
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.types.zookeeper import Create, Rejected, WriteOp, WriteResult, ZkError
 from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import Invariant, Liveness
+from fencepost.spec.vocabulary import Action, BrokerId, Invariant, Liveness
+from fencepost.spec.znodes import (
+    LeaderAndIsr,
+    TopicDocument,
+    TopicPartition,
+    document_bytes,
+    topic_path,
+)
+
+
+def _is_switch(named: Assignment, target: Replicas | None) -> bool:
+    """The old and new replicas are all assigned: the next step leaves the new ones alone."""
+    return set(named.assigned) == set(named.old_and_new(target))
+
+
+def _stopping_before(rules: Rules, wrong: Action) -> Rules:
+    """Brokers give their replica up before this step of a change is written."""
+
+    def stopped_before(step: Action, leaving: frozenset[BrokerId]) -> frozenset[BrokerId]:
+        return leaving if step is wrong else rules.stopped_before(step, leaving)
+
+    return replace(
+        rules, stopped_before=stopped_before, stop_stands=lambda _broker_id, _leaving: True
+    )
 
 
 @mutant(
@@ -13,7 +46,16 @@ from fencepost.spec.vocabulary import Invariant, Liveness
 )
 def leader_stays_outside(rules: Rules) -> Rules:
     """The switch of a reassignment keeps the leader, though it is not in the new ISR."""
-    return rules
+
+    def advance_reassignment(
+        named: Assignment, state: LeaderAndIsr, target: Replicas | None, live: AbstractSet[BrokerId]
+    ) -> Advance | None:
+        step = rules.advance_reassignment(named, state, target, live)
+        if step is None or not _is_switch(named, target):
+            return step
+        return structs.replace(step, state=structs.replace(step.state, leader=state.leader))
+
+    return replace(rules, advance_reassignment=advance_reassignment)
 
 
 @mutant(
@@ -24,7 +66,7 @@ def leader_stays_outside(rules: Rules) -> Rules:
 )
 def stop_before_unassign(rules: Rules) -> Rules:
     """The brokers of a partition that is removed are stopped before the topic drops it."""
-    return rules
+    return _stopping_before(rules, Action.REMOVE_PARTITIONS)
 
 
 @mutant(
@@ -35,7 +77,15 @@ def stop_before_unassign(rules: Rules) -> Rules:
 )
 def wait_for_whole_isr(rules: Rules) -> Rules:
     """The switch of a reassignment waits until the old replicas are in the ISR too."""
-    return rules
+
+    def advance_reassignment(
+        named: Assignment, state: LeaderAndIsr, target: Replicas | None, live: AbstractSet[BrokerId]
+    ) -> Advance | None:
+        if _is_switch(named, target) and not frozenset(named.assigned) <= state.isr:
+            return None
+        return rules.advance_reassignment(named, state, target, live)
+
+    return replace(rules, advance_reassignment=advance_reassignment)
 
 
 @mutant(
@@ -46,7 +96,7 @@ def wait_for_whole_isr(rules: Rules) -> Rules:
 )
 def delete_before_assignment(rules: Rules) -> Rules:
     """The old replicas are stopped before the switch of a reassignment is written."""
-    return rules
+    return _stopping_before(rules, Action.ADVANCE_REASSIGNMENT)
 
 
 @mutant(
@@ -57,7 +107,8 @@ def delete_before_assignment(rules: Rules) -> Rules:
 )
 def ignore_changed_target(rules: Rules) -> Rules:
     """The agent keeps the first request for a partition, whatever is asked for later."""
-    return rules
+    first: dict[TopicPartition, PartitionRequest] = {}
+    return replace(rules, followed_request=first.setdefault)
 
 
 @mutant(
@@ -68,7 +119,13 @@ def ignore_changed_target(rules: Rules) -> Rules:
 )
 def move_by_request_only(rules: Rules) -> Rules:
     """The agent looks at moves that are asked for, not at those that were begun."""
-    return rules
+
+    def changing_topics(
+        requested: AbstractSet[str], unsure: AbstractSet[str], _begun: AbstractSet[str]
+    ) -> list[str]:
+        return rules.changing_topics(requested, unsure, frozenset())
+
+    return replace(rules, changing_topics=changing_topics)
 
 
 @mutant(
@@ -79,7 +136,7 @@ def move_by_request_only(rules: Rules) -> Rules:
 )
 def agent_without_timer(rules: Rules) -> Rules:
     """The agent looks only when it is told to."""
-    return rules
+    return replace(rules, is_look_due=lambda _next_ms, _now_ms: False)
 
 
 @mutant(
@@ -90,7 +147,18 @@ def agent_without_timer(rules: Rules) -> Rules:
 )
 def replay_trigger(rules: Rules) -> Rules:
     """A new controller initialises an added partition that its predecessor initialised."""
-    return rules
+
+    def add_partitions(facts: ChangeFacts, request: PartitionRequest) -> Step | None:
+        step, seen = rules.add_partitions(facts, request), facts.seen
+        if step is None or facts.named is None or seen is None:
+            return step
+        state = first_leader(facts.named.assigned, facts.live, facts.controller_epoch)
+        if state is None or seen.state.controller_epoch == facts.controller_epoch:
+            return step
+        state = structs.replace(state, topic_id=seen.state.topic_id)
+        return structs.replace(step, seen=seen, state=state)
+
+    return replace(rules, add_partitions=add_partitions)
 
 
 @mutant(
@@ -101,4 +169,13 @@ def replay_trigger(rules: Rules) -> Rules:
 )
 def write_assignment_creates(rules: Rules) -> Rules:
     """An assignment is written although the topic is gone: it is there again."""
-    return rules
+
+    def written_instead(
+        topic: str, document: TopicDocument | None, result: WriteResult
+    ) -> tuple[WriteOp, ...]:
+        is_gone = isinstance(result, Rejected) and result.error is ZkError.NO_NODE
+        if not is_gone or document is None:
+            return rules.written_instead(topic, document, result)
+        return (Create(path=topic_path(topic), data=document_bytes(document)),)
+
+    return replace(rules, written_instead=written_instead)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fencepost.impl.core.rules.partition_change_step import assignment_in
+from fencepost.impl.core.rules.controller.partition_change_step import assignment_in
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.types.zookeeper import Znode

@@ -11,17 +11,16 @@ from fencepost.impl.core.admin.topic_creation import (
     TopicCreation,
     creation_error,
     live_brokers,
-    validate,
 )
 from fencepost.impl.core.admin.topic_deletion import TopicDeletion, no_topic, whole_deletion
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.fenced_writes import (
-    OPS_MAX,
     Ended,
     FencedWrite,
     FencedWrites,
     NoFence,
 )
+from fencepost.impl.core.rules.controller.publication import OPS_MAX
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read
@@ -94,6 +93,7 @@ class TopicBatches:
     def __init__(
         self, config: Config, outbox: Outbox, creation: TopicCreation, deletion: TopicDeletion
     ) -> None:
+        self._config = config
         self._outbox = outbox
         self._creation = creation
         self._deletion = deletion
@@ -115,9 +115,9 @@ class TopicBatches:
                     asked.end(place, NO_CONNECTION)
                     continue
                 live = live_brokers(listed[0])
-                error = validate(one, live)
-                if error[0] is not ErrorCode.NONE:
-                    asked.end(place, error)
+                refusal = self._config.rules.refuse_topic(one, live)
+                if refusal is not None:
+                    asked.end(place, refusal)
                     continue
                 writes.append(TopicWrite(place=place, ops=self._creation.creation(one, live)))
             self._writes.submit(writes, lambda ended: self._created(asked, ended))

@@ -30,7 +30,6 @@ from fencepost.spec.znodes import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
-    TOPIC_NAME,
     TOPICS,
     MalformedZnodeError,
     TopicDocument,
@@ -47,9 +46,6 @@ from fencepost.spec.znodes import (
     topic_ids_path,
     topic_path,
 )
-
-PARTITIONS_MAX = 10_000
-"""Per topic: one znode holds the whole assignment."""
 
 
 class TopicCreation:
@@ -74,11 +70,9 @@ class TopicCreation:
             self._answer(token, *NO_CONNECTION)
             return
         live = live_brokers(listed[0])
-        error, reason = validate(request, live)
-        if self._config.mutant == "assign_to_any_broker" and request.assignment:
-            error = ErrorCode.NONE
-        if error is not ErrorCode.NONE:
-            self._answer(token, error, reason)
+        refusal = self._config.rules.refuse_topic(request, live)
+        if refusal is not None:
+            self._answer(token, *refusal)
             return
         result = yield from write(*self.creation(request, live))
         error, reason = creation_error(request.topic, result)
@@ -163,36 +157,6 @@ def creation_error(topic: str, result: WriteResult) -> tuple[ErrorCode, str]:
             return ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)
         case _:
             return REPLY_LOST
-
-
-def validate(request: CreateTopicRequest, live: list[BrokerId]) -> tuple[ErrorCode, str]:
-    """Whether the topic may be created; if not, why."""
-    if not TOPIC_NAME.fullmatch(request.topic) or request.topic in {".", ".."}:
-        reason = f"{request.topic!r} is no topic name: 1 to 249 of letters, digits, '.', '_', '-'"
-        return ErrorCode.INVALID_TOPIC, reason
-    if request.assignment:
-        return _validate_assignment(request, live)
-    if not 1 <= request.partition_count <= PARTITIONS_MAX:
-        reason = f"{request.partition_count} partitions: give 1 to {PARTITIONS_MAX}"
-        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason
-    if not 1 <= request.replication_factor <= len(live):
-        reason = f"replication factor {request.replication_factor} with {len(live)} live brokers"
-        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason
-    return ErrorCode.NONE, ""
-
-
-def _validate_assignment(
-    request: CreateTopicRequest, live: list[BrokerId]
-) -> tuple[ErrorCode, str]:
-    if len(request.assignment) > PARTITIONS_MAX:
-        reason = f"{len(request.assignment)} partitions: give 1 to {PARTITIONS_MAX}"
-        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason
-    for partition, entry in enumerate(request.assignment):
-        listed = list(entry.replicas)
-        if not listed or len(set(listed)) != len(listed) or not set(listed) <= set(live):
-            reason = f"partition {partition} on {listed}: give distinct live brokers of {live}"
-            return ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason
-    return ErrorCode.NONE, ""
 
 
 def _assign(request: CreateTopicRequest, live: list[BrokerId]) -> dict[str, list[int]]:

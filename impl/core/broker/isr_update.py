@@ -5,8 +5,8 @@ from collections.abc import Callable, Generator
 from fencepost.impl.core.broker.action_lines import isr_settled, isr_wanted
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.controller_generation import FIRST_VERSION
 from fencepost.impl.core.rules.commands import are_different
+from fencepost.impl.core.rules.controller.controller_election import FIRST_VERSION
 from fencepost.impl.core.rules.isr import adopt_isr
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read, write

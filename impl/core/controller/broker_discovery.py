@@ -26,9 +26,11 @@ def read_live_brokers(
     znodes = yield from read(*(broker_path(int(name)) for name in names))
     if resources.generation.is_over() or znodes is None:
         return None
-    return resources.context.detect_broker_change(
-        znodes, ids_only=resources.config.mutant == "compare_broker_ids_only"
-    )
+    context = resources.context
+    live = context.registered_in(znodes)
+    changed = resources.config.rules.changed_brokers(context.live, live)
+    context.learn_brokers(live, changed)
+    return changed
 
 
 def apply_broker_change(

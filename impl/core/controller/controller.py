@@ -22,11 +22,12 @@ from fencepost.impl.core.controller.controller_generation import (
 from fencepost.impl.core.controller.leader_election import LeaderElections, LiveBrokersRead
 from fencepost.impl.core.controller.partition_change import PartitionChanges
 from fencepost.impl.core.controller.topic_discovery import TopicDiscovery
+from fencepost.impl.core.rules.controller.controller_election import Elected, Reading
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest, LogsFailedResponse
 from fencepost.impl.core.types.messages import CommandResponse, StopReplicaResponse
 from fencepost.impl.core.types.scripts import Outbox, Script
-from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, ErrorCode, ZnodeVersion
+from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, ErrorCode
 
 
 class Controller:
@@ -68,14 +69,12 @@ class Controller:
         """What is known of the cluster."""
         return self._resources.context
 
-    def begin_generation(
-        self, controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion, zxid: int
-    ) -> None:
-        """This node holds `/controller` since `zxid`; it reads the whole state first (V3 D)."""
-        epoch = controller_epoch
+    def begin_generation(self, elected: Elected) -> None:
+        """This node is controller; it reads the whole state first (V3 D)."""
         self.generation.end()
-        self._begin(ControllerGeneration(self._config, self._outbox, epoch, epoch_version))
-        self.context.see(zxid)
+        epoch, version = elected.controller_epoch, elected.epoch_version
+        self._begin(ControllerGeneration(self._config, self._outbox, epoch, version))
+        self.context.see(elected.zxid)
         self._outbox.run(self._fail_over())
 
     def resign(self) -> None:
@@ -85,8 +84,8 @@ class Controller:
     def _fail_over(self) -> Script:
         """V3 D: read all state, send it on, then treat broker changes and new partitions."""
         generation, context = self.generation, self.context
-        is_blind = self._config.mutant == "fail_over_without_watches"
-        changed = yield from read_live_brokers(self._resources, watch=not is_blind)
+        is_watched = Reading.LIVE_BROKERS_AT_FAIL_OVER in self._config.rules.watched
+        changed = yield from read_live_brokers(self._resources, watch=is_watched)
         if generation.is_over():
             return
         if changed is None:
@@ -107,10 +106,8 @@ class Controller:
         self._is_loaded = True
         for broker_id in context.live:
             self._channel.begin_init(broker_id)
-        if self._config.mutant == "successor_tells_nothing":
-            self.elections.decide(keys)
-        else:
-            self.elections.decide_or_tell(keys)
+        self.elections.decide(keys)
+        self.elections.tell(self._config.rules.told_at_fail_over(keys))
         self._partition_changes.wake()
         self._finish_deletions()
         if self._topics.is_due:
@@ -137,9 +134,7 @@ class Controller:
 
     def on_broker_change(self) -> None:
         """The children of `/brokers/ids` changed."""
-        if self._config.mutant == "retry_keeps_live_brokers" and self.context.undecided:
-            return
-        if self.is_active:
+        if self.is_active and self._config.rules.reads_broker_change(self.context.undecided):
             self._outbox.run(self._read_broker_change())
 
     def _read_broker_change(self) -> Script:

@@ -123,7 +123,7 @@ class ControllerChannel:
     def forget_stops(self, key: TopicPartition, leaving: frozenset[BrokerId]) -> None:
         """A broker that does not leave the partition now is told again when it next leaves."""
         for broker_id, queue in self._queues.items():
-            if broker_id not in leaving:
+            if not self._config.rules.stop_stands(broker_id, leaving):
                 queue.stopped_once.discard(key)
 
     def _queue(self, broker_id: BrokerId) -> BrokerQueue:

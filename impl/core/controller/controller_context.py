@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from fencepost.impl.core.rules.controller.leadership import PartitionFacts
-from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest
 from fencepost.impl.core.types.zookeeper import Check, Znode
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
@@ -82,8 +81,6 @@ class ControllerContext:
     """Topics with partitions that are being moved or removed, as their znodes say."""
     with_folder: set[TopicPartition] = field(default_factory=set)
     """Partitions whose folder exists although they have no LeaderAndISR."""
-    first_requests: dict[TopicPartition, PartitionRequest] = field(default_factory=dict)
-    """A mutant's map: the requests that it saw first."""
     _assignments: dict[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
     _of_broker: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     _of_topic: dict[str, set[TopicPartition]] = field(default_factory=dict)
@@ -128,33 +125,26 @@ class ControllerContext:
             keys=tuple(self.partitions_of((broker_id,))),
         )
 
-    def detect_broker_change(
-        self, znodes: Iterable[Znode], *, ids_only: bool = False
-    ) -> frozenset[BrokerId]:
-        """`live` is what the registrations tell; returns the brokers that changed (H2).
-
-        `ids_only` is a mutant's wrong rule: a broker that came back counts as never away.
-        """
-        before = self.live
-        self.live = {
+    @staticmethod
+    def registered_in(znodes: Iterable[Znode]) -> dict[BrokerId, BrokerEpoch]:
+        """The live brokers, as their registrations tell."""
+        return {
             BrokerId(int(znode.path.rpartition("/")[2])): BrokerEpoch(znode.stat.czxid)
             for znode in znodes
             if znode.stat is not None
         }
-        self.see(max(self.live.values(), default=0))
-        changed = frozenset(
-            broker_id
-            for broker_id in before.keys() | self.live.keys()
-            if before.get(broker_id) != self.live.get(broker_id)
-        )
+
+    def learn_brokers(
+        self, live: dict[BrokerId, BrokerEpoch], changed: frozenset[BrokerId]
+    ) -> None:
+        """These brokers are live; of the changed ones nothing that was known holds (H2)."""
+        before, self.live = self.live, live
+        self.see(max(live.values(), default=0))
         for broker_id in changed:
             self.offline.pop(broker_id, None)
-        if ids_only:
-            changed = frozenset(before.keys() ^ self.live.keys())
-        back = changed & before.keys() & self.live.keys()
+        back = changed & before.keys() & live.keys()
         for key in self.partitions_of(changed) if back else ():
             self.add_bounced(key, back)
-        return changed
 
     def partitions_of(self, brokers: Iterable[BrokerId]) -> list[TopicPartition]:
         """The partitions assigned to any of them, ascending."""
@@ -173,10 +163,14 @@ class ControllerContext:
         """The reply was lost or a refusal: what ZooKeeper holds will tell (ZK-006)."""
         self.undecided[key] = decision
 
-    def is_confirmed(self, key: TopicPartition) -> bool:
-        """True once: when ZooKeeper is read to hold the decision that was left undecided."""
-        decision = self.undecided.pop(key, None)
-        return decision is not None and key in self.states and self.states[key][0] == decision
+    def take_undecided(self, key: TopicPartition) -> LeaderAndIsr | None:
+        """Once: the decision that was left undecided."""
+        return self.undecided.pop(key, None)
+
+    def state(self, key: TopicPartition) -> LeaderAndIsr | None:
+        """The state of the partition, if it has one."""
+        known = self.states.get(key)
+        return known[0] if known is not None else None
 
     def add_bounced(self, key: TopicPartition, brokers: frozenset[BrokerId]) -> None:
         """These brokers may not stay in the ISR, or lead on, as if they had never been away."""
@@ -240,7 +234,13 @@ class ControllerContext:
         known = self.topics.get(topic)
         return known.topic_id if known is not None else ""
 
-    def facts(self, key: TopicPartition) -> PartitionFacts:
+    def facts(
+        self,
+        key: TopicPartition,
+        *,
+        unclean_leader_election: bool = False,
+        is_confirmed: bool = False,
+    ) -> PartitionFacts:
         """What a decision about the managed partition is made on."""
         state, znode_version = self.states.get(key, (None, ANY_VERSION))
         return PartitionFacts(
@@ -252,6 +252,9 @@ class ControllerContext:
             znode_version=znode_version,
             topic_id=self.topic_id(key.topic),
             incarnation=self.incarnation(key),
+            has_folder=key in self.with_folder,
+            unclean_leader_election=unclean_leader_election,
+            is_confirmed=is_confirmed,
         )
 
     def id_check(self, topic: str) -> tuple[Check, ...]:

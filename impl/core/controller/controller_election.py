@@ -7,35 +7,23 @@ from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_actions import elect_controller, learn_controller
-from fencepost.impl.core.controller.controller_generation import FIRST_VERSION
+from fencepost.impl.core.rules.controller.controller_election import (
+    FIRST_VERSION,
+    Candidacy,
+    Elected,
+    ElectionStep,
+    NodeView,
+    Reading,
+)
 from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.node_session import NodeSession
-from fencepost.impl.core.types.scripts import Outbox, Script, read, write
-from fencepost.impl.core.types.zookeeper import (
-    Check,
-    Create,
-    Rejected,
-    SetData,
-    WriteOp,
-    Written,
-    Znode,
-)
-from fencepost.spec.vocabulary import (
-    ANY_VERSION,
-    NO_BROKER,
-    NO_CONTROLLER_EPOCH,
-    BrokerId,
-    ControllerEpoch,
-    ProtocolLevel,
-    SessionId,
-    ZnodeVersion,
-)
+from fencepost.impl.core.types.scripts import Outbox, Script, read
+from fencepost.impl.core.types.zookeeper import Check, Znode
+from fencepost.spec.vocabulary import NO_BROKER, NO_CONTROLLER_EPOCH, BrokerId, ControllerEpoch
 from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
-    ControllerDocument,
     MalformedZnodeError,
-    document_bytes,
     parse_controller,
     parse_controller_epoch,
 )
@@ -87,9 +75,9 @@ class ControllerElection:
 
     def _stand_for_election(self) -> Script:
         """The holder of `/controller` is known and watched; without one, this node tries."""
-        session_id = self._session.session_id
-        is_blind = self._config.mutant == "controller_not_watched"
-        znodes = yield from read(CONTROLLER, CONTROLLER_EPOCH, watch=not is_blind)
+        session_id, rules = self._session.session_id, self._config.rules
+        is_watched = Reading.CONTROLLER in rules.watched
+        znodes = yield from read(CONTROLLER, CONTROLLER_EPOCH, watch=is_watched)
         if self._session.session_id != session_id:
             return
         self._is_standing = False
@@ -101,117 +89,69 @@ class ControllerElection:
             self._retry()
             return
         holder, epoch = znodes
-        is_mine = holder.stat is not None and holder.stat.ephemeral_owner == session_id
-        if self._config.mutant == "forget_own_controller_znode":
-            is_mine = is_mine and self._controller.is_active
-        if is_mine:
-            yield from self._hold(session_id, holder, epoch)
+        node = self._node()
+        if rules.holds_controller(node, holder):
+            yield from self._hold(holder, epoch)
             return
-        if self._config.mutant == "resign_on_expiry_only" and self._controller.is_active:
+        brokerid = self._parse_holder(holder)
+        step = rules.election_step(node, brokerid)
+        if step is ElectionStep.LEAD_ON:
             return
         self.resign()
-        brokerid = self._parse_holder(holder)
-        is_new_here = self.active_controller_id == NO_BROKER
-        self._learn(brokerid, self._parse_epoch(epoch))
-        if self._config.mutant == "stand_after_another_only" and is_new_here:
-            return
-        if brokerid == NO_BROKER:
-            yield from self._try_to_win(session_id, epoch)
-
-    def _hold(self, session_id: SessionId, holder: Znode, epoch: Znode) -> Script:
-        """`/controller` is ours: since long, or by an election whose reply was lost (H23).
-
-        An epoch that was written after that election is another node's: it is raised once more, so
-        that no epoch has two controllers.
-        """
-        assert holder.stat is not None
-        version = epoch.stat.version if epoch.stat else FIRST_VERSION
-        is_fenced = self._config.level >= ProtocolLevel.CONTROLLER_EPOCH
-        if self._controller.is_active:
-            if not is_fenced or self._controller.generation.epoch_version == version:
-                return
-            self.resign()
-        if not is_fenced:
-            self._become_controller(NO_CONTROLLER_EPOCH, FIRST_VERSION, holder.stat.czxid)
-        elif epoch.stat is not None and epoch.stat.mzxid == holder.stat.czxid:
-            self._become_controller(self._parse_epoch(epoch), version, holder.stat.czxid)
-        else:
+        controller_epoch = self._parse_epoch(epoch)
+        self._learn(brokerid, controller_epoch)
+        if step is ElectionStep.STAND:
+            znode = rules.candidate_znode(self._config.broker_id, self._outbox.now_ms)
             yield from self._win(
-                session_id, epoch, Check(path=CONTROLLER, expected_version=FIRST_VERSION)
+                Candidacy(holder=znode, epoch=epoch, controller_epoch=controller_epoch)
             )
 
-    def _try_to_win(self, session_id: SessionId, epoch: Znode) -> Script:
-        """Create `/controller` and raise the epoch in one multi (CTL-005, H21)."""
-        document = ControllerDocument(
-            brokerid=self._config.broker_id, timestamp=str(self._outbox.now_ms)
+    def _node(self) -> NodeView:
+        return NodeView(
+            session_id=self._session.session_id,
+            is_active=self._controller.is_active,
+            controller_id=self.active_controller_id,
         )
-        lasts = self._config.mutant == "persistent_controller_znode"
-        holder = Create(path=CONTROLLER, data=document_bytes(document), ephemeral=not lasts)
-        yield from self._win(session_id, epoch, holder)
 
-    def _win(self, session_id: SessionId, epoch: Znode, holder: Create | Check) -> Script:
-        if self._config.mutant == "two_step_controller_election":
-            yield from self._win_in_two_steps(session_id, holder)
+    def _hold(self, holder: Znode, epoch: Znode) -> Script:
+        """`/controller` is ours: since long, or by an election whose reply was lost (H23)."""
+        rules = self._config.rules
+        if self._controller.is_active:
+            if rules.epoch_stands(self._controller.generation.epoch_version, epoch):
+                return
+            self.resign()
+        controller_epoch = self._parse_epoch(epoch)
+        elected = rules.elected_by(holder, epoch, controller_epoch)
+        if elected is not None:
+            self._become_controller(elected)
             return
-        controller_epoch = ControllerEpoch(self._parse_epoch(epoch) + 1)
-        if self._config.mutant == "controller_epoch_not_raised":
-            controller_epoch = self._parse_epoch(epoch)
-        result = yield from write(*self._operations(holder, epoch, controller_epoch))
+        held = Check(path=CONTROLLER, expected_version=FIRST_VERSION)
+        yield from self._win(Candidacy(holder=held, epoch=epoch, controller_epoch=controller_epoch))
+
+    def _win(self, candidacy: Candidacy) -> Script:
+        session_id, rules = self._session.session_id, self._config.rules
+        elected, must_retry = yield from rules.win_controller(
+            candidacy, rules.election_operations, rules.elected_of
+        )
         if self._session.session_id != session_id:
             return
-        if self._controller.is_active:
+        if not rules.accepts_election(self._node()):
             return
-        if isinstance(result, Written):
-            if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
-                self._become_controller(NO_CONTROLLER_EPOCH, FIRST_VERSION, result.zxid)
-            else:
-                self._become_controller(controller_epoch, result.versions[-1], result.zxid)
-            return
-        if self._config.mutant == "loser_takes_office" and isinstance(result, Rejected):
-            self._become_controller(controller_epoch, FIRST_VERSION, zxid=0)
-            return
-        self._retry()
-
-    def _win_in_two_steps(self, session_id: SessionId, holder: Create | Check) -> Script:
-        """A mutant's wrong way: the znode first, the epoch, whatever it is by then, later."""
-        created = yield from write(holder)
-        znodes = (yield from read(CONTROLLER_EPOCH)) if isinstance(created, Written) else None
-        if znodes is None:
+        if elected is not None:
+            self._become_controller(elected)
+        elif must_retry:
             self._retry()
-            return
-        controller_epoch = ControllerEpoch(self._parse_epoch(znodes[0]) + 1)
-        data = str(controller_epoch).encode()
-        raised: WriteOp = Create(path=CONTROLLER_EPOCH, data=data)
-        if znodes[0].stat is not None:
-            raised = SetData(path=CONTROLLER_EPOCH, data=data, expected_version=ANY_VERSION)
-        result = yield from write(raised)
-        if isinstance(result, Written) and self._session.session_id == session_id:
-            self._become_controller(controller_epoch, result.versions[-1], result.zxid)
 
-    def _operations(
-        self, holder: Create | Check, epoch: Znode, controller_epoch: ControllerEpoch
-    ) -> tuple[WriteOp, ...]:
-        if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
-            return (holder,)
-        data = str(controller_epoch).encode()
-        if epoch.stat is None:
-            return (holder, Create(path=CONTROLLER_EPOCH, data=data))
-        raised = SetData(path=CONTROLLER_EPOCH, data=data, expected_version=epoch.stat.version)
-        return (holder, raised)
-
-    def _become_controller(
-        self, controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion, zxid: int
-    ) -> None:
-        """This node is the controller of `controller_epoch`, since transaction `zxid`."""
+    def _become_controller(self, elected: Elected) -> None:
+        """This node is the controller of the epoch."""
         broker_id, session_id = self._config.broker_id, self._session.session_id
-        self._outbox.took(elect_controller(broker_id, controller_epoch, session_id))
-        self._learn(broker_id, controller_epoch)
-        self._controller.begin_generation(controller_epoch, epoch_version, zxid)
+        self._outbox.took(elect_controller(broker_id, elected.controller_epoch, session_id))
+        self._learn(broker_id, elected.controller_epoch)
+        self._controller.begin_generation(elected)
 
     def _learn(self, controller_id: BrokerId, controller_epoch: ControllerEpoch) -> None:
         """The active controller is known, and older epochs are refused from now on (CTL-004)."""
-        if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
-            controller_epoch = NO_CONTROLLER_EPOCH
+        controller_epoch = self._config.rules.learn_epoch(controller_epoch)
         known = (self.active_controller_id, self._broker.controller_epoch)
         self.active_controller_id = controller_id
         self._broker.follow_controller(controller_epoch)

@@ -7,19 +7,16 @@ from fencepost.impl.core.controller.controller_actions import resign_controller
 from fencepost.impl.core.controller.controller_channel import ControllerChannel
 from fencepost.impl.core.controller.controller_context import ControllerContext
 from fencepost.impl.core.controller.fenced_writes import FencedWrites
+from fencepost.impl.core.rules.controller.controller_election import FIRST_VERSION
 from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.zookeeper import Check
 from fencepost.spec.vocabulary import (
     NO_CONTROLLER_EPOCH,
     ControllerEpoch,
-    ProtocolLevel,
     ZnodeVersion,
 )
-from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, MalformedZnodeError
-
-FIRST_VERSION = ZnodeVersion(0)
-"""Of `/controller`, which is never rewritten; of any znode at its creation."""
+from fencepost.spec.znodes import MalformedZnodeError
 
 
 class ControllerGeneration:
@@ -61,16 +58,8 @@ class ControllerGeneration:
         self._outbox.took(resign_controller(self._config.broker_id, self.controller_epoch))
 
     def fence(self) -> tuple[Check, ...]:
-        """What makes a deposed controller's write fail (ZK-005); the second check is H8."""
-        if self._config.level < ProtocolLevel.CONTROLLER_EPOCH:
-            return ()
-        holder = Check(path=CONTROLLER, expected_version=FIRST_VERSION)
-        if self._config.mutant == "no_controller_epoch_check":
-            return (holder,)
-        epoch = Check(path=CONTROLLER_EPOCH, expected_version=self.epoch_version)
-        if self._config.mutant == "no_controller_znode_check":
-            return (epoch,)
-        return (epoch, holder)
+        """What makes a deposed controller's write fail."""
+        return self._config.rules.controller_fence(self.epoch_version)
 
 
 @dataclass(frozen=True, slots=True)

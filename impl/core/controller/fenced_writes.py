@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.rules.controller.publication import MultiLimits
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, write
 from fencepost.impl.core.types.zookeeper import (
     Check,
@@ -23,12 +24,7 @@ from fencepost.impl.core.types.zookeeper import (
     Written,
     ZkError,
 )
-from fencepost.spec.vocabulary import ZnodeVersion
 
-OPS_MAX = 250
-"""Per multi, the fence not counted; a single larger write goes alone."""
-BYTES_MAX = 256 * 1024
-"""Paths and data per multi; ZooKeeper hangs up beyond `jute.maxbuffer`, 1 MiB by default."""
 OP_BYTES = 64
 """What an operation costs beside its path and data."""
 IN_FLIGHT_MAX = 16
@@ -104,10 +100,7 @@ class FencedWrites:
         `Unknown` means that the write may have taken effect, `Rejected` that it has not. After the
         end of the generation `done` is not called.
         """
-        batches = _batches(writes)
-        if self._config.mutant == "unbounded_batch" and batches:
-            batches = [[one for batch in batches for one in batch]]
-        for batch in batches:
+        for batch in _batches(writes, self._config.rules.multi_limits):
             self._queue.append(_Batch(batch, done))  # type: ignore[arg-type]  # done takes its own
         self._start()
 
@@ -137,60 +130,31 @@ class FencedWrites:
         if result is None:
             return
         self._in_flight -= 1
-        ended, again = _sort_out(batch.writes, result, len(ops))
-        if self._config.mutant == "tell_partial_batch":
-            ended, again = [*ended, *_as_if_written(again)], []
+        ended, again = self._sort_out(batch.writes, result, len(ops))
         self._queue.extendleft(_Batch(half, batch.done) for half in reversed(_halves(again)))
         self._start()
         batch.done(ended)
 
+    def _sort_out(
+        self, writes: list[FencedWrite], result: WriteResult, ops_count: int
+    ) -> tuple[Ended[FencedWrite], list[FencedWrite]]:
+        """What is over and how, and what is to be written again."""
+        if isinstance(result, Rejected) and len(result.errors) == ops_count:
+            ended, again = self._config.rules.sort_out_refusal([one.ops for one in writes], result)
+            return [(writes[place], end) for place, end in ended], [writes[p] for p in again]
+        if not isinstance(result, Written):
+            return [(one, result) for one in writes], []
+        written: Ended[FencedWrite] = []
+        begin = 0
+        for one in writes:
+            versions = result.versions[begin : begin + len(one.ops)]
+            written.append((one, Written(zxid=result.zxid, versions=versions)))
+            begin += len(one.ops)
+        return written, []
+
 
 def _is_deposed(result: Rejected, fence_length: int) -> bool:
     return any(error is not ZkError.ROLLED_BACK for error in result.errors[:fence_length])
-
-
-def _sort_out(
-    writes: list[FencedWrite], result: WriteResult, ops_count: int
-) -> tuple[Ended[FencedWrite], list[FencedWrite]]:
-    """What is over and how, and what is to be written again."""
-    if isinstance(result, Rejected) and len(result.errors) == ops_count:
-        return _without_refused(writes, result)
-    if not isinstance(result, Written):
-        return [(one, result) for one in writes], []
-    ended: Ended[FencedWrite] = []
-    begin = 0
-    for one in writes:
-        versions = result.versions[begin : begin + len(one.ops)]
-        ended.append((one, Written(zxid=result.zxid, versions=versions)))
-        begin += len(one.ops)
-    return ended, []
-
-
-def _without_refused(
-    writes: list[FencedWrite], result: Rejected
-) -> tuple[Ended[FencedWrite], list[FencedWrite]]:
-    """ZooKeeper stops at the first operation that fails: one write is refused, the rest undone."""
-    ended: Ended[FencedWrite] = []
-    again = []
-    begin = 0
-    for one in writes:
-        errors = result.errors[begin : begin + len(one.ops)]
-        begin += len(one.ops)
-        if all(error is ZkError.ROLLED_BACK for error in errors):
-            again.append(one)
-        else:
-            ended.append((one, Rejected(errors=errors)))
-    assert ended, f"refused for no reason: {result}"
-    return ended, again
-
-
-def _as_if_written(writes: list[FencedWrite]) -> Ended[FencedWrite]:
-    """A mutant's wrong reading of a refused multi: what has no error of its own was done (H7d)."""
-    sets = ((one, [op for op in one.ops if isinstance(op, SetData)]) for one in writes)
-    return [
-        (one, Written(zxid=0, versions=tuple(ZnodeVersion(op.expected_version + 1) for op in ops)))
-        for one, ops in sets
-    ]
 
 
 def _halves(writes: list[FencedWrite]) -> list[list[FencedWrite]]:
@@ -198,13 +162,13 @@ def _halves(writes: list[FencedWrite]) -> list[list[FencedWrite]]:
     return [half for half in (writes[:middle], writes[middle:]) if half]
 
 
-def _batches(writes: Iterable[W]) -> list[list[W]]:
+def _batches(writes: Iterable[W], limits: MultiLimits) -> list[list[W]]:
     """In order, each as large as the bounds allow."""
     batches: list[list[W]] = []
     ops = size = 0
     for one in writes:
         ops, size = ops + len(one.ops), size + one.size
-        if not batches or ops > OPS_MAX or size > BYTES_MAX:
+        if not batches or ops > limits.ops_max or size > limits.bytes_max:
             batches.append([])
             ops, size = len(one.ops), one.size
         batches[-1].append(one)

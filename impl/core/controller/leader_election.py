@@ -11,25 +11,22 @@ from collections.abc import Generator, Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
 
-from msgspec.structs import replace
-
 from fencepost.impl.core.controller.broker_discovery import Changed, read_live_brokers
 from fencepost.impl.core.controller.controller_actions import publish_decision
-from fencepost.impl.core.controller.controller_generation import FIRST_VERSION, ControllerResources
+from fencepost.impl.core.controller.controller_generation import ControllerResources
 from fencepost.impl.core.controller.fenced_writes import Ended, FencedWrite
-from fencepost.impl.core.rules.controller.leadership import Decided, elect_leader, init_leader
+from fencepost.impl.core.rules.controller.leadership import Decided
+from fencepost.impl.core.rules.controller.publication import AfterReading
 from fencepost.impl.core.types.scripts import Answer, Ask, Script, read
 from fencepost.impl.core.types.zookeeper import (
     Check,
-    Create,
     Rejected,
     SetData,
     WriteOp,
     WriteResult,
-    Written,
     ZkError,
 )
-from fencepost.spec.vocabulary import ANY_VERSION, NO_BROKER, ZnodeVersion
+from fencepost.spec.vocabulary import ZnodeVersion
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition, leader_and_isr_path
 
 READS_MAX = 1000
@@ -41,9 +38,8 @@ FIRST_READS_MAX = 4000
 
 
 class DecisionOutcome(Enum):
-    """What becomes of a decision after its write."""
+    """What becomes of a decision of which it is not sure that ZooKeeper holds it."""
 
-    PUBLISH = "ZooKeeper holds it: the brokers are told (FAIL-006)"
     READ_AGAIN = "the state in ZooKeeper will tell what holds (ZK-004, ZK-006)"
     DROP = "the topic is gone, or another one: its watch will tell (TOP-003)"
     SKIP = "the topic stands and the partition's folder is gone: not managed (ZK-002)"
@@ -83,6 +79,9 @@ class LeaderElections:
         self._config = resources.config
         self._outbox = resources.outbox
         self._context = resources.context
+        self._channel = resources.channel
+        self._rules = resources.config.rules
+        self._controller_epoch = resources.generation.controller_epoch
         self._busy: set[TopicPartition] = set()
         """Partitions with a write or a re-read under way."""
         self._held: set[TopicPartition] = set()
@@ -139,7 +138,7 @@ class LeaderElections:
                 return
             self._busy.difference_update(chunk)
             if is_read:
-                self.decide_or_tell(chunk)
+                self._on_states_read(chunk)
             else:
                 self._unread.update(chunk)
                 self._retry_ms = self._outbox.now_ms + self._config.retry_ms
@@ -162,19 +161,23 @@ class LeaderElections:
 
     # Deciding
 
-    def decide_or_tell(self, keys: Iterable[TopicPartition]) -> None:
+    def _on_states_read(self, keys: Iterable[TopicPartition]) -> None:
         """A partition that needs no decision is told as it stands; the others once it is made."""
         for key in keys:
-            is_confirmed = self._context.is_confirmed(key)
-            if self._config.mutant == "forget_unsettled_decision" and is_confirmed:
-                self._decide(key)
-                continue
-            if is_confirmed:
+            undecided, state = self._context.take_undecided(key), self._context.state(key)
+            after = self._rules.after_reading(undecided, state)
+            if after is AfterReading.PUBLISH:
                 self.publish(key, *self._context.states[key], None)
             self._decide(key)
-            if key not in self._busy:
-                self._tell(key)
+            if after is not AfterReading.DECIDE_ONLY:
+                self.tell((key,))
         self._submit()
+
+    def tell(self, keys: Iterable[TopicPartition]) -> None:
+        """The brokers are told the states of partitions about which no decision is under way."""
+        for key in keys:
+            if key not in self._busy:
+                self._channel.tell(self._context, key)
 
     def decide(self, keys: Iterable[TopicPartition]) -> None:
         """Decisions about these partitions are made and written where any are due."""
@@ -185,74 +188,40 @@ class LeaderElections:
     def _decide(self, key: TopicPartition) -> None:
         if key in self._busy or key not in self._context.assignments:
             return
-        known = self._context.states.get(key)
-        if known is None or self.initialises_again(known[0]):
+        if self._rules.is_uninitialised(self._context.state(key), self._controller_epoch):
             self._init(key)
         else:
             self._elect(key)
 
-    def initialises_again(self, state: LeaderAndIsr) -> bool:
-        """A mutant's wrong rule: what earlier controllers decided counts for nothing (H9b)."""
-        is_older = state.controller_epoch < self._resources.generation.controller_epoch
-        return is_older and self._config.mutant == "init_is_unconditional"
-
     def _init(self, key: TopicPartition) -> None:
-        """A partition without a LeaderAndISR znode gets its first leader, by creation only (H9)."""
+        """A partition without a LeaderAndISR znode gets its first leader."""
         facts = self._context.facts(key)
-        if self._config.mutant == "last_replica_is_preferred":
-            facts = replace(facts, assigned_replicas=facts.assigned_replicas[::-1])
-        decided = init_leader(facts, self._resources.generation.controller_epoch)
-        if decided is None:
-            return
-        if self._config.mutant == "last_replica_is_preferred":
-            right = replace(decided[1], assigned_replicas=facts.assigned_replicas[::-1])
-            decided = decided[0], right
-        path, data = leader_and_isr_path(key), decided[0].document()
-        creation = Create(path=path, data=data)
-        folder = Create(path=path.rpartition("/")[0], data=b"")
-        ops: tuple[WriteOp, ...] = (folder, creation)
-        if key in self._context.with_folder:
-            ops = (creation,)
-        if key in self._context.states:  # the mutant's way
-            version = self._context.states[key][1]
-            ops = (SetData(path=path, data=data, expected_version=version),)
-        self._take(key, decided, *ops)
+        decided = self._rules.init_leader(facts, self._controller_epoch)
+        if decided is not None:
+            ops = self._rules.first_state_operations(facts, decided[0])
+            self._take(key, decided, *ops)
 
     def _elect(self, key: TopicPartition, *, confirmed: bool = False) -> None:
         """A partition whose leader or ISR is not alive gets new ones, if the version stands."""
-        facts = self._context.facts(key)
-        state = facts.state
-        assert state is not None
-        if self._config.mutant == "no_election_on_arrival" and state.leader == NO_BROKER:
-            return
-        if self._config.mutant == "no_znode_version_check":
-            facts = replace(facts, znode_version=ANY_VERSION)
-        decided = elect_leader(
-            facts,
-            self._resources.generation.controller_epoch,
-            unclean_leader_election=self._config.unclean_leader_election,
-        )
+        is_allowed = self._config.unclean_leader_election
+        facts = self._context.facts(key, unclean_leader_election=is_allowed, is_confirmed=confirmed)
+        decided = self._rules.elect_leader(facts, self._controller_epoch)
         if decided is None:
             self._context.bounced.pop(key, None)
             return
-        after, taken = decided
-        if self._config.mutant == "leave_isr_to_leader" and after.leader == state.leader:
-            return
-        on_old_list = self._config.mutant == "unclean_on_old_live_list"
-        if taken.is_unclean and not confirmed and not on_old_list:
+        if self._rules.needs_newer_brokers(facts, decided):
             self._busy.add(key)
             self._unconfirmed.add(key)
             self._confirm_live_brokers()
             return
-        if self._config.mutant == "leader_epoch_not_raised":
-            after = replace(after, leader_epoch=state.leader_epoch)
-        if self._config.mutant == "shrink_on_election_empties_isr":
-            after = replace(after, isr=after.isr & self._context.live.keys())
-        taken = replace(taken, leader_epoch=after.leader_epoch, isr=after.isr)
-        path = leader_and_isr_path(key)
-        data = after.document()
-        op = SetData(path=path, data=data, expected_version=facts.znode_version)
-        self._take(key, (after, taken), op)
+        state, taken = decided
+        assert taken.expected_version is not None
+        op = SetData(
+            path=leader_and_isr_path(key),
+            data=state.document(),
+            expected_version=taken.expected_version,
+        )
+        self._take(key, decided, op)
 
     def _take(self, key: TopicPartition, decided: Decided, *ops: WriteOp) -> None:
         """The decision will be written, only to the known incarnation of the topic (H12)."""
@@ -291,8 +260,7 @@ class LeaderElections:
             for key in keys:
                 if key in self._context.states and key in self._context.assignments:
                     self._elect(key, confirmed=True)
-                if key not in self._busy:
-                    self._tell(key)
+                self.tell((key,))
             self._submit()
             self.reread(self._context.partitions_of(brokers_read.changed))
         self.is_confirming = False
@@ -328,12 +296,12 @@ class LeaderElections:
         for decision, result in ended:
             key = decision.key
             self._busy.discard(key)
+            published = self._rules.published_as(decision.ops[-1], result)
+            if published is not None:
+                self.publish(key, decision.state, *published)
+                self._decide(key)
+                continue
             match self._outcome(decision, result):
-                case DecisionOutcome.PUBLISH:
-                    assert isinstance(result, Written)
-                    self.publish(key, decision.state, result.versions[-1], result.zxid)
-                    self._decide(key)
-                    continue
                 case DecisionOutcome.DROP:
                     continue
                 case DecisionOutcome.SKIP:
@@ -350,15 +318,8 @@ class LeaderElections:
             self.reread(undecided)
 
     def _outcome(self, decision: Decision, result: WriteResult) -> DecisionOutcome:
-        if isinstance(result, Written):
-            return DecisionOutcome.PUBLISH
         if not isinstance(result, Rejected):
             return DecisionOutcome.READ_AGAIN
-        if self._config.mutant == "send_unwritten_decisions":
-            op = decision.ops[-1]
-            version = op.expected_version + 1 if isinstance(op, SetData) else FIRST_VERSION
-            self.publish(decision.key, decision.state, ZnodeVersion(version), None)
-            return DecisionOutcome.DROP
         if decision.state.topic_id != self._context.topic_id(decision.key.topic):
             is_managed = decision.key in self._context.assignments
             return DecisionOutcome.READ_AGAIN if is_managed else DecisionOutcome.DROP
@@ -377,7 +338,4 @@ class LeaderElections:
         self._context.end_decision(key, state, znode_version, zxid)
         incarnation = self._context.incarnation(key)
         self._outbox.took(publish_decision(key, incarnation, state, znode_version, zxid))
-        self._tell(key)
-
-    def _tell(self, key: TopicPartition) -> None:
-        self._resources.channel.tell(self._context, key)
+        self._channel.tell(self._context, key)

@@ -19,8 +19,7 @@ from fencepost.impl.core.rules.controller.partition_change_step import (
 )
 from fencepost.impl.core.rules.controller.partition_requests import Requests, read_requests
 from fencepost.impl.core.types.scripts import Answer, Ask, Script
-from fencepost.impl.core.types.zookeeper import Create, Rejected, SetData, WriteOp, Written, ZkError
-from fencepost.spec.vocabulary import BrokerId
+from fencepost.impl.core.types.zookeeper import SetData, WriteOp, Written
 from fencepost.spec.znodes import TopicDocument, TopicPartition, document_bytes, topic_path
 
 STEPS_MAX = 50
@@ -35,6 +34,7 @@ class PartitionChanges:
     def __init__(self, resources: ControllerResources, elections: LeaderElections) -> None:
         self._resources = resources
         self._config = resources.config
+        self._rules = resources.config.rules
         self._outbox = resources.outbox
         self._generation = resources.generation
         self._context = resources.context
@@ -60,9 +60,7 @@ class PartitionChanges:
 
     def tick(self) -> None:
         """The timer: it also finds what no watch tells of."""
-        if self._config.mutant == "agent_without_timer":
-            return
-        if self._next_ms <= self._outbox.now_ms:
+        if self._rules.is_look_due(self._next_ms, self._outbox.now_ms):
             self.wake()
 
     def _walk(self) -> Script:
@@ -84,12 +82,11 @@ class PartitionChanges:
         if requests is None:
             self._must_retry = True
             return
-        by_request_only = self._config.mutant == "move_by_request_only"
-        begun = frozenset() if by_request_only else self._context.moving
         by_topic: dict[str, dict[TopicPartition, Requests]] = {}
         for key, asked in requests.items():
             by_topic.setdefault(key.topic, {})[key] = asked
-        for topic in sorted(by_topic.keys() | {key.topic for key in self._unsure} | begun):
+        unsure = {key.topic for key in self._unsure}
+        for topic in self._rules.changing_topics(by_topic.keys(), unsure, self._context.moving):
             yield from self._walk_topic(topic, by_topic.get(topic, {}))
             if self._generation.is_over():
                 return
@@ -128,7 +125,8 @@ class PartitionChanges:
             self._unsure = {key for key in self._unsure if key.topic != view.topic}
             return
         for key in view.keys:
-            self._forget_stops(key, leaving_in(view.document, key.partition).removing)
+            leaving = leaving_in(view.document, key.partition).removing
+            self._resources.channel.forget_stops(key, leaving)
             assignment = assignment_in(view.document, key.partition)
             if assignment is None:
                 context.end(key)
@@ -137,13 +135,6 @@ class PartitionChanges:
         unsure = sorted(key for key in self._unsure if key.topic == view.topic)
         self._unsure.difference_update(unsure)
         self._elections.reread(unsure)
-
-    def _forget_stops(self, key: TopicPartition, leaving: frozenset[BrokerId]) -> None:
-        if self._config.mutant == "stop_before_unassign":
-            return
-        if self._config.mutant == "delete_before_assignment":
-            return
-        self._resources.channel.forget_stops(key, leaving)
 
     def _next_steps(self, view: TopicView, requests: dict[TopicPartition, Requests]) -> list[Step]:
         """The steps that can be taken now; partitions without a state get their first leader."""
@@ -175,12 +166,11 @@ class PartitionChanges:
                 self._outbox.took(taken)
         self._elections.hold(keys)
         result = yield from writes.write(*ops)
-        if self._generation.is_over():
+        if result is None:
             return False
-        is_gone = isinstance(result, Rejected) and result.error is ZkError.NO_NODE
-        if is_gone and document and self._config.mutant == "write_assignment_creates":
-            creation = Create(path=topic_path(view.topic), data=document_bytes(document))
-            yield from writes.write(creation)
+        instead = self._rules.written_instead(view.topic, document, result)
+        if instead:
+            yield from writes.write(*instead)
         self._elections.release(keys)
         if not isinstance(result, Written):
             self._steps_max = 1

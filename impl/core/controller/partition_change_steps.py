@@ -10,24 +10,29 @@ from fencepost.impl.core.controller.partition_change_view import TopicView
 from fencepost.impl.core.rules.controller.leadership import (
     choose_leader,
     elect_preferred,
-    first_leader,
     is_unclean,
 )
 from fencepost.impl.core.rules.controller.partition_change_step import (
+    ChangeFacts,
     Seen,
     Step,
     assignment_in,
     leaving_in,
 )
 from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest, Requests
-from fencepost.impl.core.rules.controller.partitions import add_partitions, remove_partitions
+from fencepost.impl.core.rules.controller.partitions import remove_partitions
 from fencepost.impl.core.rules.controller.reassignment import (
     Assignment,
-    advance_reassignment,
     complete_reassignment,
 )
 from fencepost.impl.core.types.messages import PartitionStop
-from fencepost.spec.vocabulary import NO_BROKER, Action, ElectionKind, PartitionIncarnation
+from fencepost.spec.vocabulary import (
+    NO_BROKER,
+    Action,
+    BrokerId,
+    ElectionKind,
+    PartitionIncarnation,
+)
 from fencepost.spec.znodes import (
     LEADER_ELECTION,
     PARTITIONS_ADD,
@@ -55,7 +60,7 @@ class StepDecisions:
     def __init__(self, resources: ControllerResources, view: TopicView) -> None:
         self._resources = resources
         self._context = resources.context
-        self._config = resources.config
+        self._rules = resources.config.rules
         self._view = view
         self._next = NextSteps()
 
@@ -113,11 +118,11 @@ class StepDecisions:
         seen: Seen | None,
     ) -> Step | None:
         zxid = PartitionIncarnation(self._view.last_zxid)
-        stopped = named is None and self._have_stopped(key, leaving, zxid)
-        stops_first = self._config.mutant == "stop_before_unassign"
-        if stops_first and named is not None and seen is not None:
-            told = Assignment(assigned=(), removing=frozenset(named.assigned))
-            if not self._have_stopped(key, told, seen.incarnation, seen):
+        stopped = named is None and self._have_stopped(key, leaving.removing, zxid)
+        if named is not None and seen is not None:
+            action, assigned = Action.REMOVE_PARTITIONS, frozenset(named.assigned)
+            first = self._rules.stopped_before(action, assigned)
+            if not self._have_stopped(key, first, seen.incarnation, seen):
                 return None
         return remove_partitions(key, request, named, leaving, seen, is_stopped=stopped)
 
@@ -128,38 +133,32 @@ class StepDecisions:
         named: Assignment | None,
         seen: Seen | None,
     ) -> Step | None:
-        step = add_partitions(key, request, named, seen)
+        facts = ChangeFacts(
+            key=key,
+            named=named,
+            seen=seen,
+            live=self._context.live_for(key),
+            controller_epoch=self._resources.generation.controller_epoch,
+        )
+        step = self._rules.add_partitions(facts, request)
         if step is None:
             self._next.without_state.append(key)
-        is_replayed = self._config.mutant == "replay_trigger"
-        if step is None or named is None or seen is None or not is_replayed:
-            return step
-        epoch = self._resources.generation.controller_epoch
-        state = first_leader(named.assigned, self._context.live_for(key), epoch)
-        if state is None or seen.state.controller_epoch == epoch:
-            return step
-        return replace(step, seen=seen, state=replace(state, topic_id=seen.state.topic_id))
+        return step
 
     def _reassign(
         self, key: TopicPartition, named: Assignment, request: PartitionRequest | None, seen: Seen
     ) -> Step | None:
-        if request is not None and self._config.mutant == "ignore_changed_target":
-            request = self._context.first_requests.setdefault(key, request)
+        if request is not None:
+            request = self._rules.followed_request(key, request)
         target = request.replicas if request is not None else None
         checks = (request.check(),) if request is not None else ()
-        advance = advance_reassignment(
-            named,
-            seen.state,
-            target,
-            self._context.live_for(key),
-            leader_stays=self._config.mutant == "leader_stays_outside",
-            whole_isr=self._config.mutant == "wait_for_whole_isr",
-        )
-        stops_first = self._config.mutant == "delete_before_assignment"
-        leaving = advance.assignment if advance is not None and stops_first else None
-        if leaving and not self._have_stopped(key, leaving, seen.incarnation, seen):
-            return None
+        live = self._context.live_for(key)
+        advance = self._rules.advance_reassignment(named, seen.state, target, live)
         if advance is not None:
+            action, removing = Action.ADVANCE_REASSIGNMENT, advance.assignment.removing
+            first = self._rules.stopped_before(action, removing)
+            if not self._have_stopped(key, first, seen.incarnation, seen):
+                return None
             return Step(
                 key=key,
                 action=Action.ADVANCE_REASSIGNMENT,
@@ -169,7 +168,7 @@ class StepDecisions:
                 state=self._of_this_epoch(advance.state),
             )
         done = complete_reassignment(named, target, is_stopped=True)
-        if done is None or not self._have_stopped(key, named, seen.incarnation, seen):
+        if done is None or not self._have_stopped(key, named.removing, seen.incarnation, seen):
             return None
         ends = (request.end(),) if request is not None else ()
         return Step(key=key, action=Action.COMPLETE_REASSIGNMENT, requests=ends, assignment=done)
@@ -207,18 +206,18 @@ class StepDecisions:
     def _have_stopped(
         self,
         key: TopicPartition,
-        leaving: Assignment,
+        leaving: frozenset[BrokerId],
         incarnation: PartitionIncarnation,
         seen: Seen | None = None,
     ) -> bool:
-        """All live brokers of `removing` have given the replica up; each is told to once."""
+        """All live brokers of `leaving` have given the replica up; each is told to once."""
         stop = PartitionStop(
             topic=key.topic, partition=key.partition, partition_incarnation=incarnation
         )
         if seen is not None:
             stop = replace(stop, leader_epoch=seen.state.leader_epoch)
         channel = self._resources.channel
-        live = sorted(leaving.removing & self._context.live.keys())
+        live = sorted(leaving & self._context.live.keys())
         stopped = {broker_id for broker_id in live if channel.stop_once(broker_id, stop)}
         return len(stopped) == len(live)
 

@@ -111,11 +111,9 @@ class TopicDiscovery:
         added: list[TopicPartition] = []
         for topic in sorted(context.topics.keys() - {*names}):
             self._detect(topic, Znode(path=topic_path(topic)))
-        for topic, znode in zip(wanted, znodes, strict=True):
-            added += self._detect(topic, znode)
-            is_bad = topic in context.unreadable
-            if self._resources.config.mutant == "malformed_topic_ends_reading" and is_bad:
-                break
+        rules = self._resources.config.rules
+        for znode in rules.topics_to_learn(context.topics.keys(), znodes):
+            added += self._detect(znode.path.rpartition("/")[2], znode)
         return sorted(added)
 
     def _detect(self, topic: str, znode: Znode) -> list[TopicPartition]:
@@ -124,12 +122,6 @@ class TopicDiscovery:
         known = context.topics.get(topic)
         czxid = znode.stat.czxid if znode.stat is not None else None
         is_same = known is not None and known.czxid == czxid and not self._is_begun(znode)
-        if (
-            self._resources.config.mutant == "compare_topic_names_only"
-            and known
-            and czxid is not None
-        ):
-            return []
         if known is not None and not is_same:
             self._stop(context.all_of_topic(topic))
             context.forget_topic(topic)

@@ -13,6 +13,16 @@ from fencepost.impl.core.rules import (
     replication,
     startup,
 )
+from fencepost.impl.core.rules.controller import (
+    change_order,
+    controller_election,
+    discovery,
+    leadership,
+    partition_rules,
+    partitions,
+    publication,
+    reassignment,
+)
 from fencepost.impl.core.rules.rules import Rules
 
 RULES = Rules(
@@ -62,4 +72,44 @@ RULES = Rules(
     lags_at_ms=isr.lags_at_ms,
     isr_operations=isr.isr_operations,
     fence_leader=isr.fence_leader,
+    # Controller election
+    watched=controller_election.WATCHED,
+    holds_controller=controller_election.holds_controller,
+    election_step=controller_election.election_step,
+    candidate_znode=controller_election.candidate_znode,
+    win_controller=controller_election.win_controller,
+    election_operations=controller_election.take_znode,
+    elected_of=controller_election.elected_without_epoch,
+    accepts_election=controller_election.accepts_election,
+    elected_by=controller_election.elected_by_znode,
+    epoch_stands=controller_election.epoch_stands,
+    learn_epoch=controller_election.learn_no_epoch,
+    controller_fence=controller_election.no_fence,
+    # Brokers and topics that come and go
+    reads_broker_change=discovery.reads_broker_change,
+    changed_brokers=discovery.changed_brokers,
+    topics_to_learn=discovery.topics_to_learn,
+    told_at_fail_over=discovery.told_at_fail_over,
+    # Leader elections
+    is_uninitialised=leadership.is_uninitialised,
+    init_leader=leadership.init_leader,
+    elect_leader=leadership.elect_leader,
+    needs_newer_brokers=leadership.needs_newer_brokers,
+    # Their writes
+    multi_limits=publication.LIMITS,
+    after_reading=publication.after_reading,
+    first_state_operations=publication.first_state_operations,
+    published_as=publication.published_as,
+    sort_out_refusal=publication.sort_out_refusal,
+    # Partition changes
+    is_look_due=change_order.is_look_due,
+    changing_topics=change_order.changing_topics,
+    followed_request=change_order.followed_request,
+    add_partitions=partitions.add_partitions,
+    advance_reassignment=reassignment.advance_reassignment,
+    stopped_before=change_order.stopped_before,
+    stop_stands=change_order.stop_stands,
+    written_instead=change_order.written_instead,
+    # Administration
+    refuse_topic=partition_rules.refuse_topic,
 )

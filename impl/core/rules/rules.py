@@ -4,10 +4,29 @@
 none of them themselves. A level is `replace(rules of the level below, ...)` in `impl/core/levels`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 
 from fencepost.impl.core.rules.commands import CommandTable, InitId, Stopped
+from fencepost.impl.core.rules.controller.controller_election import (
+    Candidacy,
+    Elected,
+    Election,
+    ElectionStep,
+    NodeView,
+    Operations,
+    Reading,
+    Result,
+)
+from fencepost.impl.core.rules.controller.leadership import Decided, PartitionFacts
+from fencepost.impl.core.rules.controller.partition_change_step import ChangeFacts, Step
+from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest
+from fencepost.impl.core.rules.controller.publication import (
+    AfterReading,
+    EndedPlaces,
+    MultiLimits,
+)
+from fencepost.impl.core.rules.controller.reassignment import Advance, Assignment, Replicas
 from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.produces import ProduceEnd
 from fencepost.impl.core.rules.replica import RecoveredLog, Replica
@@ -21,8 +40,19 @@ from fencepost.impl.core.types.messages import (
     ProduceRequest,
     Record,
 )
-from fencepost.impl.core.types.zookeeper import WriteOp, Znode
+from fencepost.impl.core.types.refusals import Refusal
+from fencepost.impl.core.types.topic_messages import CreateTopicRequest
+from fencepost.impl.core.types.zookeeper import (
+    Check,
+    Create,
+    Rejected,
+    WriteOp,
+    WriteResult,
+    Znode,
+)
 from fencepost.spec.vocabulary import (
+    Action,
+    BrokerEpoch,
     BrokerId,
     ControllerEpoch,
     ErrorCode,
@@ -32,7 +62,7 @@ from fencepost.spec.vocabulary import (
     ProducerId,
     ZnodeVersion,
 )
-from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+from fencepost.spec.znodes import LeaderAndIsr, TopicDocument, TopicPartition
 
 EpochJudgement = Callable[[ControllerEpoch, ControllerEpoch], bool]
 """Of the epoch that is known, and of a command's."""
@@ -101,3 +131,56 @@ class Rules:
     isr_operations: Callable[[Replica, ZnodeVersion], tuple[WriteOp, ...]]
     """Of the replica, and of the version of the partition's folder."""
     fence_leader: Callable[[Replica], Replica]
+
+    # Controller election (EL, CTL, ZK-005): `controller/controller_election.py`
+    watched: AbstractSet[Reading]
+    holds_controller: Callable[[NodeView, Znode], bool]
+    election_step: Callable[[NodeView, BrokerId], ElectionStep]
+    candidate_znode: Callable[[BrokerId, int], Create]
+    win_controller: Callable[[Candidacy, Operations, Result], Election]
+    election_operations: Operations
+    elected_of: Result
+    accepts_election: Callable[[NodeView], bool]
+    elected_by: Callable[[Znode, Znode, ControllerEpoch], Elected | None]
+    """Of `/controller` that this node holds, `/controller_epoch`, and what that says."""
+    epoch_stands: Callable[[ZnodeVersion, Znode], bool]
+    learn_epoch: Callable[[ControllerEpoch], ControllerEpoch]
+    controller_fence: Callable[[ZnodeVersion], tuple[Check, ...]]
+
+    # Brokers and topics that come and go (V3 A, B, D): `controller/discovery.py`
+    reads_broker_change: Callable[[Mapping[TopicPartition, LeaderAndIsr]], bool]
+    changed_brokers: Callable[
+        [Mapping[BrokerId, BrokerEpoch], Mapping[BrokerId, BrokerEpoch]], frozenset[BrokerId]
+    ]
+    topics_to_learn: Callable[[AbstractSet[str], Sequence[Znode]], Sequence[Znode]]
+    told_at_fail_over: Callable[[Sequence[TopicPartition]], Sequence[TopicPartition]]
+
+    # Leader elections (FAIL, TOP-001): `controller/leadership.py`
+    is_uninitialised: Callable[[LeaderAndIsr | None, ControllerEpoch], bool]
+    init_leader: Callable[[PartitionFacts, ControllerEpoch], Decided | None]
+    elect_leader: Callable[[PartitionFacts, ControllerEpoch], Decided | None]
+    needs_newer_brokers: Callable[[PartitionFacts, Decided], bool]
+
+    # Their writes (ZK-004, ZK-006, ZK-007): `controller/publication.py`
+    multi_limits: MultiLimits
+    after_reading: Callable[[LeaderAndIsr | None, LeaderAndIsr | None], AfterReading]
+    first_state_operations: Callable[[PartitionFacts, LeaderAndIsr], tuple[WriteOp, ...]]
+    published_as: Callable[[WriteOp, WriteResult], tuple[ZnodeVersion, int | None] | None]
+    sort_out_refusal: Callable[
+        [Sequence[tuple[WriteOp, ...]], Rejected], tuple[EndedPlaces, list[int]]
+    ]
+
+    # Partition changes (REAS, PART): `controller/change_order.py`, `reassignment.py`
+    is_look_due: Callable[[int, int], bool]
+    changing_topics: Callable[[AbstractSet[str], AbstractSet[str], AbstractSet[str]], list[str]]
+    followed_request: Callable[[TopicPartition, PartitionRequest], PartitionRequest]
+    add_partitions: Callable[[ChangeFacts, PartitionRequest], Step | None]
+    advance_reassignment: Callable[
+        [Assignment, LeaderAndIsr, Replicas | None, AbstractSet[BrokerId]], Advance | None
+    ]
+    stopped_before: Callable[[Action, frozenset[BrokerId]], frozenset[BrokerId]]
+    stop_stands: Callable[[BrokerId, frozenset[BrokerId]], bool]
+    written_instead: Callable[[str, TopicDocument | None, WriteResult], tuple[WriteOp, ...]]
+
+    # Administration (TOP-004): `controller/partition_rules.py`
+    refuse_topic: Callable[[CreateTopicRequest, Sequence[BrokerId]], Refusal | None]

@@ -116,7 +116,8 @@ class ControllerSteps(StepContext):
         if znode.stat is None:
             return False
         state = parse_leader_and_isr(STATE, znode.data)
-        if broker.running.controller.elections.initialises_again(state):
+        controller_epoch = broker.running.controller.controller_epoch
+        if broker.config.rules.is_uninitialised(state, controller_epoch):
             return True
         elected = choose_leader(
             state,

@@ -72,6 +72,12 @@ class PartitionFacts(Struct, frozen=True, kw_only=True):
     znode_version: ZnodeVersion = ANY_VERSION
     topic_id: str = ""
     incarnation: PartitionIncarnation = NO_INCARNATION
+    has_folder: bool = False
+    """The partition's folder is there although it has no state."""
+    unclean_leader_election: bool = False
+    """A leader outside the ISR is allowed by the configuration."""
+    is_confirmed: bool = False
+    """The live brokers were read after the state was."""
 
 
 Decided = tuple[LeaderAndIsr, ActionTaken]
@@ -87,12 +93,7 @@ def init_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Dec
     return state, _decided(Action.INIT_LEADER, facts, state, ANY_VERSION)
 
 
-def elect_leader(
-    facts: PartitionFacts,
-    controller_epoch: ControllerEpoch,
-    *,
-    unclean_leader_election: bool = False,
-) -> Decided | None:
+def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
     """A leader and an ISR that are alive, under the next leader epoch; None when all can stay."""
     assert facts.state is not None
     chosen = choose_leader(
@@ -100,13 +101,23 @@ def elect_leader(
         facts.assigned_replicas,
         facts.live,
         facts.bounced,
-        unclean_leader_election=unclean_leader_election,
+        unclean_leader_election=facts.unclean_leader_election,
     )
     if chosen is None:
         return None
     state = replace(chosen, controller_epoch=controller_epoch)
     taken = _decided(Action.ELECT_LEADER, facts, state, facts.znode_version)
     return state, replace(taken, is_unclean=is_unclean(facts.state, state) or None)
+
+
+def is_uninitialised(state: LeaderAndIsr | None, _controller_epoch: ControllerEpoch) -> bool:
+    """Only a partition without a state is initialised: what was decided before holds (CTL-011)."""
+    return state is None
+
+
+def needs_newer_brokers(facts: PartitionFacts, decided: Decided) -> bool:
+    """A leader outside the ISR is elected on live brokers newer than the state (FAIL-002, H8c)."""
+    return bool(decided[1].is_unclean) and not facts.is_confirmed
 
 
 def _decided(

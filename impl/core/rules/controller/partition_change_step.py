@@ -1,6 +1,6 @@
 """One step of a partition change, and its operations in ZooKeeper."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set as AbstractSet
 
 import msgspec
 from msgspec import Struct
@@ -31,6 +31,18 @@ class Seen(Struct, frozen=True, kw_only=True):
     state: LeaderAndIsr
     version: ZnodeVersion
     incarnation: PartitionIncarnation
+
+
+class ChangeFacts(Struct, frozen=True, kw_only=True):
+    """What is known of a partition that is to change."""
+
+    key: TopicPartition
+    named: Assignment | None
+    """What the topic znode says of it; None when it does not name it."""
+    seen: Seen | None
+    live: AbstractSet[BrokerId]
+    """The brokers that can serve the partition now."""
+    controller_epoch: ControllerEpoch
 
 
 class Step(Struct, frozen=True, kw_only=True):

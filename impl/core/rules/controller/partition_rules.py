@@ -1,13 +1,16 @@
-"""What administrators may ask for about partitions, and why not: judged on what was read."""
+"""What administrators may ask for about topics and partitions, judged on what was read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fencepost.impl.core.rules.controller.partition_change_step import assignment_in
 from fencepost.impl.core.types.messages import CreatePartitionsRequest, RemovePartitionsRequest
 from fencepost.impl.core.types.refusals import Refusal
+from fencepost.impl.core.types.topic_messages import CreateTopicRequest
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ElectionKind, ErrorCode
 from fencepost.spec.znodes import (
     PARTITIONS_REASSIGNED,
+    TOPIC_NAME,
     LeaderAndIsr,
     TopicDocument,
     TopicPartition,
@@ -123,6 +126,34 @@ def new_partitions(
         key: tuple(live[(key.partition + index) % len(live)] for index in range(factor))
         for key in keys
     }
+
+
+def refuse_topic(request: CreateTopicRequest, live: Sequence[BrokerId]) -> Refusal | None:
+    """The reason not to create the topic (TOP-004)."""
+    if not TOPIC_NAME.fullmatch(request.topic) or request.topic in {".", ".."}:
+        reason = f"{request.topic!r} is no topic name: 1 to 249 of letters, digits, '.', '_', '-'"
+        return Refusal(ErrorCode.INVALID_TOPIC, reason)
+    if request.assignment:
+        return _refuse_assignment(request, live)
+    if not 1 <= request.partition_count <= PARTITIONS_MAX:
+        reason = f"{request.partition_count} partitions: give 1 to {PARTITIONS_MAX}"
+        return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
+    if not 1 <= request.replication_factor <= len(live):
+        reason = f"replication factor {request.replication_factor} with {len(live)} live brokers"
+        return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
+    return None
+
+
+def _refuse_assignment(request: CreateTopicRequest, live: Sequence[BrokerId]) -> Refusal | None:
+    if len(request.assignment) > PARTITIONS_MAX:
+        reason = f"{len(request.assignment)} partitions: give 1 to {PARTITIONS_MAX}"
+        return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
+    for partition, entry in enumerate(request.assignment):
+        listed = list(entry.replicas)
+        if not listed or len(set(listed)) != len(listed) or not set(listed) <= set(live):
+            reason = f"partition {partition} on {listed}: give distinct live brokers of {live}"
+            return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
+    return None
 
 
 def _unknown(key: TopicPartition) -> Refusal:

@@ -4,27 +4,25 @@ Actions of `spec/tla/Partitions.tla`. The topic znode says first what is to be, 
 last, and each step between follows from the two: whoever becomes controller goes on from there.
 """
 
-from fencepost.impl.core.rules.controller.partition_change_step import Seen, Step
+from fencepost.impl.core.rules.controller.partition_change_step import ChangeFacts, Seen, Step
 from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest
 from fencepost.impl.core.rules.controller.reassignment import Assignment
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import TopicPartition
 
 
-def add_partitions(
-    key: TopicPartition, request: PartitionRequest, named: Assignment | None, seen: Seen | None
-) -> Step | None:
+def add_partitions(facts: ChangeFacts, request: PartitionRequest) -> Step | None:
     """The topic names the partition, it gets a leader, and the request goes (PART-001).
 
     None while it waits for its leader, which `InitLeader` creates.
     """
-    if named is None:
+    key, action = facts.key, Action.ADD_PARTITIONS
+    if facts.named is None:
         assignment = Assignment(assigned=request.replicas)
-        checks = (request.check(),)
-        return Step(key=key, action=Action.ADD_PARTITIONS, requests=checks, assignment=assignment)
-    if seen is None:
+        return Step(key=key, action=action, requests=(request.check(),), assignment=assignment)
+    if facts.seen is None:
         return None
-    return Step(key=key, action=Action.ADD_PARTITIONS, requests=(request.end(),))
+    return Step(key=key, action=action, requests=(request.end(),))
 
 
 def remove_partitions(

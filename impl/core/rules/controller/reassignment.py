@@ -35,6 +35,12 @@ class Assignment(Struct, frozen=True, kw_only=True):
         """Where the partition is to be: as requested, or where it was (REAS-004)."""
         return self.settled if target is None else target
 
+    def old_and_new(self, target: Replicas | None) -> Replicas:
+        """Where the partition is as long as the move lasts."""
+        settled = self.settled
+        new = (broker_id for broker_id in self.wanted(target) if broker_id not in settled)
+        return (*settled, *new)
+
 
 class Advance(Struct, frozen=True, kw_only=True):
     """One step: assignment and state change in one multi."""
@@ -48,32 +54,24 @@ def advance_reassignment(
     state: LeaderAndIsr,
     target: Replicas | None,
     live: AbstractSet[BrokerId],
-    *,
-    leader_stays: bool = False,
-    whole_isr: bool = False,
 ) -> Advance | None:
     """The next step towards the target; None while it must wait, or when it is there.
 
     First the new replicas are written down beside the old ones; when all of the target is in the
     ISR, assignment, ISR and leader become the target (REAS-005). Every step raises the leader
-    epoch: a StopReplica of an earlier step is recognised by it (CMD-008). The flags are mutants'
-    rules: the leader stays although it is no member; the switch waits for the old replicas too.
+    epoch: a StopReplica of an earlier step is recognised by it (CMD-008).
     """
     wanted = assignment.wanted(target)
     settled = assignment.settled
-    both = (*settled, *(broker_id for broker_id in wanted if broker_id not in settled))
+    both = assignment.old_and_new(target)
     if set(assignment.assigned) != set(both):
         adding = frozenset(wanted) - set(settled)
         return _step(assignment, state, both, state.isr & set(both), live, adding)
     if set(both) == set(wanted) and not assignment.adding:
         return None
-    needed = frozenset(both) if whole_isr else frozenset(wanted)
-    if not needed <= state.isr:
+    if not frozenset(wanted) <= state.isr:
         return None
-    step = _step(assignment, state, wanted, frozenset(wanted), live)
-    if step is not None and leader_stays:
-        return replace(step, state=replace(step.state, leader=state.leader))
-    return step
+    return _step(assignment, state, wanted, frozenset(wanted), live)
 
 
 def _step(

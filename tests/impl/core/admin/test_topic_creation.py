@@ -2,7 +2,7 @@
 
 import pytest
 
-from fencepost.impl.core.admin.topic_creation import PARTITIONS_MAX
+from fencepost.impl.core.rules.controller.partition_rules import PARTITIONS_MAX
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataRequest, MetadataResponse
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,

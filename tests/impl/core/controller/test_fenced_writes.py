@@ -3,16 +3,16 @@
 import pytest
 
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.controller_generation import FIRST_VERSION, ControllerGeneration
+from fencepost.impl.core.controller.controller_generation import ControllerGeneration
 from fencepost.impl.core.controller.fenced_writes import (
-    BYTES_MAX,
     IN_FLIGHT_MAX,
-    OPS_MAX,
     Ended,
     FencedWrite,
     FencedWrites,
 )
 from fencepost.impl.core.levels import LEVELS
+from fencepost.impl.core.rules.controller.controller_election import FIRST_VERSION
+from fencepost.impl.core.rules.controller.publication import BYTES_MAX, OPS_MAX
 from fencepost.impl.core.types.effects import WriteZnodes
 from fencepost.impl.core.types.events import ZnodesWritten
 from fencepost.impl.core.types.scripts import Outbox, Script

@@ -66,16 +66,6 @@ def test_a_member_of_the_isr_that_nobody_wants_any_more_is_never_the_last() -> N
     assert advance_reassignment(moving, state(3, 5, (3,)), None, LIVE) is None
 
 
-def test_a_wrong_rule_keeps_the_leader_outside_or_waits_for_all() -> None:
-    moving = assigned(1, 2, 3, adding=(3,))
-    ready = state(1, 5, (1, 3))
-
-    stays = advance_reassignment(moving, ready, target(3), LIVE, leader_stays=True)
-    assert stays is not None
-    assert stays.state.leader == 1
-    assert advance_reassignment(moving, ready, target(3), LIVE, whole_isr=True) is None
-
-
 def test_the_end_needs_the_stops_and_takes_the_order_of_the_request() -> None:
     switched = Assignment(assigned=target(2, 3), removing=broker_ids(1))
 
