@@ -3,7 +3,7 @@
 from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import replace
 
-from fencepost.impl.core.rules.controller.controller_election import Reading
+from fencepost.impl.core.rules.controller.controller_election import WatchedReading
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.types.refusals import Refusal
 from fencepost.impl.core.types.topic_messages import CreateTopicRequest
@@ -86,7 +86,7 @@ def assign_to_any_broker(rules: Rules) -> Rules:
 )
 def fail_over_without_watches(rules: Rules) -> Rules:
     """A new controller reads who lives and sets no watch."""
-    return replace(rules, watched=rules.watched - {Reading.LIVE_BROKERS_AT_FAIL_OVER})
+    return replace(rules, watched=rules.watched - {WatchedReading.LIVE_BROKERS_AT_FAIL_OVER})
 
 
 @mutant(

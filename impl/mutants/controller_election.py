@@ -13,8 +13,8 @@ from fencepost.impl.core.rules.controller.controller_election import (
     ElectionStep,
     NodeView,
     Operations,
-    Reading,
     Result,
+    WatchedReading,
     elected_under_next_epoch,
     raise_epoch,
 )
@@ -218,7 +218,7 @@ def stand_after_another_only(rules: Rules) -> Rules:
 )
 def controller_not_watched(rules: Rules) -> Rules:
     """A broker reads `/controller` once and sets no watch."""
-    return replace(rules, watched=rules.watched - {Reading.CONTROLLER})
+    return replace(rules, watched=rules.watched - {WatchedReading.CONTROLLER})
 
 
 @mutant(
@@ -229,4 +229,4 @@ def controller_not_watched(rules: Rules) -> Rules:
 )
 def registration_not_watched(rules: Rules) -> Rules:
     """Who finds the registration of its former life gives up."""
-    return replace(rules, watched=rules.watched - {Reading.OWN_REGISTRATION})
+    return replace(rules, watched=rules.watched - {WatchedReading.OWN_REGISTRATION})

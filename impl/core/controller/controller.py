@@ -22,7 +22,7 @@ from fencepost.impl.core.controller.controller_generation import (
 from fencepost.impl.core.controller.leader_election import LeaderElections, LiveBrokersRead
 from fencepost.impl.core.controller.partition_change import PartitionChanges
 from fencepost.impl.core.controller.topic_discovery import TopicDiscovery
-from fencepost.impl.core.rules.controller.controller_election import Elected, Reading
+from fencepost.impl.core.rules.controller.controller_election import Elected, WatchedReading
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest, LogsFailedResponse
 from fencepost.impl.core.types.messages import CommandResponse, StopReplicaResponse
@@ -84,7 +84,7 @@ class Controller:
     def _fail_over(self) -> Script:
         """V3 D: read all state, send it on, then treat broker changes and new partitions."""
         generation, context = self.generation, self.context
-        is_watched = Reading.LIVE_BROKERS_AT_FAIL_OVER in self._config.rules.watched
+        is_watched = WatchedReading.LIVE_BROKERS_AT_FAIL_OVER in self._config.rules.watched
         changed = yield from read_live_brokers(self._resources, watch=is_watched)
         if generation.is_over():
             return

@@ -13,7 +13,7 @@ from fencepost.impl.core.rules.controller.controller_election import (
     Elected,
     ElectionStep,
     NodeView,
-    Reading,
+    WatchedReading,
 )
 from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.node_session import NodeSession
@@ -76,7 +76,7 @@ class ControllerElection:
     def _stand_for_election(self) -> Script:
         """The holder of `/controller` is known and watched; without one, this node tries."""
         session_id, rules = self._session.session_id, self._config.rules
-        is_watched = Reading.CONTROLLER in rules.watched
+        is_watched = WatchedReading.CONTROLLER in rules.watched
         znodes = yield from read(CONTROLLER, CONTROLLER_EPOCH, watch=is_watched)
         if self._session.session_id != session_id:
             return

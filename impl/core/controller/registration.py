@@ -11,7 +11,7 @@ from fencepost.impl.core.broker.startup import Startup
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_actions import register_broker
 from fencepost.impl.core.controller.controller_election import ControllerElection
-from fencepost.impl.core.rules.controller.controller_election import Reading
+from fencepost.impl.core.rules.controller.controller_election import WatchedReading
 from fencepost.impl.core.types.effects import ReportWaiting
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read, write
@@ -116,7 +116,7 @@ class BrokerRegistration:
     def _register(self, session_id: SessionId) -> Generator[Ask, Answer, bool]:
         """The registration is this session's; an older one is waited out (START-005)."""
         path = broker_path(self._config.broker_id)
-        is_watched = Reading.OWN_REGISTRATION in self._config.rules.watched
+        is_watched = WatchedReading.OWN_REGISTRATION in self._config.rules.watched
         znodes = yield from read(path, watch=is_watched)
         if self._session.session_id != session_id:
             return False

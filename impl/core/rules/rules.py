@@ -15,8 +15,8 @@ from fencepost.impl.core.rules.controller.controller_election import (
     ElectionStep,
     NodeView,
     Operations,
-    Reading,
     Result,
+    WatchedReading,
 )
 from fencepost.impl.core.rules.controller.leadership import Decided, PartitionFacts
 from fencepost.impl.core.rules.controller.partition_change_step import ChangeFacts, Step
@@ -133,7 +133,7 @@ class Rules:
     fence_leader: Callable[[Replica], Replica]
 
     # Controller election (EL, CTL, ZK-005): `controller/controller_election.py`
-    watched: AbstractSet[Reading]
+    watched: AbstractSet[WatchedReading]
     holds_controller: Callable[[NodeView, Znode], bool]
     election_step: Callable[[NodeView, BrokerId], ElectionStep]
     candidate_znode: Callable[[BrokerId, int], Create]

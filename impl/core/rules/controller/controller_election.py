@@ -34,7 +34,7 @@ FIRST_VERSION = ZnodeVersion(0)
 """Of `/controller`, which is never rewritten; of any znode at its creation."""
 
 
-class Reading(Enum):
+class WatchedReading(Enum):
     """What a node reads, and must hear of when it changes."""
 
     OWN_REGISTRATION = "the znode of this broker, which may be of an older session (START-005)"
@@ -42,7 +42,7 @@ class Reading(Enum):
     LIVE_BROKERS_AT_FAIL_OVER = "the live brokers, by a new controller (CTL-010)"
 
 
-WATCHED = frozenset(Reading)
+WATCHED = frozenset(WatchedReading)
 """The readings that set a watch."""
 
 
