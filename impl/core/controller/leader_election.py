@@ -110,7 +110,7 @@ class LeaderElections:
             unread, self._unread = sorted(self._unread), set()
             self.reread(unread)
 
-    # WatchedReading
+    # Reading
 
     def reread(self, keys: Iterable[TopicPartition]) -> None:
         """ZooKeeper's state will be read anew, sent on (H4), and decided upon (V3 A.3.1).
