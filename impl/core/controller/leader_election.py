@@ -80,7 +80,6 @@ class LeaderElections:
         self._outbox = resources.outbox
         self._context = resources.context
         self._channel = resources.channel
-        self._rules = resources.config.rules
         self._controller_epoch = resources.generation.controller_epoch
         self._busy: set[TopicPartition] = set()
         """Partitions with a write or a re-read under way."""
@@ -165,7 +164,7 @@ class LeaderElections:
         """A partition that needs no decision is told as it stands; the others once it is made."""
         for key in keys:
             undecided, state = self._context.take_undecided(key), self._context.state(key)
-            after = self._rules.after_reading(undecided, state)
+            after = self._config.rules.after_reading(undecided, state)
             if after is AfterReading.PUBLISH:
                 self.publish(key, *self._context.states[key], None)
             self._decide(key)
@@ -188,7 +187,7 @@ class LeaderElections:
     def _decide(self, key: TopicPartition) -> None:
         if key in self._busy or key not in self._context.assignments:
             return
-        if self._rules.is_uninitialised(self._context.state(key), self._controller_epoch):
+        if self._config.rules.is_uninitialised(self._context.state(key), self._controller_epoch):
             self._init(key)
         else:
             self._elect(key)
@@ -196,20 +195,20 @@ class LeaderElections:
     def _init(self, key: TopicPartition) -> None:
         """A partition without a LeaderAndISR znode gets its first leader."""
         facts = self._context.facts(key)
-        decided = self._rules.init_leader(facts, self._controller_epoch)
+        decided = self._config.rules.init_leader(facts, self._controller_epoch)
         if decided is not None:
-            ops = self._rules.first_state_operations(facts, decided[0])
+            ops = self._config.rules.first_state_operations(facts, decided[0])
             self._take(key, decided, *ops)
 
     def _elect(self, key: TopicPartition, *, confirmed: bool = False) -> None:
         """A partition whose leader or ISR is not alive gets new ones, if the version stands."""
         is_allowed = self._config.unclean_leader_election
         facts = self._context.facts(key, unclean_leader_election=is_allowed, is_confirmed=confirmed)
-        decided = self._rules.elect_leader(facts, self._controller_epoch)
+        decided = self._config.rules.elect_leader(facts, self._controller_epoch)
         if decided is None:
             self._context.bounced.pop(key, None)
             return
-        if self._rules.needs_newer_brokers(facts, decided):
+        if self._config.rules.needs_newer_brokers(facts, decided):
             self._busy.add(key)
             self._unconfirmed.add(key)
             self._confirm_live_brokers()
@@ -296,7 +295,7 @@ class LeaderElections:
         for decision, result in ended:
             key = decision.key
             self._busy.discard(key)
-            published = self._rules.published_as(decision.ops[-1], result)
+            published = self._config.rules.published_as(decision.ops[-1], result)
             if published is not None:
                 self.publish(key, decision.state, *published)
                 self._decide(key)

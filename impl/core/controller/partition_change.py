@@ -34,7 +34,6 @@ class PartitionChanges:
     def __init__(self, resources: ControllerResources, elections: LeaderElections) -> None:
         self._resources = resources
         self._config = resources.config
-        self._rules = resources.config.rules
         self._outbox = resources.outbox
         self._generation = resources.generation
         self._context = resources.context
@@ -60,7 +59,7 @@ class PartitionChanges:
 
     def tick(self) -> None:
         """The timer: it also finds what no watch tells of."""
-        if self._rules.is_look_due(self._next_ms, self._outbox.now_ms):
+        if self._config.rules.is_look_due(self._next_ms, self._outbox.now_ms):
             self.wake()
 
     def _walk(self) -> Script:
@@ -86,7 +85,9 @@ class PartitionChanges:
         for key, asked in requests.items():
             by_topic.setdefault(key.topic, {})[key] = asked
         unsure = {key.topic for key in self._unsure}
-        for topic in self._rules.changing_topics(by_topic.keys(), unsure, self._context.moving):
+        for topic in self._config.rules.changing_topics(
+            by_topic.keys(), unsure, self._context.moving
+        ):
             yield from self._walk_topic(topic, by_topic.get(topic, {}))
             if self._generation.is_over():
                 return
@@ -168,7 +169,7 @@ class PartitionChanges:
         result = yield from writes.write(*ops)
         if result is None:
             return False
-        instead = self._rules.written_instead(view.topic, document, result)
+        instead = self._config.rules.written_instead(view.topic, document, result)
         if instead:
             yield from writes.write(*instead)
         self._elections.release(keys)

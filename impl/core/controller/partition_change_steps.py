@@ -60,7 +60,7 @@ class StepDecisions:
     def __init__(self, resources: ControllerResources, view: TopicView) -> None:
         self._resources = resources
         self._context = resources.context
-        self._rules = resources.config.rules
+        self._config = resources.config
         self._view = view
         self._next = NextSteps()
 
@@ -121,7 +121,7 @@ class StepDecisions:
         stopped = named is None and self._have_stopped(key, leaving.removing, zxid)
         if named is not None and seen is not None:
             action, assigned = Action.REMOVE_PARTITIONS, frozenset(named.assigned)
-            first = self._rules.stopped_before(action, assigned)
+            first = self._config.rules.stopped_before(action, assigned)
             if not self._have_stopped(key, first, seen.incarnation, seen):
                 return None
         return remove_partitions(key, request, named, leaving, seen, is_stopped=stopped)
@@ -140,7 +140,7 @@ class StepDecisions:
             live=self._context.live_for(key),
             controller_epoch=self._resources.generation.controller_epoch,
         )
-        step = self._rules.add_partitions(facts, request)
+        step = self._config.rules.add_partitions(facts, request)
         if step is None:
             self._next.without_state.append(key)
         return step
@@ -149,14 +149,14 @@ class StepDecisions:
         self, key: TopicPartition, named: Assignment, request: PartitionRequest | None, seen: Seen
     ) -> Step | None:
         if request is not None:
-            request = self._rules.followed_request(key, request)
+            request = self._config.rules.followed_request(key, request)
         target = request.replicas if request is not None else None
         checks = (request.check(),) if request is not None else ()
         live = self._context.live_for(key)
-        advance = self._rules.advance_reassignment(named, seen.state, target, live)
+        advance = self._config.rules.advance_reassignment(named, seen.state, target, live)
         if advance is not None:
             action, removing = Action.ADVANCE_REASSIGNMENT, advance.assignment.removing
-            first = self._rules.stopped_before(action, removing)
+            first = self._config.rules.stopped_before(action, removing)
             if not self._have_stopped(key, first, seen.incarnation, seen):
                 return None
             return Step(
