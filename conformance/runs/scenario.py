@@ -34,7 +34,7 @@ REPLICA_LAG_MS = 1500
 WHOLE_RUN_MS = 120_000
 """Of a fault that ends with its scenario, not by time."""
 SERVED_S = 20.0
-"""By then whoever leads a new topic knows it."""
+"""By then the leaders of a new topic know it."""
 POLL_S = 0.03
 
 
@@ -105,7 +105,7 @@ class Scenario:
     story: Story
     play: Callable[[ScenarioStage], None] | None = None
     """What is done instead of the actions of the story; None: those."""
-    has_own_deeds: bool = False
+    has_own_orders: bool = False
     """True when `play` has clients or orders of its own between its faults."""
     has_links: bool = False
     """True when connections are to go through the proxy whatever the actions are."""

@@ -315,7 +315,7 @@ class ScenarioRun:
         return replace(
             story,
             seed=self.seed,
-            script=story.story_id if self.scenario.has_own_deeds else "",
+            script=story.story_id if self.scenario.has_own_orders else "",
             cluster=self.scenario.cluster,
             actions=tuple(running.action for running in stage.engine.running()),
             origin={"kind": "script", "scenario": story.story_id},

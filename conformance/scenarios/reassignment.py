@@ -2,6 +2,9 @@
 
 Its successor has to find the moves in ZooKeeper and end them. Afterwards everything moves back, and
 the preferred replicas lead again.
+
+In Python: an administrator asks again
+until a controller grants the moves, and goes by what is published.
 """
 
 from collections.abc import Mapping
@@ -81,5 +84,5 @@ SCENARIO = Scenario(
         covers=("CTL-010", "REAS-001", "REAS-002", "REAS-003"),
     ),
     play=_play,
-    has_own_deeds=True,
+    has_own_orders=True,
 )

@@ -2,6 +2,8 @@
 
 The broker comes back with a log of the topic that is no more. It has to drop it, and gets an empty
 one when replicas are moved to it; a topic of the same name is another topic.
+
+In Python: the topic comes back on other brokers than before, and clients work between the steps.
 """
 
 from fencepost.conformance.runs.scenario import (
@@ -58,5 +60,5 @@ SCENARIO = Scenario(
         covers=("START-004", "TOP-002", "TOP-003"),
     ),
     play=_play,
-    has_own_deeds=True,
+    has_own_orders=True,
 )

@@ -5,6 +5,8 @@ answers that would carry the newer high watermark are lost. The death of a third
 the controller publish a new epoch. B obeys, and at the levels below `leader-epoch` it truncates to
 its high watermark: it forgets a committed record and stays in the ISR. When the leader dies too,
 B is elected and the record is gone. Each step waits for what the step before it has caused.
+
+In Python: one produce is under way while faults begin and end around it.
 """
 
 from collections.abc import Callable
@@ -132,5 +134,5 @@ SCENARIO = Scenario(
         fails_at=(0, 1),
     ),
     play=_play,
-    has_own_deeds=True,
+    has_own_orders=True,
 )

@@ -1,6 +1,8 @@
-"""A leader dies with a record that no follower has fetched; a client was not told that it counts.
+"""A leader dies with a record that no follower has fetched; it was never acknowledged.
 
 The same steps catch a leader that acknowledges too early, every time: the gate's canary.
+
+In Python: a client produces single records between the faults.
 """
 
 from fencepost.conformance.adapters.errors import ClusterError
@@ -69,5 +71,5 @@ SCENARIO = Scenario(
         cluster={"replica_lag_ms": 60_000},
     ),
     play=_play,
-    has_own_deeds=True,
+    has_own_orders=True,
 )

@@ -77,7 +77,7 @@ def shrink_run(run: Path, *, out: Path, network: str | None = None) -> ShrunkRun
         raise ChoiceError(f"{error}; from a damaged trace nothing is made small") from error
     if story.script:
         raise ChoiceError(
-            f"{folder} is a run of {story.script}, whose own clients and orders come between its "
+            f"{folder} is a run of {story.script}: clients and orders of its own come between its "
             "faults: it cannot be made smaller; --replay plays it again"
         )
     if story.profile is ClientLoad.NONE:

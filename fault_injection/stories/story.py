@@ -83,7 +83,7 @@ class AfterEvent:
     event: str = ""
     """The line's action; empty: any."""
     by: Target | None = None
-    """The node that wrote it, by role as it is then; None: whoever."""
+    """The node that wrote it, by role as it is then; None: any."""
     match: tuple[Condition, ...] = ()
     nth: int = 1
     since: str = ""

@@ -1,7 +1,7 @@
 """Whether the brokers, topics and partitions that a story names are there.
 
 A file alone does not know: how many brokers a cluster has unless it says, and which topics, is the
-matter of whoever plays it.
+matter of the cluster on which it is played.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

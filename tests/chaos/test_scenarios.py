@@ -186,7 +186,7 @@ def test_topic_of_a_scenario_is_there_when_its_leaders_serve_it(tmp_path: Path) 
     scenario = Scenario(
         story=Story(story_id="late", profile=ClientLoad.NONE),
         play=_produce_where_the_leader_hears_late,
-        has_own_deeds=True,
+        has_own_orders=True,
     )
 
     result = ScenarioRun(

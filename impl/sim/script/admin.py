@@ -55,7 +55,7 @@ def remove_partitions(stage: Stage, command: Command) -> Lines:
 
 
 def elect(stage: Stage, command: Command) -> Lines:
-    """The preferred replica is to lead, or with `kind=unclean` anybody."""
+    """The preferred replica is to lead, or with `kind=unclean` any replica."""
     key = key_of(command, command.words[0])
     kind = command.options.get("kind", ElectionKind.PREFERRED)
     if kind not in {*ElectionKind}:

@@ -16,7 +16,7 @@ from fencepost.impl.sim.script.verbs import perform
 from fencepost.spec.trace import TraceEvent
 
 QUIET = "ok"
-"""What a block prints whose commands print nothing."""
+"""The output of a block of commands that print nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

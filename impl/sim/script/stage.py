@@ -24,7 +24,7 @@ from fencepost.spec.znodes import CONTROLLER, TOPIC_NAME, TopicPartition
 Judge = Callable[[Sequence[TraceEvent]], Sequence[str]]
 """The lines that `check` prints about a trace; the checks are not this room's."""
 
-EVERYBODY = -1
+ANY_BROKER = -1
 """Any sender, any receiver of a `RequestRule`."""
 METHODS = ("LeaderAndIsr", "StopReplica", "Fetch", "OffsetForLeaderEpoch", "Produce", "ListOffsets")
 
@@ -135,8 +135,8 @@ class Stage:
             rule
             for rule in self.rules
             if wanted.method in ("", rule.method)
-            and wanted.sender in (EVERYBODY, rule.sender)
-            and wanted.receiver in (EVERYBODY, rule.receiver)
+            and wanted.sender in (ANY_BROKER, rule.sender)
+            and wanted.receiver in (ANY_BROKER, rule.receiver)
         ]
 
     def rule(self, command: Command, verb: str) -> RequestRule:
@@ -147,8 +147,8 @@ class Stage:
             raise command.error(f"method={method} is none; write one of {', '.join(METHODS)}")
         return RequestRule(
             method=method,
-            sender=self.broker(command, "from") if "from" in options else EVERYBODY,
-            receiver=self.broker(command, "to") if "to" in options else EVERYBODY,
+            sender=self.broker(command, "from") if "from" in options else ANY_BROKER,
+            receiver=self.broker(command, "to") if "to" in options else ANY_BROKER,
             topic=options.get("topic", ""),
             verb=verb,
             count=number(command, "count", 0),
@@ -183,7 +183,7 @@ def point(command: Command, text: str) -> Callable[[Effect], bool]:
     """Whether an effect is at the named point of the protocol; raises `ScriptError`.
 
     `PublishDecision` and every other action; `send(Fetch)`; `write(/controller)` and
-    `read(leaderAndISR)`: of a znode whose path has this in it.
+    `read(leaderAndISR)`: of a znode with this in its path.
     """
     name, _, rest = text.partition("(")
     about = rest.removesuffix(")")
@@ -202,7 +202,7 @@ def point(command: Command, text: str) -> Callable[[Effect], bool]:
 
 
 def writes(ask: WriteZnodes, path: str) -> bool:
-    """True when one of the writes is to a znode whose path has `path` in it."""
+    """True when one of the writes is to a znode with `path` in its path."""
     return any(path in op.path for op in ask.ops)
 
 

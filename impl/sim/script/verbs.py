@@ -231,7 +231,7 @@ def _breaks(stage: Stage, _: Command) -> Lines:
 
 
 def _settle(stage: Stage, command: Command) -> Lines:
-    """All faults are over, and everybody lives; what must come to hold has its time for it."""
+    """End all faults, start every broker, and wait for what must come to hold."""
     given = command.options.get("without")
     absent = frozenset(admin.brokers(command, given)) if given else None
     rules = list(stage.rules)

@@ -287,7 +287,7 @@ def test_a_run_of_a_script_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
         "fencepost.conformance.whitebox.run_shrink.violations_of", lambda _: frozenset({"Lost"})
     )
 
-    with pytest.raises(ChoiceError, match="is a run of b, whose own clients and orders come"):
+    with pytest.raises(ChoiceError, match="is a run of b: clients and orders of its own come"):
         shrink_run(tmp_path, out=tmp_path)
 
 

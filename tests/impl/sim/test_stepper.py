@@ -128,7 +128,7 @@ def test_the_check_of_the_same_name_fails_the_trace(name: str) -> None:
     assert Invariant(schedule.violates) in violated(done.events)
 
 
-@pytest.mark.parametrize("record", [r for r in MUTANTS.values() if r.shows], ids=lambda r: r.mutant)
+@pytest.mark.parametrize("record", [r for r in MUTANTS.values() if r.shows], ids=lambda r: r.name)
 def test_a_mutant_hunted_along_its_schedule_shows_that_property(record: Mutant) -> None:
     done = adapter.replay(record.name, judge)
 
