@@ -107,7 +107,7 @@ def chaos(
     from fencepost.ci.gate.runs import make_run_folder, new_run_id
     from fencepost.ci.screens.console import progress
     from fencepost.conformance.adapters import errors
-    from fencepost.conformance.runs.chaos import play_all
+    from fencepost.conformance.runs.chaos import run_all
 
     given = [scenario or soak, schedule, replay, shrink, from_counterexample, moves]
     require_one(given)
@@ -132,7 +132,7 @@ def chaos(
         return begin_soak(plan, out, as_json=as_json)
     folder = make_run_folder(new_run_id(), out)
     with progress("chaos") as advance, as_usage(errors.ChoiceError):
-        results = play_all(
+        results = run_all(
             scenarios,
             settings=settings,
             seed=seed,

@@ -91,12 +91,12 @@ def simulate(run: GateRun) -> StageOutcome:
 
 def inject_faults(run: GateRun) -> StageOutcome:
     """Directed scenarios on real processes and a real ZooKeeper."""
-    from fencepost.conformance.runs.chaos import run_scenarios
+    from fencepost.conformance.runs.chaos import run_all, selected
     from fencepost.conformance.whitebox.mutants import settings_of
 
     with progress("chaos") as advance:
-        results = run_scenarios(
-            EFFORT[run.tier].scenarios,
+        results = run_all(
+            selected(EFFORT[run.tier].scenarios),
             settings=settings_of(run.level),
             seed=run.seed,
             out=run.folder / "chaos",

@@ -8,7 +8,7 @@ from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import EMBEDDED, OWN
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
-from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
@@ -20,45 +20,25 @@ Progress = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what happens now."""
 
 
-def run_scenarios(
-    names: Sequence[str] = (),
-    *,
-    settings: ClusterSettings,
-    seed: int,
-    out: Path,
-    zookeeper: str = EMBEDDED,
-    on_progress: Progress | None = None,
-) -> tuple[ScenarioResult, ...]:
-    """Run the named scenarios, or all, one after the other; each in its own folder below `out`.
-
-    A name that is given twice is run once.
-
-    Raises `ChoiceError` before anything starts when a name or the address is wrong, and
-    `ZooKeeperError` when nothing answers at the address.
-    """
-    scenarios = [find(name) for name in dict.fromkeys(names)] if names else list(SCENARIOS.values())
-    return play_all(
-        scenarios,
-        settings=settings,
-        seed=seed,
-        out=out,
-        zookeeper=zookeeper,
-        on_progress=on_progress,
-    )
+def selected(names: Sequence[str] = ()) -> list[Scenario]:
+    """The named scenarios, each once, or all; raises `ChoiceError` for an unknown name."""
+    return [find(name) for name in dict.fromkeys(names or SCENARIOS)]
 
 
-def play_all(
+def run_all(
     scenarios: Sequence[Scenario],
     *,
     settings: ClusterSettings,
-    seed: int | None,
     out: Path,
+    seed: int | None = None,
     zookeeper: str = EMBEDDED,
     on_progress: Progress | None = None,
 ) -> tuple[ScenarioResult, ...]:
-    """As `run_scenarios`, of scenarios that need not be in the list; without seed, their own.
+    """Run the scenarios one after the other, each in its own folder below `out`.
 
-    In network namespaces, this process must be in a network of its own already.
+    Without a seed each has its own. In network namespaces, this process must be in a network of its
+    own already. Raises `ChoiceError` before anything starts when the network or the address is
+    wrong, and `ZooKeeperError` when nothing answers at the address.
     """
     require_network(settings.network, scenarios, zookeeper)
     _require_zookeeper(zookeeper)
@@ -66,35 +46,17 @@ def play_all(
     for done, scenario in enumerate(scenarios):
         if on_progress:
             on_progress(done, len(scenarios), scenario.name)
-        folder = out / scenario.name
-        run = ScenarioRun(
-            scenario=scenario,
+        result = run(
+            scenario,
             settings=settings,
             seed=scenario.story.seed if seed is None else seed,
-            folder=folder,
+            folder=out / scenario.name,
             zookeeper=zookeeper,
         )
-        results.append(run.play())
+        results.append(result)
     if on_progress:
         on_progress(len(scenarios), len(scenarios), "done")
     return tuple(results)
-
-
-def run_scenario(
-    name: str,
-    *,
-    level: int,
-    seed: int,
-    out: Path,
-    zookeeper: str = EMBEDDED,
-    on_progress: Progress | None = None,
-) -> ScenarioResult:
-    """As `run_scenarios`, of one."""
-    settings = ClusterSettings(level=level)
-    (result,) = run_scenarios(
-        [name], settings=settings, seed=seed, out=out, zookeeper=zookeeper, on_progress=on_progress
-    )
-    return result
 
 
 def _require_zookeeper(zookeeper: str) -> None:

@@ -12,7 +12,7 @@ from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Workload
 from fencepost.conformance.runs.scenario import ASSIGNMENT, Scenario, ScenarioResult, ScenarioStage
-from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.stories.story import ClientLoad, Story
 
@@ -47,7 +47,7 @@ def play_null_runs(runs: int, *, settings: ClusterSettings, seed: int, out: Path
         ),
         play=partial(_play, runs=runs, played=played),
     )
-    result = ScenarioRun(scenario=scenario, settings=settings, seed=seed, folder=out).play()
+    result = run(scenario, settings=settings, seed=seed, folder=out)
     found = [f"{v.invariant}: {v.message}" for check in result.checks for v in check.violations]
     missed = [p.sentence for p in result.problems if p.verdict is Verdict.FAIL]
     return NullRuns(

@@ -31,7 +31,6 @@ from fencepost.conformance.adapters.zookeepers import (
     zookeeper_for,
 )
 from fencepost.conformance.checks.completeness import trace_health
-from fencepost.conformance.checks.registry import run_checks
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.host_interference import (
@@ -42,7 +41,7 @@ from fencepost.conformance.runs.host_interference import (
     write_stall,
 )
 from fencepost.conformance.runs.indefinite_outcomes import classify_outcomes
-from fencepost.conformance.runs.observation import REQUIRED, WHY_MISSING, not_observable
+from fencepost.conformance.runs.judgement import judge_checks
 from fencepost.conformance.runs.quiescence import WORK_S, QuiescenceWait
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import (
@@ -54,7 +53,7 @@ from fencepost.conformance.runs.scenario import (
     ScenarioStage,
     assignment_among,
 )
-from fencepost.conformance.verdict import CheckResult, Verdict, worst
+from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.engine.engine import FaultEngine
 from fencepost.fault_injection.engine.progress import PhaseChange
 from fencepost.fault_injection.injectors.injector import InjectionError
@@ -379,17 +378,30 @@ class ScenarioRun:
         has_transactions = TraceSource.ZOOKEEPER not in self._missing
         outcomes = classify_outcomes(events, has_transactions=has_transactions)
         self.record.judge_outcomes(outcomes)
-        checks = run_checks(events)
-        unseen = not_observable(checks, self._missing)
-        hidden = [check for found in unseen.values() for check in found]
-        weights = [_weight(check) for check in checks if check not in hidden]
-        verdicts = [problem.verdict for problem in self.record.problems]
-        verdict = worst([Verdict.PASS, *verdicts, *weights])
-        for source, found in unseen.items():
-            names = ", ".join(check.invariant for check in found)
-            self.record.add(Verdict.NOT_OBSERVABLE, f"{WHY_MISSING[source]}: {names}")
+        checks, verdict = judge_checks(events, self.record, self._missing)
         if verdict is Verdict.PASS:
             self._remove_data()
+        return replace(
+            self._result(verdict, self._expected(), self.record.problems),
+            checks=checks,
+            faults=self.record.faults,
+            floors=self.record.floors,
+            indefinite_outcomes=outcomes,
+            interference=self.record.interference.sentences,
+            events=len(events),
+            acknowledged=sum(map(_is_acknowledgement, events)),
+            seconds=monotonic() - self._started,
+        )
+
+    def _unsupported(self, what: str) -> ScenarioResult:
+        name = self.settings.implementation.name
+        sentence = f"{name} does not declare what the scenario needs: {what}"
+        problem = Problem(verdict=Verdict.UNSUPPORTED, sentence=sentence)
+        return self._result(Verdict.UNSUPPORTED, Verdict.UNSUPPORTED, [problem])
+
+    def _result(
+        self, verdict: Verdict, expected: Verdict, problems: Sequence[Problem]
+    ) -> ScenarioResult:
         return ScenarioResult(
             name=self.scenario.name,
             sentence=self.scenario.sentence,
@@ -398,33 +410,8 @@ class ScenarioRun:
             seed=self.seed,
             run_id=self.run_id,
             verdict=verdict,
-            expected=self._expected(),
-            checks=checks,
-            faults=self.record.faults,
-            floors=self.record.floors,
-            problems=tuple(self.record.problems),
-            indefinite_outcomes=outcomes,
-            interference=self.record.interference.sentences,
-            events=len(events),
-            acknowledged=sum(map(_is_acknowledgement, events)),
-            seconds=monotonic() - self._started,
-            folder=self.folder.name,
-            reproduce=self.reproduce,
-        )
-
-    def _unsupported(self, what: str) -> ScenarioResult:
-        name = self.settings.implementation.name
-        sentence = f"{name} does not declare what the scenario needs: {what}"
-        return ScenarioResult(
-            name=self.scenario.name,
-            sentence=self.scenario.sentence,
-            requirements=self.scenario.requirements,
-            level=self.settings.level,
-            seed=self.seed,
-            run_id=self.run_id,
-            verdict=Verdict.UNSUPPORTED,
-            expected=Verdict.UNSUPPORTED,
-            problems=(Problem(verdict=Verdict.UNSUPPORTED, sentence=sentence),),
+            expected=expected,
+            problems=tuple(problems),
             folder=self.folder.name,
             reproduce=self.reproduce,
         )
@@ -447,6 +434,24 @@ class ScenarioRun:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def run(
+    scenario: Scenario,
+    *,
+    settings: ClusterSettings,
+    seed: int,
+    folder: Path,
+    zookeeper: str = EMBEDDED,
+) -> ScenarioResult:
+    """One scenario from the start of its cluster to its verdict, in a new folder.
+
+    Everything that runs on a cluster of its own calls this. Raises `ChoiceError` when the folder is
+    there already.
+    """
+    return ScenarioRun(
+        scenario=scenario, settings=settings, seed=seed, folder=folder, zookeeper=zookeeper
+    ).play()
+
+
 def _is_acknowledgement(event: TraceEvent) -> bool:
     return (
         event.kind is Kind.COMPLETE
@@ -462,13 +467,6 @@ def _addresses(cluster: ClusterUnderTest) -> list[str]:
         return cluster.addresses()
     except ZooKeeperError:
         return []
-
-
-def _weight(check: CheckResult) -> Verdict:
-    """What a check says of the whole: an idle one says nothing, unless it is required."""
-    if check.verdict is Verdict.VACUOUS and check.invariant not in REQUIRED:
-        return Verdict.PASS
-    return check.verdict
 
 
 def _write_phase(harness: TraceWriter, change: PhaseChange) -> None:

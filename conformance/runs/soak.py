@@ -21,7 +21,7 @@ from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import PROXY
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioResult
-from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.scenarios import find
 from fencepost.conformance.verdict import Verdict, worst
 
@@ -151,15 +151,14 @@ class Soak:
         folder = self.folder / f"round-{number:05d}"
         shutil.rmtree(folder, ignore_errors=True)  # of a sitting that was killed
         watcher.begin(number, scenario, seed, self.totals)
-        run = ScenarioRun(
-            scenario=find(scenario),
-            settings=settings,
-            seed=seed,
-            folder=folder,
-            zookeeper=self.plan.zookeeper,
-        )
         try:
-            result = run.play()
+            result = run(
+                find(scenario),
+                settings=settings,
+                seed=seed,
+                folder=folder,
+                zookeeper=self.plan.zookeeper,
+            )
         except KeyboardInterrupt:
             shutil.rmtree(folder, ignore_errors=True)  # unjudged: it will be played again
             raise

@@ -10,7 +10,7 @@ from pathlib import Path
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
 from fencepost.conformance.runs.scenario import ScenarioResult
-from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.scenarios import find
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants import breaking
@@ -77,11 +77,11 @@ def play_canary(
     `UsageError` when the folder is there already.
     """
     subject = Subject(target=REFERENCE_TARGET, level=level, mutant=mutant)
-    run = ScenarioRun(
-        scenario=find(scenario),
+    result = run(
+        find(scenario),
         settings=ClusterSettings(implementation=breaking(mutant), level=level),
         seed=seed,
         folder=out,
         zookeeper=zookeeper,
     )
-    return Canary(mutant=mutant, caught_by=frozenset(subject.expected()), result=run.play())
+    return Canary(mutant=mutant, caught_by=frozenset(subject.expected()), result=result)

@@ -18,7 +18,7 @@ from fencepost.conformance.checks.registry import run_checks
 from fencepost.conformance.checks.unclean_elections import judge_elections
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.runs.scenario import ScenarioResult
-from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.runs.scenario_run import run as run_scenario
 from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants import breaking
@@ -126,7 +126,7 @@ def play(mutant: str, scenario: str, *, out: Path, seed: int = 0) -> Directed:
     """Play a chaos scenario with the mutant and without, in the new folder `out`."""
     started = monotonic()
     bad, good = (
-        _run(name, scenario, seed, out / kind)
+        _play(name, scenario, seed, out / kind)
         for kind, name in (("mutant", mutant), ("repaired", ""))
     )
     found = violated(bad)
@@ -211,7 +211,7 @@ def play_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
     """The random run of that number on brokers that break the rule, in the new folder `out`."""
     scenario = draw(number)
     started = monotonic()
-    result = _run(mutant, scenario, number, out)
+    result = _play(mutant, scenario, number, out)
     found = violated(result)
     return Drawn(
         mutant=mutant,
@@ -231,14 +231,9 @@ def violated(result: ScenarioResult) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _run(mutant: str, scenario: str, seed: int, out: Path) -> ScenarioResult:
-    run = ScenarioRun(
-        scenario=find(scenario),
-        settings=ClusterSettings(implementation=breaking(mutant), level=LEVEL),
-        seed=seed,
-        folder=out,
-    )
-    return run.play()
+def _play(mutant: str, scenario: str, seed: int, out: Path) -> ScenarioResult:
+    settings = ClusterSettings(implementation=breaking(mutant), level=LEVEL)
+    return run_scenario(find(scenario), settings=settings, seed=seed, folder=out)
 
 
 def _records(target: str) -> Mapping[str, Mapping[str, Any]]:

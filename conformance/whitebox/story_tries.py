@@ -12,7 +12,7 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import Scenario
-from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.shrink import failures, failures_in
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
@@ -131,13 +131,13 @@ class RealTries:
         """The folder of a run of it."""
         self.count += 1
         folder = self.out / f"try-{self.count}"
-        ScenarioRun(
-            scenario=Scenario(story=candidate),
+        run(
+            Scenario(story=candidate),
             settings=self.settings,
             seed=candidate.seed,
             folder=folder,
             zookeeper=self.zookeeper,
-        ).play()
+        )
         return folder
 
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from fencepost.conformance.runs.chaos import run_scenario
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs.chaos import run_all, selected
 from fencepost.conformance.runs.fault_table import COLUMNS, kind_rows
 from fencepost.conformance.runs.scenario import ScenarioResult
 
@@ -12,7 +13,7 @@ LEVEL = 2
 SEED = 1
 
 Played = Callable[[str], ScenarioResult]
-"""The result of a scenario, which is played when nobody has asked before."""
+"""The result of a scenario, which is played when it is asked for first."""
 
 RESULTS = pytest.StashKey[dict[str, ScenarioResult]]()
 
@@ -25,7 +26,8 @@ def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     def play(name: str) -> ScenarioResult:
         if name not in results:
             folder = tmp_path_factory.mktemp("scenario")
-            results[name] = run_scenario(name, level=LEVEL, seed=SEED, out=folder)
+            settings = ClusterSettings(level=LEVEL)
+            (results[name],) = run_all(selected([name]), settings=settings, seed=SEED, out=folder)
         return results[name]
 
     return play

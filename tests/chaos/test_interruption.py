@@ -18,9 +18,10 @@ pytestmark = pytest.mark.chaos
 SCRIPT = """
 import sys
 from pathlib import Path
-from fencepost.conformance.runs.chaos import run_scenario
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs.chaos import run_all, selected
 
-run_scenario("leader_pause", level=2, seed=1, out=Path(sys.argv[1]))
+run_all(selected(["leader_pause"]), settings=ClusterSettings(), out=Path(sys.argv[1]))
 """
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.runs.chaos import run_scenario
+from fencepost.conformance.runs.chaos import run_all, selected
 from fencepost.conformance.runs.fault_table import kind_rows, undone_kinds
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
@@ -57,7 +57,8 @@ def test_every_kind_of_fault_took_effect_on_real_processes_and_was_healed(played
 def test_truncation_to_the_high_watermark_loses_an_acknowledged_record(
     level: int, tmp_path: Path
 ) -> None:
-    result = run_scenario("truncation_loss", level=level, seed=1, out=tmp_path)
+    settings = ClusterSettings(level=level)
+    (result,) = run_all(selected(["truncation_loss"]), settings=settings, seed=1, out=tmp_path)
 
     violated = {check.invariant for check in result.checks if check.violations}
     assert result.verdict is Verdict.FAIL
@@ -71,7 +72,7 @@ def test_truncation_to_the_high_watermark_loses_an_acknowledged_record(
 
 
 def test_phases_of_a_fault_are_in_the_trace(tmp_path: Path) -> None:
-    run_scenario("session_expiry", level=2, seed=1, out=tmp_path)
+    run_all(selected(["session_expiry"]), settings=ClusterSettings(), seed=1, out=tmp_path)
 
     events, doubts = read_folder(tmp_path / "session_expiry")
     faults = [event for event in events if event.kind is Kind.FAULT]
@@ -220,8 +221,12 @@ def zookeeper(tmp_path: Path) -> Iterator[str]:
 
 
 def test_external_zookeeper_is_left_as_it_was(zookeeper: str, tmp_path: Path) -> None:
-    result = run_scenario(
-        "quiet", level=2, seed=1, out=tmp_path / "out", zookeeper=f"{zookeeper}/tenants/a"
+    (result,) = run_all(
+        selected(["quiet"]),
+        settings=ClusterSettings(),
+        seed=1,
+        out=tmp_path / "out",
+        zookeeper=f"{zookeeper}/tenants/a",
     )
 
     with ZooKeeperClient(zookeeper) as client:

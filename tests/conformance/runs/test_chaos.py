@@ -9,7 +9,7 @@ from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Session, Workload
-from fencepost.conformance.runs.chaos import run_scenario, run_scenarios
+from fencepost.conformance.runs.chaos import run_all, selected
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
@@ -76,7 +76,12 @@ def test_what_cannot_be_run_is_refused_before_anything_starts(
     name: str, level: int, zookeeper: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ChoiceError, match=message):
-        run_scenario(name, level=level, seed=1, out=tmp_path, zookeeper=zookeeper)
+        run_all(
+            selected([name]),
+            settings=ClusterSettings(level=level),
+            out=tmp_path,
+            zookeeper=zookeeper,
+        )
 
     assert list(tmp_path.iterdir()) == []
 
@@ -87,7 +92,7 @@ def test_zookeeper_that_does_not_answer_is_told_at_once(
     monkeypatch.setattr("fencepost.conformance.runs.chaos.ANSWER_S", 0.2)
 
     with pytest.raises(ZooKeeperError, match=r"no ZooKeeper answers at 127\.0\.0\.1:1 "):
-        run_scenarios(settings=ClusterSettings(), seed=1, out=tmp_path, zookeeper="127.0.0.1:1/a")
+        run_all(selected(), settings=ClusterSettings(), out=tmp_path, zookeeper="127.0.0.1:1/a")
 
     assert list(tmp_path.iterdir()) == []
 
@@ -96,7 +101,7 @@ def test_folder_of_an_earlier_run_is_not_written_into(tmp_path: Path) -> None:
     (tmp_path / "quiet").mkdir()
 
     with pytest.raises(ChoiceError, match="quiet is there already; name a new folder"):
-        run_scenario("quiet", level=2, seed=1, out=tmp_path)
+        run_all(selected(["quiet"]), settings=ClusterSettings(), out=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +127,8 @@ def test_scenario_that_is_named_twice_runs_once_in_the_order_named(
 ) -> None:
     monkeypatch.setattr(ScenarioRun, "play", lambda run: replace(RESULT, name=run.scenario.name))
 
-    results = run_scenarios(
-        ["random", "quiet", "random"], settings=ClusterSettings(), seed=1, out=tmp_path
+    results = run_all(
+        selected(["random", "quiet", "random"]), settings=ClusterSettings(), out=tmp_path
     )
 
     assert [result.name for result in results] == ["random", "quiet"]
