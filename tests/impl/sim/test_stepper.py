@@ -10,7 +10,7 @@ from fencepost.conformance.checks.registry import CHECKS, judge
 from fencepost.conformance.whitebox.simulate import MutantResult, hunt_mutants
 from fencepost.impl.mutants.mutant import Mutant
 from fencepost.impl.mutants.mutants import MUTANTS
-from fencepost.impl.sim import adapter
+from fencepost.impl.sim import adapter, counterexamples
 from fencepost.impl.sim.stepped.behaviours import random_behaviours
 from fencepost.impl.sim.stepped.replay import replay
 from fencepost.impl.sim.stepped.schedule import (
@@ -150,7 +150,7 @@ def test_the_hunt_takes_the_counterexample_first() -> None:
 def test_a_schedule_that_the_core_leaves_catches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     records = [r for r in adapter.mutants() if r["mutant"] == "expand_laggards"]
     right = without_mutant(committed("expand_laggards"))
-    monkeypatch.setattr(adapter, "read_schedule", lambda _: right)
+    monkeypatch.setattr(counterexamples, "read_schedule", lambda _: right)
     (escaped,) = hunt(records)
 
     assert not escaped.is_caught
