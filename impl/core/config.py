@@ -33,7 +33,7 @@ class Config:
     min_insync_replicas: int = 1
     """A produce with acks=all is refused when fewer are in the ISR (REPL-008)."""
     unclean_leader_election: bool = False
-    """A broker outside the ISR may lead when nobody of it is there; records may be lost (FAIL-002).
+    """A broker outside the ISR may lead when no member is there; records may be lost (FAIL-002).
 
     What the controller's configuration says counts; an administrator may ask for one such election.
     """

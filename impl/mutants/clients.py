@@ -90,6 +90,6 @@ def followers_serve_consumers(rules: Rules) -> Rules:
     shows="AcknowledgedDurable",
 )
 def acknowledge_on_step_down(rules: Rules) -> Rules:
-    """Who leads no more answers waiting produces as if they were committed."""
+    """A leader that steps down answers delayed produces as if they were committed."""
     ends = {**rules.produce_ends, ProduceEnd.NO_LEADER: ErrorCode.NONE}
     return replace(rules, produce_ends=ends)

@@ -131,7 +131,7 @@ def commands_without_epochs(rules: Rules) -> Rules:
     shows="ReassignmentCompletes",
 )
 def leader_ignores_new_replicas(rules: Rules) -> Rules:
-    """A leader admits only whom it was first told to be assigned."""
+    """A leader admits only the replicas that it was first told to be assigned."""
 
     def become_leader(
         replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch, now_ms: int
@@ -286,7 +286,7 @@ def refuse_unknown_partition(rules: Rules) -> Rules:
     shows="EventuallyLeader",
 )
 def refuse_together(rules: Rules) -> Rules:
-    """One partition of a request that is refused spoils the others."""
+    """One partition of a request that is refused makes all be refused."""
 
     def is_over(command: PartitionState, request: LeaderAndIsrRequest, replicas: Replicas) -> bool:
         known = ((replicas[one.key], one) for one in request.partitions if one.key in replicas)

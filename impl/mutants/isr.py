@@ -55,7 +55,7 @@ def no_znode_version_check(rules: Rules) -> Rules:
     },
 )
 def no_step_down(rules: Rules) -> Rules:
-    """A leader whose ISR write met another version leads on, with the ISR it wanted."""
+    """A leader leads on with the ISR it wanted when its write met another version."""
 
     def fence_leader(replica: Replica) -> Replica:
         assert replica.wanted_isr is not None
@@ -182,7 +182,7 @@ def shrink_nobody(rules: Rules) -> Rules:
     shows="EventuallyAckedOrFailed",
 )
 def shrink_on_fetch_only(rules: Rules) -> Rules:
-    """A leader looks who lags only while a follower fetches."""
+    """A leader looks for lagging members only while a follower fetches."""
 
     def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
         expanded = rules.expand_isr(replica, now_ms, replica_lag_time_ms)

@@ -30,11 +30,11 @@ class FailedLogs:
         self._next_ms = 0
 
     def add(self, key: TopicPartition) -> None:
-        """The controller will be told."""
+        """Report the failed log to the controller."""
         self._untold.add(key)
 
     def tick(self, controller_id: BrokerId, broker_epoch: BrokerEpoch) -> None:
-        """One request at a time tells of all of them, as long as there is somebody to tell."""
+        """Report all of them in one request at a time, while a controller is known."""
         is_waiting = self._request_id is not None or self._outbox.now_ms < self._next_ms
         if not self._untold or is_waiting or controller_id == NO_BROKER:
             return
@@ -81,7 +81,7 @@ class FailedLogs:
         self.on_failure(request_id)
 
     def on_failure(self, request_id: int) -> None:
-        """It is told again after a pause, if there is anything left."""
+        """Report again after a pause, if anything is left."""
         if self._request_id == request_id:
             self._request_id = None
             self._next_ms = self._outbox.now_ms + self._config.retry_ms

@@ -31,11 +31,11 @@ class BrokerAssignment:
     """What ZooKeeper says of this broker's partitions."""
 
     own: frozenset[TopicPartition]
-    """Those whose topic names this broker."""
+    """The partitions that this broker has a replica of."""
     topics: Mapping[str, int]
     """Every topic that there is -> czxid of its znode."""
     unreadable: frozenset[str]
-    """Topics whose document is malformed: nobody knows what belongs to them."""
+    """Topics with a malformed document: it is not known which partitions they have."""
 
 
 class Startup:
@@ -95,7 +95,7 @@ class Startup:
     def recover_replicas(
         self, assignment: BrokerAssignment, znodes: Mapping[TopicPartition, Znode]
     ) -> None:
-        """Logs that are no longer this broker's are gone; the others obey nothing older."""
+        """Delete logs that are no longer this broker's; the rest obeys nothing older."""
         broker = self._broker
         states = {key: self._parse(znode) for key, znode in znodes.items()}
         for key in list(broker.replicas.partitions()):

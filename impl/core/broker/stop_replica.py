@@ -103,7 +103,7 @@ class StopReplicas:
         return fresh
 
     def delete(self, key: TopicPartition) -> None:
-        """Neither a replica nor a log of the partition is left; nobody may wait on it."""
+        """Remove the replica and delete its log; no request may wait on it."""
         self._fetcher.stop_fetching(key)
         self._replicas.remove(key)
         self._outbox.emit(DeleteLog(topic_partition=key))

@@ -61,7 +61,7 @@ LEADER_AND_ISR: CommandTable = {
     (Role.FOLLOWER, CommandKind.LEAD_AGAIN): ErrorCode.STALE_LEADER_EPOCH,
     (Role.FOLLOWER, CommandKind.FOLLOW_AGAIN): ErrorCode.STALE_LEADER_EPOCH,
     (Role.FOLLOWER, CommandKind.FOLLOW_OLDER): ErrorCode.STALE_LEADER_EPOCH,
-    # A replica whose log failed does nothing until the broker starts again (START-006).
+    # After its log failed, a replica does nothing until the broker starts again (START-006).
     (Role.OFFLINE, CommandKind.LEAD): ErrorCode.STORAGE_ERROR,
     (Role.OFFLINE, CommandKind.FOLLOW): ErrorCode.STORAGE_ERROR,
     (Role.OFFLINE, CommandKind.LEAD_AGAIN): ErrorCode.STORAGE_ERROR,

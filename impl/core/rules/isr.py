@@ -20,7 +20,7 @@ from fencepost.spec.znodes import (
 
 
 def shrink_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
-    """The leader wants those out of the ISR that were not caught up for too long (ISR-001).
+    """Members that were not caught up for too long are to leave the ISR (ISR-001).
 
     The leader itself never lags (ISR-006, H38); a member that never fetched counts from the moment
     at which this leader took over (ISR-005).
@@ -30,7 +30,7 @@ def shrink_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Repli
 
 
 def drop_lagging(replica: Replica, members: frozenset[BrokerId], oldest_ms: int) -> Replica:
-    """The leader wants those of `members` out that were last caught up before `oldest_ms`."""
+    """Those of `members` that were last caught up before `oldest_ms` are to leave the ISR."""
     if not may_change_isr(replica):
         return replica
     lagging = frozenset(one for one in members if caught_up_ms(replica, one) < oldest_ms)
@@ -52,10 +52,11 @@ def first_lags_at_ms(
 
 
 def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
-    """The leader wants those in that reached the high watermark and its epoch's start (ISR-002).
+    """Followers at the high watermark and the epoch's start are to join the ISR (ISR-002).
 
-    None that would be asked out at once, such as a follower that had all when it fell silent: two
-    writes would follow each other for as long as others fetch. The specs know no lag time.
+    Not one that would have to leave at once, such as a follower that had all records when it fell
+    silent: two writes would follow each other while other followers fetch. The specs know no lag
+    time.
     """
     oldest_ms = now_ms - replica_lag_time_ms
     needed = max(replica.high_watermark, replica.epoch_start_offset)
@@ -65,7 +66,7 @@ def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Repli
 
 
 def admit(replica: Replica, is_ready: Callable[[FollowerProgress], bool]) -> Replica:
-    """The leader wants the assigned replicas in whose progress `is_ready`."""
+    """The assigned replicas are to join the ISR if `is_ready` says so of their progress."""
     if not may_change_isr(replica):
         return replica
     ready = frozenset(

@@ -47,7 +47,7 @@ class Role(StrEnum):
     LEADER = "leader"
     FOLLOWER = "follower"
     OFFLINE = "offline"
-    """Its log failed: it serves nobody and obeys no command until the broker starts again."""
+    """Its log failed: it serves no request and obeys no command until the broker starts again."""
 
 
 SERVING: Mapping[Role, ErrorCode] = {
@@ -67,7 +67,7 @@ class RecoveredLog(Struct, frozen=True, kw_only=True):
     epoch_starts: EpochStarts = ()
     producers: Mapping[ProducerId, ProducerState] = field(default_factory=dict)
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
-    """Whose records these are, as the directory says."""
+    """The incarnation of the records, as the directory says."""
 
 
 class FollowerProgress(Struct, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ class Replica(Struct, frozen=True, kw_only=True):
 
     @property
     def maximal_isr(self) -> frozenset[BrokerId]:
-        """Whom a commit needs: the ISR and, while a change is in flight, the new one (ISR-003)."""
+        """What a commit needs: the ISR and, while a change is in flight, the new one (ISR-003)."""
         return self.isr | self.wanted_isr if self.wanted_isr is not None else self.isr
 
     def with_floor(self, leader_epoch: LeaderEpoch, znode_version: ZnodeVersion) -> "Replica":

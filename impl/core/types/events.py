@@ -100,7 +100,7 @@ class LogFailed(Struct, frozen=True, kw_only=True):
 
     topic_partition: TopicPartition
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
-    """Whose records these are, if that is known."""
+    """The incarnation of the records, if that is known."""
 
 
 ZooKeeperEvent = (

@@ -82,7 +82,7 @@ class PartitionState(Struct, frozen=True, kw_only=True):
 
 
 class LeaderAndIsrRequest(Struct, frozen=True, kw_only=True):
-    """The controller tells a broker who leads, under which epoch, and with which ISR."""
+    """The controller tells a broker the leader, its epoch and the ISR of partitions."""
 
     controller_id: BrokerId
     controller_epoch: ControllerEpoch
@@ -259,7 +259,7 @@ class MetadataResponse(Struct, frozen=True, kw_only=True):
 
 
 class InitProducerIdRequest(Struct, frozen=True, kw_only=True):
-    """A producer asks for an id that nobody else has, to be idempotent under it (KIP-98)."""
+    """A producer asks for a unique id, to be idempotent under it (KIP-98)."""
 
 
 class InitProducerIdResponse(Struct, frozen=True, kw_only=True):

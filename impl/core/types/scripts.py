@@ -78,7 +78,7 @@ class Outbox:
 
 
 def unknown(ask: Ask) -> Answer:
-    """The answer when the connection was lost: nobody knows what was read, or became of a write."""
+    """The answer when the connection was lost: what a write did is not known."""
     match ask:
         case ReadZnodes(op_id=op_id):
             return ZnodesRead(op_id=op_id, znodes=None)

@@ -1,4 +1,4 @@
-"""Which partitions a tick must look at: those that changed since, and those whose time has come.
+"""Which partitions a tick must look at: those that changed since, and those that are due.
 
 A tick costs as much as there is to do, not as much as there are partitions.
 """
