@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from fencepost.impl.core.levels import level_2
 from fencepost.impl.core.rules.rules import Rules
-from fencepost.spec.vocabulary import BrokerId, ProtocolLevel
+from fencepost.spec.vocabulary import BrokerId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,6 @@ class Config:
     broker_id: BrokerId
     host: str = "127.0.0.1"
     port: int = 0
-    level: ProtocolLevel = ProtocolLevel.LEADER_EPOCH
     rules: Rules = level_2.RULES
     """Of a level, see `impl/core/levels`."""
     replica_lag_time_ms: int = 2000
@@ -37,8 +36,6 @@ class Config:
 
     What the controller's configuration says counts; an administrator may ask for one such election.
     """
-    mutant: str | None = None
-    """One deliberately wrong rule. Set by `--mutant`, or by who leads a broker."""
 
     @property
     def follower_wait_ms(self) -> int:

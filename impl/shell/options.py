@@ -166,7 +166,7 @@ def _add_protocol(parser: Parser) -> None:
     default = Config(broker_id=BrokerId(0))
     milliseconds = number(1, MILLISECONDS_MAX)
     levels = [level.value for level in ProtocolLevel]
-    parser.add_argument("--level", type=number(levels[0], levels[-1]), default=default.level.value)
+    parser.add_argument("--level", type=number(levels[0], levels[-1]), default=levels[-1])
     for name, value in (
         ("session-timeout", 1500),
         ("start-timeout", 10_000),
@@ -195,7 +195,6 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
             broker_id=BrokerId(arguments.broker_id),
             host=arguments.host,
             port=arguments.port,
-            level=ProtocolLevel(arguments.level),
             replica_lag_time_ms=arguments.replica_lag_ms,
             fetch_wait_ms=arguments.fetch_wait_ms,
             fetch_records_max=arguments.fetch_records_max,
@@ -204,7 +203,6 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
             checkpoint_ms=arguments.checkpoint_ms,
             min_insync_replicas=arguments.min_insync_replicas,
             unclean_leader_election=arguments.unclean_leader_election,
-            mutant=arguments.mutant,
             rules=rules_of(arguments.level, arguments.mutant),
         ),
         zookeeper=arguments.zookeeper,

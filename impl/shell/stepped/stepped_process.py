@@ -67,7 +67,6 @@ class SteppedNodeProcess(NodeProcess):
     def awaken(self, mutant: MutantName) -> None:
         """The core has this wrong rule from now on, and stderr and the trace say so."""
         self._tell_mutant(mutant)
-        object.__setattr__(self._config, "mutant", mutant)
         object.__setattr__(self._config, "rules", with_mutant(self._config.rules, mutant))
 
     # What a process does otherwise

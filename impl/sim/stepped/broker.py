@@ -129,7 +129,6 @@ class SteppedBroker(SimulatedBroker):
         assert len(mutants) <= 1, "the core knows one mutant at a time"
         for mutant in mutants:
             self._note(Verb.AWAKEN, mutant=mutant)
-            object.__setattr__(self.config, "mutant", mutant)
             object.__setattr__(self.config, "rules", with_mutant(self.config.rules, mutant))
 
     def start(self) -> None:

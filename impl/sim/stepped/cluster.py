@@ -38,7 +38,6 @@ from fencepost.spec.vocabulary import (
     ErrorCode,
     Offset,
     Outcome,
-    ProtocolLevel,
     SessionId,
 )
 from fencepost.spec.znodes import (
@@ -156,7 +155,6 @@ class SteppedWorld(VirtualWorld):
     def _config(self, number: int) -> Config:
         return Config(
             broker_id=BrokerId(number),
-            level=ProtocolLevel(self.setting.level),
             rules=rules_of(self.setting.level),
             unclean_leader_election=self.setting.unclean_leader_election,
             replica_lag_time_ms=LAG_MS,

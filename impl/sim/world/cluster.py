@@ -80,13 +80,11 @@ class VirtualCluster(VirtualWorld):
         config = Config(
             broker_id=broker_id,
             port=9000 + broker_id,
-            level=options.level,
             replica_lag_time_ms=options.replica_lag_time_ms,
             checkpoint_ms=options.checkpoint_ms,
             min_insync_replicas=options.min_insync_replicas,
             unclean_leader_election=options.unclean_leader_election,
             fetch_records_max=options.fetch_records_max,
-            mutant=options.mutant,
             rules=rules_of(options.level, options.mutant),
         )
         self.processes[broker_id] = Process(

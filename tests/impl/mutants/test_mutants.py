@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fencepost.impl.__main__ import main
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.messages import (
     FetchRequest,
@@ -62,9 +63,18 @@ def test_every_record_names_a_rule_a_requirement_and_checks() -> None:
 # Never by accident
 
 
-def test_no_config_has_a_mutant_unless_it_is_named() -> None:
-    assert Config(broker_id=ME).mutant is None
-    assert node_options(parse(NODE)).config.mutant is None
+def test_no_config_has_a_wrong_rule_unless_a_mutant_is_named() -> None:
+    assert Config(broker_id=ME).rules is LEVELS[-1]
+    assert node_options(parse(NODE)).config.rules is LEVELS[-1]
+    assert node_options(parse(NODE)).mutant is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_mutant_changes_a_rule_of_the_newest_level_and_no_level_itself(name: str) -> None:
+    before = [*LEVELS]
+
+    assert rules_of(len(LEVELS) - 1, mutant_name(name)) != LEVELS[-1]
+    assert before == [*LEVELS]
 
 
 @pytest.mark.parametrize("value", [*NAMES, "1", "true"])
@@ -97,7 +107,10 @@ def test_a_broker_process_that_takes_no_faults_takes_no_mutant(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_broker_process_that_takes_faults_takes_a_mutant(name: str) -> None:
-    assert node_options(parse([*NODE, "--fault-control", "--mutant", name])).config.mutant == name
+    options = node_options(parse([*NODE, "--fault-control", "--mutant", name]))
+
+    assert options.mutant == name
+    assert options.config.rules != LEVELS[-1]
 
 
 def test_a_mutant_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,8 +138,7 @@ def test_the_help_of_the_broker_process_says_that_a_mutant_is_told(
 def config(mutant: str | None) -> Config:
     if mutant is None:
         return Config(broker_id=ME)
-    name = mutant_name(mutant)
-    return Config(broker_id=ME, mutant=name, rules=rules_of(2, name))
+    return Config(broker_id=ME, rules=rules_of(2, mutant_name(mutant)))
 
 
 def led(mutant: str | None, isr: tuple[int, ...] = (1, 2, 3)) -> Driver:

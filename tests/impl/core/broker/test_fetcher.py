@@ -268,7 +268,7 @@ def test_out_of_range_makes_the_logs_be_compared_anew(driver: Driver) -> None:
 def test_below_level_2_the_log_is_cut_to_the_high_watermark(
     drive: Drive, level: ProtocolLevel
 ) -> None:
-    driver = deposed(drive(Config(broker_id=ME, level=level, rules=LEVELS[level])))
+    driver = deposed(drive(Config(broker_id=ME, rules=LEVELS[level])))
 
     assert driver.replica(T0).log_end_offset == 1
     assert TruncateRecords(topic_partition=T0, offset=Offset(1)) in driver.effects
@@ -277,7 +277,7 @@ def test_below_level_2_the_log_is_cut_to_the_high_watermark(
 
 @pytest.mark.parametrize("level", BELOW_2)
 def test_below_level_2_the_leaders_log_end_is_law(drive: Drive, level: ProtocolLevel) -> None:
-    driver = following(drive(Config(broker_id=ME, level=level, rules=LEVELS[level])))
+    driver = following(drive(Config(broker_id=ME, rules=LEVELS[level])))
     fetched(driver, records(0, 0))
 
     fetched(driver, error=ErrorCode.OFFSET_OUT_OF_RANGE, log_end=1)

@@ -250,7 +250,7 @@ def test_states_that_could_not_be_read_are_read_again(driver: Driver) -> None:
 
 @pytest.mark.parametrize("level", ProtocolLevel)
 def test_writes_are_fenced_from_level_1_on(drive: Drive, level: ProtocolLevel) -> None:
-    driver = elected(drive(Config(broker_id=ME, level=level, rules=LEVELS[level])))
+    driver = elected(drive(Config(broker_id=ME, rules=LEVELS[level])))
     driver.create_topic("t", (2, 3, 1))
     driver.unregister(2)
 

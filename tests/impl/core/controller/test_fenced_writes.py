@@ -36,7 +36,7 @@ class Bench:
 
     def __init__(self, level: ProtocolLevel = ProtocolLevel.LEADER_EPOCH) -> None:
         self.outbox = Outbox()
-        config = Config(broker_id=ME, level=level, rules=LEVELS[level])
+        config = Config(broker_id=ME, rules=LEVELS[level])
         self.generation = ControllerGeneration(
             config, self.outbox, ControllerEpoch(1), ZnodeVersion(1)
         )

@@ -15,7 +15,6 @@ from fencepost.spec.vocabulary import (
     NO_BROKER,
     Action,
     ErrorCode,
-    ProtocolLevel,
     ZnodeVersion,
 )
 from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, TOPICS, broker_path
@@ -190,7 +189,7 @@ def test_each_election_raises_the_epoch_under_its_version(driver: Driver) -> Non
 
 
 def test_at_level_0_the_office_is_a_single_create(drive: Drive) -> None:
-    driver = drive(Config(broker_id=ME, level=ProtocolLevel.DRAFT_V3, rules=LEVELS[0]))
+    driver = drive(Config(broker_id=ME, rules=LEVELS[0]))
     driver.start()
 
     (election,) = elections(driver)
