@@ -2,8 +2,7 @@
 
 PLAIN_WORDS = (
     "conformance/README.md",
-    "fault_injection/README.md",
-    "fault_injection/faults/",
+    "fault_injection/",
     "impl/README.md",
     "tests/scenarios/README.md",
     "ARCHITECTURE.md",

@@ -210,7 +210,7 @@ class FaultEngine:
                 self._watch.observe(event, self._story_ms())
 
     def _look_ahead(self, pending: Sequence[RunningFault]) -> None:
-        """Who will have to start anew next has its next process ready by then, if all goes well."""
+        """Prepare the next process of the broker that will start anew next."""
         ending = (running for running in pending if needs_successor(running.action.fault))
         running = next(ending, None)
         if running is not None and not running.is_foreseen:
@@ -218,7 +218,7 @@ class FaultEngine:
                 running.is_foreseen = make_ready(running.action.fault, self.target) is not None
 
     def _await_successors(self, story: Story) -> None:
-        """Who will have to start anew soon has its next process ready before time counts."""
+        """Prepare the next processes of brokers that start anew soon, before time counts."""
         ready: list[IsReady] = []
         for action in story.actions:
             is_soon = isinstance(action.when, At) and action.when.at_ms < SOON_MS
@@ -284,7 +284,7 @@ class FaultEngine:
                 self._look_for_health(running)
 
     def _resolve(self, running: RunningFault) -> None:
-        """Inject as soon as somebody plays the role and is registered: the dead cannot be hurt."""
+        """Inject as soon as a registered broker has the role: the dead cannot be hurt."""
         view, fault = self.target.view(), running.action.fault
         victim = fault.victim
         if victim == ANY_BROKER:
@@ -296,13 +296,13 @@ class FaultEngine:
             running.receiver_id = fault.towards.resolve(view)
             self._inject(running)
         elif self._now_ms() - running.since_ms > RESOLVE_MS:
-            self._move(running, Phase.INEFFECTIVE, f"{victim} is nobody who is registered")
+            self._move(running, Phase.INEFFECTIVE, f"{victim} is no registered broker")
 
     def _inject(self, running: RunningFault) -> None:
         timed = running.action
-        whom = {} if running.broker_id is None else {"broker_id": running.broker_id}
+        victim_id = {} if running.broker_id is None else {"broker_id": running.broker_id}
         running.entry = self.ledger.open(
-            "fault", fault_id=timed.action_id, fault=timed.fault.kind, **whom
+            "fault", fault_id=timed.action_id, fault=timed.fault.kind, **victim_id
         )
         running.injection = self.make_injection(running.resolved(self.target))
         running.injected_ms, running.injected_ns = self._now_ms(), self.clock.now_ns()
@@ -350,7 +350,7 @@ class FaultEngine:
         elif running.phase is not Phase.HEALING:
             running.healing_ms = self._now_ms()
             for one in self._planned:
-                one.is_foreseen = False  # somebody else may play its role by now
+                one.is_foreseen = False  # another broker may have its role by now
             self._move(running, Phase.HEALING, running.error)
             self._undo(running)
 

@@ -1,7 +1,7 @@
-"""Heals by hand what a harness has left whose reaper was killed with it.
+"""Heals by hand what a harness has left when its reaper was killed with it.
 
 The reaper does this by itself when only the harness ends; `fencepost heal` is for the rest. A run
-whose reaper is alive is left alone: its harness is at work, or the reaper is.
+with a reaper that is alive is left alone: its harness is at work, or the reaper is.
 """
 
 from collections.abc import Iterator

@@ -70,7 +70,7 @@ class RunningFault:
     is_held: bool = False
     """True for a fault that lasts until it is healed, whatever its own time."""
     is_foreseen: bool = False
-    """True when who takes the place of its victim was made ready before it began."""
+    """True when the successor of its victim was made ready before it began."""
     is_overdue: bool = False
     """What was to end it never came: it earns no credit."""
     injected_ms: int | None = None

@@ -1,4 +1,4 @@
-"""Something that is done to a broker again and again, while nobody looks.
+"""Something that is done to a broker again and again, between two looks of the engine.
 
 One thread of its own does it, since the engine looks too seldom for that.
 """

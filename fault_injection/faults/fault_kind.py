@@ -24,7 +24,7 @@ class FaultKind:
     injector: str = ""
     """`module:class` below `fault_injection.injectors`; empty: it cannot be done for real."""
     needs_links: bool = False
-    """True when the ways between members must be ours to hurt from the start of the run."""
+    """True when the links between members must be ours to hurt from the start of the run."""
     needs_proxy: str = ""
     """Why network namespaces cannot do it and the proxy can, as the end of a sentence."""
     needs_relay: bool = False

@@ -1,7 +1,7 @@
-"""Faults on the ways between brokers; ZooKeeper stays in reach.
+"""Faults on the links between brokers; ZooKeeper stays in reach.
 
 On real processes they are rules of the proxy (`links/`): bytes wait, and are not lost. A message
-that was sent is delivered when the way is open again, unless its sender has taken it back. In
+that was sent is delivered when the link is open again, unless its sender has taken it back. In
 network namespaces (`namespaces/`) the kernel drops packets, and TCP sends them again; what
 is late or slow waits in front of the bridge.
 """
@@ -116,7 +116,7 @@ def windows_of_moments(for_ms: int, every_ms: int) -> tuple[tuple[int, int], ...
 
 
 def _cut(fault_class: type[Fault], requirement: str, in_turns: str = "") -> FaultKind:
-    """A kind that closes ways; `in_turns` is what proves it of one that closes them by turns."""
+    """A kind that closes links; `in_turns` is what proves it of one that closes them by turns."""
     held = "bytes or connections are held, and probes pass on all other ways only"
     return FaultKind(
         fault_class=fault_class,

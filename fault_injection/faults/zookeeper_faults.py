@@ -39,7 +39,7 @@ class CutZooKeeper(LastingBrokerFault, frozen=True, kw_only=True, tag="zk.cut"):
 
 
 class HurtZooKeeperLink(LastingBrokerFault, frozen=True, kw_only=True, tag="zk.link"):
-    """The way between the broker and ZooKeeper is hurt in one direction or both, by a proxy."""
+    """The link between the broker and ZooKeeper is hurt in one direction or both, by a proxy."""
 
     direction: Annotated[
         Literal["both", "c2s", "s2c"],

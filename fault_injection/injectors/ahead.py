@@ -1,4 +1,4 @@
-"""Who takes the place of those whom a fault will end is made ready before it begins."""
+"""Prepares the processes that take the place of those that a fault will end."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,7 @@ ENDS = ("kill", "restart")
 
 
 def needs_successor(fault: Fault) -> bool:
-    """True when somebody may end who is then to start anew."""
+    """True when a process may end that is to start again."""
     return fault.starts_anew or (isinstance(fault, HurtServer) and fault.deed in ENDS)
 
 
@@ -22,9 +22,9 @@ IsReady = Callable[[], bool]
 
 
 def make_ready(fault: Fault, target: FaultTarget) -> IsReady | None:
-    """The successor is on its way, of whoever plays the fault's role now; None: nobody does.
+    """Prepare the successor of the broker that has the fault's role now; None: there is none.
 
-    It may be another who plays it later: then this one waits in vain until the run is over.
+    Another broker may have it later: then this successor waits until the run is over.
     """
     match fault:
         case HurtServer(member=member):

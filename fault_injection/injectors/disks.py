@@ -33,7 +33,7 @@ class PowerLossInjector(ProcessEndInjector):
     def inject(self) -> None:
         """The process has ended, and what it had not flushed is gone."""
         folder = self.resolved.target.data_folder(self.resolved.broker_id)
-        data_folder.tails(folder)  # nobody is killed for nothing
+        data_folder.tails(folder)  # nothing is killed in vain
         ProcessEndInjector.inject(self)
         self._tails = data_folder.tails(folder)
         self.spoil()

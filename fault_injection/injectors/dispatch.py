@@ -1,4 +1,4 @@
-"""From a fault to the injection that does it on real processes, as the catalogue says."""
+"""From a fault to the injector that does it on real processes, as the catalogue says."""
 
 from importlib import import_module
 from typing import Any, cast
@@ -9,7 +9,7 @@ from fencepost.fault_injection.injectors.injector import Injector
 
 
 def injector_for(resolved: ResolvedFault[Any]) -> Injector[str]:
-    """How the fault is done to whom its roles resolved to."""
+    """The injector of a fault with its roles resolved."""
     return cast(Injector[str], injector_class(resolved.fault.kind)(resolved))
 
 

@@ -26,7 +26,7 @@ class MemberAwayInjector(ABC):
         """A member is away."""
 
     def evidence(self) -> str | None:
-        """What has become of it, and who leads instead."""
+        """The state of the member, and the leader in its place."""
         return self._absence.evidence() if self._absence else None
 
     def heal(self) -> None:
@@ -106,7 +106,7 @@ class MemberAbsence:
         )
 
     def evidence(self) -> str | None:
-        """What has become of the member, and who leads instead."""
+        """The state of the member, and the leader in its place."""
         servers = self.target.servers
         state = servers.state(self.number)
         if state is MemberState.RUNNING:

@@ -80,10 +80,10 @@ class Servers(Protocol):
         """Of all members."""
 
     def leader(self) -> int | None:
-        """Who leads; None while there is nobody."""
+        """The leader; None while there is none."""
 
     def status(self) -> Mapping[int, ServerStatus]:
-        """What each member that serves says of itself; who stands still is not asked."""
+        """What each member that serves says of itself; a paused member is not asked."""
 
     def state(self, number: int) -> MemberState:
         """Whether a member runs, stands still or has ended."""
@@ -110,7 +110,7 @@ class Servers(Protocol):
         """A member that has ended is starting again on its data."""
 
     def cut_off(self, number: int) -> None:
-        """Nobody reaches a member, which runs on; raises `ZooKeeperError` where that cannot be."""
+        """Cut a member off, which runs on; raises `ZooKeeperError` where that cannot be."""
 
     def join(self, number: int) -> None:
         """A member that was cut off is in reach again."""
@@ -129,7 +129,7 @@ class Znodes(Protocol):
 class TargetAdministrator(Protocol):
     """Asks brokers for changes; a method returns when the change is granted, not when it is done.
 
-    Each raises `InjectionError` when it is refused or nobody answers.
+    Each raises `InjectionError` when it is refused or not answered.
     """
 
     def reassign(self, partition: TopicPartition, replicas: Sequence[int]) -> None:
@@ -185,7 +185,7 @@ class FaultTarget(Protocol):
 
     @property
     def administrator(self) -> TargetAdministrator:
-        """Whom faults that are requests go through."""
+        """Where faults that are requests are sent."""
 
     @property
     def wiring(self) -> Wiring:
@@ -203,7 +203,7 @@ class FaultTarget(Protocol):
         """Of the brokers' ZooKeeper sessions."""
 
     def view(self) -> ClusterView:
-        """Who plays which role now."""
+        """The controller, leaders and replicas now."""
 
     def process(self, broker_id: int) -> TargetProcess:
         """The current process of a broker."""
@@ -226,11 +226,11 @@ class FaultTarget(Protocol):
     def rewrite_state(self, partition: TopicPartition) -> int | None:
         """The state of a partition was written as it is: its new version; None without a state.
 
-        Raises `InjectionError` when somebody else was faster.
+        Raises `InjectionError` when another client was faster.
         """
 
     def expire_session(self, session_id: int, password: bytes, broker_id: int) -> None:
-        """The session has ended at ZooKeeper, closed by who has its password."""
+        """The session has ended at ZooKeeper, closed with its password."""
 
     def end_session(self, session_id: int) -> None:
         """ZooKeeper has ended the session by itself.
@@ -241,7 +241,7 @@ class FaultTarget(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedFault(Generic[AnyFault_co]):
-    """One fault as it is done: to whom its roles resolved."""
+    """A fault and the brokers that its roles resolved to."""
 
     fault_id: str
     fault: AnyFault_co

@@ -1,4 +1,4 @@
-"""Faults on the ways between processes: rules of the proxy, what they counted, and probes.
+"""Faults on the links between processes: rules of the proxy, what they counted, and probes.
 
 A probe is a connection of the proxy's own that goes the way of a member's connections; in network
 namespaces, where the kernel drops packets instead, it is a packet. By probes it is shown that what
@@ -97,7 +97,7 @@ class LinkInjector(ABC):
             self.last = [status for status in found if status is not None] or self.last
 
     def healed(self) -> str | None:
-        """Probes pass on all ways, and the broker that was hurt is registered."""
+        """Probes pass on all links, and the broker that was hurt is registered."""
         if not self.rules:
             return "nothing was done"
         passed = self.open_again()
@@ -107,7 +107,7 @@ class LinkInjector(ABC):
         return f"{passed}, {registered(now)}" if now is not None else passed
 
     def open_again(self) -> str | None:
-        """What shows that bytes pass on all ways that were hurt."""
+        """What shows that bytes pass on all links that were hurt."""
         ways = self.probed(self.links)
         results = self._results("healed", ways)
         if any(result is None for result in results.values()):
@@ -202,7 +202,7 @@ class LinkCutInjector(LinkInjector):
     """`net.isolate`, `partition`, `oneway`, `bridge`, `majority_ring`, `zk.cut`: bytes wait."""
 
     def make_rules(self) -> list[LinkRule]:
-        """One for all ways that are closed."""
+        """One for all links that are closed."""
         return [self.rule(self._closed(), stalls=True)]
 
     def proof(self) -> str | None:
@@ -232,7 +232,7 @@ class LinkCutInjector(LinkInjector):
                 raise AssertionError(f"{fault.kind} closes no way")
 
     def _others(self) -> frozenset[Link]:
-        """The ways of the same sort that stay open."""
+        """The links of the same sort that stay open."""
         if isinstance(self.resolved.fault, CutZooKeeper):
             return between(self.wiring.brokers, self.wiring.zookeepers) - self.links
         clients = [link for b in self.wiring.broker_ids for link in self.wiring.with_clients(b)]
@@ -275,7 +275,7 @@ class SlowLinkInjector(LinkInjector):
     """`net.latency`, `net.bandwidth`, `zk.delay`: bytes take their time."""
 
     def make_rules(self) -> list[LinkRule]:
-        """One for all ways."""
+        """One for all links."""
         fault = self.resolved.fault
         match fault:
             case DelayLink():
@@ -290,7 +290,7 @@ class SlowLinkInjector(LinkInjector):
                 raise AssertionError(f"{fault.kind} slows nothing down")
 
     def proof(self) -> str | None:
-        """Bytes waited; of a delayed way, the fastest probe took that long or more.
+        """Bytes waited; of a delayed link, the fastest probe took that long or more.
 
         That the way back is as fast as always is not asked: no rule is on it.
         """
@@ -434,13 +434,13 @@ def counted(number: int, noun: str) -> str:
 
 
 def cut_off(wiring: Wiring, broker_id: int) -> frozenset[Link]:
-    """All ways between a broker and other brokers or clients."""
+    """All links between a broker and other brokers or clients."""
     name = broker_name(broker_id)
     return between([name], wiring.brokers) | wiring.with_clients(broker_id)
 
 
 def towards(wiring: Wiring, resolved: ResolvedFault[Any]) -> frozenset[Link]:
-    """The ways from the sender to the receiver, or to every other broker."""
+    """The links from the sender to the receiver, or to every other broker."""
     assert isinstance(resolved.fault, LinkFault)
     sender = broker_name(resolved.broker_id)
     if resolved.receiver_id is not None:

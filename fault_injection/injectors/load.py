@@ -1,4 +1,4 @@
-"""What clients do, by those who are at work already."""
+"""Faults of clients: more producers, and one that ends before its answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

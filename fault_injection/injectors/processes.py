@@ -153,7 +153,7 @@ class KillInjector(ProcessEndInjector):
             return
         folder = self.resolved.target.data_folder(self.resolved.broker_id)
         if wipe == "log":
-            data_folder.record_files(folder)  # nobody is killed for nothing
+            data_folder.record_files(folder)  # nothing is killed in vain
         ProcessEndInjector.inject(self)
         wiped = data_folder.wipe_all if wipe == "all" else data_folder.wipe_records
         self._gone = wiped(folder)

@@ -16,11 +16,11 @@ class RollingRestartInjector:
     _done: list[str] = field(init=False, default_factory=list)
     """What each broker did that has been restarted, in order."""
     _down: tuple[int, TargetProcess] | None = field(init=False, default=None)
-    """Who ends, or has ended and is to start again."""
+    """The broker that ends, or has ended and is to start again."""
     _since: float | None = field(init=False, default=None)
     """When it was seen to have ended."""
     _starting: int | None = field(init=False, default=None)
-    """Who has started, and is waited for."""
+    """The broker that has started, and is waited for."""
     _is_as_asked: bool = field(init=False, default=True)
     """False when a broker that was told to end did not do so in good order."""
 
@@ -41,7 +41,7 @@ class RollingRestartInjector:
         return ", ".join(self._done) if self._done and self._is_as_asked else None
 
     def heal(self) -> None:
-        """Nobody is ended any more, and who is down starts again."""
+        """End no further broker, and start the one that is down."""
         self._left = []
         if self._down is not None:
             broker_id, process = self._down

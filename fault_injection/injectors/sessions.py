@@ -55,7 +55,7 @@ class SessionExpiryInjector:
         session = rpc_rules.get_session(before.address)
         if session.session_id in (0, before.session_id):
             return None
-        # Asked second: what was registered then still is, though its owner is somebody else now.
+        # Asked second: what was registered then still is, though its owner has another session now.
         if self._is_old(self.resolved.registration()):
             self._outlived = (
                 f"the broker has session {session.session_id:#x}, "

@@ -20,7 +20,7 @@ class VersionRaceInjector:
     _before: ZnodeContent | None = field(init=False, default=None)
 
     def inject(self) -> None:
-        """The version has grown; raises `InjectionError` when somebody else writes meanwhile."""
+        """The version has grown; raises `InjectionError` when another client writes meanwhile."""
         self._before = self._read()
         for _ in range(self.resolved.fault.count):
             if self.resolved.target.rewrite_state(self._key()) is None:
@@ -37,7 +37,7 @@ class VersionRaceInjector:
         return f"version {self._before.znode_version} became {now.znode_version}"
 
     def heal(self) -> None:
-        """Nothing: who needs the version reads it again."""
+        """Nothing: brokers that need the version read it again."""
 
     def healed(self) -> str | None:
         """The partition has a leader that is in its ISR."""

@@ -1,4 +1,4 @@
-"""Which ways between members a fault on the network closes; a way is directed. Pure.
+"""Which links between members a fault on the network closes; a link is directed. Pure.
 
 The simulator and the proxy read the same sets, the one of broker ids, the other of names.
 """
@@ -11,26 +11,26 @@ Member = TypeVar("Member")
 
 
 def between(side: Iterable[Member], others: Iterable[Member]) -> frozenset[tuple[Member, Member]]:
-    """Both ways between each of one side and each of the other; nobody is cut off from himself."""
+    """Both links between each of one side and each of the other; none is cut off from itself."""
     there = list(others)
     pairs = [(a, b) for a in side for b in there if a != b]
     return frozenset(pairs) | frozenset((b, a) for a, b in pairs)
 
 
 def around_bridge(bridge: Member, members: Sequence[Member]) -> frozenset[tuple[Member, Member]]:
-    """Both ways between two halves of the others; only `bridge` is reached by both."""
+    """Both links between two halves of the others; only `bridge` is reached by both."""
     others = [member for member in members if member != bridge]
     half = len(others) // 2
     return between(others[:half], others[half:])
 
 
 def outside_majorities(members: Sequence[Member]) -> frozenset[tuple[Member, Member]]:
-    """What nobody hears when each hears only a majority around himself, in a ring.
+    """The links that are cut when each hears only a majority around itself, in a ring.
 
-    Of three, each hears himself and the next one. No two hear the same majority.
+    Of three, each hears itself and the next one. No two hear the same majority.
     """
     size = len(members)
-    # Himself, the next, the one before, the one after the next, and so on.
+    # Itself, the next, the one before, the one after the next, and so on.
     steps = [step // 2 if step % 2 == 0 else -(step // 2) for step in range(2, size + 2)]
     heard = {
         members[at]: {members[at], *(members[(at + step) % size] for step in steps[: size // 2])}

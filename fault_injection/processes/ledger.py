@@ -28,7 +28,7 @@ NEEDED: dict[str, dict[str, type]] = {
     "network": {"name": str, "engine": str},
     "engine_folder": {"folder": str},
 }
-"""Kind of an entry -> without which fields nobody can undo it."""
+"""Kind of an entry -> the fields that undoing it takes."""
 PID_MAX = 2**22
 """The kernel has no larger one (`man proc_sys_kernel`, pid_max)."""
 
@@ -67,7 +67,7 @@ class Ledger:
         return [_entry(line) for line in self._lines() if "open" in line]
 
     def open_entries(self) -> list[Entry]:
-        """The entries that nobody closed, oldest first."""
+        """The entries that are not closed, oldest first."""
         closed = {line["close"] for line in self._lines() if "close" in line}
         return [entry for entry in self.entries() if entry.number not in closed]
 

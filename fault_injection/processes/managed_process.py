@@ -83,7 +83,7 @@ class ManagedProcess:
                 self.note("pause", self._ledger.open("pause", **fields_of(self)))
 
     def stand(self, deadline_s: float = KILL_DEADLINE_S) -> None:
-        """As `pause`, for who has paused it before: the ledger knows already how it is undone."""
+        """As `pause`, for a process that was paused before: its undo is in the ledger."""
         with self._lock:
             if not self.is_running:  # and the ledger has forgotten it
                 raise ProcessError(f"{self.name} cannot be paused: it is not running")

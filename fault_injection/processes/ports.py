@@ -25,9 +25,9 @@ class NoPortError(OSError):
 
 
 def free_ports(count: int) -> list[int]:
-    """`count` different ports of the loopback that nobody listens on; raises `NoPortError`.
+    """`count` different ports of the loopback that nothing listens on; raises `NoPortError`.
 
-    All are held at once before they are let go, so none is given twice. Somebody else may still
+    All are held at once before they are let go, so none is given twice. Another process may still
     take one before it is used.
     """
     highest = _first_outgoing()

@@ -1,4 +1,4 @@
-"""Who a process is: pid, start time and run tag, so that no signal ever reaches a stranger.
+"""The identity of a process: pid, start time and run tag; no signal reaches another one.
 
 A pid alone is a number that the kernel gives away again. Here a process is opened as a pidfd first
 and identified second; from then on the pidfd names that process and no other.
@@ -76,7 +76,7 @@ def identify(pid: int, run_id: str) -> ProcessIdentity:
 
 
 def open_process(identity: ProcessIdentity) -> int | None:
-    """A pidfd of exactly this process, or None when it is dead or its pid is somebody else's."""
+    """A pidfd of exactly this process, or None when it is dead or its pid is another's."""
     try:
         pidfd = os.pidfd_open(identity.pid)
     except ProcessLookupError:

@@ -7,7 +7,7 @@ from threading import current_thread, main_thread
 from types import FrameType
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Those whose handlers raise, so that everything is wound up."""
+"""The signals with handlers that raise, so that everything is wound up."""
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Starts the processes of a run and answers for them: what it started ends with it.
 
 Three nets, each for the hole in the one before: closing kills what runs; the kernel kills a child
-whose harness dies (`launch`); the reaper kills by the ledger what slipped through both.
+when its harness dies (`launch`); the reaper kills by the ledger what slipped through both.
 Every process is the leader of its own session and carries the run id in its environment.
 A successor may be made ready before its time: it waits at its pipe until it is started.
 """
@@ -76,7 +76,7 @@ class Supervisor:
 
     `directory` gets the logs and the ledger. With `detached`, processes stay when this one is
     closed: `adopt` finds them again from `directory`, and `stop_all` ends them. Until then they are
-    nobody's but ours, and end with us.
+    only ours, and end with us.
     """
 
     def __init__(self, directory: Path, run_id: str, *, detached: bool = False) -> None:
@@ -99,7 +99,7 @@ class Supervisor:
     def adopt(cls, directory: Path) -> Self:
         """Take over what a detached supervisor of `directory` left running.
 
-        Only processes whose pid, start time and run tag match its ledger; the dead are struck off.
+        Only processes with the pid, start time and run tag of its ledger; the dead are struck off.
         Raises `ProcessError` when there is no ledger.
         """
         ledger = Ledger(directory / LEDGER_FILE)
@@ -270,7 +270,7 @@ class Supervisor:
         self._started.add(process.name)
 
     def _succeeding(self, task: Task) -> ManagedProcess | None:
-        """Who was ready for it and has been told to begin; None when there is nobody."""
+        """The process that was ready and has been told to begin; None when there is none."""
         successor = self._successors.get(task.name)
         if successor is None:
             return None
@@ -340,7 +340,7 @@ class Supervisor:
             return
         pid, pipe = self._reaper
         self._reaper = None
-        with suppress(BrokenPipeError):  # it may have been ended by somebody else
+        with suppress(BrokenPipeError):  # it may have been ended by another process
             os.write(pipe, b"d")
         os.close(pipe)
         os.waitpid(pid, 0)

@@ -25,7 +25,7 @@ class Traces(Protocol):
 
 
 class NoTraces:
-    """Of a cluster whose traces nobody can read: actions can only begin by time."""
+    """Of a cluster without readable traces: actions can only begin by time."""
 
     def skip(self) -> None:
         """Nothing is there."""

@@ -39,7 +39,7 @@ LOGGING = "log4j2.configurationFile"
 FIXED_NS = 946_684_800_000_000_000
 """When a jar was written, for Java compares that: the same content is the same jar."""
 WAIT_AND_END = ("-", "127.0.0.1", "-", "-", "--go-fd", "0")
-"""It loads what it needs, finds that nobody says that it goes on, and has opened nothing."""
+"""It loads what it needs, is not told to go on, and has opened nothing."""
 
 _failed: set[str] = set()
 """What this process could not make, and does not try again."""
@@ -77,7 +77,7 @@ class KeptClasses:
 
     jar: Path
     archive: Path | None
-    """None while somebody else makes it, and where it cannot be made."""
+    """None while another process makes it, and where it cannot be made."""
 
     @property
     def is_whole(self) -> bool:
@@ -175,7 +175,7 @@ def _tidy(place: Path) -> None:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[bool]:
-    """True for one process at a time, which the kernel sees to; nobody waits for it."""
+    """True for one process at a time, which the kernel sees to, without waiting."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
 """The harness's own view of ZooKeeper: small, typed, with a deadline on every call.
 
 The only module of this room that knows kazoo; nothing untyped leaves it. No write is retried: one
-whose answer was lost may have happened, and saying so is the caller's to decide upon. A read is
+without an answer may have happened, and the caller decides what that means. A read is
 asked again until the deadline, for a server of an ensemble may go while others answer.
 """
 
@@ -92,7 +92,7 @@ class ZooKeeperClient:
         self.close()
 
     def connect(self) -> None:
-        """Open the session; raises `ZooKeeperError` when nobody grants one within the deadline."""
+        """Open the session; raises `ZooKeeperError` when none is granted within the deadline."""
         try:
             self._client.start(timeout=self.deadline_s)
         except KazooTimeoutError as error:
@@ -154,7 +154,7 @@ class ZooKeeperClient:
                 try:
                     self.create(above)
                 except ZnodeExistsError:
-                    continue  # somebody else was faster, which is just as good
+                    continue  # another client was faster, which is just as good
 
     def set(self, path: str, data: bytes, *, version: int) -> int:
         """Write `data` if the znode has `version` (-1: any); the new version.

@@ -150,7 +150,7 @@ class ZooKeeperContainers:
         """Nothing: a container starts again as what it was."""
 
     def is_ready(self, number: int) -> bool:
-        """True: nobody is waited for."""
+        """True: there is nothing to wait for."""
         del number
         return True
 

@@ -57,7 +57,7 @@ class ControlledServer(ZooKeeperServer):
         return [*archive, "-cp", class_path((kept.jar, *jars)), *ours]
 
     def _classes(self, java: Path, jars: Sequence[Path]) -> KeptClasses | None:
-        """The same for all its processes, so that who waits is who is started."""
+        """The same for all its processes, so that the process that waits can be started."""
         if self._kept is None or not self._kept.is_whole:
             self._kept = kept_classes(
                 Build(java=java, options=JAVA_OPTIONS, jars=jars, source=SOURCE, logging=LOG4J)
@@ -89,7 +89,7 @@ class ControlledServer(ZooKeeperServer):
 def end_in_ensemble(ensemble: ZooKeeperEnsemble, session_id: int) -> None:
     """A member of an ensemble of controlled servers has made the leader end the session, as above.
 
-    Whoever serves passes it on: to ask first who leads would take longer than all the rest.
+    Any member that serves passes it on: to look for the leader first would take longer.
     """
     errors = []
     for member in ensemble.members:

@@ -1,7 +1,7 @@
 """Three real ZooKeeper servers that are one: each a process of its own, of which one leads.
 
 Any one of them may be killed or paused: the others elect a leader among them, and the sessions of
-clients live on. With two of three away nobody is served until one of them is back.
+clients live on. With two of three away no client is served until one of them is back.
 """
 
 import time
@@ -141,7 +141,7 @@ class ZooKeeperEnsemble:
         self._member(number).begin(self._client_ports[number - 1])
 
     def cut_off(self, number: int) -> None:
-        """Nobody reaches a member, which runs on; raises `ZooKeeperError` on a shared network."""
+        """Cut a member off, which runs on; raises `ZooKeeperError` on a shared network."""
         if self._switch is None:
             raise ZooKeeperError(
                 f"server {number} has no network of its own; run it with --zookeeper containers "

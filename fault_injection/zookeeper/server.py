@@ -84,7 +84,7 @@ logger.peers.level = error
 
 
 class PortInUseError(ZooKeeperError):
-    """The port that was asked for belongs to somebody else."""
+    """The port that was asked for belongs to another process."""
 
     def __init__(self, port: int) -> None:
         super().__init__(
@@ -311,7 +311,7 @@ def find_jars() -> list[Path]:
 def check_external(address: str, deadline_s: float = 10.0) -> ZooKeeperAddress:
     """Make sure that a ZooKeeper serves at `HOST:PORT/chroot`; the chroot exists at return.
 
-    Raises `AddressError` for another form, `ZooKeeperError` when nobody answers in `deadline_s`.
+    Raises `AddressError` for another form, `ZooKeeperError` without an answer in `deadline_s`.
     """
     where = ZooKeeperAddress.parse(address)
     servers = where.servers
@@ -328,7 +328,7 @@ def check_external(address: str, deadline_s: float = 10.0) -> ZooKeeperAddress:
 
 
 def _refusal(endpoint: tuple[str, int], deadline_s: float) -> str:
-    """Why nobody listens there; empty when somebody does."""
+    """Why no server listens there; empty when one does."""
     try:
         socket.create_connection(endpoint, deadline_s).close()
     except OSError as error:

@@ -1,5 +1,8 @@
 """Expire a ZooKeeper session for real: resume it from here with its password, and close it.
 
+This works on any ZooKeeper and needs the password, which only a broker under fault control tells;
+`control.py` needs no password and a server that is a process of ours. So both stay.
+
 The server then deletes the session's ephemeral znodes and refuses its owner, exactly as after a
 silence longer than its timeout, in milliseconds. The few messages that this takes are written by
 hand: a client library would bring threads and reconnect on its own.
@@ -221,7 +224,7 @@ def _close_from_here(
 def _require_refusal(
     where: ZooKeeperAddress, session_id: int, password: bytes, deadline: float
 ) -> None:
-    """Show that nobody can resume the session; an owner that tries as well may cut us off."""
+    """Show that the session cannot be resumed; an owner that tries as well may cut us off."""
     for _ in range(MAX_ATTEMPTS):
         with closing(_Connection(where, deadline, PATIENCE_S)) as connection:
             granted = connection.open_session(session_id, password)
@@ -234,7 +237,7 @@ def _require_refusal(
 
 def _require_owner(owner: int | None, session_id: int, path: str) -> None:
     if owner is None:
-        raise SessionError(f"there is no znode {path} whose deletion could show the expiry")
+        raise SessionError(f"there is no znode {path}; its deletion would show the expiry")
     if owner != session_id:
         raise SessionError(f"znode {path} belongs to session {owner:#x}, not to {session_id:#x}")
 

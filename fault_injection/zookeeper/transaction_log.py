@@ -1,6 +1,6 @@
 """What ZooKeeper itself wrote down: its transaction log, read as the ground truth of a run.
 
-A write whose answer was lost is settled here: it is in the log or it never happened. The format is
+A write without an answer is settled here: it is in the log or it never happened. The format is
 ZooKeeper's FileTxnLog, version 2 (`zookeeper.jute`): a file header, then per transaction an
 Adler-32, a length, a header and a record, up to a tail of zeros.
 """
@@ -132,7 +132,7 @@ def read_committed(data_dirs: Sequence[Path]) -> list[Transaction]:
 
     A leader writes down a transaction before its followers have it, and may die or be replaced
     then: what was committed is what most members wrote down, and they forget nothing of that.
-    One member alone may lack some of it, for who was away gets a snapshot of what it missed.
+    One member alone may lack some of it: after an absence it gets a snapshot of what it missed.
     Raises `CorruptTransactionLogError`.
     """
     logs = [read_transactions(data_dir) for data_dir in data_dirs]

@@ -33,7 +33,7 @@ class ActiveLinkRule:
 
 
 class ActiveLinkRules:
-    """Rules come and go here; who listens is told after each change."""
+    """The rules that apply; `on_change` is called after each change."""
 
     def __init__(self) -> None:
         self.rules: dict[str, ActiveLinkRule] = {}

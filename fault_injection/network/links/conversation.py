@@ -33,7 +33,7 @@ class Conversation:
         self._asked, self._answered = Frames(), Frames()
         self._counts = {"asked": 0, "answered": 0}
         self._losing: Doomed | None = None
-        """The write whose answer is to be withheld."""
+        """The write of which the answer is to be withheld."""
         self._failing: dict[int, Doomed] = {}
         """By xid, the requests of which ZooKeeper knows nothing."""
 

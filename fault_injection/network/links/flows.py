@@ -13,7 +13,7 @@ Endpoint = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """Between whom a connection is, and how its bytes are to be read."""
+    """The ends of a connection, and how its bytes are to be read."""
 
     client: str
     server: str
@@ -78,7 +78,7 @@ class Flow:
         if self.asks.is_stalled or self._dialling is not None or self.client.is_lost:
             return
         if self.is_held and not self.client.is_established():
-            self.reset()  # nobody waits any more: it never was a connection
+            self.reset()  # nothing waits any more: it never was a connection
             return
         self.is_held = False
         self._dialling = asyncio.get_running_loop().create_task(self._dial())
@@ -104,7 +104,7 @@ class Flow:
         endpoint = self._upstream()
         try:
             if endpoint is None:
-                raise ConnectionRefusedError("nobody listens there")
+                raise ConnectionRefusedError("nothing listens there")
             loop = asyncio.get_running_loop()
             await loop.create_connection(lambda: self.server, *endpoint)
         except OSError:

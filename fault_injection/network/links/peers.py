@@ -1,4 +1,4 @@
-"""Who has connected: from the port of a loopback connection to a process of this run.
+"""The peer of a connection: from its loopback port to a process of this run.
 
 The kernel tells the inode of a connection's socket, and of each process the inodes that it holds.
 Only processes of our own user can be asked, and those of a run are. Standard library only.
@@ -53,7 +53,7 @@ class Peers:
         """Name -> pid of the leader of its session."""
 
     def owner_of(self, own: tuple[str, int], peer: tuple[str, int]) -> str | None:
-        """The member whose socket is bound to `own` and connected to `peer`; None: no member's.
+        """The member with the socket bound to `own` and connected to `peer`; None: no member.
 
         Raises `ConnectionResetError` when it has closed that socket meanwhile.
         """

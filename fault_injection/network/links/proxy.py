@@ -1,7 +1,7 @@
 """The proxy of a run: a process through which its connections go, and which rules can hurt.
 
 `python -m fencepost.fault_injection.network.links.proxy DIRECTORY` opens a place for each server;
-who connects there is told from the connecting process. It dies with the run, and every rule with
+the peer is told from the connecting process. It dies with the run, and every rule with
 it. Standard library only.
 """
 
@@ -38,7 +38,7 @@ class Place:
 
     server: str
     client: str | None
-    """Who alone comes here; None: told from each connection."""
+    """The only member that connects here; None: told from each connection."""
     upstream: Endpoint | None
     """None: wherever the server's process listens."""
     is_framed: bool
@@ -81,7 +81,7 @@ class Proxy(RuleCommands):
         return {"port": place.port}
 
     async def member(self, command: Mapping[str, Any]) -> Answer:
-        """The process of a member has started; when it ends, nobody listens in its places."""
+        """The process of a member has started; when it ends, its ports are closed."""
         name, pid = str(command["name"]), int(command["pid"])
         self._peers.members[name] = pid
         try:

@@ -1,6 +1,6 @@
 """What a rule does to which links, and what all rules together mean for one link.
 
-A link is directed: who sends bytes, and who is to get them. No clock, no I/O.
+A link is directed: from the sender of bytes to their receiver. No clock, no I/O.
 Standard library only: the proxy's process starts with nothing else.
 """
 
@@ -96,7 +96,7 @@ def treatment_of(link: Link, rules: Iterable[LinkRule]) -> Treatment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostReply:
-    """A write that ZooKeeper did and whose answer never arrived."""
+    """A write that ZooKeeper did, without an answer that arrived."""
 
     path: str
     """On the server, its chroot included; of a multi, that of its first operation."""

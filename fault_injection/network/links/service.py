@@ -1,6 +1,6 @@
 """How the process that hurts a network takes commands, whichever way it hurts it.
 
-It listens at `DIRECTORY/links.sock`: one JSON object per line, whose `do` names the command, and
+It listens at `DIRECTORY/links.sock`: one JSON object per line; its `do` names the command, and
 one as the answer to each.
 Standard library only.
 """

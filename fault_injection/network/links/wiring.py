@@ -1,4 +1,4 @@
-"""How a cluster's connections are led, and what each member and each way between two is called.
+"""How a cluster's connections are led, and the names of members and links.
 
 `ProxyWiring` leads them through the proxy: each broker finds each ZooKeeper server at a place of
 its own, and all others find the broker at the place that it registers. The harness's own connection
@@ -42,7 +42,7 @@ class BrokerPlace:
 
 @dataclass(slots=True, kw_only=True)
 class Wiring(ABC):
-    """The members of one cluster and the ways between them."""
+    """The members of one cluster and the links between them."""
 
     links: Control
     zookeeper: str

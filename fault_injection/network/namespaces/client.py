@@ -40,7 +40,7 @@ class SwitchControl(Control):
         return NetworkNode(name=name, number=answer["number"], namespace=Path(answer["namespace"]))
 
     def cut_off(self, name: str) -> None:
-        """Nothing passes between the member and all who have a network now; raises `LinkError`."""
+        """Nothing passes between the member and all that have a network now; raises `LinkError`."""
         links = between([name], self.command("members")["names"])
         self.add([LinkRule(rule_id=_absence(name), links=links, stalls=True)])
 

@@ -1,7 +1,7 @@
-"""Which ways are cut now, by filters of the kernel, and what each filter has dropped.
+"""Which links are cut now, by filters of the kernel, and what each filter has dropped.
 
 The filters are where the packets of a sender come to the bridge, so all of them are in one
-namespace, and any number of ways changes by one run of `tc`.
+namespace, and any number of links changes by one run of `tc`.
 Standard library only.
 """
 
@@ -31,7 +31,7 @@ class Cuts:
         """By filters that are gone."""
 
     def set(self, wanted: Iterable[Link]) -> None:
-        """Exactly these ways are closed; raises `KernelError`."""
+        """Exactly these links are closed; raises `KernelError`."""
         links = {link for link in wanted if set(link) <= set(self._nodes)}
         opens, closes = sorted(self._closed - links), sorted(links - self._closed)
         totals = self.dropped(opens)

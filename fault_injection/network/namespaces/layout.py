@@ -1,4 +1,4 @@
-"""The network of one run: who is where in it, and what each thing is called. Pure.
+"""The network of one run: the places of its members, and all names in it. Pure.
 
 Every member has a network namespace of its own, joined by a pair of devices to one bridge in
 another namespace. A member has two addresses: at one the others find it, and what goes there can
@@ -29,11 +29,11 @@ BROKER_PORT = 9092
 ZOOKEEPER_PORT = 2181
 PROBE_PORT = 7
 BURST_MIN = 2_000
-"""Bytes that may pass a narrow way at once: one packet, with its header."""
+"""Bytes that may pass a narrow link at once: one packet, with its header."""
 QUEUE_MAX = 256 * 1024
-"""Bytes that wait before a narrow way; what comes then is dropped, and TCP goes slower."""
+"""Bytes that wait before a narrow link; what comes then is dropped, and TCP goes slower."""
 DELAYED, NARROWED = 1_000, 2_000
-"""Filters are asked in this order: those that drop, those for the relay, those for a narrow way."""
+"""Filters are asked in this order: first to drop, then for the relay, then for a narrow link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +130,7 @@ def relaying() -> list[str]:
 
 
 def delaying(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
-    """What `tc` is told so that the relay gets all packets of a way, probes among them."""
+    """What `tc` is told so that the relay gets all packets of a link, probes among them."""
     into = f"action mirred egress redirect dev {RELAY}"
     where = _at(sender, DELAYED + preference(receiver))
     return [f"filter add {where} protocol ip u32 match ip dst {receiver.host}/32 {into}"]

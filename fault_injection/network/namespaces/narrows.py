@@ -1,7 +1,7 @@
-"""Which ways are narrow now: a device for each, through which the kernel lets so many bytes pass.
+"""Which links are narrow now: a device for each, through which the kernel lets so many bytes pass.
 
-A token bucket keeps the packets that come too early. What still waits when the way is wide again is
-lost with the device, and TCP sends it again.
+A token bucket keeps the packets that come too early. What still waits when the link is wide again
+is lost with the device, and TCP sends it again.
 Standard library only.
 """
 
@@ -16,7 +16,7 @@ from fencepost.fault_injection.network.namespaces.tally import NOTHING, Tally
 
 
 class Narrows:
-    """The narrow ways of a switch; every method runs where its bridge is."""
+    """The narrow links of a switch; every method runs where its bridge is."""
 
     def __init__(self, nodes: Mapping[str, NetworkNode]) -> None:
         self._nodes = nodes
@@ -25,7 +25,7 @@ class Narrows:
         """By devices that are gone."""
 
     def set(self, wanted: Mapping[Link, int]) -> None:
-        """Exactly these ways are narrow, in thousand bytes per second; raises `KernelError`."""
+        """Exactly these links are narrow, in thousand bytes per second; raises `KernelError`."""
         paces = {link: pace for link, pace in wanted.items() if set(link) <= set(self._nodes)}
         for link in sorted(set(self._paces) - set(paces)):
             self._widen(link)
@@ -34,9 +34,9 @@ class Narrows:
                 self._narrow(link, pace)
 
     def kept(self, links: Iterable[Link]) -> dict[Link, Tally]:
-        """Of each way, how often a packet had to wait, and the bytes that came to where it did.
+        """Of each link, how often a packet had to wait, and the bytes that came to where it did.
 
-        Since the start, and nothing of a way where no packet had to. Raises `KernelError`.
+        Since the start, and nothing of a link where no packet had to. Raises `KernelError`.
         """
         wanted = list(links)
         now = self._read([link for link in wanted if link in self._paces])
@@ -59,7 +59,7 @@ class Narrows:
         obey("ip", layout.filling(*ends))
 
     def _read(self, links: list[Link]) -> dict[Link, Tally]:
-        """What the queues of those ways count."""
+        """What the queues of those links count."""
         if not links:
             return {}
         text = obey("tc", [layout.queue(*self._ends(link)) for link in links], "-s", "-j")

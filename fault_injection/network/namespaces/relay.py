@@ -1,7 +1,7 @@
 """Packets that come late: the kernel leads them to us by a TAP device, and we send them on later.
 
-Packets on one way never overtake each other. With the last descriptor of the device it is gone, and
-all that waits in it.
+Packets on one link never overtake each other. With the last descriptor of the device it is
+gone, and all that waits in it.
 Standard library only.
 """
 
@@ -28,7 +28,7 @@ FRAME_MAX = 64 * 1024 + 18
 READS_MAX = 64
 """Frames that are read before anything else gets its turn."""
 QUEUE_MAX = 4 * 1024 * 1024
-"""Bytes that wait on one way; what comes then is dropped, and TCP goes slower."""
+"""Bytes that wait on one link; what comes then is dropped, and TCP goes slower."""
 IPV4 = b"\x08\x00"
 UDP = 17
 
@@ -44,7 +44,7 @@ def why_no_relay() -> str:
 
 @dataclass(slots=True)
 class Late:
-    """What waits on one way."""
+    """What waits on one link."""
 
     frames: deque[tuple[float, bytes]] = field(default_factory=deque)
     """When each is due by the clock of the loop, and the frame."""
@@ -54,7 +54,7 @@ class Late:
 
 
 class Relay:
-    """The late ways of a switch; it is opened where its bridge is."""
+    """The late links of a switch; it is opened where its bridge is."""
 
     def __init__(self, nodes: Mapping[str, NetworkNode]) -> None:
         self._nodes = nodes
@@ -79,7 +79,7 @@ class Relay:
         self._device = device
 
     def set(self, wanted: Mapping[Link, Treatment]) -> None:
-        """Exactly these ways are late, and by so much; raises `KernelError`."""
+        """Exactly these links are late, and by so much; raises `KernelError`."""
         links = {link for link in wanted if set(link) <= set(self._nodes)}
         goes, comes = sorted(set(self._treatments) - links), sorted(links - set(self._treatments))
         lines = [line for link in goes for line in layout.undelaying(*self._ends(link))]
@@ -93,7 +93,7 @@ class Relay:
             self._release(link)
 
     def kept(self, links: Iterable[Link]) -> dict[Link, Tally]:
-        """What came late on each of the ways since the start, probes not counted."""
+        """What came late on each of the links since the start, probes not counted."""
         return {link: self._kept[link] for link in links}
 
     def _read(self) -> None:
@@ -126,7 +126,7 @@ class Relay:
         loop.call_at(late.free_at, self._release, link)
 
     def _release(self, link: Link) -> None:
-        """Send on what is due; all of it when the way is late no more."""
+        """Send on what is due; all of it when the link is late no more."""
         late, treatment = self._late[link], self._treatments.get(link)
         now = asyncio.get_running_loop().time()
         while late.frames and (treatment is None or late.frames[0][0] <= now):
@@ -149,7 +149,7 @@ class Relay:
         return self._device
 
     def _link_of(self, frame: bytes) -> Link | None:
-        """Whose frame it is, and for whom."""
+        """The sender and the receiver of a frame."""
         if frame[12:14] != IPV4:
             return None
         names = {node.host: name for name, node in self._nodes.items()}
@@ -157,7 +157,7 @@ class Relay:
         return (sender, receiver) if sender and receiver else None
 
     def _chance_of(self, link: Link) -> Random:
-        """Of each way its own, the same in each run."""
+        """Of each link its own, the same in each run."""
         return self._random.setdefault(link, Random("-".join(link)))
 
     def _ends(self, link: Link) -> tuple[NetworkNode, NetworkNode]:

@@ -1,10 +1,10 @@
-"""The network of a run: a process that holds the namespaces of all members, and cuts their ways.
+"""The network of a run: a process with the namespaces of all members, which cuts their links.
 
 `python -S -m fencepost.fault_injection.network.namespaces.switch DIRECTORY` takes commands as the
 proxy does, rules and probes among them. It is itself in the namespace with the bridge. No namespace
-has a name, so all are gone with the last process that is in one; nothing has to be undone by
-anybody. `--try` builds such a network, cuts a way of it, and ends: 0, or 1 and why not. Standard
-library only.
+has a name, so all are gone with the last process that is in one; nothing has to be undone.
+`--try` builds such a network, cuts a link of it, and ends: 0, or 1 and why not. Standard library
+only.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ POLL_S = 0.02
 
 
 class Switch(RuleCommands):
-    """All members, their ways, and what is cut, narrow or late."""
+    """All members, their links, and what is cut, narrow or late."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class Switch(RuleCommands):
         return {"number": node.number, "namespace": str(node.namespace)}
 
     async def members(self, _command: Mapping[str, Any]) -> Answer:
-        """Who has a network here."""
+        """The members that have a network here."""
         return {"names": sorted(self._nodes)}
 
     async def add(self, command: Mapping[str, Any]) -> Answer:
@@ -133,7 +133,7 @@ class Switch(RuleCommands):
         late = {link: one for link, one in treated.items() if one.delay_ms or one.jitter_ms}
         try:
             self._cuts.set(link for link, one in treated.items() if one.is_stalled)
-            # The relay sets the pace itself where a way is both.
+            # The relay sets the pace itself where a link is both.
             self._narrows.set(
                 {a: b.kb_per_s for a, b in treated.items() if b.kb_per_s and a not in late}
             )

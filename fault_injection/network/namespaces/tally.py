@@ -38,9 +38,9 @@ def total(tallies: Iterable[Tally]) -> Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
-    """What has happened on some ways."""
+    """What has happened on some links."""
 
     dropped: Tally
     narrow: Tally
-    """Packets as often as they had to wait before a narrow way."""
+    """Packets as often as they had to wait before a narrow link."""
     late: Tally

@@ -19,7 +19,7 @@ class NamespaceWiring(Wiring):
     links: SwitchControl
 
     def place_of(self, broker_id: int) -> BrokerPlace:
-        """In its own network, at all of whose addresses it listens."""
+        """In its own network; it listens at all addresses there."""
         node = self.links.node(broker_name(broker_id))
         return BrokerPlace(
             zookeeper=self.zookeeper,
@@ -33,7 +33,7 @@ class NamespaceWiring(Wiring):
         return self.links.node(broker_name(broker_id)).namespace
 
     def started(self, broker_id: int, pid: int) -> None:
-        """Its address says who it is; the process says nothing."""
+        """Its address identifies it; the process says nothing."""
 
     def address_of(self, broker_id: int) -> str | None:
         """Where only the harness finds it."""
