@@ -248,7 +248,7 @@ def play_scenario(path: Path, *, rewrite: bool, as_json: bool) -> int:
     from fencepost.ci.screens.console import say, show_json
     from fencepost.conformance.adapters.errors import ChoiceError
     from fencepost.conformance.verdict import Verdict, exit_code
-    from fencepost.conformance.whitebox.stories import play_file
+    from fencepost.conformance.whitebox.scripts import play_file
     from fencepost.reports.page.words import count
 
     with as_usage(ChoiceError):

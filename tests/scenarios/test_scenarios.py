@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.whitebox.stories import play_file
+from fencepost.conformance.whitebox.scripts import play_file
 from fencepost.impl.sim.script.language import Command, parse
 from fencepost.impl.sim.stepped.schedule import SCHEDULES
 from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards

@@ -1,4 +1,4 @@
-"""Scenarios as text files: the simulator of an implementation plays them, the checks judge them.
+"""Scripts: the simulator of an implementation plays them, the checks judge them.
 
 The language is that of `impl/sim/script`; what stands here is the verb `check`, and the comparison.
 """

@@ -6,7 +6,7 @@ import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.registry import VACUOUS, judge
-from fencepost.conformance.whitebox.stories import play_file
+from fencepost.conformance.whitebox.scripts import play_file
 from tests.conformance.fake_simulator import LOSING_SEED, simulate
 
 
