@@ -57,27 +57,25 @@ class SimulatedRun:
         for client in self.clients:
             client.is_stopped = True
 
-    def heal(self) -> bool:
-        """End all faults; returns whether the cluster converged in time.
+    def heal(self) -> set[Liveness]:
+        """End all faults; returns what does not hold when the time for it is over.
 
         Where the options say so, the surviving brokers must converge before the dead ones return.
         """
         cluster = self.cluster
         if cluster.options.survivors_first:
             cluster.absent = frozenset(b for b, p in cluster.processes.items() if not p.is_alive)
-            if not self._converges():
-                return False
+            if owed := self._converge():
+                return owed
             cluster.absent = frozenset()
         self.injector.heal_all()
-        return self._converges()
+        return self._converge()
 
-    def heal_all(self) -> set[Liveness]:
-        """End all faults; returns what does not hold when its time is over."""
-        return set() if self.heal() else {*unhealed(self.cluster)}
-
-    def _converges(self) -> bool:
+    def _converge(self) -> set[Liveness]:
         self.calm()
-        return self.pass_time(self.cluster.options.settle_ms, partial(is_converged, self.cluster))
+        is_done = partial(is_converged, self.cluster)
+        converged = self.pass_time(self.cluster.options.settle_ms, is_done)
+        return set() if converged else {*unhealed(self.cluster)}
 
     def end(self, owed: Iterable[Liveness]) -> list[TraceEvent]:
         """Read all partitions to their end, and close the trace; `owed` has not come to hold."""
@@ -192,7 +190,7 @@ class OptionsPart:
 
     def heal(self, run: SimulatedRun) -> set[Liveness]:
         """End all faults; returns what does not hold in the end."""
-        return run.heal_all()
+        return run.heal()
 
 
 def described(options: RunOptions) -> RunDescription[OptionsPart]:

@@ -248,7 +248,7 @@ def _settle(stage: Stage, command: Command) -> Lines:
         if not process.is_alive and broker_id not in (absent or ()):
             stage.start_broker(broker_id)
     stage.cluster.absent = absent or frozenset()
-    owed = stage.simulated.heal_all()
+    owed = stage.simulated.heal()
     return [f"unhealed: {', '.join(sorted(owed))}" if owed else "converged"]
 
 
