@@ -23,8 +23,8 @@ class Config:
     fetch_records_max: int = 200
     request_timeout_ms: int = 1000
     """After it a request to a peer counts as failed."""
-    agent_ms: int = 2000
-    """Between two looks of the controller's agent at `/admin`, when nothing wakes it (REAS-006)."""
+    partition_change_ms: int = 2000
+    """Between two looks of the controller at `/admin`, when nothing wakes it (REAS-006)."""
     retry_ms: int = 100
     """Pause before a failed fetch, command or election is tried again."""
     checkpoint_ms: int = 500

@@ -50,7 +50,7 @@ def delete_what_assignment_omits(rules: Rules) -> Rules:
     def replicas_in(topic: Znode) -> Mapping[int, Sequence[BrokerId]]:
         document = parse_topic_document(topic.path, topic.data)
         found = {number: assignment_in(document, number) for number in assignment_of(document)}
-        return {number: one.settled for number, one in found.items() if one}
+        return {number: one.without_added for number, one in found.items() if one}
 
     def is_kept(replica: Replica, znode: Znode, state: LeaderAndIsr | None, is_own: bool) -> bool:  # noqa: FBT001
         return is_own and rules.is_kept(replica, znode, state, is_own)

@@ -6,6 +6,11 @@ Requests stand in ZooKeeper until the controller has done what they ask: no cras
 
 from collections.abc import Generator, Iterable
 
+from fencepost.impl.core.admin.admin_actions import (
+    cancel_reassignment,
+    request_partitions,
+    start_reassignment,
+)
 from fencepost.impl.core.rules.controller.partition_change_step import assignment_in
 from fencepost.impl.core.rules.controller.partition_requests import read_requests
 from fencepost.impl.core.rules.controller.partition_rules import (
@@ -16,7 +21,7 @@ from fencepost.impl.core.rules.controller.partition_rules import (
     refuse_reassignment,
     refuse_removal,
 )
-from fencepost.impl.core.types.effects import ActionTaken, Reply
+from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import (
     AdminRequest,
     AlterPartitionReassignmentsRequest,
@@ -54,7 +59,7 @@ from fencepost.impl.core.types.zookeeper import (
     ZkError,
     Znode,
 )
-from fencepost.spec.vocabulary import ANY_VERSION, Action, BrokerId, ErrorCode
+from fencepost.spec.vocabulary import ANY_VERSION, BrokerId, ErrorCode
 from fencepost.spec.znodes import (
     BROKER_IDS,
     LEADER_ELECTION,
@@ -76,7 +81,7 @@ from fencepost.spec.znodes import (
 
 Asked = Generator[Ask, Answer, Refusal | None]
 CANCELS_MAX = 8
-"""Tries to take a request back, against others who write the topic's znode at the same time."""
+"""Tries to take a request back, against other writes of the topic's znode at the same time."""
 
 
 class PartitionAdmin:
@@ -132,12 +137,8 @@ class PartitionAdmin:
         data = document_bytes(ReplicasDocument(replicas=list(wanted.replicas)))
         refusal = yield from self._ask(PARTITIONS_REASSIGNED, wanted.key, data)
         if refusal is None:
-            self.start_reassignment(wanted.key, wanted.replicas)
+            self._outbox.took(start_reassignment(wanted.key, wanted.replicas))
         return refusal
-
-    def start_reassignment(self, key: TopicPartition, target: tuple[BrokerId, ...]) -> None:
-        """The target is asked for, or another one instead of that which was (REAS-001)."""
-        self._took(Action.START_REASSIGNMENT, key, target)
 
     def _cancel(self, key: TopicPartition) -> Asked:
         end = Delete(path=request_path(PARTITIONS_REASSIGNED, key), expected_version=ANY_VERSION)
@@ -153,12 +154,8 @@ class PartitionAdmin:
             return Refusal(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, f"{key} does not move")
         refusal = _refusal(result)
         if refusal is None:
-            self.cancel_reassignment(key)
+            self._outbox.took(cancel_reassignment(key))
         return refusal
-
-    def cancel_reassignment(self, key: TopicPartition) -> None:
-        """The request is taken back: what is assigned without it stands (REAS-004)."""
-        self._took(Action.CANCEL_REASSIGNMENT, key)
 
     def _list(self, token: int) -> Script:
         """What moves: asked for, being undone, or with replicas still to be stopped."""
@@ -203,7 +200,7 @@ class PartitionAdmin:
             data = document_bytes(ReplicasDocument(replicas=list(replicas)))
             refusal = refusal or (yield from self._ask(PARTITIONS_ADD, key, data))
             if refusal is None:
-                self.request_partitions(key, replicas)
+                self._outbox.took(request_partitions(key, replicas))
         refusal = refusal or Refusal(ErrorCode.NONE, "")
         response = CreatePartitionsResponse(error_code=refusal.error_code, message=refusal.message)
         self._reply(token, response)
@@ -215,16 +212,10 @@ class PartitionAdmin:
         for key in keys:
             refusal = refusal or (yield from self._ask(PARTITIONS_REMOVE, key, b"{}"))
             if refusal is None:
-                self.request_partitions(key)
+                self._outbox.took(request_partitions(key))
         refusal = refusal or Refusal(ErrorCode.NONE, "")
         response = RemovePartitionsResponse(error_code=refusal.error_code, message=refusal.message)
         self._reply(token, response)
-
-    def request_partitions(
-        self, key: TopicPartition, replicas: tuple[BrokerId, ...] | None = None
-    ) -> None:
-        """The partition is to be added, with replicas, or to be removed, without (V3 H)."""
-        self._took(Action.REQUEST_PARTITIONS, key, replicas)
 
     # Writing
 
@@ -237,12 +228,6 @@ class PartitionAdmin:
             instead = SetData(path=path, data=data, expected_version=ANY_VERSION)
             result = yield from write(instead)
         return _refusal(result)
-
-    def _took(
-        self, action: Action, key: TopicPartition, replicas: tuple[BrokerId, ...] | None = None
-    ) -> None:
-        taken = ActionTaken(action=action, topic_partition=key, assigned_replicas=replicas)
-        self._outbox.took(taken)
 
     def _reply(self, token: int, response: Response) -> None:
         self._outbox.emit(Reply(token=token, response=response))

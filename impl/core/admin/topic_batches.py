@@ -7,6 +7,7 @@ deleted as it was read is deleted alone.
 
 from dataclasses import dataclass, field
 
+from fencepost.impl.core.admin.admin_actions import create_topic, delete_topic
 from fencepost.impl.core.admin.topic_creation import (
     TopicCreation,
     creation_error,
@@ -88,7 +89,7 @@ class TopicWrite(FencedWrite):
 
 
 class TopicBatches:
-    """What any broker does for an administrator who has many topics."""
+    """What any broker does about many topics in one request."""
 
     def __init__(
         self, config: Config, outbox: Outbox, creation: TopicCreation, deletion: TopicDeletion
@@ -128,7 +129,7 @@ class TopicBatches:
             topic = asked.names[one.place]
             error = creation_error(topic, result)
             if error[0] is ErrorCode.NONE:
-                self._creation.create_topic(topic)
+                self._outbox.took(create_topic(topic))
             asked.end(one.place, error)
         if ended:
             self._reply_created(asked)
@@ -172,7 +173,7 @@ class TopicBatches:
         keys: dict[int, list[TopicPartition]],
         states: dict[str, Znode],
     ) -> None:
-        """Those with known partitions in multis of many, the others one by one."""
+        """Topics with known partitions in multis of many, the rest one by one."""
         writes = []
         for place, znode in found.items():
             assert znode.stat is not None
@@ -190,7 +191,7 @@ class TopicBatches:
         for one, result in ended:
             match result:
                 case Written(zxid=zxid):
-                    self._deletion.delete_topic(asked.names[one.place], zxid)
+                    self._outbox.took(delete_topic(asked.names[one.place], zxid))
                     asked.end(one.place, (ErrorCode.NONE, ""))
                 case Rejected(errors=(ZkError.SESSION_EXPIRED, *_)):
                     asked.end(one.place, (ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)))

@@ -3,8 +3,9 @@
 Below level 5 every broker writes topics itself (V3 Paths 3); the controller learns by its watch.
 """
 
+from fencepost.impl.core.admin.admin_actions import create_topic
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.types.effects import ActionTaken, Reply
+from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataResponse, PartitionState
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
@@ -20,7 +21,6 @@ from fencepost.impl.core.types.zookeeper import (
     Znode,
 )
 from fencepost.spec.vocabulary import (
-    Action,
     BrokerId,
     ControllerEpoch,
     ErrorCode,
@@ -77,11 +77,11 @@ class TopicCreation:
         result = yield from write(*self.creation(request, live))
         error, reason = creation_error(request.topic, result)
         if error is ErrorCode.NONE:
-            self.create_topic(request.topic)
+            self._outbox.took(create_topic(request.topic))
         self._answer(token, error, reason)
 
     def creation(self, request: CreateTopicRequest, live: list[BrokerId]) -> tuple[Create, ...]:
-        """What creates an incarnation of the topic, which nothing but its id tells from others."""
+        """What creates an incarnation of the topic, which only its id tells from another one."""
         topic_id = f"{self._session.session_id:x}-{self._outbox.new_id():x}"
         document = TopicDocument(partitions=_assign(request, live), topic_id=topic_id)
         return (
@@ -89,10 +89,6 @@ class TopicCreation:
             Create(path=topic_ids_path(request.topic), data=b""),
             Create(path=topic_id_path(request.topic, topic_id), data=b""),
         )
-
-    def create_topic(self, topic: str) -> None:
-        """The topic exists; the controller gives its partitions leaders."""
-        self._outbox.took(ActionTaken(action=Action.CREATE_TOPIC, topic=topic))
 
     def _answer(self, token: int, error_code: ErrorCode, message: str) -> None:
         response = CreateTopicResponse(error_code=error_code, message=message)
@@ -147,7 +143,7 @@ def live_brokers(listed: Children) -> list[BrokerId]:
 
 
 def creation_error(topic: str, result: WriteResult) -> tuple[ErrorCode, str]:
-    """What the end of `TopicCreation.creation` means to whoever asked for it, and why."""
+    """What the end of `TopicCreation.creation` means to the client, and why."""
     match result:
         case Written():
             return ErrorCode.NONE, ""

@@ -2,15 +2,16 @@
 
 `DeleteTopic` of `TopicLifecycle`. The znode of the topic id goes first: from then on every write
 about this incarnation fails. A large deletion leaves a znode of another name in its place, so that
-whoever goes on with it writes about this incarnation too; the controller does, after any crash.
+what finishes it writes about this incarnation too: the controller does, after any crash.
 """
 
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
+from fencepost.impl.core.admin.admin_actions import delete_topic
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.fenced_writes import FencedWrites
-from fencepost.impl.core.types.effects import ActionTaken, Reply
+from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import (
     Answer,
@@ -33,7 +34,7 @@ from fencepost.impl.core.types.zookeeper import (
     ZkError,
     Znode,
 )
-from fencepost.spec.vocabulary import ANY_VERSION, Action, ErrorCode
+from fencepost.spec.vocabulary import ANY_VERSION, ErrorCode
 from fencepost.spec.znodes import (
     MalformedZnodeError,
     TopicDocument,
@@ -49,7 +50,7 @@ from fencepost.spec.znodes import (
 OPS_MAX = 500
 """Deletions in one multi."""
 LOOKS_MAX = 8
-"""How often somebody else may change the topic before a deletion is given up."""
+"""Changes of the topic by others that a deletion survives, before it is given up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class Tree:
 
 
 class TopicDeletion:
-    """What any broker does for an administrator who deletes a topic."""
+    """What any broker does when a topic is to be deleted."""
 
     def __init__(self, config: Config, outbox: Outbox) -> None:
         self._config = config
@@ -82,8 +83,8 @@ class TopicDeletion:
     ) -> Generator[Ask, Answer, tuple[ErrorCode, str]]:
         """What becomes of the topic, and why.
 
-        Who deletes is answered about the incarnation that the first look found, no other; `first`
-        is its czxid if that look was before.
+        The answer is about the incarnation that the first look found, no other; `first` is its
+        czxid if that look was before.
         """
         path = topic_path(topic)
         for _ in range(LOOKS_MAX):
@@ -97,7 +98,7 @@ class TopicDeletion:
             first = stat.czxid
             result = yield from write(*_deletion(topic, znodes[0], tree))
             if isinstance(result, Written):
-                self.delete_topic(topic, result.zxid)
+                self._outbox.took(delete_topic(topic, result.zxid))
                 return ErrorCode.NONE, ""
             if not isinstance(result, Rejected):
                 return REPLY_LOST
@@ -105,10 +106,6 @@ class TopicDeletion:
                 return ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)
         reason = f"topic {topic} changed {LOOKS_MAX} times meanwhile"
         return ErrorCode.BROKER_NOT_AVAILABLE, reason
-
-    def delete_topic(self, topic: str, zxid: int) -> None:
-        """The topic is gone; the controller has its replicas stopped."""
-        self._outbox.took(ActionTaken(action=Action.DELETE_TOPIC, topic=topic, zxid=zxid))
 
 
 def no_topic(topic: str) -> tuple[ErrorCode, str]:

@@ -1,6 +1,6 @@
 """What the trace says of a controller and its broker: one function per action, of its name.
 
-The actions that decide something about a partition are in `rules/controller`; here are the others,
+The actions that decide something about a partition are in `rules/controller`; here are those
 which report what has happened.
 """
 

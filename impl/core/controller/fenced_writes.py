@@ -1,7 +1,7 @@
 """Many writes of one controller: fenced multis of bounded size, several in flight (ZK-005, ZK-007).
 
 A multi is all or nothing; here each write ends alone, as if it had been sent alone. Of a refused
-multi the one write that ZooKeeper names is reported, and the others are written again at once, in
+multi the one write that ZooKeeper names is reported, and the rest are written again at once, in
 halves: no partition waits for another's conflict (H7b), no multi is too large (H7c), and nothing
 counts as written of a multi that was refused (H7d). Answers `DecisionBatch`.
 """

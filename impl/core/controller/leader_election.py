@@ -32,7 +32,7 @@ from fencepost.spec.znodes import LeaderAndIsr, TopicPartition, leader_and_isr_p
 READS_MAX = 1000
 """States that are asked for at once: the node has other things to do in between."""
 LATER_MS = 10_000
-"""How long the others wait at most when many partitions have lost their leader."""
+"""How long partitions with a leader wait at most when many have lost theirs."""
 FIRST_READS_MAX = 4000
 """The same at the begin of a generation, when there is little else to do."""
 
@@ -100,7 +100,7 @@ class LeaderElections:
         self._brokers_read: LiveBrokersRead | None = None
 
     def tick(self, *, all_told: bool) -> None:
-        """What could not be read is read again; what waited for others no longer does."""
+        """What could not be read is read again; what waited for leaders is too."""
         is_free = all_told and not self._busy
         if self._later and (is_free or self._later_ms <= self._outbox.now_ms):
             later, self._later = sorted(self._later), set()
@@ -114,7 +114,7 @@ class LeaderElections:
     def reread(self, keys: Iterable[TopicPartition]) -> None:
         """ZooKeeper's state will be read anew, sent on (H4), and decided upon (V3 A.3.1).
 
-        Of more than one reading, partitions without a live leader come first, and the others when
+        Of more than one reading, partitions without a live leader come first, and the rest when
         the brokers have answered about those.
         """
         keys = list(keys)

@@ -70,7 +70,7 @@ class PartitionChanges:
             if self._generation.is_over():
                 return
         self._is_walking = False
-        pause_ms = self._config.retry_ms if self._must_retry else self._config.agent_ms
+        pause_ms = self._config.retry_ms if self._must_retry else self._config.partition_change_ms
         self._next_ms = self._outbox.now_ms + pause_ms
 
     def _walk_once(self) -> Script:

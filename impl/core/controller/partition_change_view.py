@@ -1,4 +1,4 @@
-"""What the controller's agent reads of one topic before it takes steps there."""
+"""What the controller reads of one topic before it changes partitions there."""
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class TopicView:
     seen: dict[TopicPartition, Seen] = field(default_factory=dict)
     """The partitions that have a state."""
     registered: frozenset[BrokerId] | None = None
-    """The live brokers as read after the states; None when nobody asked for that (H8c)."""
+    """The live brokers as read after the states; None when no request needs them (H8c)."""
 
 
 def moving_partitions(topic: str, document: TopicDocument) -> set[TopicPartition]:

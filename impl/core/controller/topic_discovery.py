@@ -144,7 +144,7 @@ class TopicDiscovery:
             return False
 
     def _stop(self, keys: list[TopicPartition]) -> None:
-        """Every live broker that may have a replica is told; the others when they come back."""
+        """Every live broker that may have a replica is told now, a dead one when it comes back."""
         context = self._resources.context
         for key in keys:
             known = context.last_incarnation(key)

@@ -220,7 +220,7 @@ class Driver:
             self.zookeeper.end_session(self._registrations.pop(broker_id))
             self._settle()
 
-    def give_office(self, broker_id: int) -> None:
+    def make_controller(self, broker_id: int) -> None:
         """A registered broker holds `/controller`, under the next controller epoch."""
         epoch = self.zookeeper.peek(CONTROLLER_EPOCH)
         document = ControllerDocument(brokerid=broker_id, timestamp="0")
@@ -234,7 +234,7 @@ class Driver:
         self._settle()
 
     def write(self, *ops: WriteOp) -> WriteResult:
-        """Somebody else has written."""
+        """Another client has written."""
         result = self.zookeeper.write(self.outsider, ops)
         self._settle()
         return result
@@ -246,7 +246,7 @@ class Driver:
         assert isinstance(self.write(Create(path=topic_path(topic), data=data)), Written)
 
     def put_state(self, key: TopicPartition, state: LeaderAndIsr | bytes) -> None:
-        """LeaderAndISR holds `state`, by somebody else's hand."""
+        """LeaderAndISR holds `state`, written by another client."""
         path = leader_and_isr_path(key)
         data = state if isinstance(state, bytes) else state.document()
         if self.zookeeper.peek(path).stat is not None:

@@ -29,7 +29,7 @@ from fencepost.spec.znodes import TopicDocument, TopicPartition, parse_topic_doc
 from tests.impl.core.build import ME, T0
 from tests.impl.core.driver import Driver
 
-AGENT_MS = Config(broker_id=ME).agent_ms
+PARTITION_CHANGE_MS = Config(broker_id=ME).partition_change_ms
 
 
 def governed(driver: Driver, *partitions: tuple[int, ...]) -> Driver:

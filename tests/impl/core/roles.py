@@ -27,7 +27,7 @@ ASSIGNED = (1, 2, 3)
 
 
 def started(driver: Driver) -> Driver:
-    """Ready, while broker 3 holds the office with epoch 1; t/0 is on brokers 1, 2 and 3."""
+    """Ready, while broker 3 is controller with epoch 1; t/0 is on brokers 1, 2 and 3."""
     elect_other(driver, 3)
     driver.create_topic("t", ASSIGNED)
     driver.start()
@@ -35,9 +35,9 @@ def started(driver: Driver) -> Driver:
 
 
 def elect_other(driver: Driver, broker_id: int) -> None:
-    """Another broker holds the office, in the next controller epoch."""
+    """Another broker is controller, in the next controller epoch."""
     driver.register(broker_id)
-    driver.give_office(broker_id)
+    driver.make_controller(broker_id)
 
 
 def obey(driver: Driver, *commands: PartitionState, epoch: int = 1) -> list[ErrorCode]:
@@ -149,7 +149,7 @@ def controller_requests(driver: Driver, broker_id: int) -> list[LeaderAndIsrRequ
     return [request for request in requests if isinstance(request, LeaderAndIsrRequest)]
 
 
-# Topics that somebody else has deleted
+# Topics that another client has deleted
 
 
 def everything(driver: Driver, path: str = TOPICS) -> list[str]:
@@ -159,7 +159,7 @@ def everything(driver: Driver, path: str = TOPICS) -> list[str]:
 
 
 def all_deleted(driver: Driver) -> None:
-    """By somebody else, at once."""
+    """By another client, at once."""
     driver.zookeeper.write(
         driver.outsider,
         tuple(

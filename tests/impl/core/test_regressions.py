@@ -109,7 +109,7 @@ def test_a_skipped_partition_comes_back_when_its_znode_is_repaired(driver: Drive
 
 def test_a_holder_that_goes_while_it_is_read_is_not_believed(driver: Driver) -> None:
     driver.register(2)
-    driver.give_office(2)
+    driver.make_controller(2)
     read = driver.zookeeper.read
     gone: list[str] = []
 
@@ -150,7 +150,7 @@ def test_a_follower_that_read_a_newer_isr_than_it_is_told_says_so(driver: Driver
     driver.put_state(T0, state(2, 4, (2,)))
     driver.put_state(T0, state(2, 4, (2, 3)))
     driver.register(3)
-    driver.give_office(3)
+    driver.make_controller(3)
     driver.start()
 
     older = command(2, 4, version=0)

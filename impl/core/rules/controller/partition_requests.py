@@ -1,4 +1,4 @@
-"""What administrators ask for below `/admin`, as the controller's agent reads it (V3 D.7, F, H)."""
+"""What administrators ask for below `/admin`, as the controller reads it (V3 D.7, F, H)."""
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass

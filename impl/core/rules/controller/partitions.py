@@ -1,7 +1,7 @@
 """How a topic gets and loses partitions, as pure functions of what ZooKeeper holds (V3 H).
 
 Actions of `spec/tla/Partitions.tla`. The topic znode says first what is to be, the request goes
-last, and each step between follows from the two: whoever becomes controller goes on from there.
+last, and each step between follows from the two: a new controller goes on from there.
 """
 
 from fencepost.impl.core.rules.controller.partition_change_step import ChangeFacts, Seen, Step

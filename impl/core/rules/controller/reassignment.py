@@ -27,19 +27,19 @@ class Assignment(Struct, frozen=True, kw_only=True):
     """Not assigned any more, and still to be stopped."""
 
     @property
-    def settled(self) -> Replicas:
+    def without_added(self) -> Replicas:
         """The assignment that stands when the move is given up (REAS-004)."""
         return tuple(broker_id for broker_id in self.assigned if broker_id not in self.adding)
 
     def wanted(self, target: Replicas | None) -> Replicas:
         """Where the partition is to be: as requested, or where it was (REAS-004)."""
-        return self.settled if target is None else target
+        return self.without_added if target is None else target
 
     def old_and_new(self, target: Replicas | None) -> Replicas:
         """Where the partition is as long as the move lasts."""
-        settled = self.settled
-        new = (broker_id for broker_id in self.wanted(target) if broker_id not in settled)
-        return (*settled, *new)
+        old = self.without_added
+        new = (broker_id for broker_id in self.wanted(target) if broker_id not in old)
+        return (*old, *new)
 
 
 class Advance(Struct, frozen=True, kw_only=True):
@@ -62,10 +62,10 @@ def advance_reassignment(
     epoch: a StopReplica of an earlier step is recognised by it (CMD-008).
     """
     wanted = assignment.wanted(target)
-    settled = assignment.settled
+    old = assignment.without_added
     both = assignment.old_and_new(target)
     if set(assignment.assigned) != set(both):
-        adding = frozenset(wanted) - set(settled)
+        adding = frozenset(wanted) - set(old)
         return _step(assignment, state, both, state.isr & set(both), live, adding)
     if set(both) == set(wanted) and not assignment.adding:
         return None

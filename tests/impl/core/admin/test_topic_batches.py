@@ -20,7 +20,7 @@ MANY = 400
 
 
 def controlling() -> Driver:
-    """Broker 1 holds the office; broker 2 is live."""
+    """Broker 1 is controller; broker 2 is live."""
     driver = Driver(Config(broker_id=ME))
     driver.register(2)
     driver.start()

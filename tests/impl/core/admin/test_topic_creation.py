@@ -18,7 +18,7 @@ from tests.impl.core.roles import elect_other
 
 
 def ready(driver: Driver) -> Driver:
-    """Brokers 1, 2 and 3 are live; broker 3 holds the office and does nothing."""
+    """Brokers 1, 2 and 3 are live; broker 3 is controller and does nothing."""
     driver.register(2)
     elect_other(driver, 3)
     driver.start()

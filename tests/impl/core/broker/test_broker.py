@@ -98,7 +98,7 @@ def test_a_leader_that_only_waits_says_that_it_may_not_lead(driver: Driver) -> N
     driver.create_topic("t", (1, 2, 3))
     driver.put_state(T0, state(1, 4, (1, 2, 3)))
     driver.register(3)
-    driver.give_office(3)
+    driver.make_controller(3)
     driver.start()
 
     assert obey(driver, command(1, 4)) == [ErrorCode.REPLICA_NOT_AVAILABLE]
@@ -489,7 +489,7 @@ def test_a_session_that_ends_changes_no_replica(driver: Driver) -> None:
 
 def test_the_controller_epoch_is_learnt_at_the_start(driver: Driver) -> None:
     driver.register(3)
-    driver.give_office(3)
+    driver.make_controller(3)
     raised = SetData(path=CONTROLLER_EPOCH, data=b"41", expected_version=ZnodeVersion(0))
     assert isinstance(driver.write(raised), Written)
 

@@ -83,7 +83,7 @@ def test_an_expansion_in_flight_holds_commits_back(driver: Driver) -> None:
 
 
 @pytest.mark.parametrize("fate", [Fate.LOSE_REPLY, Fate.LOSE_REQUEST])
-def test_a_lost_reply_is_settled_by_reading_back(driver: Driver, fate: Fate) -> None:
+def test_a_lost_reply_is_cleared_up_by_reading_back(driver: Driver, fate: Fate) -> None:
     leading(driver)
     driver.plan_write(PATH, fate)
 

@@ -65,10 +65,10 @@ def test_a_partition_that_comes_again_is_stopped_again_when_it_goes_again(driver
 
 
 def test_who_leaves_a_partition_is_told_though_its_topic_goes_first(driver: Driver) -> None:
-    """The agent has written the removal, and finds no topic when it looks for whom to stop."""
+    """The controller has written the removal, and finds no topic when it looks for replicas."""
     governed(driver, (2, 3), (3, 4))
     driver.plan_read(topic_path("t"), None)  # the administrator's broker
-    driver.plan_read(topic_path("t"), None)  # the agent, before it writes
+    driver.plan_read(topic_path("t"), None)  # the controller, before it writes
     driver.plan_read(topic_path("t"), None, first=lambda: all_deleted(driver))
 
     shrink(driver, 1)

@@ -34,16 +34,16 @@ PATH, PATH_1 = leader_and_isr_path(T0), leader_and_isr_path(T1)
 RETRY_MS = 100
 
 
-def holds_office(driver: Driver) -> bool:
+def is_controller(driver: Driver) -> bool:
     return driver.node.controller.is_active
 
 
 def elected(driver: Driver, *live: int) -> Driver:
-    """The node holds the office; brokers 2 and 3 (or `live`) are registered beside it."""
+    """The node is controller; brokers 2 and 3 (or `live`) are registered beside it."""
     for broker_id in live or (2, 3):
         driver.register(broker_id)
     driver.start()
-    assert holds_office(driver)
+    assert is_controller(driver)
     return driver
 
 
@@ -276,7 +276,7 @@ def test_another_version_is_read_and_decided_upon_again(driver: Driver) -> None:
 
 
 @pytest.mark.parametrize("fate", [Fate.LOSE_REPLY, Fate.LOSE_REQUEST])
-def test_a_lost_reply_is_settled_by_reading_back(driver: Driver, fate: Fate) -> None:
+def test_a_lost_reply_is_cleared_up_by_reading_back(driver: Driver, fate: Fate) -> None:
     managing(driver)
     driver.plan_write(PATH, fate)
 
@@ -289,7 +289,7 @@ def test_a_lost_reply_is_settled_by_reading_back(driver: Driver, fate: Fate) -> 
     assert told(driver, 1)[-1] == (3, 1)
 
 
-def test_a_lost_reply_to_a_creation_is_settled_too(driver: Driver) -> None:
+def test_a_lost_reply_to_a_creation_is_cleared_up_too(driver: Driver) -> None:
     elected(driver)
     driver.plan_write(PATH, Fate.LOSE_REPLY)
 
@@ -338,14 +338,14 @@ def test_a_topic_deleted_under_its_decision_is_left_alone(driver: Driver) -> Non
 
     assert len(state_writes(driver)) == 1
     assert told(driver, 2) == []
-    assert holds_office(driver)
+    assert is_controller(driver)
 
 
 def delete(driver: Driver, op: Delete) -> None:
     assert isinstance(driver.write(op), Written)
 
 
-# The end of a term
+# The end of a generation
 
 
 def test_a_deposed_controllers_write_is_refused_and_it_resigns(driver: Driver) -> None:
@@ -359,7 +359,7 @@ def test_a_deposed_controllers_write_is_refused_and_it_resigns(driver: Driver) -
     driver.unregister(2)
 
     assert len(driver.took(Action.RESIGN_CONTROLLER)) == 1
-    assert holds_office(driver), "it still owns /controller, and takes office under a new epoch"
+    assert is_controller(driver), "it still owns /controller, and is controller under a new epoch"
     assert driver.node.controller.controller_epoch == 7
     assert driver.state(T0).leader_epoch == 1
 
@@ -372,7 +372,7 @@ def test_a_broker_that_knows_a_newer_controller_makes_this_one_resign(driver: Dr
     stale = LeaderAndIsrResponse(error_code=ErrorCode.STALE_CONTROLLER_EPOCH)
     driver.respond(send, stale)
 
-    assert not holds_office(driver)
+    assert not is_controller(driver)
 
 
 def test_an_old_answer_makes_nobody_resign(driver: Driver) -> None:
@@ -382,7 +382,7 @@ def test_an_old_answer_makes_nobody_resign(driver: Driver) -> None:
     stale = LeaderAndIsrResponse(error_code=ErrorCode.STALE_CONTROLLER_EPOCH)
     driver.respond(old, stale)
 
-    assert holds_office(driver)
+    assert is_controller(driver)
 
 
 def test_after_resigning_nothing_of_the_term_has_effect(driver: Driver) -> None:
@@ -390,7 +390,7 @@ def test_after_resigning_nothing_of_the_term_has_effect(driver: Driver) -> None:
     driver.plan_write(PATH, Fate.HOLD)
     driver.unregister(2)
     driver.deliver(order(epoch=9), LeaderAndIsrResponse)
-    assert not holds_office(driver)
+    assert not is_controller(driver)
     sent, begun = len(driver.sent), len(driver.writes)
 
     driver.release()

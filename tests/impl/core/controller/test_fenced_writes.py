@@ -1,4 +1,4 @@
-"""Many writes of a controller: cut into multis, each settled alone, nothing after the term."""
+"""Many writes of a controller: cut into multis, each ends alone, nothing after the generation."""
 
 import pytest
 
@@ -32,7 +32,7 @@ FENCE = 2
 
 
 class Bench:
-    """A controller in office that only writes; the test plays ZooKeeper."""
+    """A controller that only writes; the test plays ZooKeeper."""
 
     def __init__(self, level: ProtocolLevel = ProtocolLevel.LEADER_EPOCH) -> None:
         self.outbox = Outbox()
@@ -173,7 +173,7 @@ def test_of_a_lost_answer_nothing_is_known_of_any(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("failed", range(FENCE))
-def test_a_failed_fence_ends_the_term_and_nobody_is_told(bench: Bench, failed: int) -> None:
+def test_a_failed_fence_ends_the_generation_and_reports_nothing(bench: Bench, failed: int) -> None:
     bench.submit(*[update(n, bytes(BYTES_MAX // 2)) for n in range(IN_FLIGHT_MAX + 1)])
     first, second, *_ = bench.asked()
 

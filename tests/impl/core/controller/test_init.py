@@ -263,7 +263,7 @@ def replica_of_topic(*replicas: int, isr: tuple[int, ...] = (1, 2)) -> Driver:
     """Broker 1 has a log of t/0 as ZooKeeper holds it."""
     driver = Driver(Config(broker_id=ME))
     driver.register(3)
-    driver.give_office(3)
+    driver.make_controller(3)
     driver.create_topic("t", replicas)
     driver.put_state(T0, state(2, 0, isr))
     driver.start()

@@ -1,4 +1,4 @@
-"""The controller's agent: elections, moves, and partitions that come and go, step by step."""
+"""Partition changes: elections, moves, and partitions that come and go, step by step."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ from tests.impl.core.build import ME, T0, T1, state
 from tests.impl.core.controller.test_controller import told
 from tests.impl.core.driver import Driver, Fate
 from tests.impl.core.moving import (
-    AGENT_MS,
+    PARTITION_CHANGE_MS,
     acknowledge,
     elect,
     exists,
@@ -126,7 +126,7 @@ def test_an_unclean_election_takes_a_member_that_is_back(driver: Driver) -> None
     governed(driver, (2, 3))
     driver.put_state(T0, state(2, 1, (2,)))
     driver.unregister(2)
-    driver.plan_read(topic_path("t"), None)  # the administrator's broker; then the agent
+    driver.plan_read(topic_path("t"), None)  # the administrator's broker; then the controller
     driver.plan_read(leader_and_isr_path(T0), None, first=lambda: driver.register(2))
 
     elect(driver, ElectionKind.UNCLEAN)
@@ -302,7 +302,7 @@ def test_requests_are_found_by_the_timer_alone(driver: Driver) -> None:
     data = document_bytes(ReplicasDocument(replicas=[3]))
     driver.write(Create(path=MOVE.rpartition("/")[0], data=b""), Create(path=MOVE, data=data))
 
-    driver.tick(AGENT_MS)
+    driver.tick(PARTITION_CHANGE_MS)
 
     assert topic(driver).partitions["0"] == [3]
 
@@ -321,7 +321,7 @@ def test_a_request_for_nothing_goes(driver: Driver) -> None:
         path = request_path(PARTITIONS_REASSIGNED, key)
         data = document_bytes(ReplicasDocument(replicas=[2]))
         driver.write(Create(path=path.rpartition("/")[0], data=b""), Create(path=path, data=data))
-        driver.tick(AGENT_MS)
+        driver.tick(PARTITION_CHANGE_MS)
         assert not exists(driver, path)
 
 
@@ -433,7 +433,7 @@ def test_a_partition_that_moves_may_be_removed(driver: Driver) -> None:
 
     shrink(driver, 1)
     acknowledge(driver)
-    driver.tick(AGENT_MS)
+    driver.tick(PARTITION_CHANGE_MS)
 
     assert [len(stops(driver, broker_id)) for broker_id in (1, 3, 4)] == [1, 1, 1]
     assert topic(driver).adding is msgspec.UNSET

@@ -1,4 +1,4 @@
-"""How a broker joins, learns who holds the office, and stands for it."""
+"""How a broker joins, learns the controller, and stands for election."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ REGISTRATION = broker_path(1)
 
 
 def elections(driver: Driver) -> list[tuple[WriteOp, ...]]:
-    """Every attempt to win the office."""
+    """Every attempt to become controller."""
     return [
         effect.ops
         for effect in driver.writes
@@ -39,7 +39,7 @@ def epoch(driver: Driver) -> bytes:
     return driver.zookeeper.peek(CONTROLLER_EPOCH).data
 
 
-def holds_office(driver: Driver) -> bool:
+def is_controller(driver: Driver) -> bool:
     return driver.node.controller.is_active
 
 
@@ -101,19 +101,19 @@ def test_a_start_that_the_connection_interrupts_is_tried_again(driver: Driver, p
 
     assert len(driver.took(Action.REGISTER_BROKER)) == 1
     assert driver.node.broker.is_ready
-    assert holds_office(driver)
+    assert is_controller(driver)
 
 
 def test_a_new_session_registers_anew(driver: Driver) -> None:
     driver.start()
     driver.lose_session()
-    assert not holds_office(driver)
+    assert not is_controller(driver)
     driver.start()
 
     first, second = driver.took(Action.REGISTER_BROKER)
 
     assert first.session_id != second.session_id
-    assert holds_office(driver)
+    assert is_controller(driver)
     assert epoch(driver) == b"2"
 
 
@@ -122,7 +122,7 @@ def test_a_connection_that_comes_back_changes_nothing(driver: Driver) -> None:
 
     assert driver.step(SessionSuspended()) == []
     assert driver.step(SessionReconnected(session_id=driver.session_id)) == []
-    assert holds_office(driver)
+    assert is_controller(driver)
 
 
 # Its own partitions
@@ -158,7 +158,7 @@ def test_malformed_znodes_of_its_topics_are_skipped_and_reported(driver: Driver)
     assert driver.malformed == [f"{TOPICS}/bad", f"{TOPICS}/t/0/leaderAndISR"]
 
 
-# The office
+# The election
 
 
 def test_the_first_controller_has_epoch_1_and_writes_it_in_one_multi(driver: Driver) -> None:
@@ -177,18 +177,18 @@ def test_the_first_controller_has_epoch_1_and_writes_it_in_one_multi(driver: Dri
 def test_each_election_raises_the_epoch_under_its_version(driver: Driver) -> None:
     elect_other(driver, 3)
     driver.start()
-    assert not holds_office(driver)
+    assert not is_controller(driver)
 
     driver.unregister(3)
 
     (election,) = elections(driver)
     first = ZnodeVersion(0)
     assert election[1] == SetData(path=CONTROLLER_EPOCH, data=b"2", expected_version=first)
-    assert holds_office(driver)
+    assert is_controller(driver)
     assert driver.node.controller.controller_epoch == 2
 
 
-def test_at_level_0_the_office_is_a_single_create(drive: Drive) -> None:
+def test_at_level_0_the_election_is_a_single_create(drive: Drive) -> None:
     driver = drive(Config(broker_id=ME, rules=LEVELS[0]))
     driver.start()
 
@@ -212,11 +212,11 @@ def test_who_finds_a_holder_does_not_stand(driver: Driver) -> None:
 
 def test_who_loses_the_race_learns_the_winner(driver: Driver) -> None:
     driver.register(3)
-    driver.plan_write(CONTROLLER, None, lambda: driver.give_office(3))
+    driver.plan_write(CONTROLLER, None, lambda: driver.make_controller(3))
 
     driver.start()
 
-    assert not holds_office(driver)
+    assert not is_controller(driver)
     assert driver.node.controller_election.active_controller_id == 3
     assert driver.node.broker.controller_epoch == 1
     assert epoch(driver) == b"1"
@@ -246,7 +246,7 @@ def test_an_election_whose_reply_was_lost_is_found_by_reading_back(driver: Drive
 
     assert len(elections(driver)) == 1
     assert len(driver.took(Action.ELECT_CONTROLLER)) == 1
-    assert holds_office(driver)
+    assert is_controller(driver)
     assert driver.node.controller.controller_epoch == 1
     assert epoch(driver) == b"1"
 
@@ -271,7 +271,7 @@ def test_an_unreadable_holder_is_reported_and_stood_against(driver: Driver, data
 
     driver.write(Delete(path=CONTROLLER, expected_version=ANY_VERSION))
 
-    assert holds_office(driver)
+    assert is_controller(driver)
 
 
 def test_an_unreadable_epoch_is_reported_and_replaced(driver: Driver) -> None:
@@ -280,11 +280,11 @@ def test_an_unreadable_epoch_is_reported_and_replaced(driver: Driver) -> None:
     driver.start()
 
     assert set(driver.malformed) == {CONTROLLER_EPOCH}
-    assert holds_office(driver)
+    assert is_controller(driver)
     assert epoch(driver) == b"1"
 
 
-def test_a_deleted_office_is_stood_for_again_under_the_next_epoch(driver: Driver) -> None:
+def test_a_deleted_controller_znode_is_stood_for_again_under_the_next_epoch(driver: Driver) -> None:
     driver.start()
 
     driver.write(Delete(path=CONTROLLER, expected_version=ANY_VERSION))
@@ -303,11 +303,11 @@ def test_a_deleted_office_is_stood_for_again_under_the_next_epoch(driver: Driver
 
 def test_a_command_with_a_larger_epoch_makes_a_controller_resign(driver: Driver) -> None:
     driver.start()
-    assert holds_office(driver)
+    assert is_controller(driver)
 
     driver.deliver(order(command(2, 0), epoch=2), LeaderAndIsrResponse)
 
-    assert not holds_office(driver)
+    assert not is_controller(driver)
     assert len(driver.took(Action.RESIGN_CONTROLLER)) == 1
 
 
@@ -316,7 +316,7 @@ def test_our_own_command_makes_no_controller_resign(driver: Driver) -> None:
 
     driver.deliver(order(command(1, 0), controller=1, epoch=1), LeaderAndIsrResponse)
 
-    assert holds_office(driver)
+    assert is_controller(driver)
 
 
 def test_a_session_that_ends_ends_the_generation(driver: Driver) -> None:
@@ -325,7 +325,7 @@ def test_a_session_that_ends_ends_the_generation(driver: Driver) -> None:
 
     driver.lose_session()
 
-    assert not holds_office(driver)
+    assert not is_controller(driver)
     assert generation.is_over()
     assert not is_registered(driver)
 

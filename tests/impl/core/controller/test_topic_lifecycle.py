@@ -50,7 +50,7 @@ RETRY_MS = 100
 
 
 def controlling() -> Driver:
-    """Broker 1 holds the office; brokers 2 and 3 are live."""
+    """Broker 1 is controller; brokers 2 and 3 are live."""
     driver = Driver(Config(broker_id=ME))
     driver.register(2)
     driver.register(3)
@@ -196,7 +196,7 @@ def test_replicas_are_stopped_though_their_state_was_missed_before_their_topic()
 
 
 def test_a_deletion_is_answered_about_the_incarnation_that_it_found() -> None:
-    """Somebody else deletes and creates in between: the next topic is not deleted."""
+    """Another client deletes and creates in between: the next topic is not deleted."""
     driver = controlling()
     create(driver)
 

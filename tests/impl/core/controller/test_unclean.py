@@ -89,7 +89,7 @@ def test_what_is_read_for_one_partition_is_news_for_the_others(drive: Drive) -> 
     assert driver.state(other) == state(1, 1, (1,))
 
 
-def test_a_controller_that_lost_its_office_meanwhile_decides_nothing(drive: Drive) -> None:
+def test_a_controller_that_resigned_meanwhile_decides_nothing(drive: Drive) -> None:
     driver = alone(drive)
     driver.plan_listing(BROKER_IDS, None)
     driver.plan_listing(BROKER_IDS, Fate.HOLD)
