@@ -1,9 +1,10 @@
 """Which capabilities the kinds of faults need of an implementation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
-from fencepost.conformance.adapters.implementation import Capability
+from fencepost.conformance.adapters.implementation import Capability, Implementation
+from fencepost.fault_injection.injectors.injector import InjectionError
 
 _PROCESSES = frozenset({Capability.PROCESSES})
 _ZOOKEEPER = frozenset({Capability.ZOOKEEPER})
@@ -31,6 +32,19 @@ NEEDED = MappingProxyType(
 
 SCRIPTS_NEED = _PROCESSES | _ZOOKEEPER | _FAULT_CONTROL
 """What a scenario in Python may ask for."""
+
+
+class UnsupportedFaultError(InjectionError):
+    """A fault needs what the implementation does not declare; says what."""
+
+
+def require_supported(implementation: Implementation, kinds: Sequence[str]) -> None:
+    """Raise `UnsupportedFaultError` unless the implementation can have all these faults."""
+    if missing := needed(kinds) - implementation.capabilities:
+        raise UnsupportedFaultError(
+            f"{implementation.name} does not declare what {', '.join(kinds)} needs: "
+            f"{', '.join(sorted(missing))}"
+        )
 
 
 def needed(kinds: Iterable[str]) -> frozenset[Capability]:

@@ -1,11 +1,12 @@
 """The fixture `faults`: the test says what goes wrong, and nothing counts that was not proved."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
+from fencepost.conformance.adapters.capabilities import require_supported
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import PROXY, require_possible
 from fencepost.conformance.runs.scenario import ScenarioStage
@@ -87,15 +88,22 @@ class Faults:
         story = read_story(schedule) if isinstance(schedule, Path) else schedule
         named = self._named(story)
         require_there(named, self._world())
-        require_possible(self.network, (action.fault for action in named.actions))
+        faults = [action.fault for action in named.actions]
+        require_possible(self.network, faults)
+        self._require_supported(faults)
         self.stage.engine.run(self._again(named))
 
     def _inject(self, fault: Fault) -> RunningFault:
         require_fault_there(fault, self._world())
         require_possible(self.network, [fault])
+        self._require_supported([fault])
         fault_id = self._next_id()
         self._recorded_as(fault_id, fault)
         return self.stage.engine.inject(fault_id, fault, is_held=True)
+
+    def _require_supported(self, faults: Sequence[Fault]) -> None:
+        implementation = self.stage.cluster.settings.implementation
+        require_supported(implementation, sorted({fault.kind for fault in faults}))
 
     def _world(self) -> StoryWorld:
         """The brokers of the cluster; its topics are the test's matter."""

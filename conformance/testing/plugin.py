@@ -197,7 +197,7 @@ def _end(item: pytest.Item, error: BaseException | None) -> None:
         _forget(item)
         return
     is_undecided = result.verdict in (Verdict.VACUOUS, Verdict.INCONCLUSIVE)
-    if is_undecided and is_skip(item.config):
+    if result.verdict is Verdict.UNSUPPORTED or (is_undecided and is_skip(item.config)):
         raise pytest.skip.Exception(told) from None
     raise pytest.fail.Exception(told, pytrace=False) from None
 

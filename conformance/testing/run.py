@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fencepost.conformance.adapters.capabilities import UnsupportedFaultError
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.networks import PROXY
 from fencepost.conformance.adapters.reference import implementation_of
@@ -120,7 +121,9 @@ class ChaosRun:
     def end(self, error: BaseException | None) -> ScenarioResult:
         """All is healed, read and judged, and nothing runs; `error` is what the test raised."""
         record = self._run.record
-        if isinstance(error, InjectionError):
+        if isinstance(error, UnsupportedFaultError):
+            record.add(Verdict.UNSUPPORTED, str(error))
+        elif isinstance(error, InjectionError):
             record.add(Verdict.INCONCLUSIVE, f"the faults could not be played: {error}")
         if error is None and self.faults.drawn is not None and not self.faults.has_run_drawn:
             record.add(Verdict.VACUOUS, "the drawn faults were not run; call faults.run()")

@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from fencepost.conformance.adapters.capabilities import UnsupportedFaultError
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioStage
@@ -18,6 +19,7 @@ from fencepost.fault_injection.faults.targets import CONTROLLER, FaultError, bro
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.stories.story import AfterAction, At, Story, StoryAction, Trigger
 from fencepost.fault_injection.stories.story_file import to_yaml
+from tests.conformance.toy import Toy
 
 PAUSE = PauseBroker(target=CONTROLLER, for_ms=9)
 
@@ -101,6 +103,20 @@ def test_interrupted_body_waits_for_nobody_to_be_well_again() -> None:
         raise KeyboardInterrupt
 
     assert engine.said == ["inject fault-1 controller"]
+
+
+def test_fault_that_the_implementation_does_not_declare_is_not_injected() -> None:
+    engine = ListeningEngine()
+    stage = EngineOnly(engine, SettingsOnly(ClusterSettings(implementation=Toy())))
+    faults = Faults(stage=cast(ScenarioStage, stage))
+
+    with (
+        pytest.raises(UnsupportedFaultError, match=r"toy does not declare what proc\.pause needs"),
+        faults.active(PAUSE),
+    ):
+        pytest.fail("it is not injected")
+
+    assert engine.said == []
 
 
 def test_broker_that_the_cluster_has_not_is_told_before_anything_is_injected() -> None:
