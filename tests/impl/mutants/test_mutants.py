@@ -70,14 +70,11 @@ def test_no_config_has_a_wrong_rule_unless_a_mutant_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_mutant_changes_a_rule_of_the_newest_level_and_no_level_itself(name: str) -> None:
-    before = [*LEVELS]
-
+def test_every_mutant_changes_a_rule_of_the_newest_level(name: str) -> None:
     assert rules_of(len(LEVELS) - 1, mutant_name(name)) != LEVELS[-1]
-    assert before == [*LEVELS]
 
 
-@pytest.mark.parametrize("value", [*NAMES, "1", "true"])
+@pytest.mark.parametrize("value", [NAMES[0], "1", "true"])
 def test_the_environment_changes_no_config_and_no_node(
     monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
@@ -94,22 +91,20 @@ def test_the_environment_changes_no_config_and_no_node(
 
 
 @pytest.mark.parametrize("flag", ["--mutant", "--mut", "--mutants"])
-@pytest.mark.parametrize("name", NAMES)
 def test_a_broker_process_that_takes_no_faults_takes_no_mutant(
-    capsys: pytest.CaptureFixture[str], flag: str, name: str
+    capsys: pytest.CaptureFixture[str], flag: str
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main([*NODE, flag, name])
+        main([*NODE, flag, NAMES[0]])
 
     assert ended.value.code == EXIT_USAGE
     assert "--mutant" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_broker_process_that_takes_faults_takes_a_mutant(name: str) -> None:
-    options = node_options(parse([*NODE, "--fault-control", "--mutant", name]))
+def test_a_broker_process_that_takes_faults_takes_a_mutant() -> None:
+    options = node_options(parse([*NODE, "--fault-control", "--mutant", NAMES[0]]))
 
-    assert options.mutant == name
+    assert options.mutant == NAMES[0]
     assert options.config.rules != LEVELS[-1]
 
 
