@@ -129,7 +129,7 @@ def run(arguments: Sequence[str]) -> int:
             return fail(_sentence_of(error), HARNESS_ERROR)
         result = INTERRUPTED
     if result == INTERRUPTED:
-        return fail("interrupted; what was started is stopped", INTERRUPTED)
+        return fail("interrupted; everything that was started is stopped", INTERRUPTED)
     return result if isinstance(result, int) else 0
 
 

@@ -9,17 +9,19 @@ import typer
 from fencepost.ci.gate.failures import HarnessError, UsageError, as_usage
 from fencepost.ci.gate.tiers import GateTier
 
-TierOption = Annotated[GateTier, typer.Option(help="How much is tried.")]
+TierOption = Annotated[
+    GateTier, typer.Option(help="How many models, seeds and scenarios are tried.")
+]
 LevelOption = Annotated[
     int, typer.Option(min=0, max=2, help="Protocol level: 0 draft-v3, 2 the newest.")
 ]
-SeedOption = Annotated[int, typer.Option(min=0, help="Where all chance comes from.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 ZookeeperOption = Annotated[
     str,
     typer.Option(
         metavar="embedded|ensemble|container|containers|HOST:PORT/CHROOT",
-        help="One server of our own or three, as processes or in containers, or one that is there.",
+        help="One server or an ensemble of three, as processes or in containers, or a running one.",
     ),
 ]
 SPARK_MASTER = re.compile(r"local(\[[^]]+\])?|local-cluster\[[^]]+\]|yarn|(spark|k8s)://.+")
@@ -29,8 +31,8 @@ def require_spark_master(given: str | None) -> str | None:
     """`given` as it is; raises `UsageError` for what no Spark takes, before anything long."""
     if given is not None and not SPARK_MASTER.fullmatch(given):
         raise UsageError(
-            f"{given!r} is no Spark master; give spark://HOST:PORT, k8s://URL, yarn or local[N], "
-            "or leave out --spark-master"
+            f"{given!r} is not a Spark master; give spark://HOST:PORT, k8s://URL, yarn or "
+            "local[N], or leave out --spark-master"
         )
     return given
 
@@ -45,7 +47,7 @@ OutFolder = Annotated[
     Path | None, typer.Option(help="A new folder.  [default: reports/runs/<run id>]")
 ]
 ClusterFolder = Annotated[
-    Path, typer.Option("--cluster", metavar="DIR", help="Where the local cluster lives.")
+    Path, typer.Option("--cluster", metavar="DIR", help="Folder of the local cluster.")
 ]
 BootstrapServers = Annotated[
     str | None,
@@ -72,7 +74,7 @@ def require_text(given: str | list[str] | None) -> str | list[str] | None:
         try:
             word.encode()
         except UnicodeEncodeError as error:
-            raise UsageError(f"{word!r} is no UTF-8 text; topics and records are") from error
+            raise UsageError(f"{word!r} is not UTF-8 text; topics and records are") from error
     return given
 
 

@@ -33,8 +33,4 @@ PLAIN_WORDS = (
 """Rooms and files that speak of brokers, leaders, requests and files, not of persons."""
 CYCLES_LEFT: frozenset[frozenset[str]] = frozenset()
 CROWDED_LEFT: frozenset[str] = frozenset()
-CLASS_NAMES_LEFT: frozenset[str] = frozenset(
-    {
-        "Assignment",
-    }
-)
+CLASS_NAMES_LEFT: frozenset[str] = frozenset()

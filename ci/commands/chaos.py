@@ -33,18 +33,21 @@ Counterexamples = Annotated[
     typer.Option(
         "--from-counterexample",
         metavar="MODEL|all",
-        help="Lead processes along the counterexample of a model, with its hazard and without.",
+        help="Step processes along the counterexample of a model, with its hazard and without.",
     ),
 ]
 MovesFile = Annotated[
     Path | None,
-    typer.Option("--moves", metavar="FILE", help="Make the moves that such a run has left."),
+    typer.Option("--moves", metavar="FILE", help="Repeat the moves that such a run has recorded."),
 ]
 Mutant = Annotated[
-    str, typer.Option(metavar="NAME", help="A rule that all brokers break; it should be found.")
+    str,
+    typer.Option(
+        metavar="NAME", help="One rule that all brokers break; the checks should find it."
+    ),
 ]
 ScheduleFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Execute a schedule file instead.")
+    Path | None, typer.Option(metavar="FILE", help="Execute a story file instead.")
 ]
 ReplayedRun = Annotated[
     Path | None,
@@ -52,11 +55,13 @@ ReplayedRun = Annotated[
 ]
 ShrunkRunFolder = Annotated[
     Path | None,
-    typer.Option(metavar="RUN", help="Print the schedule of a run that failed, made small."),
+    typer.Option(
+        metavar="RUN", help="Print the smallest story with which a failed run still fails."
+    ),
 ]
 OptionalSeed = Annotated[
     int | None,
-    typer.Option(min=0, help="Where chance comes from.  [default: the file's, or 0]"),
+    typer.Option(min=0, help="Seed of every random choice.  [default: the file's, or 0]"),
 ]
 OptionalLevel = Annotated[
     int | None,
@@ -66,10 +71,10 @@ OptionalLevel = Annotated[
 ]
 SoakTime = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Round after round of drawn faults for 90s, 10m or 1h."),
+    typer.Option(metavar="TIME", help="Rounds of random faults, for 90s, 10m or 1h."),
 ]
 SoakFolder = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Go on with a soak that was interrupted.")
+    Path | None, typer.Option(metavar="DIR", help="Continue an interrupted soak.")
 ]
 NetworkOption = Annotated[
     str | None,
@@ -112,7 +117,9 @@ def chaos(
     given = [scenario or soak, schedule, replay, shrink, from_counterexample, moves]
     require_one(given)
     if (from_counterexample or moves) and (zookeeper != EMBEDDED or network):
-        raise UsageError("moves say what is run, and on what; leave out --zookeeper and --network")
+        raise UsageError(
+            "recorded moves name their ZooKeeper and network; leave out --zookeeper and --network"
+        )
     if moves:
         return make_moves(moves, out, as_json=as_json)
     if from_counterexample:
@@ -159,11 +166,11 @@ def make_small(run: Path, out: Path | None, network: str | None, *, as_json: boo
         require_network(network, [executed], EMBEDDED)
     enter_network(network)
     folder = make_run_folder(new_run_id(), out)
-    note(f"chaos: making {run} small; on real processes that takes as long as a dozen runs")
+    note(f"chaos: shrinking {run}; on real processes that takes as long as a dozen runs")
     with as_usage(errors.ChoiceError):
         found = shrink_run(run, out=folder, network=network)
     path = folder / "schedule.yaml"
-    text = to_yaml(found.story, f"Violates {', '.join(found.violated)}; made small from {run}.")
+    text = to_yaml(found.story, f"Violates {', '.join(found.violated)}; shrunk from {run}.")
     path.write_text(text, encoding="utf-8")
     if as_json:
         document = as_document(found.story)

@@ -20,10 +20,10 @@ def seconds_of(text: str) -> float:
     """The length of `90s`, `10m` or `1h`; raises `UsageError` with what to write instead."""
     number, unit = text[:-1], text[-1:]
     if not number.isascii() or not number.isdecimal() or unit not in SECONDS:
-        raise Misuse(f"{text!r} is no duration; write for example 90s, 10m or 1h")
+        raise Misuse(f"{text!r} is not a duration; write for example 90s, 10m or 1h")
     seconds = int(number) * SECONDS[unit]
     if not 0 < seconds <= DURATION_MAX_S:
-        raise Misuse(f"a soak lasts more than nothing and at most a week, not {text}")
+        raise Misuse(f"a soak lasts at least a second and at most a week, not {text}")
     return float(seconds)
 
 
@@ -69,7 +69,7 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
     from fencepost.conformance.scenarios import find
 
     if not is_alone:
-        raise Misuse("--resume goes on with what was begun; give only --soak beside it")
+        raise Misuse("--resume continues a soak with its own settings; give only --soak beside it")
     with as_usage(ChoiceError):
         soak = resume(folder, None if duration is None else seconds_of(duration))
         plan = soak.plan
@@ -116,7 +116,7 @@ def summary_lines(soak: "Soak", totals: "Totals") -> list[str]:
         f"{count(totals.noisy, 'noisy round')}, at most {totals.memory_mb} MB"
     )
     if totals.is_interrupted or totals.seconds < soak.plan.duration_s:
-        lines.append(f"go on with: fencepost chaos --resume {soak.folder}")
+        lines.append(f"continue with: fencepost chaos --resume {soak.folder}")
     return lines
 
 

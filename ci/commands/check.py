@@ -19,7 +19,7 @@ ModelNames = Annotated[
 ModelTier = Annotated[
     GateTier | None, typer.Option(help="Which models.  [default: quick, when none is named]")
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Search again what was searched before.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Run TLC even where a verdict is kept.")]
 TimeBudget = Annotated[
     float | None,
     typer.Option(min=0.1, metavar="S", help="Seconds per model, in place of its row's."),
@@ -31,18 +31,18 @@ OutFolder = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Save counterexamples as MODEL.json.")
 ]
 Coverage = Annotated[
-    bool, typer.Option("--coverage", help="Which actions the models that hold take.")
+    bool, typer.Option("--coverage", help="Fail when an action is taken in no model that holds.")
 ]
 WithoutRepairs = Annotated[
     bool,
     typer.Option(
-        "--without-repairs", help="Follow the draft, hazard by hazard: what it breaks must fail."
+        "--without-repairs", help="Undo each repair in turn: the models that need it must fail."
     ),
 ]
 HazardIds = Annotated[
     list[str] | None,
     typer.Option(
-        "--hazard", metavar="ID", help="With --without-repairs: which; --list names them."
+        "--hazard", metavar="ID", help="With --without-repairs: this one only; --list names them."
     ),
 ]
 

@@ -10,12 +10,12 @@ from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.options import JsonOption
 
 HealedFolder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="Where runs are; every ledger below is looked at.")
+    Path, typer.Argument(metavar="DIR", help="A folder with runs; every ledger below it is read.")
 ]
 
 
 def heal(directory: HealedFolder = Path(), as_json: JsonOption = False) -> int:
-    """End and undo what a killed run has left; runs that are at work are left alone."""
+    """End the processes and undo the faults of killed runs; runs at work are left alone."""
     from fencepost.ci.screens.console import say, show_json
     from fencepost.conformance.verdict import ExitCode
     from fencepost.fault_injection.engine.healing import heal_below
@@ -23,7 +23,7 @@ def heal(directory: HealedFolder = Path(), as_json: JsonOption = False) -> int:
     from fencepost.spec.scratch import sweep
 
     if not directory.is_dir():
-        raise UsageError(f"{directory} is no folder; name one that holds runs")
+        raise UsageError(f"{directory} is not a folder; name one that holds runs")
     runs = heal_below(directory)
     swept = [str(folder) for folder in sweep()]
     exit_code = ExitCode.INCOMPLETE if any(run.left for run in runs) else ExitCode.FINE
@@ -40,11 +40,11 @@ def heal(directory: HealedFolder = Path(), as_json: JsonOption = False) -> int:
             say(f"{run.ledger}: still open: {what}")
         if run.foreign_lines:
             lines = count(run.foreign_lines, "line")
-            say(f"{run.ledger}: passed over {lines} that no run has written, or not to the end")
+            say(f"{run.ledger}: passed over {lines} that are torn or of no run")
         if run.survivors:
             say(f"{run.ledger}: of a cluster that is meant to stay up: {run.survivors} processes")
     for folder in swept:
-        say(f"{folder}: removed; whoever made it was killed")
+        say(f"{folder}: removed; the process that made it was killed")
     undone = sum(len(run.undone) for run in runs)
     say(f"{undone} undone, {sum(len(run.left) for run in runs)} still open")
     return exit_code

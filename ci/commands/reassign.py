@@ -73,7 +73,7 @@ def cancel(
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
-    """Take moves back: the partitions go where they were."""
+    """Cancel reassignments: partitions go back to their previous replicas."""
     wanted = wanted_moves(topic, partition, None, reassignment_json_file)
     return ask("reassign", "going back", bootstrap_server, cluster, wanted)
 
@@ -115,7 +115,7 @@ def verify(
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_CLUSTER,
 ) -> int:
-    """Tell whether partitions are where they were to go; exit code 3 while one is not."""
+    """Tell whether partitions have their target replicas; exit code 3 while one has not."""
     from fencepost.ci.client_process import answers, bootstrap_servers
     from fencepost.ci.screens.console import say
 
@@ -269,7 +269,7 @@ def read_file(path: Path) -> list[dict[str, Any]]:
     except (ValueError, KeyError, TypeError) as error:
         where = f" (line {error.lineno}: {error.msg})" if isinstance(error, JSONDecodeError) else ""
         raise UsageError(
-            f'{path} is no reassignment: give {{"partitions": [{{"topic": "t", "partition": 0, '
+            f'{path} is not a reassignment: give {{"partitions": [{{"topic": "t", "partition": 0, '
             f'"replicas": [1, 2]}}]}}{where}'
         ) from error
     _require_each_once(path, moves)
@@ -297,7 +297,7 @@ def parse_replicas(text: str) -> list[int]:
     """`1,2,3` as brokers; raises `UsageError`."""
     words = text.split(",")
     if not all(word.strip().isdecimal() for word in words):
-        raise UsageError(f"{text!r} is no list of replicas: give brokers with --replicas 1,2,3")
+        raise UsageError(f"{text!r} is not a list of replicas: give brokers with --replicas 1,2,3")
     return [int(word) for word in words]
 
 

@@ -24,10 +24,10 @@ Values = Annotated[
     ),
 ]
 Acks = Annotated[
-    int, typer.Option(min=-1, max=1, help="-1 waits for the whole ISR, and retries cannot double.")
+    int, typer.Option(min=-1, max=1, help="-1 waits for all in-sync replicas; retries append once.")
 ]
 Offset = Annotated[str, typer.Option(metavar="N|earliest|latest", help="Where to start.")]
-MaxMessages = Annotated[int | None, typer.Option(min=1, help="End after so many.")]
+MaxMessages = Annotated[int | None, typer.Option(min=1, help="Stop after this many records.")]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for further records.")]
 
 
@@ -110,5 +110,5 @@ def parse_offset(text: str) -> int | str:
     if text in ("earliest", "latest"):
         return text
     if not text.isdecimal():
-        raise UsageError(f"{text!r} is no offset: give a number from 0 on, earliest or latest")
+        raise UsageError(f"{text!r} is not an offset: give a number from 0 on, earliest or latest")
     return int(text)

@@ -53,7 +53,7 @@ SparkMaster = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="Spread the seeds over this Spark.  [default: processes]",
+        help="Run the seeds on this Spark.  [default: processes]",
         callback=require_spark_master,
     ),
 ]
@@ -203,7 +203,7 @@ def show_coverage(result: "SimulationResult") -> None:
     pairs = sum(kind != CALM for kind, _ in found.pairs)
     say(f"{count(pairs, 'pair')} of action and fault, {len(found.missing)} more possible")
     if unused := sorted(DRAWN_KINDS - kinds):
-        say(f"faults that were about in no seed: {', '.join(unused)}")
+        say(f"faults that were active in no seed: {', '.join(unused)}")
     if found.unreached:
         say(f"actions that no seed reached: {', '.join(found.unreached)}")
 
@@ -280,7 +280,7 @@ def replay_steps(steps: str, *, as_json: bool) -> int:
     try:
         done = load().replay(steps, judge)
     except ValueError as error:
-        told = f"{error}; name a schedule, or a mutant of fencepost mutants list"
+        told = f"{error}; name a file, or a mutant of fencepost mutants list"
         raise UsageError(told) from error
     del done["events"]
     verdict = Verdict.FAIL if done["mismatch"] or done["violated"] else Verdict.PASS

@@ -43,7 +43,10 @@ def create(
     replication_factor: ReplicationFactor = None,
     replica_assignment: Assignment = None,
     if_not_exists: Annotated[
-        bool, typer.Option("--if-not-exists", help="An existing topic is left as it is.")
+        bool,
+        typer.Option(
+            "--if-not-exists", help="A topic that exists is no error, and is left as it is."
+        ),
     ] = False,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_CLUSTER,
@@ -76,7 +79,7 @@ def parse_assignment(text: str | None) -> list[list[int]]:
     words = [part.split(":") for part in text.split(",")]
     if not all(word.isdecimal() for part in words for word in part):
         raise UsageError(
-            f"{text!r} is no assignment: give the brokers of each partition as in 1:2:3,2:3:1"
+            f"{text!r} is not an assignment: give the brokers of each partition as in 1:2:3,2:3:1"
         )
     return [[int(word) for word in part] for part in words]
 
@@ -85,7 +88,7 @@ def parse_assignment(text: str | None) -> list[list[int]]:
 def delete(
     topic: TopicName,
     if_exists: Annotated[
-        bool, typer.Option("--if-exists", help="Nothing to do is no mistake.")
+        bool, typer.Option("--if-exists", help="A topic that does not exist is no error.")
     ] = False,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_CLUSTER,

@@ -78,5 +78,5 @@ def test_a_folder_of_somebody_else_stays(temp: Path) -> None:
 def test_heal_says_what_it_removed(orphan: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["heal", str(orphan.parent)]) == 0
 
-    assert f"{orphan}: removed; whoever made it was killed" in capsys.readouterr().out
+    assert f"{orphan}: removed; the process that made it was killed" in capsys.readouterr().out
     assert not orphan.exists()

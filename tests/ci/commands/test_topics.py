@@ -170,7 +170,7 @@ def test_a_file_that_is_no_reassignment_is_told(
     file.write_bytes(text.encode("latin-1"))
 
     assert run(["reassign", "execute", "--reassignment-json-file", str(file), *SERVER]) == 4
-    assert f"{file} is no reassignment: give {{" in capsys.readouterr().err
+    assert f"{file} is not a reassignment: give {{" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

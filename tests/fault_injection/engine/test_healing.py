@@ -103,6 +103,6 @@ def test_process_without_a_pid_is_read_around(
     assert told.err == ""
     assert told.out.splitlines() == [
         f"{path}: undone: fault cut (zk.cut)",
-        f"{path}: passed over 1 line that no run has written, or not to the end",
+        f"{path}: passed over 1 line that are torn or of no run",
         "1 undone, 0 still open",
     ]
