@@ -61,7 +61,7 @@ FAMILIES_OF_EQUALS = frozenset(
 """One check, command, kind of fault or module per file, as many as there are."""
 PERSONS = re.compile(r"\b(?:who|whom|whose|nobody|somebody|anybody|everybody)\b", re.IGNORECASE)
 PERSONS_LEFT = re.compile(
-    r"(?:impl|conformance|fault_injection(?!/faults))/.*\.py|tests/.*\.py"
+    r"impl/(?!sim/script/).*\.py|tests/.*\.py"
     r"|spec/docs/generated/.*|.*/\w+_on_processes\.md"
 )
 """Files that still speak of persons; the pages among them are generated from TLA+ modules."""

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STORIES = ("tests/scenarios", "impl/sim/schedules")
 """Where text scenarios stand."""
 OWED_IN = ("ZK", "CTL", "FAIL", "CMD", "START", "REPL", "ISR", "TOP", "PART", "REAS", "CLI")
-"""The areas whose requirements carry all of `PARTS`."""
+"""The areas with requirements that carry all of `PARTS`."""
 PARTS = {
     "tla": "TLA+ name",
     "judge": "check or case",

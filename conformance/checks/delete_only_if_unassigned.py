@@ -84,7 +84,7 @@ def _check_assignment(
     incarnation, epoch = stop.partition_incarnation or 0, stop.leader_epoch
     if epoch is None or epoch < 0:
         if (key, incarnation) in living:
-            message = f"Broker {stop.broker_id} gave up {key}, and nobody has deleted that."
+            message = f"Broker {stop.broker_id} gave up {key}, which was not deleted."
             evidence.violated(message, stop)
         return
     replicas, write = assigned.get((key, incarnation, epoch), (frozenset[int](), None))

@@ -162,7 +162,7 @@ def _place_fetched(
             return
         source = sources.get(value)
         if source is None:
-            evidence.violated(f"Record {value} at offset {offset} was written by nobody.", answer)
+            evidence.violated(f"Record {value} at offset {offset} was never written.", answer)
             return
         if source.standing is LogStanding.REFUSED:
             message = f"Record {value} at offset {offset} was read though its produce was refused."
@@ -190,7 +190,7 @@ class _Claims:
 
 
 def _claim_records(records: Sequence[LogRecord], contents: _Contents, claims: _Claims) -> None:
-    """The step of each record whose offset is known: the log was as long as that offset."""
+    """The step of each record with a known offset: the log was as long as that offset."""
     for record in records:
         offset = record.offset
         if record.standing is LogStanding.POSSIBLE and record.value in contents.offset_of:
@@ -268,7 +268,7 @@ def _check_density(
     for rank, hole in enumerate(_holes(contents, length)):
         proof = proofs[bisect_right(proofs, hole, key=_proven_length)]
         if rank >= len(spares) or spares[rank] > proof.ret:
-            message = f"Offset {hole} lies below a proven length, but nobody wrote a record there."
+            message = f"Offset {hole} lies below a proven length, but no record was written there."
             evidence.violated(message, proof.event)
             return
 

@@ -1,6 +1,6 @@
 """`OnlyAuthorisedWrites`: only authors that may write LeaderAndISR do (ZK-003, 005; FAIL-001, 004).
 
-Judged in the order of ZooKeeper's transactions. The author is the broker whose session wrote.
+Judged in the order of ZooKeeper's transactions. The author is the broker of the session that wrote.
 
 - The author is the controller of the current controller epoch (level 0: the owner of
   `/controller`), or the leader that the document before names.
@@ -11,8 +11,8 @@ Judged in the order of ZooKeeper's transactions. The author is the broker whose 
   in the order of an assignment that the topic has had (ZK-008).
 - The leader that it names is from the ISR before, and so is the whole new ISR: an election outside
   it may lose records. One that is decided as such (`is_unclean`) makes its leader the whole ISR; no
-  member of the ISR before has been registered since that was written (FAIL-002), but for those
-  whose log failed at any time: they cannot lead (START-006).
+  member of the ISR before has been registered since that was written (FAIL-002), except those
+  with a log that failed at any time: they cannot lead (START-006).
 """
 
 from collections.abc import Mapping, Sequence, Set as AbstractSet
@@ -56,7 +56,7 @@ class _World:
     registered: Mapping[int, Sequence[tuple[int, int]]]
     """Broker -> the first and the last zxid of each of its registrations."""
     failed: AbstractSet[tuple[int | None, TopicPartition | None]]
-    """Brokers and partitions whose log failed there."""
+    """Brokers, and partitions with a log that failed there."""
     assigned: Mapping[TopicPartition, Sequence[tuple[int, Sequence[int]]]]
     """Partition -> since which zxid, to which replicas, the preferred one first."""
 

@@ -2,7 +2,8 @@
 
 A check is pure. One that is `per_partition` is given the events of one partition (those that
 `partition_of_event` assigns to it), any other the whole run. Either kind may be given only the
-events whose action it `reads`: that is what `run_checks` does, and what Spark ships to its tasks.
+events with an action that it `reads`: that is what `run_checks` does, and what Spark ships to its
+tasks.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -5,7 +5,7 @@
 - For each partition `(incarnation, leader_epoch, znode_version)` of the commands that it obeys
   rises strictly, until it has given up that incarnation of the partition.
 - Once ZooKeeper holds controller epoch n + 1, no leadership decision of an epoch up to n is
-  written: neither one signed so, nor one by a session whose own epoch has passed. ISR changes of
+  written: neither one signed so, nor one by a session with an epoch that has passed. ISR changes of
   a leader that used to be controller are no decisions.
 """
 

@@ -43,7 +43,7 @@ def rewrite_state(
             written.append(znodes.rewrite(path, found))
         if written:
             return written[0].znode_version
-    raise InjectionError(f"somebody else always wrote {path} before us, {WRITES_MAX} times")
+    raise InjectionError(f"another session always wrote {path} first, {WRITES_MAX} times")
 
 
 @contextmanager

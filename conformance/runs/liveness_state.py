@@ -69,7 +69,7 @@ def owed(
 ) -> tuple[Liveness, ...]:
     """The liveness properties that do not hold of the running brokers.
 
-    Nothing is owed of a partition whose whole ISR is dead. `events` are those of the brokers'
+    Nothing is owed of a partition with a dead ISR. `events` are those of the brokers'
     traces, in the order of each.
     """
     brokers = {broker_id: _broker(events, broker_id) for broker_id in running}

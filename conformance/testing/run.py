@@ -224,8 +224,8 @@ def _reasons(result: ScenarioResult) -> list[str]:
 
 
 def _fault(report: FaultReport) -> str:
-    whom = "" if report.broker_id is None else f" at broker {report.broker_id}"
-    return f"{report.action.action_id} {report.action.fault.kind}{whom} {report.phase}"
+    where = "" if report.broker_id is None else f" at broker {report.broker_id}"
+    return f"{report.action.action_id} {report.action.fault.kind}{where} {report.phase}"
 
 
 def _nothing(_: ScenarioStage) -> None:

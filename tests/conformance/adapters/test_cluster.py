@@ -173,7 +173,7 @@ def test_a_state_that_always_changes_first_is_not_rewritten(
         return rewrite(rewriter, *what)
 
     monkeypatch.setattr(ZooKeeperClient, "rewrite", lose)
-    with pytest.raises(InjectionError, match="somebody else always wrote"):
+    with pytest.raises(InjectionError, match="another session always wrote"):
         cluster.rewrite_state(PARTITION)
 
 

@@ -126,7 +126,7 @@ def nobody_deleted_it(trace: Trace) -> None:
     [
         (still_assigned, "which leader epoch 1 assigns to [1, 2]"),
         (older_than_what_it_obeyed, "after it had obeyed epoch 3"),
-        (nobody_deleted_it, "nobody has deleted that"),
+        (nobody_deleted_it, "which was not deleted"),
     ],
 )
 def test_a_replica_that_is_wanted_is_not_given_up(
