@@ -40,7 +40,7 @@ def without_failed(effect: Effect, failed: Container[TopicPartition]) -> Effect 
 
 
 def refusal(effect: ReplyRecords) -> Reply:
-    """The answer to a fetch whose records cannot be read."""
+    """The answer to a fetch of records that cannot be read."""
     answer = replace(effect.response, error_code=ErrorCode.STORAGE_ERROR)
     return Reply(token=effect.token, response=answer)
 

@@ -27,8 +27,8 @@ def replay(steps: str, judge: Judge) -> dict[str, object]:
     Keys: `name`, `mutant`, `steps` (taken with equal states), `of` (how many there are), `mismatch`
     (where and how the core left the spec's path; empty if it did not), `violated` (properties),
     `wanted` (the property that the schedule is to show), `path`, `events`.
-    Raises `ValueError` with one sentence for a file that is no schedule. A mutant whose schedule is
-    a scenario has blocks for steps; it violates what does not heal, and what `judge` says of it.
+    Raises `ValueError` with one sentence for a file that is no schedule. The blocks of a scenario
+    count as its steps; it violates what does not heal, and what `judge` says of its trace.
     """
     if (scenario := SCHEDULES / f"{steps}.txt").is_file():
         return _play_scenario(scenario, judge)

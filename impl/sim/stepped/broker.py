@@ -1,4 +1,4 @@
-"""One broker of a stepped cluster: a node of the core whose every effect is held until released."""
+"""One broker of a stepped cluster: a node of the core, and its effects held until released."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ NO_SESSION = SessionId(0)
 
 @dataclass(slots=True, eq=False)
 class HeldAsk:
-    """A question to ZooKeeper whose answer is not delivered yet."""
+    """A question to ZooKeeper that is not answered yet."""
 
     ask: Ask
     answer: Answer | None = None

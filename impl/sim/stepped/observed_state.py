@@ -14,7 +14,7 @@ Not compared, and why:
 * A deposed controller that learned so from its refused write: it resigns at once, the specs' later.
 * `decision` that the core takes at once after the one before, the specs later
   (`StepContext.is_hidden`).
-* `controller_epoch` of a state that a leader wrote: the core's is of the controller whose command
+* `controller_epoch` of a state that a leader wrote: the core has that of the last command that
   the leader obeyed, the specs' of the controller that decided (`spec/znodes.py`).
 * `acknowledged` that the core did not answer: the specs have no clients and count every committed
   record; the core's must be among them. Under `inclusive_high_watermark` the core may be early: it

@@ -98,12 +98,12 @@ class SimulatedAdministrator(SimulatedClient):
         return tuple(self.random.sample(sorted(self.cluster.disks), count))
 
     def creation(self, topic: str, count: int) -> Request:
-        """Of a topic whose replicas the broker chooses."""
+        """Create a topic; the broker chooses the replicas."""
         factor = self.cluster.options.replication_factor
         return CreateTopicRequest(topic=topic, partition_count=count, replication_factor=factor)
 
     def creation_with_replicas(self, topic: str) -> Request:
-        """Of a topic whose replicas are named half of the time, now and then wrongly."""
+        """Create a topic; half of the time with named replicas, now and then wrong ones."""
         count = self.cluster.options.partitions if topic == TOPIC else self.random.choice((1, 2))
         if self.random.random() >= 0.5:
             return self.creation(topic, count)

@@ -121,7 +121,7 @@ class SimulatedClient:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation whose invocation is recorded."""
+    """An operation with its invocation recorded."""
 
     client: SimulatedClient
     line: Line

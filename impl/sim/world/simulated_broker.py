@@ -1,7 +1,7 @@
 """A node of the core in the simulator: what it asks for is performed, what it does is traced.
 
 When an event reaches the node, and when a request leaves it, is up to the world: `process.py` has
-brokers that run by themselves, `stepped/broker.py` has brokers whose every effect is held.
+brokers that run by themselves, `stepped/broker.py` has brokers with every effect held.
 """
 
 from abc import ABC, abstractmethod
