@@ -32,8 +32,6 @@ from fencepost.fault_injection.injectors.injector import InjectionError, Injecto
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.trace_tail import NoTraces, Traces
 from fencepost.fault_injection.stories.story import (
-    AfterAction,
-    AfterEvent,
     At,
     Story,
     StoryAction,
@@ -194,9 +192,7 @@ class FaultEngine:
         self._offset_ms = self._now_ms()
         self._first_ms = self._offset_ms if self._first_ms is None else self._first_ms
         self.traces.skip()
-        for action in story.actions:
-            self._watch.add(action.when)
-            self._watch.add(action.until)
+        self._watch.follow(story.actions)
 
     def _register(self, action: StoryAction) -> RunningFault:
         running = RunningFault(action=action, since_ms=self._now_ms())
@@ -232,28 +228,18 @@ class FaultEngine:
 
     def _begins(self, running: RunningFault, story: Story) -> bool:
         """Its time has come, or never will: either way it waits no more."""
-        when = running.action.when
-        if self._watch.has_come(when, self._story_ms()):
+        if self._watch.has_come(running.action.when, self._story_ms()):
             if story.is_quiet(self._story_ms()):
                 return False
             self._arm(running)
             return True
-        if self._watch.is_hopeless(when):
-            self._give_up(running, "the action that it follows did not come so far")
-        elif not isinstance(when, At) and self._is_late(running, when):
-            self._give_up(
-                running, f"what it waits for did not come in {running.action.deadline_ms} ms"
-            )
+        if why := self._watch.why_never(running.action, self._story_ms()):
+            self._give_up(running, why)
         return running.is_over
 
     def _give_up(self, running: RunningFault, why: str) -> None:
         self._faults.append(running)
         self._move(running, Phase.INEFFECTIVE, why)
-
-    def _is_late(self, running: RunningFault, when: AfterEvent | AfterAction) -> bool:
-        """True when its deadline is over, which counts from when it could begin at the earliest."""
-        first_ms = self._watch.since_ms(when)
-        return first_ms is not None and self._story_ms() > first_ms + running.action.deadline_ms
 
     def _arm(self, running: RunningFault) -> None:
         running.since_ms = self._now_ms()

@@ -3,11 +3,17 @@
 It is told all events and phases and asked at any time; it reads nothing by itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from fencepost.fault_injection.faults.targets import Target
-from fencepost.fault_injection.stories.story import AfterAction, AfterEvent, At, Trigger
+from fencepost.fault_injection.stories.story import (
+    AfterAction,
+    AfterEvent,
+    At,
+    StoryAction,
+    Trigger,
+)
 from fencepost.spec.trace import Phase, TraceEvent
 
 OVER = (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED)
@@ -37,6 +43,12 @@ class Watch:
     def needs_events(self) -> bool:
         """True while a trigger counts events."""
         return any(count.fired_ms is None for count in self._counts.values())
+
+    def follow(self, actions: Iterable[StoryAction]) -> None:
+        """Watch all that the actions wait for and last until."""
+        for action in actions:
+            self.add(action.when)
+            self.add(action.until)
 
     def add(self, trigger: Trigger | None) -> None:
         """The trigger is watched from now on, or from the action on that it names."""
@@ -81,6 +93,19 @@ class Watch:
                 return bool(since) and not self._has_begun(since) and self._is_over(since)
             case At():
                 return False
+
+    def why_never(self, action: StoryAction, now_ms: int) -> str:
+        """Why what the action waits for does not come any more; empty while it may.
+
+        Its deadline counts from when it can be expected.
+        """
+        when = action.when
+        if self.is_hopeless(when):
+            return "the action that it follows did not come so far"
+        since_ms = None if isinstance(when, At) else self.since_ms(when)
+        if since_ms is None or now_ms <= since_ms + action.deadline_ms:
+            return ""
+        return f"what it waits for did not come in {action.deadline_ms} ms"
 
     def _is_over(self, action_id: str) -> bool:
         return any((action_id, phase) in self._phases for phase in OVER)

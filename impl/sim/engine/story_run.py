@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 
 from fencepost.fault_injection.faults.targets import Target
-from fencepost.fault_injection.stories.story import At, ClientLoad, Story, StoryAction
+from fencepost.fault_injection.stories.story import ClientLoad, Story, StoryAction
 from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.impl.core.types.topic_messages import ReplicaList
 from fencepost.impl.mutants.mutant import MutantName
@@ -70,7 +70,6 @@ class StoryFollower:
     _watch: Watch = field(init=False)
     _waiting: list[StoryAction] = field(init=False)
     _lasting: dict[str, StoryAction] = field(init=False, default_factory=dict)
-    _begun_ms: dict[str, int] = field(init=False, default_factory=dict)
     _start_ms: int = field(init=False, default=0)
     _seen: int = field(init=False, default=0)
 
@@ -82,10 +81,9 @@ class StoryFollower:
         """Times count from now on, and so do events."""
         self._start_ms = self.cluster.scheduler.now_ms
         self._seen = len(self.cluster.recorder.events)
+        self._watch.follow(self.story.actions)
         for action in self.story.actions:
             self.injector.announce(action)
-            self._watch.add(action.when)
-            self._watch.add(action.until)
         self._look()
 
     def is_done(self) -> bool:
@@ -118,25 +116,17 @@ class StoryFollower:
             self._seen += 1
 
     def _consider(self, action: StoryAction, now_ms: int) -> None:
-        when = action.when
-        if self._watch.has_come(when, now_ms):
+        if self._watch.has_come(action.when, now_ms):
             if self.story.is_quiet(now_ms):
                 return
             self._waiting.remove(action)
-            self._begun_ms[action.action_id] = now_ms
             self.injector.inject(action)
             if action.until is not None:
                 self._lasting[action.action_id] = action
             return
-        if self._watch.is_hopeless(when) or self._is_late(action, now_ms):
+        if self._watch.why_never(action, now_ms):
             self._waiting.remove(action)
             self.injector.give_up(action, "what it waits for did not come")
-
-    def _is_late(self, action: StoryAction, now_ms: int) -> bool:
-        if isinstance(action.when, At):
-            return False
-        since_ms = self._watch.since_ms(action.when)
-        return since_ms is not None and now_ms > since_ms + action.deadline_ms
 
     def _consider_end(self, action_id: str, action: StoryAction, now_ms: int) -> None:
         assert action.until is not None
