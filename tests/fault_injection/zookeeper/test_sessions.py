@@ -89,7 +89,7 @@ def test_a_znode_that_could_show_nothing_is_refused_before_anything_happens(
         owner.create("/own", ephemeral=True)
         credentials = owner.session_id, owner.session_password
 
-        with pytest.raises(SessionError, match="there is no znode /missing whose deletion"):
+        with pytest.raises(SessionError, match="there is no znode /missing; its deletion"):
             expire_session(zookeeper.address, *credentials, watch_path="/missing")
         with pytest.raises(SessionError, match="znode /persistent belongs to session 0x0, not"):
             expire_session(zookeeper.address, *credentials, watch_path="/persistent")
