@@ -23,7 +23,7 @@ NETWORK = """
 import json, sys, threading
 from pathlib import Path
 
-from fencepost.fault_injection.network.links.rules import Rule
+from fencepost.fault_injection.network.links.rules import LinkRule
 from fencepost.fault_injection.network.namespaces.client import SwitchControl, enter_own_network
 from fencepost.fault_injection.processes.supervisor import Supervisor
 
@@ -52,7 +52,7 @@ with Supervisor(Path(sys.argv[1]), "networks") as supervisor:
         assert process.wait(10) == 0
 
     told = {"all": passes()}
-    switch.add([Rule(rule_id="r", links=frozenset({("one", "two")}), stalls=True)])
+    switch.add([LinkRule(rule_id="r", links=frozenset({("one", "two")}), stalls=True)])
     told["cut"] = passes()
     send("one")
     (status,) = switch.status(["r"])
@@ -60,10 +60,10 @@ with Supervisor(Path(sys.argv[1]), "networks") as supervisor:
     (status,) = switch.remove(["r"])
     told["in the end"] = [status.packets_dropped, status.bytes_dropped]
     told["healed"] = passes()
-    switch.add([Rule(rule_id="r", links=frozenset({("one", "two")}), stalls=True)])
+    switch.add([LinkRule(rule_id="r", links=frozenset({("one", "two")}), stalls=True)])
     (status,) = switch.remove(["r"])
     told["another"] = status.packets_dropped
-    slow = Rule(rule_id="late", links=frozenset({("one", "two")}), delay_ms=40, jitter_ms=5)
+    slow = LinkRule(rule_id="late", links=frozenset({("one", "two")}), delay_ms=40, jitter_ms=5)
     switch.add([slow])
     told["late"] = passes()
     took = {one.link: one.passed_ms for one in switch.probed("p")}
@@ -72,7 +72,7 @@ with Supervisor(Path(sys.argv[1]), "networks") as supervisor:
     (status,) = switch.status(["late"])
     told["came late"] = status.bytes_delayed
     switch.remove(["late"])
-    switch.add([Rule(rule_id="narrow", links=frozenset({("one", "two")}), kb_per_s=1)])
+    switch.add([LinkRule(rule_id="narrow", links=frozenset({("one", "two")}), kb_per_s=1)])
     send("one")
     (status,) = switch.status(["narrow"])
     told["nothing waits yet"] = [status.packets_kept, status.bytes_delayed]
@@ -80,7 +80,7 @@ with Supervisor(Path(sys.argv[1]), "networks") as supervisor:
     told["narrow"] = passes()
     (status,) = switch.remove(["narrow"])
     told["had to wait"] = [status.packets_kept > 0, status.bytes_delayed, status.packets_dropped]
-    switch.add([slow, Rule(rule_id="both", links=frozenset({("one", "two")}), kb_per_s=1)])
+    switch.add([slow, LinkRule(rule_id="both", links=frozenset({("one", "two")}), kb_per_s=1)])
     send("one")
     told["both"] = [status.bytes_delayed for status in switch.remove(["both", "late"])]
     told["wide"] = passes()
@@ -133,10 +133,13 @@ def test_the_command_says_that_it_skips_and_why(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--scenario", "links_restless"], "links_restless takes the proxy: a packet filter"),
+        (
+            ["--scenario", "links_restless"],
+            "links_restless takes the proxy: rpc.stream_reset: a packet filter",
+        ),
         (["--zookeeper", "container"], "reaches only servers that are in it"),
         (["--moves", "moves.ndjson"], "leave out --zookeeper and --network"),
-        (["--resume", "soak"], "--resume goes on with what was begun"),
+        (["--resume", "soak"], "--resume continues a soak with its own settings"),
         (["--shrink", "none"], "none holds no schedule.executed.json"),
     ],
 )
