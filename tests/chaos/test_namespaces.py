@@ -118,14 +118,14 @@ actions: [{id: late, kind: net.latency, target: 1, params: {delay_ms: 40}, for_m
 OWN_TEST = """
 import pytest
 from fencepost.fault_injection.faults.network_faults import DelayLink, ResetStreams
-from fencepost.conformance.adapters.settings import UsageError
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.fault_injection.faults.targets import broker
 
 def test_far(cluster, faults):
     late = DelayLink(sender=broker(1), delay_ms=40, for_ms=1)
     with faults.active(late) as evidence:
         assert "came late" in evidence.says
-    with pytest.raises(UsageError, match="resets nothing"):
+    with pytest.raises(ChoiceError, match="resets nothing"):
         with faults.active(ResetStreams(sender=broker(1), every_ms=10, for_ms=1)):
             pass
 

@@ -24,7 +24,7 @@ from tests.conftest import ProcessesOf
 pytestmark = pytest.mark.chaos
 
 HERE = Path(__file__).parent
-README = HERE.parent.parent / "README.md"
+PAGE = HERE.parent.parent / "docs" / "pytest.md"
 CASE = "FENCEPOST_TEST_CASE"
 """Whatever a project starts inherits this variable."""
 RUN_S = 180.0
@@ -132,8 +132,8 @@ def project(python: Path, tmp_path: Path) -> Project:
 
 
 def example() -> str:
-    """The test that the README shows."""
-    found = re.search(r"```python\n(import pytest.*?)```", README.read_text(), re.DOTALL)
+    """The tests that the page on pytest shows; the README has the first of them."""
+    found = re.search(r"```python\n(import pytest.*?)```", PAGE.read_text(), re.DOTALL)
     assert found is not None
     return found[1]
 
@@ -147,7 +147,7 @@ def again(output: str) -> list[str]:
     return shlex.split(line)
 
 
-def test_example_of_the_readme_passes_beside_a_loss_that_is_replayed(project: Project) -> None:
+def test_example_of_the_page_passes_beside_a_loss_that_is_replayed(project: Project) -> None:
     (project.folder / "test_example.py").write_text(example())
     (project.folder / "test_truncation.py").write_text((HERE / "outside/truncation.py").read_text())
 
