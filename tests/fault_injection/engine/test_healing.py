@@ -87,7 +87,7 @@ def test_the_command_tells_what_it_undid(
     assert run(["heal", str(tmp_path), "--json"]) == 0
     assert '"runs": []' in capsys.readouterr().out
     assert run(["heal", str(tmp_path / "none")]) == 4
-    assert "is no folder" in capsys.readouterr().err
+    assert "is not a folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("fields", ['{"name": "broker-1"}', '{"name": "broker-1", "pid": "one"}'])

@@ -24,7 +24,7 @@ import signal, sys
 from dataclasses import replace
 from pathlib import Path
 from fencepost.ci.cli import Terminated
-from fencepost.spec.tlc.runner import Options, check_models
+from fencepost.spec.tlc.runner import TlcOptions, check_models
 from tests.spec.tlc.counter_model import CONFIG, write_counter
 
 def end(*_):
@@ -33,7 +33,7 @@ def end(*_):
 signal.signal(signal.SIGTERM, end)
 model = write_counter(Path(sys.argv[1]))
 (model.directory / "Counter.cfg").write_text(CONFIG.replace("NEXT Next", "NEXT Endless"))
-check_models([replace(model, budget_s=600)], options=Options(use_cache=False))
+check_models([replace(model, budget_s=600)], options=TlcOptions(use_cache=False))
 """
 
 
