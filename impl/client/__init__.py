@@ -1,8 +1,9 @@
-"""A client of the reference implementation, for programs: asyncio, and blocking.
+"""The client of the reference implementation.
 
-`AsyncProducer`, `AsyncConsumer` and `AsyncAdmin` are the client; `Producer`, `Consumer` and `Admin`
-run them for callers without a loop. Every failure is a `DefiniteError`, surely without effect, or
-an `IndefiniteError`, perhaps with effect (CLI-005).
+`AsyncProducer`, `AsyncConsumer` and `AsyncAdmin` are for asyncio; `Producer`, `Consumer` and
+`Admin` are their blocking forms. Times are in milliseconds, offsets start at 0, and
+records are text (UTF-8 on the wire). A failed call raises `DefiniteError`, certainly without
+effect, or `IndefiniteError`, possibly with effect (CLI-005).
 """
 
 from fencepost.impl.client.admin import AsyncAdmin, NewTopic

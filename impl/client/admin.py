@@ -1,4 +1,4 @@
-"""The administrator's calls: topics, partitions and the cluster."""
+"""Admin calls: topics, partitions, reassignments and elections."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,14 +16,14 @@ from fencepost.spec.znodes import TopicPartition
 
 POLL_S = 0.05
 Results = dict[TopicPartition, ClientError | None]
-"""What became of each partition of a request."""
+"""Per partition of a request its error, or None."""
 TopicResults = dict[str, ClientError | None]
-"""What became of each topic of a request."""
+"""Per topic of a request its error, or None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTopic:
-    """A topic that is to be; `assignment` is as in `AsyncAdmin.create_topic`."""
+    """A topic to create; `assignment` is as in `AsyncAdmin.create_topic`."""
 
     topic: str
     partitions: int = 1
@@ -31,7 +31,7 @@ class NewTopic:
     assignment: Sequence[Sequence[int]] = ()
 
     def request(self) -> wire.CreateTopicRequest:
-        """As it travels."""
+        """The wire form."""
         return wire.CreateTopicRequest(
             topic=self.topic,
             partition_count=self.partitions,
@@ -41,12 +41,15 @@ class NewTopic:
 
 
 class AsyncAdmin:
-    """Asks any broker; what it changes is seen by all a little later."""
+    """Sends admin requests to any broker; other brokers see a change a little later."""
 
     def __init__(
         self, bootstrap_servers: str | Iterable[str], *, options: ClientOptions | None = None
     ) -> None:
-        """Nothing is sent yet; raises `ValueError` when an address is none."""
+        """Send nothing yet; raises `ValueError` for a malformed address.
+
+        `bootstrap_servers` is `host:port[,host:port...]` or a list of `host:port`.
+        """
         self._cluster = ClusterConnection(bootstrap_servers, options)
 
     async def __aenter__(self) -> "AsyncAdmin":
@@ -56,7 +59,7 @@ class AsyncAdmin:
         await self.close()
 
     async def close(self) -> None:
-        """All connections are closed."""
+        """Close all channels."""
         await self._cluster.close()
 
     async def create_topic(
@@ -67,10 +70,11 @@ class AsyncAdmin:
         replication_factor: int = 1,
         assignment: Sequence[Sequence[int]] = (),
     ) -> None:
-        """The topic exists and each partition has a leader.
+        """Create a topic and wait until each partition has a leader.
 
-        `assignment` gives the replicas of each partition, preferred first; else brokers take turns.
-        Raises `DefiniteError` with the reason, or `IndefiniteError` when it may exist (TOP-004).
+        `assignment` lists the broker ids of each partition, preferred leader first; it replaces
+        `partitions` and `replication_factor`, with which brokers take turns. Raises
+        `DefiniteError`, or `IndefiniteError` when the topic may exist (TOP-004).
         """
         wanted = NewTopic(
             topic=topic,
@@ -82,7 +86,7 @@ class AsyncAdmin:
         await self._until_led(topic, len(assignment) or partitions)
 
     async def delete_topic(self, topic: str) -> None:
-        """The topic is published no more; errors as in `create_topic` (TOP-002)."""
+        """Delete a topic and wait until it is gone; errors as in `create_topic` (TOP-002)."""
         await self._change("DeleteTopic", wire.DeleteTopicRequest(topic=topic))
         await self._until(
             lambda metadata: topic not in metadata.topics(),
@@ -90,24 +94,24 @@ class AsyncAdmin:
         )
 
     async def create_topics(self, topics: Iterable[NewTopic]) -> TopicResults:
-        """The topics are asked for in one request; the leaders of those that exist now follow.
+        """Create topics in one request, without waiting for leaders.
 
-        Each is judged alone; raises only when no broker answers.
+        Each has its own result; raises only when no broker answers.
         """
         request = wire.CreateTopicsRequest(topics=[one.request() for one in topics])
         return _topic_results(await self._change("CreateTopics", request))
 
     async def delete_topics(self, topics: Iterable[str]) -> TopicResults:
-        """The topics are deleted in one request, as above (TOP-002)."""
+        """Delete topics in one request; results as in `create_topics` (TOP-002)."""
         request = wire.DeleteTopicsRequest(topics=list(topics))
         return _topic_results(await self._change("DeleteTopics", request))
 
     async def list_topics(self) -> dict[str, list[int]]:
-        """The partitions of each topic, both ascending."""
+        """Topic -> its partition numbers, both ascending."""
         return (await self._cluster.refresh()).topics()
 
     async def describe_topic(self, topic: str) -> dict[int, PartitionInfo]:
-        """Leader, epoch, ISR and replicas per partition; raises `DefiniteError` without topic."""
+        """The partitions of a topic by number; raises `DefiniteError` for an unknown topic."""
         found = await self._find(topic)
         if not found:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -123,9 +127,9 @@ class AsyncAdmin:
     async def create_partitions(
         self, topic: str, total: int, *, assignment: Sequence[Sequence[int]] = ()
     ) -> None:
-        """The topic has `total` partitions, and each has a leader; errors as in `create_topic`.
+        """Grow the topic to `total` partitions, each with a leader; errors as in `create_topic`.
 
-        `assignment` gives the replicas of each new one; else brokers take turns (PART-001).
+        `assignment` lists the replicas of each new partition; else brokers take turns (PART-001).
         """
         request = wire.CreatePartitionsRequest(
             topic=topic,
@@ -136,7 +140,7 @@ class AsyncAdmin:
         await self._until_led(topic, total)
 
     async def remove_partitions(self, topic: str, partitions: Sequence[int]) -> None:
-        """The partitions are gone with their records; errors as in `create_topic` (PART-002)."""
+        """Remove partitions with their records; errors as in `create_topic` (PART-002)."""
         request = wire.RemovePartitionsRequest(topic=topic, partitions=partitions)
         await self._change("RemovePartitions", request)
         gone = {TopicPartition(topic, partition) for partition in partitions}
@@ -148,9 +152,9 @@ class AsyncAdmin:
     async def alter_partition_reassignments(
         self, replicas: Mapping[TopicPartition, Sequence[int]]
     ) -> Results:
-        """The moves are asked for; without replicas, the move under way is taken back (REAS-001).
+        """Start reassignments; empty replicas cancel the current one (REAS-001, KIP-455).
 
-        Each partition is judged alone; raises only when no broker answers.
+        Each partition has its own result; raises only when no broker answers.
         """
         wanted = [
             wire.Reassignment(topic=key.topic, partition=key.partition, replicas=listed)
@@ -161,7 +165,7 @@ class AsyncAdmin:
         return _results(response)
 
     async def list_partition_reassignments(self) -> dict[TopicPartition, ReassignmentStatus]:
-        """What moves now, or still has replicas to stop."""
+        """The reassignments in progress (KIP-455)."""
         deadline = self._cluster.deadline(self._cluster.options.api_timeout_ms)
         response = await self._cluster.ask_any(
             "ListPartitionReassignments",
@@ -182,9 +186,10 @@ class AsyncAdmin:
     async def elect_leaders(
         self, kind: ElectionKind, partitions: Iterable[TopicPartition]
     ) -> Results:
-        """Elections are asked for; the preferred ones that are granted have taken place.
+        """Elect leaders (KIP-460) and wait until those granted are published.
 
-        Each partition is judged alone; raises when no broker answers, or a leader does not follow.
+        Each partition has its own result; raises when no broker answers, or `IndefiniteError` when
+        a leader is not published in time.
         """
         wanted = [wire.PartitionId(topic=key.topic, partition=key.partition) for key in partitions]
         request = wire.ElectLeadersRequest(kind=kind, partitions=wanted)
@@ -216,7 +221,7 @@ class AsyncAdmin:
         await self._until(is_led, f"not every partition of {topic} has a leader yet")
 
     async def _until(self, holds: Callable[[Metadata], bool], otherwise: str) -> None:
-        """What was asked for is published; raises `IndefiniteError` when it takes too long."""
+        """Wait until the metadata satisfies `holds`; raises `IndefiniteError` after the timeout."""
         deadline = self._cluster.deadline(self._cluster.options.api_timeout_ms)
         while not holds(await self._cluster.refresh()):
             if monotonic() > deadline:

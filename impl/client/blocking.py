@@ -1,6 +1,6 @@
-"""The client for callers without an event loop: each call runs until it is done.
+"""Blocking forms of the client, for callers without an event loop.
 
-One thread at a time may use such an object, and none that runs a loop itself.
+One thread at a time may use an object, and not from within a running event loop.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from fencepost.spec.znodes import TopicPartition
 
 
 class Closable(Protocol):
-    """What each of the asynchronous classes is."""
+    """An asynchronous client class."""
 
     async def close(self) -> None:
-        """All connections are closed."""
+        """Close all channels."""
 
 
 Core = TypeVar("Core", bound=Closable)
@@ -43,13 +43,13 @@ class _Blocking(Generic[Core]):
         self.close()
 
     def close(self) -> None:
-        """Everything was flushed and all connections are closed."""
+        """Flush, and close all channels."""
         self._runner.run(self._core.close())
         self._runner.close()
 
 
 class Producer(_Blocking[AsyncProducer]):
-    """`AsyncProducer`, one call after the other."""
+    """The blocking form of `AsyncProducer`."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Producer(_Blocking[AsyncProducer]):
 
 
 class Consumer(_Blocking[AsyncConsumer]):
-    """`AsyncConsumer`, one call after the other."""
+    """The blocking form of `AsyncConsumer`."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Consumer(_Blocking[AsyncConsumer]):
 
     @property
     def position(self) -> int:
-        """The offset that is read next."""
+        """The next offset."""
         return self._core.position
 
     def poll(
@@ -105,7 +105,7 @@ class Consumer(_Blocking[AsyncConsumer]):
 
 
 class Admin(_Blocking[AsyncAdmin]):
-    """`AsyncAdmin`, one call after the other."""
+    """The blocking form of `AsyncAdmin`."""
 
     def __init__(
         self, bootstrap_servers: str | Iterable[str], *, options: ClientOptions | None = None

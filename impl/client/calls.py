@@ -1,4 +1,4 @@
-"""What other programs may ask of the client: calls by name, answers as plain values."""
+"""Calls of the client by name, for other programs; answers are JSON values."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from fencepost.spec.znodes import TopicPartition
 
 Answers = AsyncIterator[object]
 IN_FLIGHT_MAX = 1000
-"""Lines of standard input that may wait for their acknowledgement."""
+"""Lines of standard input in flight."""
 
 
 async def create_topic(
@@ -26,21 +26,21 @@ async def create_topic(
     if_not_exists: bool,
     **arguments: Any,  # noqa: ANN401
 ) -> Answers:
-    """As `AsyncAdmin.create_topic`; one object: `is_done`, False when it existed already."""
+    """As `AsyncAdmin.create_topic`; one object: `is_done`, False when the topic existed."""
     allowed = {ErrorCode.TOPIC_ALREADY_EXISTS} if if_not_exists else set[ErrorCode]()
     async with AsyncAdmin(servers) as admin:
         yield {"is_done": await _unless(allowed, admin.create_topic(**arguments))}
 
 
 async def delete_topic(servers: str, topic: str, *, if_exists: bool) -> Answers:
-    """As `AsyncAdmin.delete_topic`; one object: `is_done`, False when there was none."""
+    """As `AsyncAdmin.delete_topic`; one object: `is_done`, False when there was no topic."""
     allowed = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION} if if_exists else set[ErrorCode]()
     async with AsyncAdmin(servers) as admin:
         yield {"is_done": await _unless(allowed, admin.delete_topic(topic))}
 
 
 async def _unless(allowed: Collection[str], change: Awaitable[None]) -> bool:
-    """Whether the change took place; an error of these says that nothing was to be done."""
+    """True after the change; False when it failed with one of the `allowed` error codes."""
     try:
         await change
     except DefiniteError as error:
@@ -81,10 +81,10 @@ def _partitions(metadata: Metadata, topic: str) -> list[dict[str, object]]:
 
 
 async def produce(servers: str, topic: str, partition: int, acks: int, *, lines: bool) -> Answers:
-    """One object: how many records there are, and the offset and leader of the first.
+    """One object: `count` of records, and `offset` and `leader` of the first.
 
-    Standard input holds the records, one JSON array, or (`lines`) each line is one; no record, no
-    answer.
+    Standard input holds the records: a JSON array, or with `lines` one per line. Without records
+    there is no answer.
     """
     await require_partition(servers, topic, partition)
     async with AsyncProducer(servers, acks=acks, idempotent=acks == ACKS_ALL) as producer:
@@ -100,7 +100,7 @@ async def produce(servers: str, topic: str, partition: int, acks: int, *, lines:
 async def _send_lines(
     producer: AsyncProducer, topic: str, partition: int
 ) -> tuple[RecordMetadata | None, int]:
-    """Where the first line went, and how many were sent."""
+    """Where the first record is, and the number of records."""
     room = asyncio.Semaphore(IN_FLIGHT_MAX)
 
     async def send(line: str) -> RecordMetadata:
@@ -121,7 +121,7 @@ def _text(line: bytes, number: int) -> str:
     try:
         return line.rstrip(b"\r\n").decode()
     except UnicodeDecodeError as error:
-        message = f"line {number} of standard input is no UTF-8 text; records are"
+        message = f"line {number} of standard input is not UTF-8 text"
         raise DefiniteError(message, ErrorCode.INVALID_REQUEST) from error
 
 
@@ -134,7 +134,7 @@ async def consume(
     *,
     follow: bool,
 ) -> Answers:
-    """One object per committed record, up to the end as it is now; with `follow`, beyond it.
+    """One object per committed record, up to the current end; with `follow`, without end.
 
     `offset` may also be "earliest" or "latest".
     """
@@ -176,10 +176,10 @@ async def remove_partitions(servers: str, **arguments: Any) -> Answers:  # noqa:
 
 
 async def reassign(servers: str) -> Answers:
-    """One object per partition, with `error` and the exit code that belongs to it.
+    """One object per partition, with `error` and `exit_code`.
 
-    Standard input is a JSON array of objects with `topic`, `partition` and `replicas`; without any
-    of these, the move under way is taken back.
+    Standard input is a JSON array of objects with `topic`, `partition` and `replicas`; empty
+    `replicas` cancel the reassignment.
     """
     wanted = {_key(one): one["replicas"] for one in json.load(sys.stdin)}
     async with AsyncAdmin(servers) as admin:
@@ -189,7 +189,7 @@ async def reassign(servers: str) -> Answers:
 
 
 async def list_reassignments(servers: str) -> Answers:
-    """One object per partition that moves."""
+    """One object per partition that is being reassigned."""
     async with AsyncAdmin(servers) as admin:
         moving = await admin.list_partition_reassignments()
     for key, ongoing in sorted(moving.items()):

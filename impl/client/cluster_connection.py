@@ -1,4 +1,4 @@
-"""Requests that find their broker: the routing cache, and tries until one succeeds."""
+"""Sends requests to the right broker: cached metadata, and retries until the deadline."""
 
 import asyncio
 from collections.abc import Iterable
@@ -19,32 +19,32 @@ Message = Any
 
 
 class ClusterConnection:
-    """What the clients of one program know of one cluster."""
+    """Channels, metadata and retries of one client; deadlines are monotonic seconds."""
 
     def __init__(
         self, bootstrap_servers: str | Iterable[str], options: ClientOptions | None = None
     ) -> None:
-        """Nothing is sent yet; raises `ValueError` when an address is none."""
+        """Send nothing yet; raises `ValueError` for a malformed address."""
         self.options = options or ClientOptions()
         self.metadata = Metadata()
         self._bootstrap = parse_servers(bootstrap_servers)
         self._connections = ChannelPool()
         self._refreshing = asyncio.Lock()
         self._generation = 0
-        """Counts the answers to Metadata."""
+        """Number of answers to Metadata."""
         self._silent = ""
-        """The address that failed to answer last."""
+        """The address that last failed to answer."""
         self._suspects: set[TopicPartition] = set()
-        """Partitions whose leader did not answer as a leader does."""
+        """Partitions whose cached leader failed or is not the leader."""
 
     async def close(self) -> None:
-        """All connections are closed."""
+        """Close all channels."""
         await self._connections.close()
 
     async def refresh(self, deadline: float | None = None) -> Metadata:
-        """The routing view as some broker reads it now; raises `NoBrokerError`.
+        """Read the metadata from any broker; raises `NoBrokerError`.
 
-        Callers that wait for an answer at the same time share it.
+        Concurrent callers share one answer.
         """
         before = self._generation
         async with self._refreshing:
@@ -57,7 +57,7 @@ class ClusterConnection:
         return self.metadata
 
     def deadline(self, timeout_ms: int) -> float:
-        """The time, on the monotonic clock, that lies so far ahead."""
+        """The monotonic time, in seconds, `timeout_ms` from now."""
         return monotonic() + timeout_ms / 1000
 
     async def ask_leader(
@@ -70,7 +70,7 @@ class ClusterConnection:
         effect: Effect,
         wait_ms: int = 0,
     ) -> Message:
-        """The leader's answer without an error; `wait_ms` is how long the leader may hold a read.
+        """The leader's first answer without an error; the leader may hold a read for `wait_ms`.
 
         Raises `DefiniteError` or `IndefiniteError`, at the deadline at the latest.
         """
@@ -89,9 +89,9 @@ class ClusterConnection:
     async def ask_any(
         self, method: str, request: Message, *, deadline: float, effect: Effect
     ) -> Message:
-        """The answer of some broker without an error; otherwise as `ask_leader`.
+        """The first answer without an error of any broker; otherwise as `ask_leader`.
 
-        Raises `NoBrokerError` when no broker was reached at all.
+        Raises `NoBrokerError` when no broker was reached.
         """
         tries = Tries(method, deadline, effect, RETRIABLE_ANYWHERE)
         while True:
@@ -105,12 +105,12 @@ class ClusterConnection:
             await self._pause(deadline)
 
     def _addresses(self) -> tuple[str, ...]:
-        """All that are known; who failed last comes last."""
+        """All known addresses; the one that failed last comes last."""
         known = dict.fromkeys((*self.metadata.brokers.values(), *self._bootstrap))
         return tuple(sorted(known, key=lambda address: address == self._silent))
 
     async def _leader(self, partition: TopicPartition, deadline: float) -> tuple[int, str]:
-        """Whom the routing view names; it is read anew for suspects and strangers."""
+        """The leader by the metadata, which is refreshed for suspect and unknown partitions."""
         if partition in self._suspects or partition not in self.metadata.partitions:
             try:
                 await self.refresh(deadline)

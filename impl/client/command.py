@@ -1,10 +1,10 @@
-"""One call of the client for another program.
+"""The command `python -m fencepost.impl client`: one call of the client.
 
 Run `python -m fencepost.impl client CALL HOST:PORT[,...] [JSON]`.
 
-Each answer is a line of JSON on standard output. Exit code 0; 3 when the cluster does not answer,
-or nobody knows whether it did what was asked; 4 when what is asked for cannot be. Then standard
-error has one sentence.
+Each answer is a line of JSON on standard output. Exit code 0; 3 when the cluster does not answer or
+the outcome is unknown; 4 when the request is wrong or refused. An error is one sentence on standard
+error.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from fencepost.impl.client.errors import EXIT_USAGE, ClientError, exit_code_of
 EXIT_OK = 0
 EXIT_INTERRUPTED = 130
 EXIT_PIPE = 141
-"""Nobody reads the answers any more; as a shell tells SIGPIPE."""
+"""Standard output was closed; the code that shells give for SIGPIPE."""
 USAGE = "usage: python -m fencepost.impl client CALL HOST:PORT[,HOST:PORT ...] [JSON OBJECT]"
 
 
@@ -32,7 +32,7 @@ def run(arguments: Sequence[str]) -> int:
         asyncio.run(_print_answers(name, servers, given))
     except (ClientError, ValueError) as error:
         return _fail(str(error), exit_code_of(error))
-    except ExceptionGroup as group:  # of the lines of standard input; the first one tells it
+    except ExceptionGroup as group:  # one per line of standard input; report the first
         first = _first(group)
         return _fail(str(first), exit_code_of(first))
     except BrokenPipeError:

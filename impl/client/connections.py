@@ -1,4 +1,4 @@
-"""Channels to brokers: the only module of the client that knows gRPC."""
+"""gRPC channels to brokers; no other module of the client imports gRPC."""
 
 import logging
 from typing import Any
@@ -12,9 +12,9 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 
 SERVICE = "/fencepost.Replication/"
 RECEIVER_KEY = "fencepost-to"
-"""Broker id that a request is for: a port may by now be another broker's."""
+"""Metadata key, the id of the receiving broker: the port may belong to another by now."""
 NEVER_SENT = ("failed to connect to all addresses", "errors resolving", "DNS resolution failed")
-"""How gRPC says that there was no connection to send the request on, or nobody of that name."""
+"""Details of gRPC errors that prove that the request was not sent."""
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 
 _OPTIONS = (
@@ -30,18 +30,18 @@ _OPTIONS = (
 
 
 class CallFailedError(Exception):
-    """No answer came."""
+    """A request got no answer."""
 
     def __init__(self, status: str, *, was_sent: bool) -> None:
         super().__init__(status)
         self.status = status
         """The name of a gRPC status."""
         self.was_sent = was_sent
-        """False when the request surely reached nobody."""
+        """False when the request certainly reached no broker."""
 
 
 class ChannelPool:
-    """One channel per address, made when it is first used."""
+    """One channel per address, opened at its first use."""
 
     def __init__(self) -> None:
         self._channels: dict[str, aio.Channel] = {}
@@ -71,7 +71,7 @@ class ChannelPool:
             raise CallFailedError(code.name, was_sent=not never_sent) from error
 
     async def close(self) -> None:
-        """Calls in progress are cancelled and connections closed."""
+        """Cancel calls in flight and close all channels."""
         channels, self._channels = self._channels, {}
         for channel in channels.values():
             await channel.close()

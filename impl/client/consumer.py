@@ -1,4 +1,4 @@
-"""Consumers: committed records of one partition, by offset (CLI-001, CLI-002)."""
+"""Consumers: the committed records of one partition by offset (CLI-001, CLI-002)."""
 
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ class ConsumerRecord:
     offset: int
     value: str
     leader_epoch: int
-    """Of the leader that appended it."""
+    """The epoch of the leader that appended it."""
 
 
 class AsyncConsumer:
-    """Reads one partition from `offset` on; `position` is the offset that comes next."""
+    """Reads one partition from `offset` on; `position` is the next offset and may be set."""
 
     def __init__(
         self,
@@ -37,7 +37,10 @@ class AsyncConsumer:
         offset: int = 0,
         options: ClientOptions | None = None,
     ) -> None:
-        """Nothing is sent yet; raises `ValueError` when an address is none."""
+        """Send nothing yet; raises `ValueError` for a malformed address.
+
+        `bootstrap_servers` is `host:port[,host:port...]` or a list of `host:port`.
+        """
         self._cluster = ClusterConnection(bootstrap_servers, options)
         self._partition = TopicPartition(topic, partition)
         self.position = offset
@@ -49,7 +52,7 @@ class AsyncConsumer:
         await self.close()
 
     async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
-        """Every committed record from `position` on, also those that are still to come."""
+        """All committed records from `position` on, without end."""
         while True:
             for record in await self.poll():
                 yield record
@@ -57,7 +60,7 @@ class AsyncConsumer:
     async def poll(
         self, *, max_records: int = POLL_RECORDS_MAX, max_wait_ms: int = POLL_WAIT_MS
     ) -> list[ConsumerRecord]:
-        """The next committed records; none when none came within `max_wait_ms`.
+        """Up to `max_records` committed records; empty when none came within `max_wait_ms`.
 
         Raises `OffsetOutOfRangeError`, or another `DefiniteError` after `api_timeout_ms`.
         """
@@ -84,7 +87,7 @@ class AsyncConsumer:
         return records
 
     async def end_offset(self) -> int:
-        """The high watermark: the offset of the next record that commits."""
+        """The high watermark: the offset of the first record that is not committed."""
         request = wire.ListOffsetsRequest(
             topic=self._partition.topic, partition=self._partition.partition
         )
@@ -92,7 +95,7 @@ class AsyncConsumer:
         return int(response.high_watermark)
 
     async def close(self) -> None:
-        """All connections are closed."""
+        """Close all channels."""
         await self._cluster.close()
 
     async def _ask(self, method: str, request: Message, wait_ms: int) -> Message:

@@ -1,10 +1,10 @@
-"""How a call may fail: the type says whether it may have taken effect all the same (CLI-005)."""
+"""Errors of calls; the class says whether the call may have taken effect (CLI-005)."""
 
 from fencepost.spec.vocabulary import ErrorCode
 
 EXIT_WORLD = 3
 EXIT_USAGE = 4
-"""Of a process that makes one call."""
+"""Exit codes of a process that makes one call."""
 
 RETRIABLE = frozenset(
     {
@@ -18,13 +18,13 @@ RETRIABLE = frozenset(
         ErrorCode.STORAGE_ERROR,
     }
 )
-"""A leader may be moving, a broker starting, an ISR growing."""
+"""Errors that pass when a leader moves, a broker starts or an ISR grows."""
 RETRIABLE_ANYWHERE = RETRIABLE - {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
-"""Of what any broker answers from ZooKeeper: there, what is unknown does not exist."""
+"""The same for calls that any broker answers from ZooKeeper: an unknown topic does not exist."""
 
 
 class ClientError(Exception):
-    """A call that did not succeed in its time; the text says what was asked and why it failed."""
+    """A call failed; the text names the call and the reason."""
 
     def __init__(self, message: str, error_code: str) -> None:
         super().__init__(message)
@@ -33,23 +33,23 @@ class ClientError(Exception):
 
 
 class DefiniteError(ClientError):
-    """Surely without effect: it may be asked again."""
+    """The call certainly had no effect and may be repeated."""
 
 
 class IndefiniteError(ClientError):
-    """Perhaps with effect: look before asking again."""
+    """The call may have taken effect; read the state before repeating it."""
 
 
 class NoBrokerError(DefiniteError):
-    """None of the brokers that are known could be reached."""
+    """No known broker could be reached."""
 
 
 class OffsetOutOfRangeError(DefiniteError):
-    """A consumer asked for an offset below the log's start or above its end (CLI-002)."""
+    """The position is below the log start or above the high watermark (CLI-002)."""
 
 
 def exit_code_of(error: Exception) -> int:
-    """4 when the same call can never succeed on this cluster as it is, 3 when it may."""
+    """4 when the same call cannot succeed on the cluster as it is, 3 when it may."""
     if isinstance(error, ValueError):
         return EXIT_USAGE
     if not isinstance(error, DefiniteError) or error.error_code not in ErrorCode.__members__:

@@ -1,17 +1,17 @@
-"""Times of a client, by Kafka's names."""
+"""Timeouts of a client, by Kafka's names."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
-    """All in milliseconds; the deadlines cover every retry of a call."""
+    """Timeouts in milliseconds; `api` and `delivery` include all retries of a call."""
 
     api_timeout_ms: int = 15_000
-    """Of a read, or a call of the admin."""
+    """For a read or a call of the admin (Kafka: `default.api.timeout.ms`)."""
     delivery_timeout_ms: int = 30_000
-    """Of a record: then the producer says whether it may have been delivered."""
+    """For a record (Kafka: `delivery.timeout.ms`); afterwards `send` raises."""
     request_timeout_ms: int = 3_000
-    """Of one request to one broker."""
+    """For one request to one broker (Kafka: `request.timeout.ms`)."""
     retry_backoff_ms: int = 50
-    """Between a failed try and the next one."""
+    """Pause between tries (Kafka: `retry.backoff.ms`)."""

@@ -1,4 +1,4 @@
-"""Producers: records in batches per partition, each in the log at most once.
+"""Producers: records in batches per partition.
 
 Each partition has a sender with one batch in flight; records that arrive meanwhile go into the next
 batch. An idempotent sender gives a retry the sequence of the first try, so that the broker finds
@@ -21,21 +21,21 @@ from fencepost.spec.znodes import TopicPartition
 
 ACKS_ALL = -1
 BATCH_RECORDS_MAX = 100
-"""Of what is put together here; what one `send` hands over is never taken apart."""
+"""Most records of a batch of several `send` calls; the records of one call stay together."""
 HELD = 0.8
-"""Share of a request's time for which the leader may wait for the commit; the rest is the way."""
+"""Share of the request timeout for which the leader may wait for the commit."""
 PRODUCER_EPOCH_MAX = 2**15 - 1
 SEQUENCE_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordMetadata:
-    """Where the records of one `send` are: offsets are dense from `offset` on."""
+    """The place of the records of one `send`; their offsets are `offset` and on."""
 
     topic: str
     partition: int
     offset: int
-    """With acks 0 or 1 it promises nothing: the next leader may not have it."""
+    """With acks 0 or 1 the next leader may not have the records."""
     leader_epoch: int
     broker_id: int
 
@@ -164,14 +164,14 @@ class PartitionSender:
 
 
 def _next_epoch(identity: ProducerIdentity | None) -> ProducerIdentity | None:
-    """The next producer epoch from its start; None when a new id is needed."""
+    """The next producer epoch at sequence 0; None when a new producer id is needed."""
     if identity is None or identity.producer_epoch >= PRODUCER_EPOCH_MAX:
         return None
     return ProducerIdentity(identity.producer_id, identity.producer_epoch + 1)
 
 
 def require_text(records: Sequence[str]) -> None:
-    """Raises `ValueError` when there is nothing, or something that has no UTF-8 form."""
+    """Raises `ValueError` for no records, or for text that UTF-8 cannot encode."""
     if not records:
         raise ValueError("there is nothing to send: give at least one record")
     for record in records:
@@ -179,9 +179,9 @@ def require_text(records: Sequence[str]) -> None:
 
 
 class AsyncProducer:
-    """Appends records; idempotent and with acks=all unless told otherwise.
+    """Appends records, by default idempotent and with acks -1 (all).
 
-    Calls may run at the same time; those to one partition keep their order.
+    Calls may run concurrently; those to one partition keep their order.
     """
 
     def __init__(
@@ -192,7 +192,11 @@ class AsyncProducer:
         acks: int = ACKS_ALL,
         options: ClientOptions | None = None,
     ) -> None:
-        """Nothing is sent yet; raises `ValueError` for wrong addresses or acks."""
+        """Send nothing yet; raises `ValueError` for a malformed address or wrong acks.
+
+        `bootstrap_servers` is `host:port[,host:port...]` or a list of `host:port`; `acks` is -1
+        (all), 1 (the leader) or 0, and -1 for an idempotent producer (KIP-98).
+        """
         if acks not in (-1, 0, 1):
             raise ValueError(f"acks is {acks}: give -1 (all), 1 (the leader) or 0")
         if idempotent and acks != ACKS_ALL:
@@ -212,10 +216,11 @@ class AsyncProducer:
     async def send(
         self, topic: str, values: str | Sequence[str], *, partition: int | None = None
     ) -> RecordMetadata:
-        """The records are committed, in this order, in one batch; where they are.
+        """Append the records in this order in one batch, and return where they are.
 
-        Without `partition` the topic's partitions take turns. Raises `DefiniteError`, or
-        `IndefiniteError` when they may be in the log, after `delivery_timeout_ms` at the latest.
+        With acks -1 they are committed on return. Without `partition` the partitions of the topic
+        take turns. Raises `DefiniteError`, or `IndefiniteError` when the records may be in the log,
+        after `delivery_timeout_ms` at the latest.
         """
         records = (values,) if isinstance(values, str) else tuple(values)
         require_text(records)
@@ -234,7 +239,7 @@ class AsyncProducer:
             await sender.flush()
 
     async def close(self) -> None:
-        """Everything was flushed and all connections are closed."""
+        """Flush, and close all channels."""
         await self.flush()
         await self._cluster.close()
 

@@ -1,4 +1,4 @@
-"""The published state as a client sees it: who leads what, and where brokers listen."""
+"""Cluster metadata as a client sees it: leaders of partitions and addresses of brokers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,38 +9,38 @@ from fencepost.spec.znodes import TopicPartition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionInfo:
-    """One partition; -1 as `leader` means none."""
+    """The published state of one partition; `leader` is -1 without one."""
 
     leader: int
     leader_epoch: int
     isr: tuple[int, ...]
     assigned_replicas: tuple[int, ...]
-    """The first is the preferred leader."""
+    """In order; the first is the preferred leader."""
     topic_id: str = ""
-    """Another one when the topic was deleted and created again; empty: it has none."""
+    """Changes when a topic is deleted and created again; "" at levels without topic ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    """What one broker read in ZooKeeper; possibly stale."""
+    """The cluster as one broker read it in ZooKeeper; possibly stale."""
 
     broker_id: int = -1
-    """Who read it."""
+    """The broker that answered; -1 before the first answer."""
     controller_id: int = -1
     controller_epoch: int = 0
     brokers: dict[int, str] = field(default_factory=dict)
-    """Live brokers and their addresses, `host:port`."""
+    """Live brokers: broker id -> `host:port`."""
     partitions: dict[TopicPartition, PartitionInfo] = field(default_factory=dict)
 
     def topics(self) -> dict[str, list[int]]:
-        """The partitions of each topic, both ascending."""
+        """Topic -> its partition numbers, both ascending."""
         found: dict[str, list[int]] = {}
         for key in sorted(self.partitions):
             found.setdefault(key.topic, []).append(key.partition)
         return found
 
     def leader_of(self, partition: TopicPartition) -> tuple[int, str] | None:
-        """Broker id and address of the leader, if there is one that is live."""
+        """Broker id and `host:port` of the leader; None without a live one."""
         known = self.partitions.get(partition)
         address = self.brokers.get(known.leader) if known else None
         return (known.leader, address) if known and address else None
@@ -48,19 +48,19 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReassignmentStatus:
-    """How far a partition has moved."""
+    """The progress of a reassignment (KIP-455); replicas are broker ids."""
 
     replicas: tuple[int, ...]
-    """Where it is to be; none when it goes back to where it was."""
+    """The target replicas; empty when the reassignment is being cancelled."""
     assigned_replicas: tuple[int, ...]
-    """Where it is: old and new replicas while it moves."""
+    """The current assignment: old and new replicas."""
     adding: tuple[int, ...]
     removing: tuple[int, ...]
-    """Still to be stopped."""
+    """Replicas that are still to be stopped."""
 
 
 def metadata_of(response: wire.MetadataResponse) -> Metadata:
-    """The values of an answer to Metadata."""
+    """Decode an answer to Metadata."""
     return Metadata(
         broker_id=response.broker_id,
         controller_id=response.controller_id,
@@ -80,7 +80,7 @@ def metadata_of(response: wire.MetadataResponse) -> Metadata:
 
 
 def parse_servers(servers: str | Iterable[str]) -> tuple[str, ...]:
-    """`host:port,host:port` as addresses; raises `ValueError` with a sentence."""
+    """Split `host:port,host:port` into addresses; raises `ValueError`."""
     words = servers.split(",") if isinstance(servers, str) else list(servers)
     addresses = tuple(word.strip() for word in words if word.strip())
     for address in addresses:

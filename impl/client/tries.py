@@ -1,7 +1,7 @@
-"""What became of the tries of one call, and the error that it ends with.
+"""The tries of one call, and the error that the call ends with.
 
-Whether a call may have taken effect is remembered over all its tries: a refusal says nothing of the
-try before it.
+A call may have taken effect if any of its tries may have: a later refusal says nothing about an
+earlier try.
 """
 
 from collections.abc import Collection
@@ -18,20 +18,20 @@ from fencepost.impl.client.errors import (
 from fencepost.spec.vocabulary import ErrorCode
 
 NO_LEADER = "LEADER_NOT_AVAILABLE"
-"""What a client says itself when the routing view names no leader: nothing was sent."""
+"""Error code of the client itself when the metadata names no leader; no request was sent."""
 TIME_IS_UP = "DEADLINE_EXCEEDED"
 
 
 class Effect(Enum):
-    """What it means to ask again after a try whose end nobody knows."""
+    """Whether a call may be repeated after a try with an unknown outcome."""
 
-    NONE = "it changes nothing"
-    IDEMPOTENT = "the broker tells a repetition from something new"
-    ONCE = "it could happen twice"
+    NONE = "a read"
+    IDEMPOTENT = "the broker detects duplicates"
+    ONCE = "a repetition could take effect twice"
 
 
 class TryFailedError(Exception):
-    """One try of a call failed; `was_sent` is False when it surely reached nobody."""
+    """One try failed; `was_sent` is False when the request certainly reached no broker."""
 
     def __init__(self, error_code: str, message: str = "", *, was_sent: bool = True) -> None:
         super().__init__(error_code)
@@ -42,7 +42,7 @@ class TryFailedError(Exception):
 
     @property
     def is_indefinite(self) -> bool:
-        """True when it may have taken effect; of an error that is not known here, too."""
+        """True when the try may have taken effect; also for unknown error codes."""
         known = ErrorCode.__members__.get(self.error_code)
         return self.was_sent and (known is None or known.is_indefinite)
 
@@ -66,9 +66,9 @@ class Tries:
         self._last: TryFailedError | None = None
 
     def failed(self, error: TryFailedError, asked: Collection[str] = ()) -> None:
-        """Note a failed try; raises `ClientError` when there must be no further one.
+        """Record a failed try; raises `ClientError` when no further one is allowed.
 
-        `asked` are the addresses tried, of a call that any broker can answer.
+        `asked` are the addresses tried by a call that any broker can answer.
         """
         self._may_have_happened |= error.is_indefinite and self._effect is not Effect.NONE
         self._was_heard |= error.was_sent

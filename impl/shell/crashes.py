@@ -1,9 +1,8 @@
-"""A process that kills or stops itself at a named point of its work, as `proc.crash_at` asks.
+"""Crash points: the process kills or stops itself at a named effect (fault `proc.crash_at`).
 
-Before an effect it dies at once, and so after one that concerns the disk. After an effect that
-sends something it does nothing more of its own, but lives a moment longer, so that what it had
-sent can leave. To stand still there is not offered after what sends something: it would leave only
-when the process goes on.
+Before any effect, and after a disk effect, it dies at once. After an effect that sends a message it
+stops stepping but lives `LEAVES_S` longer, so that the message leaves. Stopping (SIGSTOP) is not
+offered there: the message would leave only after SIGCONT.
 """
 
 import os
@@ -15,30 +14,30 @@ from fencepost.impl.crash_points import MESSAGES, CrashPlan
 from fencepost.spec.vocabulary import CRASH_POINTS, HOLD_POINTS
 
 LEAVES_S = 0.05
-"""How long a message may take to leave a process that does nothing else."""
+"""Time that a sent message gets to leave before the process dies."""
 
 
 class CrashPointReached(BaseException):
-    """The step ends here, and so does the process, when what was sent has left."""
+    """A crash point after a message: end the step, and the process after `LEAVES_S`."""
 
 
 class CrashPoints:
-    """The death that is planned, or the stop, if any."""
+    """The planned crash or stop of one process, if any."""
 
     def __init__(self, name: str) -> None:
-        """`name` is what the process calls itself on stderr."""
+        """`name` is the prefix of the messages on stderr."""
         self._name = name
         self._plan: CrashPlan | None = None
 
     @property
     def is_planned(self) -> bool:
-        """True when each step may be the last."""
+        """True while a crash or stop is planned."""
         return self._plan is not None
 
     def plan(self, point: str, nth: int, *, holds: bool = False) -> str:
-        """The process dies or stops at that passage, counted from now; what is wrong, or "".
+        """Crash, or stop if `holds`, at the `nth` passage of `point` from now; "" cancels the plan.
 
-        Without a point it is spared.
+        Returns an error message, or "".
         """
         if not point:
             self._plan = None
@@ -48,12 +47,12 @@ class CrashPoints:
         if nth < 1:
             return f"nth is {nth}; give 1 or more"
         if holds and point not in HOLD_POINTS:
-            return f"nothing stands still {point}; choose one of {', '.join(HOLD_POINTS)}"
+            return f"a process cannot stop {point}; choose one of {', '.join(HOLD_POINTS)}"
         self._plan = CrashPlan(point, nth, holds)
         return ""
 
     def pass_by(self, when: str, effect: Effect) -> None:
-        """The process is before or after `effect`; raises `CrashPointReached` or never returns."""
+        """Crash if the plan says so; raises `CrashPointReached` or never returns."""
         if self._plan is None or not self._plan.strikes(when, effect):
             return
         if self._plan.holds:
@@ -64,16 +63,16 @@ class CrashPoints:
         self.die()
 
     def _stand(self) -> None:
-        """Nothing of the process moves until it gets SIGCONT."""
+        """Stop the process until it gets SIGCONT."""
         assert self._plan is not None
-        sys.stderr.write(f"{self._name}: stands still {self._plan.point}, as it was told\n")
+        sys.stderr.write(f"{self._name}: stands still {self._plan.point}, as planned\n")
         sys.stderr.flush()
         self._plan = None
         os.kill(os.getpid(), signal.SIGSTOP)
 
     def die(self) -> None:
-        """The process is gone, as by a kill from outside."""
+        """Kill the own process with SIGKILL."""
         if self._plan is not None:
-            sys.stderr.write(f"{self._name}: dies {self._plan.point}, as it was told\n")
+            sys.stderr.write(f"{self._name}: dies {self._plan.point}, as planned\n")
             sys.stderr.flush()
         os.kill(os.getpid(), signal.SIGKILL)

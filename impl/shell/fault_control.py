@@ -1,7 +1,7 @@
-"""What the harness may ask of a broker that was started with `--fault-control`.
+"""Service FaultControl of a broker that was started with `--fault-control`.
 
-One method per call of `spec/wire/fault_control.proto`. What is wrong with a request is a sentence
-in the answer; nothing here fails.
+One method per call of `spec/wire/fault_control.proto`. A wrong request is answered with one
+sentence in `error`; no method raises.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,14 +22,14 @@ from fencepost.spec.znodes import TopicPartition
 Identity = Callable[[], tuple[SessionId, bytes]]
 """ZooKeeper session id and password."""
 Method = tuple[Callable[..., Awaitable[Message]], type[Message]]
-"""What is called, and with what kind of request."""
+"""The function of a call and the type of its request."""
 DELAY_MS_MAX = 10_000
 RATE_MAX = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultControl:
-    """The ends of a broker at which faults pull."""
+    """The parts of a broker that faults act on."""
 
     rules: FaultRules
     identity: Identity
@@ -40,7 +40,7 @@ class FaultControl:
     clock: NodeClock
 
     def methods(self) -> Mapping[str, Method]:
-        """By name of the call."""
+        """The methods by name of the call."""
         return {
             "AddRule": (self.add_rule, wire.RpcRule),
             "RemoveRule": (self.remove_rule, wire.RuleName),
@@ -56,35 +56,35 @@ class FaultControl:
         }
 
     async def add_rule(self, rule: wire.RpcRule) -> wire.RuleStatus:
-        """The rule is in force."""
+        """Put a rule in force."""
         return self.rules.add(rule)
 
     async def remove_rule(self, name: wire.RuleName) -> wire.RuleStatus:
-        """The rule is no more in force, and what it held has been delivered."""
+        """Remove a rule and deliver the requests that it held."""
         return await self.rules.remove(name.rule_id)
 
     async def get_rule(self, name: wire.RuleName) -> wire.RuleStatus:
-        """What the rule has done so far."""
+        """The counters of a rule."""
         return self.rules.get(name.rule_id)
 
     async def get_session(self, _: wire.SessionRequest) -> wire.Session:
-        """The session of now."""
+        """Id and password of the current session."""
         session_id, password = self.identity()
         return wire.Session(session_id=session_id, password=password)
 
     async def forget(self, request: wire.SessionRequest) -> wire.Session:
-        """The session of now is about to count as lost; ZooKeeper keeps it until its timeout."""
+        """Give up the current session; ZooKeeper keeps it until its timeout."""
         forgotten = await self.get_session(request)
         self.forget_session()
         return forgotten
 
     async def set_crash_point(self, wanted: wire.CrashPoint) -> wire.CrashPointStatus:
-        """The process dies or stops at that passage, or is spared."""
+        """Plan or cancel a crash point."""
         error = self.crashes.plan(wanted.point, wanted.nth, holds=wanted.holds)
         return wire.CrashPointStatus(error=error)
 
     async def set_disk_fault(self, fault: wire.DiskFault) -> wire.DiskStatus:
-        """The disk is so from now on; a log that has failed stays so."""
+        """Set the state of the disk; logs that have failed stay offline."""
         if fault.verb not in list(DiskState):
             verbs = ", ".join(filter(None, DiskState))
             return wire.DiskStatus(
@@ -99,18 +99,18 @@ class FaultControl:
         return self._disk_status()
 
     async def get_disk(self, _: wire.DiskRequest) -> wire.DiskStatus:
-        """What disk faults have done so far."""
+        """The counters of disk faults."""
         return self._disk_status()
 
     async def keep_older_files(self, _: wire.DiskRequest) -> wire.DiskStatus:
-        """Older checkpoints are below `.fault-control/older`."""
+        """Write older checkpoints below `.fault-control/older`."""
         try:
             return self._disk_status(self.disk.keep_older_files())
         except OSError as error:
             return wire.DiskStatus(error=f"older checkpoints cannot be kept: {error.strerror}")
 
     async def set_clock(self, fault: wire.ClockFault) -> wire.ClockStatus:
-        """The process takes another time for the true one."""
+        """Advance the clock of the core or change its rate."""
         rate = fault.rate if fault.HasField("rate") else None
         if fault.jump_ms < 0:
             return wire.ClockStatus(error=f"jump_ms is {fault.jump_ms}; a clock never goes back")
@@ -122,7 +122,7 @@ class FaultControl:
         return self._clock_status()
 
     async def get_clock(self, _: wire.ClockRequest) -> wire.ClockStatus:
-        """What the process takes for the time."""
+        """The time of the core and the true one, in ms."""
         return self._clock_status()
 
     def _disk_status(self, older_files: int = 0) -> wire.DiskStatus:

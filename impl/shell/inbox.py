@@ -1,8 +1,7 @@
-"""What a node has still to take: the cluster's word before that of followers and clients.
+"""The inbox of a node: events of ZooKeeper and the controller come first.
 
-Whoever fails over thousands of partitions would else serve each follower of the first ones before
-it decides about the last ones; Kafka gives its controller's requests a queue of their own, too
-(KIP-291). Within each of the two queues the order is that of arrival.
+Otherwise a failover of thousands of partitions waits behind fetches for the first ones. Kafka gives
+controller requests their own queue for the same reason (KIP-291). Each queue is FIFO.
 """
 
 import asyncio
@@ -11,13 +10,13 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 OTHERS_IN_A_ROW = 20
-"""So many are taken before the event loop may put something urgent among them."""
+"""Non-urgent items taken before the event loop runs and may add urgent ones."""
 
 T = TypeVar("T")
 
 
 class Inbox(Generic[T]):
-    """Two queues: of what is urgent, and of the others, one of which is taken in between."""
+    """An urgent and a normal queue; while both have items they alternate."""
 
     def __init__(self, is_urgent: Callable[[T], bool]) -> None:
         self._is_urgent = is_urgent
@@ -28,12 +27,12 @@ class Inbox(Generic[T]):
         self._in_a_row = 0
 
     def put(self, item: T) -> None:
-        """The item will be taken."""
+        """Append the item to its queue."""
         (self._urgent if self._is_urgent(item) else self._others).append(item)
         self._arrived.set()
 
     async def take(self) -> T:
-        """The next item, when there is one."""
+        """Wait for the next item and return it."""
         if self._in_a_row >= OTHERS_IN_A_ROW:
             self._in_a_row = 0
             await asyncio.sleep(0)

@@ -86,26 +86,25 @@ from fencepost.spec.znodes import TopicPartition, broker_path
 from fencepost.spec.zookeeper import ZooKeeperError
 
 UNSEEN = frozenset({Send, Reply, ReplyRecords, StartLog})
-"""What nobody sees before the step is over: until then, lines of actions may gather."""
+"""Effects that are invisible until the step ends: trace lines may be buffered before them."""
 TICK_S = 0.02
 GARBAGE = (50_000, 20, 100)
-"""When the collector looks for cycles: seldom, as values that live as long as a partition have none
-and are many."""
+"""High thresholds of the cycle collector: partition state is large and has no cycles."""
 EXIT_OK = 0
 EXIT_STOPPED = 3
-"""The node met something that it must not go on from."""
+"""Exit code after an error that the node cannot continue from."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
-    """Leave the loop; with a reason when it is not a person who asks."""
+    """Leave the event loop; `reason` is None after SIGTERM or SIGINT, else the error."""
 
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SteppedEvent:
-    """Whoever leads this broker lets the core take this event now (`stepped_process.py`)."""
+    """A move lets the core take this event now (`stepped_process.py`)."""
 
     event: Event
     done: asyncio.Future[None]
@@ -114,13 +113,13 @@ class SteppedEvent:
 Item = Event | SessionNotification | StopRequested | SteppedEvent
 Exchanged = RequestReceived | ResponseReceived | RequestFailed
 URGENT = frozenset({LeaderAndIsrRequest, StopReplicaRequest, LogsFailedRequest})
-"""What the controller says, and is told."""
+"""Requests from and to the controller."""
 
 
 def is_urgent(item: Item) -> bool:
-    """True for what comes of ZooKeeper or the controller; a tick keeps its place among the fetches.
+    """True for events of ZooKeeper and the controller.
 
-    It asks who lags, and must not come before the fetches of those who do not.
+    A tick is not urgent: it shrinks ISRs, and must not overtake fetches that arrived before it.
     """
     if isinstance(item, Exchanged):
         return type(item.request) in URGENT
@@ -128,10 +127,10 @@ def is_urgent(item: Item) -> bool:
 
 
 class NodeProcess:
-    """Feeds the core and performs what it asks for."""
+    """Runs one core: passes it events and performs its effects."""
 
     def __init__(self, options: NodeOptions) -> None:
-        """Take data folder and trace file; raises `StorageError` or `TraceError`."""
+        """Lock the data folder and open the trace; raises `StorageError` or `TraceError`."""
         self._options = options
         broker_id = options.config.broker_id
         watched = WatchedFiles(options.data) if options.fault_control else None
@@ -155,10 +154,10 @@ class NodeProcess:
         self._sessions = Sessions(options.zookeeper, timeout_ms, self._put)
         self._core: Node
         self._listens: tuple[str, int]
-        """Where it takes requests."""
+        """Host and port on which the broker listens."""
 
     async def run(self) -> str | None:
-        """Serve until told to stop; the reason when that was not a person's wish."""
+        """Serve until a signal (returns None) or an error (returns its text)."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._on_stray_exception)
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -233,7 +232,7 @@ class NodeProcess:
                 await self._server.start()
 
     def _take(self, item: Event | SessionNotification | SteppedEvent) -> None:
-        """What has come has happened."""
+        """Step the core through the events of one inbox item."""
         for event in self._events(item):
             self._step(event)
 
@@ -286,7 +285,7 @@ class NodeProcess:
     def _left(
         self, wanted: Iterable[Effect], failed: Collection[TopicPartition]
     ) -> Iterator[Effect]:
-        """What may be performed of it, by what has failed until its turn comes."""
+        """The effects without those for failed logs, which may fail while the list is performed."""
         for effect in wanted:
             left: Effect | None = effect
             if self._storage.failed:
@@ -297,7 +296,7 @@ class NodeProcess:
                 yield left
 
     def _try_to_perform(self, effect: Effect) -> dict[TopicPartition, StorageError]:
-        """The effect is done; or its log has failed, and is not touched any more."""
+        """Perform the effect; on `StorageError` mark its log as failed and return the error."""
         if not isinstance(effect, ReplyRecords | DiskEffect):
             self._perform(effect)
             return {}
@@ -311,7 +310,7 @@ class NodeProcess:
         return {}
 
     def _fail(self, partition: TopicPartition, error: StorageError) -> None:
-        """The partition is offline here; the operator, the trace and the core hear of it."""
+        """Take the partition offline: report it on stderr, in the trace and to the core."""
         self._storage.fail(partition, error)
         self._say(f"{partition} is offline until the next start: {error}")
         self._tracer.write(log_failed(self._options.config.broker_id, partition, str(error)))
@@ -397,7 +396,7 @@ class NodeProcess:
         self._put(StopRequested(message))
 
     def _tell_mutant(self, mutant: MutantName) -> None:
-        """A wrong rule is never on unseen."""
+        """Report an active mutant on stderr and in the trace."""
         self._say(f"MUTANT {mutant}: this broker breaks a rule on purpose")
         self._tracer.write(mutant_awake(self._options.config.broker_id, mutant))
 

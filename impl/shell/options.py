@@ -1,4 +1,4 @@
-"""What the command line tells a broker process."""
+"""The command line of a broker process."""
 
 import argparse
 import sys
@@ -37,20 +37,20 @@ class NodeOptions:
     fault_control: bool
     mutant: MutantName | None
     advertised: tuple[str, int] | None
-    """Where others are told to find this broker; None: where it listens."""
+    """Host and port to register in ZooKeeper; None: those on which the broker listens."""
     paced: str
-    """Where moves come from; empty for a broker that nobody leads."""
+    """Address of service Pacer, from which moves come; empty for a free-running broker."""
     own_pace: bool
-    """A paced broker moves high watermark and ISR when it may, not when a move says so."""
+    """A stepped broker moves high watermark and ISR by its own rules, not by moves."""
     recover_from: int | None
-    """The high watermark that a paced broker takes its checkpoints for."""
+    """The checkpointed high watermark that a stepped broker starts from; None: the stored one."""
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaint is one sentence, with exit code 4."""
+    """An argument parser that reports a mistake in one sentence, with exit code 4."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and end the process."""
+        """Print the message to stderr and exit with code 4."""
         sys.stderr.write(f"{self.prog}: {message}; see {self.prog} --help\n")
         raise SystemExit(EXIT_USAGE)
 
@@ -91,8 +91,10 @@ def host_and_port(text: str) -> tuple[str, int]:
 
 
 def add_node_command(commands: "argparse._SubParsersAction[Parser]") -> None:
-    """The sub-command `node` is known."""
-    epilog = f"`node {GO_OPTION} N` gets ready, and reads its flags from descriptor N: a JSON list"
+    """Add the sub-command `node`."""
+    epilog = (
+        f"`node {GO_OPTION} N` reads its flags, a JSON list, from descriptor N when they are there"
+    )
     parser = commands.add_parser("node", help="run one broker until SIGTERM", epilog=epilog)
     _add_identity(parser)
     _add_storage(parser)
@@ -115,29 +117,29 @@ def _add_identity(parser: Parser) -> None:
         "--advertised",
         type=host_and_port,
         metavar="HOST:PORT",
-        help="register this address, of a proxy for example, instead of the own one",
+        help="register this address, for example that of a proxy, instead of --host and --port",
     )
     parser.add_argument("--fault-control", action="store_true", help="serve FaultControl")
     parser.add_argument(
         "--paced",
         default="",
         metavar="ADDRESS",
-        help="let nothing happen but by moves that come to this address, of service Pacer",
+        help="step the broker only by moves, which service Pacer takes at this address",
     )
     parser.add_argument(
         "--own-pace",
         action="store_true",
-        help="of a paced broker: what it does at a move of its own accord is left to it",
+        help="with --paced: the broker moves high watermark and ISR by its own rules",
     )
     parser.add_argument(
         "--recover-from",
         type=number(0, RECORDS_MAX),
-        help="of a paced broker: the high watermark that its checkpoints are taken to have",
+        help="with --paced: start from this high watermark instead of the checkpointed one",
     )
     parser.add_argument(
         "--mutant",
         type=mutant,
-        help="with --fault-control: a wrong rule, on purpose; stderr and the trace tell",
+        help="with --fault-control: run with this wrong rule; stderr and the trace report it",
     )
 
 
@@ -146,19 +148,19 @@ def _add_storage(parser: Parser) -> None:
         "--flush-records",
         type=number(0, RECORDS_MAX),
         default=0,
-        help="force a log to the disk after so many records, before they are answered; 0: never",
+        help="fsync a log after this many records, before they are acknowledged; 0: never",
     )
     parser.add_argument(
         "--flush-ms",
         type=number(0, MILLISECONDS_MAX),
         default=0,
-        help="force records to the disk that are so old; 0: never",
+        help="fsync records that are this old; 0: never",
     )
     parser.add_argument(
         "--segment-bytes",
         type=number(1, SEGMENT_BYTES_MAX),
         default=SEGMENT_BYTES,
-        help="begin a new segment when one has so many bytes",
+        help="roll a segment at this size",
     )
 
 
@@ -184,7 +186,7 @@ def _add_protocol(parser: Parser) -> None:
     parser.add_argument(
         "--unclean-leader-election",
         action="store_true",
-        help="a replica outside the ISR may lead when nobody of it is alive; records may be lost",
+        help="elect a leader outside the ISR when no replica in it is alive; may lose records",
     )
 
 

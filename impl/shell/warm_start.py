@@ -1,8 +1,8 @@
-"""A broker that is ready before its time: its modules are loaded, and nothing else is done.
+"""A broker process that has loaded its modules and waits for its command line.
 
-`python -m fencepost.impl node --go-fd N` reads the rest of its command line from descriptor `N`: a
-JSON list in one line. So whoever starts brokers can have the next one at hand, and starts it in no
-time.
+`python -m fencepost.impl node --go-fd N` reads the rest of its command line from descriptor `N`, as
+a JSON list in one line. A harness keeps such a process at hand and restarts a broker without the
+time that imports take.
 """
 
 import os
@@ -14,13 +14,13 @@ GO_OPTION = "--go-fd"
 
 
 class WarmStartError(Exception):
-    """Whoever would have said how to go on did not; says what came instead."""
+    """The command line did not arrive or is malformed; the message says which."""
 
 
 def complete_arguments(arguments: Sequence[str]) -> list[str]:
-    """The command line, with what comes from the descriptor that it ends with, if it does so.
+    """The arguments; those that end in `--go-fd N` are completed from descriptor N, which blocks.
 
-    Waits for that; raises `WarmStartError`.
+    Raises `WarmStartError`.
     """
     if GO_OPTION not in arguments[-2:-1]:
         return list(arguments)
@@ -29,7 +29,7 @@ def complete_arguments(arguments: Sequence[str]) -> list[str]:
         return [*arguments[:-2], *msgspec.json.decode(line, type=list[str])]
     except msgspec.MsgspecError as error:
         raise WarmStartError(
-            f"what came at descriptor {arguments[-1]} is no list: {error}"
+            f"descriptor {arguments[-1]} holds no JSON list of arguments: {error}"
         ) from error
 
 
@@ -40,7 +40,9 @@ def _line_from(descriptor: str) -> bytes:
     try:
         while not line.endswith(b"\n"):
             if not (more := os.read(int(descriptor), 65536)):
-                raise WarmStartError("nobody said how to go on, so nothing was begun")
+                raise WarmStartError(
+                    "the descriptor was closed before the arguments came; no broker was started"
+                )
             line += more
         os.close(int(descriptor))
     except OSError as error:

@@ -1,9 +1,8 @@
-"""Requests of one broker to another that travel together: many partitions, one message.
+"""Bundles: requests of one broker to another share one stream and travel many in a message.
 
-A follower asks for each partition by itself, and its leader answers each when there is something to
-tell (`impl/core/broker/fetcher.py`). Between two brokers all of that goes through one stream: what
-is to be sent when the stream is free for the next message leaves in one bundle. Nothing here knows
-what the requests say; a lost stream loses what was under way in it.
+A follower fetches each partition by itself, and the leader answers when there are records
+(`impl/core/broker/fetcher.py`). All requests that gather while the stream is busy leave in the next
+bundle. This module does not know their content; a lost stream loses the requests in flight.
 """
 
 import asyncio
@@ -16,25 +15,25 @@ BUNDLE_MAX = 1000
 """Parcels in one message."""
 RECONNECT_S = 0.1
 PARCELS_MAX = 100_000
-"""Parcels of one stream that may wait for their answer; more are refused unread."""
+"""Requests of one stream that may await their answer; more are refused unread."""
 
 
 class Stream(Protocol):
     """What both ends of a gRPC stream offer."""
 
     async def read(self) -> object:
-        """The next bundle; something else when the peer has closed the stream."""
+        """The next bundle; another value when the peer has closed the stream."""
 
     async def write(self, bundle: Bundle) -> None:
         """Send a bundle."""
 
 
 class StreamLostError(Exception):
-    """The stream is over; what was under way in it has no answer."""
+    """The stream has ended; requests in flight get no answer."""
 
 
 class Sender:
-    """Parcels leave in order, as many together as have gathered."""
+    """Sends queued parcels in order, as many per bundle as have gathered."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -42,7 +41,7 @@ class Sender:
         self._is_waiting = asyncio.Event()
 
     def put(self, parcel: Parcel) -> None:
-        """The parcel leaves soon."""
+        """Queue the parcel."""
         self._parcels.append(parcel)
         self._is_waiting.set()
 
@@ -57,13 +56,13 @@ class Sender:
 
 
 Done = Callable[[Parcel | None], None]
-"""Is told the answer to one request, or None when none will come."""
+"""Called with the answer to one request, or None when none will come."""
 
 
 class BundleStream:
-    """The asking end of a stream; when it is lost, whoever asks next opens another one.
+    """The client side of a stream; after a loss the next request opens another one.
 
-    A request costs an entry in a table, no task and no timer: one timer stands for all of them.
+    A request costs a table entry, no task and no timer: one timer serves all deadlines.
     """
 
     def __init__(self, stream: Stream, close: Callable[[], object]) -> None:
@@ -71,7 +70,7 @@ class BundleStream:
         self._close = close
         self._sender = Sender(stream)
         self._open: dict[int, tuple[Done, float]] = {}
-        """Parcel id -> who is told, and until when that must be, on the loop's clock."""
+        """Parcel id -> callback and deadline (seconds on the loop's clock)."""
         self._last_id = 0
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -84,7 +83,7 @@ class BundleStream:
             task.add_done_callback(self._lose)
 
     def begin(self, method: str, body: bytes, lamport: int, timeout_s: float, done: Done) -> None:
-        """Ask; `done` is called exactly once, later. Raises `StreamLostError`."""
+        """Send a request; `done` is called exactly once, later. Raises `StreamLostError`."""
         if self.is_lost:
             raise StreamLostError("the stream is lost")
         self._last_id += 1
@@ -111,7 +110,7 @@ class BundleStream:
         return await answer
 
     def close(self) -> None:
-        """The stream is over."""
+        """Cancel the stream."""
         for task in self._tasks:
             task.cancel()
         self._close()
@@ -122,7 +121,7 @@ class BundleStream:
                 self._end(parcel.parcel_id, parcel)
 
     def _end(self, parcel_id: int, parcel: Parcel | None) -> None:
-        """Who asked is told, unless that was before."""
+        """Call back for this request, unless that has happened."""
         found = self._open.pop(parcel_id, None)
         if found is not None:
             found[0](parcel)
@@ -133,7 +132,7 @@ class BundleStream:
         self._timer = self._loop.call_at(deadline, self._end_late)
 
     def _end_late(self) -> None:
-        """Those whose time is over are told; the timer stands for the next of the others."""
+        """Fail expired requests and re-arm the timer."""
         self._timer = None
         now = self._loop.time()
         late = [parcel_id for parcel_id, (_, deadline) in self._open.items() if deadline <= now]
@@ -147,7 +146,7 @@ class BundleStream:
             return
         self.is_lost = True
         if not task.cancelled():
-            task.exception()  # it is told as a request without an answer
+            task.exception()  # reported to each request as a missing answer
         if self._timer is not None:
             self._timer.cancel()
         for parcel_id in list(self._open):
@@ -156,42 +155,42 @@ class BundleStream:
 
 
 class PeerConnection:
-    """The way to one broker: while it is not open, whoever asks waits for it.
+    """The stream to one broker, opened on demand; requests wait while it opens.
 
-    A thousand partitions that lost their leader are one attempt to reach it, not a thousand.
+    A thousand partitions that lost their leader make one attempt to reach it, not a thousand.
     """
 
     def __init__(self, connect: Callable[[], Awaitable[BundleStream]]) -> None:
         """`connect` raises `StreamLostError` when the broker cannot be reached now."""
         self._connect = connect
-        self._courier: BundleStream | None = None
+        self._stream: BundleStream | None = None
         self._opening: asyncio.Task[BundleStream | None] | None = None
         self._waiting: dict[asyncio.Future[BundleStream | None], None] = {}
-        """A set, in order of arrival."""
+        """Callers that wait for the stream, in order of arrival."""
 
     @property
-    def courier(self) -> BundleStream | None:
+    def stream(self) -> BundleStream | None:
         """The open stream, if there is one now."""
-        return None if self._courier is None or self._courier.is_lost else self._courier
+        return None if self._stream is None or self._stream.is_lost else self._stream
 
     async def ask(self, method: str, body: bytes, lamport: int, timeout_s: float) -> Parcel:
         """The answer to one request over an open stream; raises `StreamLostError`."""
-        courier = await self._open_one()
-        if courier is None:
-            raise StreamLostError("nobody waited for the stream")
-        return await courier.ask(method, body, lamport, timeout_s)
+        stream = await self._open_one()
+        if stream is None:
+            raise StreamLostError("the attempt to open the stream was given up")
+        return await stream.ask(method, body, lamport, timeout_s)
 
     def close(self) -> None:
-        """There is no stream, and none is opened."""
+        """Cancel the stream and any attempt to open one."""
         if self._opening is not None:
             self._opening.cancel()
-        if self._courier is not None:
-            self._courier.close()
+        if self._stream is not None:
+            self._stream.close()
 
     async def _open_one(self) -> BundleStream | None:
-        if self.courier is not None:
-            return self.courier
-        # Not `asyncio.shield`: each waiter that gives up would look through all of them.
+        if self.stream is not None:
+            return self.stream
+        # Not `asyncio.shield`: a waiter that gives up would search all callbacks of the task.
         waiter: asyncio.Future[BundleStream | None] = asyncio.get_running_loop().create_future()
         self._waiting[waiter] = None
         if self._opening is None or self._opening.done():
@@ -203,7 +202,7 @@ class PeerConnection:
             self._waiting.pop(waiter, None)
 
     def _opened(self, opening: asyncio.Task[BundleStream | None]) -> None:
-        """Who waits hears how it ended, unless there is another attempt already."""
+        """Pass the result to all waiters, unless another attempt has begun."""
         if opening is not self._opening:
             return
         for waiter in self._waiting:
@@ -218,23 +217,23 @@ class PeerConnection:
                 waiter.set_result(opening.result())
 
     async def _open(self) -> BundleStream | None:
-        """Tried again as long as somebody waits, each of whom gives up by himself."""
+        """Retry while requests wait; each has its own timeout."""
         while self._waiting:
             try:
-                self._courier = await self._connect()
+                self._stream = await self._connect()
             except StreamLostError:
                 await asyncio.sleep(RECONNECT_S)
             else:
-                return self._courier
+                return self._stream
         return None
 
 
 Take = Callable[[Parcel, Callable[[Parcel], None]], None]
-"""Takes a request and where its answer goes."""
+"""Takes a request and the callback for its answer."""
 
 
 async def serve(stream: Stream, take: Take) -> None:
-    """Give every parcel that arrives to `take`, and send back the answers, until the end."""
+    """Pass each arriving parcel to `take` and send the answers, until the stream ends."""
     sender = Sender(stream)
     sending = asyncio.create_task(sender.run())
     open_ids: set[int] = set()

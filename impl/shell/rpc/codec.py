@@ -1,4 +1,4 @@
-"""Wire messages and the core's values, one into the other; generic because the names are equal.
+"""Converts between wire messages and the core's values, generically, as the names are equal.
 
 Enums travel by name. Per type the conversion is built once, so that a message costs no look-ups.
 """
@@ -24,7 +24,7 @@ Convert = Callable[[Any], Any]
 
 
 class CodecError(ValueError):
-    """Bytes that are no message, or a message with a value that this version does not know."""
+    """Bytes that are not a message, or a message with an unknown enum value."""
 
 
 def encode(value: object) -> bytes:
@@ -35,7 +35,7 @@ def encode(value: object) -> bytes:
 
 
 def decode(kind: type[Value], data: bytes) -> Value:
-    """The request or response of type `kind` whose wire form `data` is; raises `CodecError`."""
+    """Decode `data` as a request or response of type `kind`; raises `CodecError`."""
     of: Kind = kind
     try:
         value: Value = _from_wire(of)(_message_class(kind).FromString(data))
@@ -62,10 +62,7 @@ def _from_wire(kind: Kind) -> Convert:
 
 
 def _written_out(make: Kind, parts: Mapping[str, Convert]) -> Convert:
-    """Makes one from a value with fields of the same names, each by its part.
-
-    Compiled once per type: what looks through the fields each time takes three times as long.
-    """
+    """Compile a function that converts all fields; a loop takes three times as long."""
     sources = [
         f"{name}=source.{name}" if part is _same else f"{name}=parts['{name}'](source.{name})"
         for name, part in parts.items()
@@ -110,7 +107,7 @@ def _field_from_wire(hint: Hint) -> Convert:
 
 
 def _member_of(kind: type[StrEnum]) -> Convert:
-    """As calling the type, which takes longer."""
+    """Look up the member by value; faster than calling the enum type."""
     members = {member.value: member for member in kind}
 
     def convert(text: str) -> StrEnum:

@@ -1,4 +1,4 @@
-"""Rules that lose, hold, delay or repeat requests of this broker (spec/wire/fault_control.proto).
+"""Rules that drop, hold, delay or duplicate requests of this broker (fault_control.proto).
 
 A cancelled gRPC call is not executed late by itself, so a stale command is one that is held here
 and delivered after its sender gave up (research: stalled requests).
@@ -24,7 +24,7 @@ ANY_BROKER = -1
 RULES_MAX = 1000
 
 Call = Callable[[], Awaitable[Response]]
-"""Delivers the request with a fresh deadline; raises `CallError`."""
+"""Sends the request with a fresh deadline; raises `CallError`."""
 
 
 class CallError(Exception):
@@ -32,7 +32,7 @@ class CallError(Exception):
 
 
 class RuleVerb(StrEnum):
-    """What a rule does to a request."""
+    """The effect of a rule on a request."""
 
     DROP_REQUEST = "drop_request"
     DROP_RESPONSE = "drop_response"
@@ -52,11 +52,11 @@ CODES = (
     "UNIMPLEMENTED",
     "UNKNOWN",
 )
-"""What `error` may answer: statuses by which a server refuses a request unread."""
+"""gRPC statuses for `error`: those with which a server refuses a request unread."""
 
 
 class AppliedRule:
-    """A rule and the evidence of what it did."""
+    """A rule and the counters of its effect."""
 
     def __init__(self, rule: RpcRule) -> None:
         self.rule = rule
@@ -67,10 +67,10 @@ class AppliedRule:
         self.removed = asyncio.Event()
         self.deliveries: set[asyncio.Task[None]] = set()
         self.window: list[asyncio.Event] = []
-        """What lets the requests leave that `reorder` holds, in the order in which they came."""
+        """Per request held by `reorder`, in order of arrival, the event that releases it."""
 
     def status(self) -> RuleStatus:
-        """The counters as they travel."""
+        """The counters as a wire message."""
         return RuleStatus(
             rule_id=self.rule.rule_id,
             matched=self.matched,
@@ -91,7 +91,7 @@ class AppliedRule:
 
 
 class FaultRules:
-    """The rules of one broker, in the order in which they came; the first that applies decides."""
+    """The rules of one broker in order of arrival; the first that applies decides."""
 
     def __init__(self) -> None:
         self._rules: dict[str, AppliedRule] = {}
@@ -101,7 +101,7 @@ class FaultRules:
         return not self._rules or self._match(send) is None
 
     def add(self, rule: RpcRule) -> RuleStatus:
-        """Put a rule in force; the status has an error instead when it cannot be."""
+        """Put a rule in force; the status has `error` set when the rule is wrong."""
         wrong = _mistake_in(rule)
         if wrong:
             return _refused(rule.rule_id, wrong)
@@ -113,7 +113,7 @@ class FaultRules:
         return active.status()
 
     async def remove(self, rule_id: str) -> RuleStatus:
-        """Put a rule out of force; what it held has been delivered when this returns."""
+        """Remove a rule and deliver the requests that it held before returning."""
         active = self._rules.get(rule_id)
         if active is None:
             return _refused(rule_id, f"there is no rule {rule_id!r}")
@@ -124,12 +124,12 @@ class FaultRules:
         return active.status()
 
     def get(self, rule_id: str) -> RuleStatus:
-        """What a rule did so far, in force or not."""
+        """The counters of a rule, in force or removed."""
         active = self._rules.get(rule_id)
         return active.status() if active else _refused(rule_id, f"there is no rule {rule_id!r}")
 
     async def exchange(self, send: Send, call: Call) -> Response:
-        """Make the call, or what the rules make of it; a lost answer waits to be cancelled."""
+        """Make the call under the rules; a dropped answer waits until it is cancelled."""
         active = self._match(send)
         if active is None:
             return await call()
@@ -144,7 +144,7 @@ class FaultRules:
             case RuleVerb.REORDER:
                 return await _detached(active, _reordered(active, call))
             case RuleVerb.ERROR:
-                raise CallError(f"{active.rule.code}, as a fault wants it")
+                raise CallError(f"{active.rule.code}, injected by a fault")
             case RuleVerb.HOLD:
                 active.held += 1
                 _later(active, _deliver_late(active, call))
@@ -159,7 +159,7 @@ class FaultRules:
         return next((rule for rule in rules if rule.applies_to(send.to, send.request)), None)
 
     async def close(self) -> None:
-        """Nothing is held or delivered any more."""
+        """Cancel all held requests."""
         deliveries = [task for rule in self._rules.values() for task in rule.deliveries]
         for task in deliveries:
             task.cancel()
@@ -178,7 +178,7 @@ def _topics(request: PeerRequest) -> set[str]:
 
 
 def _mistake_in(rule: RpcRule) -> str:
-    """One sentence, or nothing."""
+    """The mistake in a rule as one sentence, or ""."""
     match rule.verb:
         case verb if verb not in list(RuleVerb):
             return f"{verb!r} is no verb; choose one of {', '.join(RuleVerb)}"
@@ -202,7 +202,7 @@ def _later(active: AppliedRule, delivery: Coroutine[None, None, None]) -> None:
 
 
 async def _detached(active: AppliedRule, delivery: Coroutine[None, None, Response]) -> Response:
-    """What the delivery brings; it goes on when the sender gives up."""
+    """The answer of the delivery, which continues when the sender gives up."""
     answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
 
     async def deliver() -> None:
@@ -224,14 +224,14 @@ async def _detached(active: AppliedRule, delivery: Coroutine[None, None, Respons
 
 
 async def _delayed(active: AppliedRule, call: Call) -> Response:
-    """The request waits as long as the rule says, or until it is removed."""
+    """Send the request after the delay, or when the rule is removed."""
     with suppress(TimeoutError):
         await asyncio.wait_for(active.removed.wait(), active.rule.delay_ms / 1000)
     return await call()
 
 
 async def _reordered(active: AppliedRule, call: Call) -> Response:
-    """The request waits until the window is full, or the rule is removed."""
+    """Send the request when the window is full, or when the rule is removed."""
     turn = asyncio.Event()
     active.window.append(turn)
     if len(active.window) >= active.rule.window:
@@ -241,7 +241,7 @@ async def _reordered(active: AppliedRule, call: Call) -> Response:
 
 
 def _release_window(active: AppliedRule) -> None:
-    """What waits leaves, the last one first: tasks run in the order in which they are woken."""
+    """Release the window, last request first: tasks run in the order of waking."""
     while active.window:
         active.window.pop().set()
 
@@ -263,4 +263,4 @@ async def _deliver(call: Call) -> None:
 
 async def _never() -> Never:
     await asyncio.Future()
-    raise AssertionError("nobody completes this future")
+    raise AssertionError("this future is never completed")

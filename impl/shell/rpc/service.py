@@ -1,7 +1,7 @@
-"""gRPC: requests in, answers out, and the other way round.
+"""gRPC server and client of service Replication.
 
-The only module of `impl/shell` that imports grpc. Handlers only enqueue events and wait for what
-`Reply` says; what leaves passes the rules of `rpc_faults`.
+Handlers only enqueue events and wait for the effect `Reply`; outgoing requests pass the rules of
+`rpc_faults`.
 """
 
 import asyncio
@@ -34,22 +34,22 @@ logging.getLogger("grpc").addHandler(logging.NullHandler())
 SERVICE = "fencepost.Replication"
 FAULT_CONTROL_SERVICE = "fencepost.FaultControl"
 REQUESTS_MAX = 2000
-"""Requests that may wait for their answer at one time; more are refused unread."""
+"""Unary requests that may await their answer; more are refused unread."""
 PENDING_MAX = 100_000
-"""Requests that have arrived and that the event loop has not come to."""
+"""Requests that gRPC queues before the event loop takes them."""
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 STOP_GRACE_S = 0.2
 LAMPORT = "fencepost-lamport"
 NODE = "fencepost-node"
 REQUEST = "fencepost-request"
 RECEIVER = "fencepost-to"
-"""Broker id that a request is for: a port may by now be another broker's."""
+"""Metadata key, the id of the receiving broker: the port may belong to another by now."""
 
 REQUEST_TYPES: dict[str, type[Request]] = {
     kind.__name__.removesuffix("Request"): kind for kind in get_args(Request)
 }
 BUNDLED = (messages.FetchRequest, messages.OffsetForLeaderEpochRequest)
-"""What a broker asks another one so often that it travels in bundles."""
+"""Frequent requests between brokers; they travel in bundles."""
 EXCHANGE = "Exchange"
 RESPONSE_TYPES: dict[str, type[Response]] = {
     method: getattr(messages, f"{method}Response") for method in REQUEST_TYPES
@@ -81,11 +81,11 @@ Put = Callable[[RequestReceived | ResponseReceived | RequestFailed], None]
 
 
 class CannotListenError(Exception):
-    """The address is taken or not ours; says which."""
+    """The address is in use or not of this machine."""
 
 
 class RpcServer:
-    """Takes requests of peers and clients."""
+    """The server for peers and clients."""
 
     def __init__(self, broker_id: BrokerId, node: str, clock: LamportClock, put: Put) -> None:
         self._broker_id = broker_id
@@ -107,11 +107,11 @@ class RpcServer:
         self._server.add_generic_rpc_handlers((generic,))
 
     def offer_fault_control(self, control: FaultControl) -> None:
-        """Serve FaultControl too; only before `start`."""
+        """Also serve FaultControl; call before `start`."""
         self._server.add_generic_rpc_handlers((fault_control_handler(control),))
 
     def bind(self, host: str, port: int) -> int:
-        """Take the address, a free port if `port` is 0; returns the port.
+        """Bind the address, with a free port if `port` is 0; returns the port.
 
         Connections wait until `start`. Raises `CannotListenError`.
         """
@@ -119,16 +119,16 @@ class RpcServer:
             bound = self._server.add_insecure_port(f"{host}:{port}")
         except RuntimeError as error:
             raise CannotListenError(
-                f"cannot listen on {host}:{port}: it is taken, or no address of this machine"
+                f"cannot listen on {host}:{port}: it is in use, or not an address of this machine"
             ) from error
         return int(bound)
 
     async def start(self) -> None:
-        """Take requests at the bound address."""
+        """Start to take requests."""
         await self._server.start()
 
     def reply(self, token: int, response: Response) -> None:
-        """Answer the request that came with `token`, if its sender still waits."""
+        """Answer the request with `token`, if it still waits."""
         bundled = self._bundled.pop(token, None)
         if bundled:
             bundled(encode(response))
@@ -138,7 +138,7 @@ class RpcServer:
             future.set_result((response, self._clock.tick()))
 
     async def stop(self) -> None:
-        """Take no more requests; those that wait get no answer."""
+        """Stop; waiting requests get no answer."""
         await self._server.stop(STOP_GRACE_S)
 
     async def _serve(self, kind: type[Request], data: bytes, context: aio.ServicerContext) -> bytes:
@@ -157,7 +157,7 @@ class RpcServer:
         return encode(response)
 
     async def _own_metadata(self, context: aio.ServicerContext) -> dict[str, str | bytes]:
-        """The metadata of a call, which is aborted when it is for another broker."""
+        """The metadata of a call; aborts a call that is for another broker."""
         metadata = dict(context.invocation_metadata() or ())
         receiver = metadata.get(RECEIVER)
         if receiver not in (None, str(self._broker_id)):
@@ -167,7 +167,9 @@ class RpcServer:
 
     async def _serve_exchange(self, _requests: object, context: aio.ServicerContext) -> None:
         await self._own_metadata(context)
-        await context.send_initial_metadata(())  # tells the client that it is heard
+        await context.send_initial_metadata(
+            ()
+        )  # the client waits for them as a sign that the stream is open
         await bundles.serve(context, self._take)
 
     def _take(self, parcel: Parcel, answer: Callable[[Parcel], None]) -> None:
@@ -202,7 +204,7 @@ class RpcServer:
 
 
 class RpcClient:
-    """Sends requests to peers: each ends in exactly one event."""
+    """Sends requests to peers; each ends in exactly one event."""
 
     def __init__(
         self,
@@ -212,7 +214,7 @@ class RpcClient:
         look_up: Callable[[BrokerId], Awaitable[None]],
         put: Put,
     ) -> None:
-        """`look_up` reads the registration of a broker into `addresses`."""
+        """`look_up` reads the registration of a broker from ZooKeeper into `addresses`."""
         self.rules = FaultRules()
         self._node = node
         self._clock = clock
@@ -220,11 +222,11 @@ class RpcClient:
         self._look_up = look_up
         self._put = put
         self._channels: dict[str, aio.Channel] = {}
-        self._lines: dict[BrokerId, PeerConnection] = {}
+        self._connections: dict[BrokerId, PeerConnection] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def send(self, send: Send) -> None:
-        """Deliver the request, or lose it; the event follows at the latest after its timeout."""
+        """Send the request; its event follows after `timeout_ms` at the latest."""
         is_bundled = type(send.request) in BUNDLED
         if is_bundled and self.rules.leave_alone(send) and self._begin(send):
             return
@@ -239,29 +241,29 @@ class RpcClient:
         task.add_done_callback(self._tasks.discard)
 
     async def reach(self, broker_id: BrokerId, address: str) -> None:
-        """The broker listens there, whatever its registration says, and there is a connection."""
+        """Use `address` for the broker and wait until it is connected."""
         self._addresses.pin(broker_id, address)
         await self._channel(address).channel_ready()
 
     async def close(self) -> None:
-        """Drop what is on its way and close all channels."""
+        """Cancel requests in flight and close all channels."""
         await self.rules.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for line in self._lines.values():
-            line.close()
+        for connection in self._connections.values():
+            connection.close()
         await asyncio.gather(*(channel.close() for channel in self._channels.values()))
 
     def _begin(self, send: Send) -> bool:
-        """The request leaves by a stream that is open already; false when there is none."""
-        line = self._lines.get(send.to)
-        courier = line.courier if line is not None else None
-        if courier is None:
+        """Send the request on the open stream; False when there is none."""
+        connection = self._connections.get(send.to)
+        stream = connection.stream if connection is not None else None
+        if stream is None:
             return False
         method, timeout_s = method_of(send.request), send.timeout_ms / 1000
         body, lamport = encode(send.request), self._clock.tick()
-        courier.begin(method, body, lamport, timeout_s, partial(self._end, send))
+        stream.begin(method, body, lamport, timeout_s, partial(self._end, send))
         return True
 
     def _end(self, send: Send, parcel: Parcel | None) -> None:
@@ -273,7 +275,7 @@ class RpcClient:
             self._take(send, response)
 
     def _response_in(self, send: Send, parcel: Parcel | None) -> Response:
-        """What the parcel answers; raises `CallError`."""
+        """Decode the answer in the parcel; raises `CallError`."""
         if parcel is None or parcel.error:
             raise CallError(parcel.error if parcel is not None else "no answer came")
         try:
@@ -307,7 +309,7 @@ class RpcClient:
             self._take(send, response)
 
     async def _call(self, send: Send, metadata: Metadata) -> Response:
-        """One delivery with a fresh deadline; raises `CallError`."""
+        """Send the request once with a fresh deadline; raises `CallError`."""
         if type(send.request) in BUNDLED:
             return await self._call_bundled(send)
         address = await self._address(send.to)
@@ -330,22 +332,24 @@ class RpcClient:
         return response
 
     async def _call_bundled(self, send: Send) -> Response:
-        line = self._lines.get(send.to)
-        if line is None:
-            line = self._lines[send.to] = PeerConnection(partial(self._open_courier, send.to))
+        connection = self._connections.get(send.to)
+        if connection is None:
+            connection = self._connections[send.to] = PeerConnection(
+                partial(self._open_stream, send.to)
+            )
         method, timeout_s = method_of(send.request), send.timeout_ms / 1000
         try:
             async with asyncio.timeout(timeout_s):
                 body = encode(send.request)
-                parcel = await line.ask(method, body, self._clock.tick(), timeout_s)
+                parcel = await connection.ask(method, body, self._clock.tick(), timeout_s)
         except StreamLostError as error:
             raise CallError(str(error)) from error
         except TimeoutError as error:
             raise CallError("no answer in time") from error
         return self._response_in(send, parcel)
 
-    async def _open_courier(self, broker_id: BrokerId) -> BundleStream:
-        """A stream that the broker has accepted; raises `StreamLostError`."""
+    async def _open_stream(self, broker_id: BrokerId) -> BundleStream:
+        """Open a stream and wait until the broker accepts it; raises `StreamLostError`."""
         self._addresses.forget(broker_id)  # it may listen elsewhere by now
         try:
             address = await self._address(broker_id)
@@ -378,7 +382,7 @@ class RpcClient:
 
 
 def fault_control_handler(control: FaultControl) -> grpc.GenericRpcHandler:
-    """Service FaultControl."""
+    """The gRPC handler of service FaultControl."""
     handlers = {name: _handler(method) for name, method in control.methods().items()}
     return grpc.method_handlers_generic_handler(FAULT_CONTROL_SERVICE, handlers)
 

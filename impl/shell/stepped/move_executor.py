@@ -1,7 +1,7 @@
-"""Holds every event and every request of one broker until a move says what happens next.
+"""Executes moves on one broker process: every event and request is held until a move releases it.
 
-What the simulated stepper does to a node of the core, this does to the same core in a process: real
-ZooKeeper, real requests, real logs, and a clock that stands still between moves (`spec/pacing.py`).
+The stepped run in the simulator does the same to a simulated broker. Here ZooKeeper, requests and
+logs are real, and the clock stands still between moves (`spec/pacing.py`).
 """
 
 import asyncio
@@ -36,27 +36,27 @@ from fencepost.spec.znodes import TopicPartition
 
 
 class CannotMoveError(Exception):
-    """What the move is about is not there, and did not come in time; one sentence."""
+    """The move needs an event or request that does not exist or did not come in time."""
 
 
 class SteppedProcess(Protocol):
-    """What a pacer does with its process."""
+    """The process whose moves are executed."""
 
     @property
     def core(self) -> Node:
         """The node."""
 
     async def step(self, event: Event) -> None:
-        """The core has taken the event, and its effects are done or held."""
+        """Step the core with the event and perform or hold its effects."""
 
     def ask(self, ask: Ask) -> None:
-        """ZooKeeper is asked; the answer comes as an event."""
+        """Send the operation to ZooKeeper; the answer arrives as an event."""
 
     async def send(self, send: Send, address: str) -> None:
-        """The request leaves for `address`; the response comes as an event."""
+        """Send the request to `address`; the response arrives as an event."""
 
     def awaken(self, mutant: MutantName) -> None:
-        """The core has this wrong rule from now on, and the trace says so."""
+        """Activate a mutant in the core and record it in the trace."""
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +64,7 @@ class _HeldAsk:
     ask: Ask
     answer: Answer | None = None
     is_told: bool = False
-    """The broker has an answer; ZooKeeper may still do what it was asked."""
+    """The core has an answer; ZooKeeper may still execute the operation."""
 
 
 @dataclass(slots=True, eq=False)
@@ -75,7 +75,7 @@ class _HeldSend:
 
 @dataclass(slots=True)
 class _Held:
-    """All that waits."""
+    """Held operations, requests and events."""
 
     asks: dict[int, _HeldAsk] = field(default_factory=dict)
     sends: dict[int, _HeldSend] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class _Held:
 
 
 class MoveExecutor:
-    """One broker's events, and when each of them happens."""
+    """Holds the events of one broker and releases them by moves."""
 
     def __init__(self, broker: SteppedProcess) -> None:
         self.now_ms = 0
@@ -101,19 +101,19 @@ class MoveExecutor:
     # What the process hands over
 
     def note(self, taken: ActionTaken) -> None:
-        """The core has reported an action."""
+        """Record an action for the answer to the current move."""
         self._told.append(told(taken))
 
     def hold_ask(self, ask: Ask) -> None:
-        """The core wants ZooKeeper asked."""
+        """Hold a ZooKeeper operation of the core."""
         self._held.asks[ask.op_id] = _HeldAsk(ask)
 
     def hold_send(self, send: Send) -> None:
-        """The core wants a request sent."""
+        """Hold a request of the core."""
         self._held.sends[send.request_id] = _HeldSend(send)
 
     def hold(self, event: Event) -> None:
-        """Something has happened that the core is not to hear of yet."""
+        """Hold an event for the core."""
         held = self._held
         match event:
             case ZnodesRead() | ChildrenListed() | ZnodesWritten():
@@ -134,7 +134,7 @@ class MoveExecutor:
     # Moves
 
     async def take(self, move: Move, deadline_s: float, address: str) -> list[str]:
-        """The move is made; what the core reported. Raises `CannotMoveError`.
+        """Execute the move and return the actions of the core; raises `CannotMoveError`.
 
         `address` is that of the receiver of a request.
         """
@@ -143,7 +143,9 @@ class MoveExecutor:
             async with asyncio.timeout(deadline_s):
                 await self._take(move, address)
         except TimeoutError:
-            raise CannotMoveError(f"what it is about did not come in {deadline_s:g} s") from None
+            raise CannotMoveError(
+                f"the awaited event did not come within {deadline_s:g} s"
+            ) from None
         return self._told
 
     async def _take(self, move: Move, address: str) -> None:
@@ -175,7 +177,7 @@ class MoveExecutor:
                 await self._step(move)
 
     async def _step(self, move: Move) -> None:
-        """A move at which the core takes an event."""
+        """Execute a move that steps the core."""
         match move.verb:
             case Verb.ANSWER:
                 await self._broker.step(self._answer(move))
@@ -234,7 +236,7 @@ class MoveExecutor:
         return fired
 
     async def _request(self, move: Move) -> RequestReceived:
-        """The one that is kept under that number, or the first that has come."""
+        """The request kept under that number, or the oldest held one."""
         if move.verb is not Verb.TAKE:
             await self._await(lambda: bool(self._held.requests))
             return self._held.requests.pop(0)
@@ -243,7 +245,7 @@ class MoveExecutor:
         return self._held.kept.pop(move.number)
 
     def _connection(self, move: Move) -> SessionSuspended | SessionReconnected:
-        """What the broker hears; its true connection stands."""
+        """The event for the core; the real connection stays open."""
         if move.verb is Verb.SUSPEND:
             return SessionSuspended()
         return SessionReconnected(session_id=self._session_id)

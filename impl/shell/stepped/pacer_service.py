@@ -1,4 +1,4 @@
-"""Service Pacer: moves come by gRPC, at an address that is there before any session is."""
+"""gRPC service Pacer: takes moves, also before the broker has a ZooKeeper session."""
 
 import grpc
 from grpc import aio
@@ -15,26 +15,26 @@ SERVICE = "fencepost.Pacer"
 class PacerServer:
     """Takes moves, one at a time."""
 
-    def __init__(self, address: str, pacer: MoveExecutor, faults: FaultControl | None) -> None:
-        """`faults` are served there too."""
-        self._executor = pacer
+    def __init__(self, address: str, executor: MoveExecutor, faults: FaultControl | None) -> None:
+        """Serve `executor`, and `faults` if given, at `address`."""
+        self._executor = executor
         self._listens_at = ""
         self._server = aio.server()
         take = grpc.unary_unary_rpc_method_handler(
             self._take, PacedMove.FromString, Taken.SerializeToString
         )
         own = grpc.method_handlers_generic_handler(SERVICE, {"Take": take})
-        others = (fault_control_handler(faults),) if faults else ()
-        self._server.add_generic_rpc_handlers((own, *others))
+        fault_control = (fault_control_handler(faults),) if faults else ()
+        self._server.add_generic_rpc_handlers((own, *fault_control))
         self._server.add_insecure_port(address)
 
     async def start(self, listens_at: str) -> None:
-        """Moves are taken; `listens_at` is where the broker takes requests."""
+        """Take moves; answers carry `listens_at`, the address of service Replication."""
         self._listens_at = listens_at
         await self._server.start()
 
     async def stop(self) -> None:
-        """No more moves."""
+        """Take no more moves."""
         await self._server.stop(None)
 
     async def _take(self, said: PacedMove, _context: object) -> Taken:

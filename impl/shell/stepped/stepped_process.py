@@ -1,7 +1,7 @@
-"""A broker process that is led: started with `--paced`, it does nothing but by moves.
+"""A stepped broker process: started with `--paced`, it acts only by moves.
 
-Everything is as in `node.py`, but what comes and what leaves waits in the pacer, and the clock
-stands still. It may be given a mutant by a move, and whoever has one says so.
+It differs from `node.py` in that events and requests are held by `MoveExecutor` and the clock
+stands still between moves. A move may activate a mutant.
 """
 
 import asyncio
@@ -33,16 +33,16 @@ from fencepost.spec.znodes import TopicPartition
 
 
 class SteppedNodeProcess(NodeProcess):
-    """Hands everything to its pacer, and does what that says."""
+    """A `NodeProcess` whose events, requests and clock are driven by moves."""
 
     def __init__(self, options: NodeOptions) -> None:
-        """As its base."""
+        """Take data folder and trace as `NodeProcess` does."""
         super().__init__(options)
         self._executor = MoveExecutor(self)
         self._moves: PacerServer | None = None
         self._config = options.config
 
-    # What the pacer asks for
+    # What `MoveExecutor` uses
 
     @property
     def core(self) -> Node:
@@ -50,34 +50,34 @@ class SteppedNodeProcess(NodeProcess):
         return self._core
 
     async def step(self, event: Event) -> None:
-        """The core has taken the event, and its effects are done or held."""
+        """Step the core with the event and perform or hold its effects."""
         done = asyncio.get_running_loop().create_future()
         self._put(SteppedEvent(event, done))
         await done
 
     def ask(self, ask: Ask) -> None:
-        """ZooKeeper is asked; the answer comes as an event."""
+        """Send the operation to ZooKeeper; the answer arrives as an event."""
         self._sessions.perform(ask)
 
     async def send(self, send: Send, address: str) -> None:
-        """The request leaves for `address`; the response comes as an event."""
+        """Send the request to `address`; the response arrives as an event."""
         await self._client.reach(send.to, address)
         self._client.send(send)
 
     def awaken(self, mutant: MutantName) -> None:
-        """The core has this wrong rule from now on, and stderr and the trace say so."""
+        """Activate a mutant in the core and report it on stderr and in the trace."""
         self._tell_mutant(mutant)
         object.__setattr__(self._config, "rules", with_mutant(self._config.rules, mutant))
 
-    # What a process does otherwise
+    # What differs from `NodeProcess`
 
     async def _serve(self) -> str | None:
-        others = self._fault_control(self._watched) if self._watched else None
-        self._moves = PacerServer(self._options.paced, self._executor, others)
+        faults = self._fault_control(self._watched) if self._watched else None
+        self._moves = PacerServer(self._options.paced, self._executor, faults)
         host, port = self._listens
         await self._moves.start(f"{host}:{port}")
         if self._options.own_pace:
-            # In a run that the moves are of, a broker may be asked before it has a session.
+            # The recorded run may have requests for a broker before it has a session.
             await self._server.start()
             self._serves = True
         return await super()._serve()
@@ -106,7 +106,7 @@ class SteppedNodeProcess(NodeProcess):
             self._executor.hold(event)
 
     def _begin_ticks(self) -> None:
-        """A move ticks."""
+        """No timer: ticks come by moves."""
 
     def _now_ms(self) -> int:
         return self._executor.now_ms

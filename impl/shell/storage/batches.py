@@ -14,7 +14,7 @@
     values               UTF-8, one after the other
 
 All numbers are big-endian. The fields are those of Kafka's batch of magic 2, with a CRC that also
-covers offset, length and epoch: a flipped bit anywhere is found. No batch is found in part.
+covers offset, length and epoch: a flipped bit anywhere is detected. A batch is valid as a whole.
 """
 
 import struct
@@ -35,7 +35,7 @@ HEADER_BYTES = _CRC.size + _FIELDS.size
 
 
 class BatchProducer(NamedTuple):
-    """Who sent a batch, when that is an idempotent producer."""
+    """The idempotent producer of a batch (KIP-98)."""
 
     producer_id: ProducerId
     producer_epoch: int
@@ -48,7 +48,7 @@ NO_BATCH_PRODUCER = BatchProducer(NO_PRODUCER, 0, 0, 0)
 
 
 class StoredBatch(NamedTuple):
-    """A sound batch that was found in `text`; its values are decoded when they are asked for."""
+    """A valid batch within `text`; its values are decoded on demand."""
 
     base_offset: Offset
     end_offset: Offset
@@ -61,7 +61,7 @@ class StoredBatch(NamedTuple):
     """The position after the batch."""
 
     def records(self, start: Offset, end: Offset) -> list[Record]:
-        """Those of its records that lie from `start` to before `end`."""
+        """The records of the batch from `start` to before `end`."""
         count = self.end_offset - self.base_offset
         first, last = max(start - self.base_offset, 0), min(end, self.end_offset) - self.base_offset
         lengths = _lengths(count).unpack_from(self.text, self.begin)
@@ -72,21 +72,21 @@ class StoredBatch(NamedTuple):
             position += length
         if self.producer.producer_id == NO_PRODUCER:
             return [Record(self.leader_epoch, value) for value in values]
-        who, epoch, sequence, left = self.producer
+        producer_id, epoch, sequence, left = self.producer
         left += count - 1
         return [
-            Record(self.leader_epoch, value, who, epoch, sequence + i, left - i)
+            Record(self.leader_epoch, value, producer_id, epoch, sequence + i, left - i)
             for i, value in enumerate(values, start=first)
         ]
 
 
 class EncodedBatch(NamedTuple):
-    """A batch as it goes to the disk."""
+    """A batch in its form on disk."""
 
     leader_epoch: LeaderEpoch
     producer: BatchProducer
     size: int
-    """Its records."""
+    """Number of records."""
     data: bytes
 
 
@@ -136,7 +136,7 @@ def _encode(
 
 
 def parse_batch(text: bytes, position: int) -> StoredBatch | None:
-    """The batch at `position`; None when no whole and sound one is there."""
+    """The batch at `position`; None when none is there that is whole and valid."""
     begin = position + HEADER_BYTES
     if begin > len(text):
         return None
@@ -153,7 +153,7 @@ def parse_batch(text: bytes, position: int) -> StoredBatch | None:
 
 
 def batches_in(text: bytes, base_offset: Offset) -> Iterator[StoredBatch]:
-    """The sound batches from the start of `text`, densely numbered from `base_offset`."""
+    """The valid batches from the start of `text`, densely numbered from `base_offset`."""
     position, offset = 0, base_offset
     while (batch := parse_batch(text, position)) and batch.base_offset == offset:
         yield batch

@@ -1,7 +1,7 @@
-"""Small text files that are replaced as a whole: the old content or the new, never a mix.
+"""Checkpoints: small text files that are replaced atomically.
 
-A version, one row of numbers per line, how many rows there are, and a CRC-32 of all that: a file
-that was torn, cut or edited is found out and counts as none.
+A file holds a version, one row of numbers per line, the number of rows, and a CRC-32 of it all; a
+torn, cut or edited file is detected.
 """
 
 import zlib
@@ -21,23 +21,23 @@ Rows = Sequence[tuple[int, ...]]
 
 
 class CheckpointError(ValueError):
-    """A file that is no checkpoint; says which."""
+    """A checkpoint file is damaged; the message names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogOffsets:
-    """What a log remembers beside its records; each may be older than the truth, never newer."""
+    """The checkpointed offsets of a log; each may be lower than the truth, never higher."""
 
     high_watermark: Offset = FIRST
     recovery_point: Offset = FIRST
-    """All records before it were flushed: one that is missing or damaged is lost (START-003)."""
+    """Records before it are flushed: a missing or damaged one is lost (START-003)."""
     log_start_offset: Offset = FIRST
 
 
 def write_checkpoint(files: Files, path: Path, rows: Rows, *, flush: bool) -> None:
-    """The file holds `rows`; with `flush` also after a loss of power. Raises `StorageError`.
+    """Write `rows`; with `flush`, durably. Raises `StorageError`.
 
-    Without it, such a loss may leave a damaged file; `read_checkpoint` finds that out.
+    Without `flush`, a loss of power may damage the file; `read_checkpoint` detects that.
     """
     lines = [_VERSION, *(" ".join(map(str, row)) for row in rows), str(len(rows))]
     text = "".join(f"{line}\n" for line in lines).encode("ascii")
@@ -62,13 +62,13 @@ def read_checkpoint(path: Path) -> list[tuple[int, ...]] | None:
 
 
 def write_offsets(files: Files, folder: Path, offsets: LogOffsets, *, flush: bool) -> None:
-    """The log in `folder` remembers `offsets`."""
+    """Write the offsets of the log in `folder`."""
     row = (offsets.high_watermark, offsets.recovery_point, offsets.log_start_offset)
     write_checkpoint(files, folder / OFFSETS_FILE, [row], flush=flush)
 
 
 def read_offsets(folder: Path) -> LogOffsets | None:
-    """What the log in `folder` remembers; None without a file; raises `CheckpointError`."""
+    """Read the offsets of the log in `folder`; None without a file; raises `CheckpointError`."""
     rows = read_checkpoint(folder / OFFSETS_FILE)
     if rows is None:
         return None
@@ -82,6 +82,6 @@ def read_offsets(folder: Path) -> LogOffsets | None:
 
 
 def read_incarnation(folder: Path) -> PartitionIncarnation:
-    """Whose log is in `folder`; 0 when it does not say; raises `CheckpointError`."""
+    """The incarnation of the log in `folder`; 0 without a file; raises `CheckpointError`."""
     rows = read_checkpoint(folder / INCARNATION_FILE)
     return PartitionIncarnation(rows[0][0]) if rows else NO_INCARNATION

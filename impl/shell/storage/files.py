@@ -1,7 +1,7 @@
-"""The file system as the logs use it: every call that may fail, in one sentence when it does.
+"""The file system calls of the logs; each failure becomes a `StorageError` of one sentence.
 
-Few files are open at a time, so that a broker with many partitions stays within its limits. A test
-gives the logs a `Files` of its own whose calls fail as a disk does.
+A bounded number of files is open, so that a broker with many partitions stays within its limits.
+Tests and disk faults subclass `Files` to make calls fail as a disk does.
 """
 
 import os
@@ -13,11 +13,11 @@ OPEN_FILES_MAX = 512
 
 
 class StorageError(Exception):
-    """The disk does not give what it must; says what and where."""
+    """A disk operation failed or data is missing; the message names file and reason."""
 
 
 class File:
-    """One file; opened, and created, when it is first used. Made by `Files.file`."""
+    """One file, opened and created at its first use."""
 
     __slots__ = ("descriptor", "path")
 
@@ -27,7 +27,7 @@ class File:
 
 
 class Files:
-    """The files of all logs of a broker; each call raises `StorageError`."""
+    """The files of all logs of a broker; each call may raise `StorageError`."""
 
     def __init__(self, open_max: int = OPEN_FILES_MAX) -> None:
         self._open_max = open_max
@@ -46,7 +46,7 @@ class Files:
         os.fsync(descriptor)
 
     def write(self, file: File, data: bytes, position: int) -> None:
-        """All of `data` is in the file, though not yet on the disk."""
+        """Write all of `data` at `position`, without a flush."""
         try:
             written = self.pwrite(self._descriptor(file), data, position)
         except OSError as error:
@@ -57,28 +57,28 @@ class Files:
             )
 
     def read(self, file: File, count: int, position: int) -> bytes:
-        """The bytes, fewer at the end of the file."""
+        """Read `count` bytes, fewer at the end of the file."""
         try:
             return self.pread(self._descriptor(file), count, position)
         except OSError as error:
             raise _failure("read", file.path, error) from error
 
     def truncate(self, file: File, size: int) -> None:
-        """The file ends at `size`."""
+        """Cut the file to `size` bytes."""
         try:
             os.ftruncate(self._descriptor(file), size)
         except OSError as error:
             raise _failure("cut", file.path, error) from error
 
     def flush(self, file: File) -> None:
-        """What the file holds survives a loss of power."""
+        """Flush the file to the disk (fsync)."""
         try:
             self.fsync(self._descriptor(file))
         except OSError as error:
             raise _failure("flush", file.path, error) from error
 
     def make_folder(self, folder: Path, *, flush: bool) -> None:
-        """There is such a folder; with `flush` also after a loss of power, if it is new."""
+        """Create the folder if it is missing; with `flush`, fsync its parent."""
         try:
             is_new = not folder.exists()
             folder.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ class Files:
             self.flush_folder(folder.parent)
 
     def rename(self, folder: Path, other: Path, *, flush: bool) -> bool:
-        """The folder has the other name; false when there was none. `flush` as above."""
+        """Rename a folder over `other`; False when it is missing. `flush` fsyncs the parent."""
         try:
             if other.exists():
                 shutil.rmtree(other)
@@ -102,7 +102,7 @@ class Files:
         return True
 
     def flush_folder(self, folder: Path) -> None:
-        """Which files there are in `folder` survives a loss of power."""
+        """Flush the entries of `folder` to the disk (fsync)."""
         try:
             descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -113,10 +113,7 @@ class Files:
             raise _failure("flush", folder, error) from error
 
     def replace(self, path: Path, data: bytes, *, flush: bool) -> None:
-        """The file at `path` holds `data`: the old content or the new, never a mix.
-
-        With `flush` it does so after a loss of power too.
-        """
+        """Replace the content of `path` atomically; with `flush`, also across a loss of power."""
         fresh = File(path.with_name(path.name + ".new"))
         try:
             fresh.path.unlink(missing_ok=True)
@@ -133,7 +130,7 @@ class Files:
             self.flush_folder(path.parent)
 
     def remove(self, file: File) -> None:
-        """There is no such file."""
+        """Close and delete the file."""
         self.close(file)
         try:
             file.path.unlink(missing_ok=True)
@@ -141,14 +138,14 @@ class Files:
             raise _failure("remove", file.path, error) from error
 
     def close(self, file: File) -> None:
-        """The file is closed; its next use opens it again."""
+        """Close the file; its next use opens it again."""
         descriptor = self._open.pop(file, None)
         if descriptor is not None:
             file.descriptor = None
             os.close(descriptor)
 
     def close_all(self) -> None:
-        """Every file is closed; nothing is flushed, as when the process is killed."""
+        """Close all files without flushing, as a kill does."""
         for file in list(self._open):
             self.close(file)
 

@@ -1,6 +1,6 @@
-"""One log on disk: segments one after the other, and two checkpoints.
+"""One log on disk: consecutive segments and the checkpoints of offsets, epochs and incarnation.
 
-`segments.py` has the files of records; how they are found again at a start is in `recovery.py`.
+`segments.py` has the files of records, `recovery.py` what a start does with them.
 """
 
 import os
@@ -26,29 +26,29 @@ SEGMENT_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlushPolicy:
-    """When records are forced to the disk, beside the end of a segment and of the process.
+    """When records are flushed, besides at the end of a segment and of the process.
 
-    Never by default, as in Kafka: a killed process loses nothing, and against a loss of power the
-    other replicas stand. Then a start may find less than was acknowledged.
+    Never by default, as in Kafka: a killed process loses no record, and replication protects
+    against a loss of power, after which a log may lack acknowledged records.
     """
 
     records: int = 0
-    """After so many records of a log, before they are acknowledged; 0: not for their number."""
+    """Flush a log after this many records, before they are acknowledged; 0: off."""
     ms: int = 0
-    """When the oldest is so old, in ms, give or take a tick; 0: not for their age."""
+    """Flush when the oldest unflushed record is this old, in ms, within a tick; 0: off."""
 
     @property
     def is_wanted(self) -> bool:
-        """True when a loss of power matters; then checkpoints are flushed too."""
+        """True when records are flushed; then checkpoints are flushed too."""
         return bool(self.records or self.ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogOptions:
-    """How a log is kept."""
+    """Segment size and flush policy of a log."""
 
     segment_bytes: int = SEGMENT_BYTES
-    """A segment that has so many bytes gets no more records."""
+    """Size at which a segment is rolled."""
     flush: FlushPolicy = FlushPolicy()
 
 
@@ -58,9 +58,9 @@ class LogStore:
     def __init__(
         self, folder: Path, options: LogOptions | None = None, files: Files | None = None
     ) -> None:
-        """Recover what the folder holds; without one, the log is empty until the first append.
+        """Recover the log in the folder; a missing folder is created by the first append.
 
-        So a partition without records costs the disk nothing, and a broker can begin thousands.
+        A partition without records costs no disk operation, so a broker can begin thousands.
         """
         self._folder = folder
         self._options = options or LogOptions()
@@ -88,7 +88,7 @@ class LogStore:
 
     @property
     def recovery_point(self) -> Offset:
-        """Records before it survive a loss of power."""
+        """The offset up to which records are flushed."""
         return self._offsets.recovery_point
 
     @property
@@ -122,9 +122,9 @@ class LogStore:
         return records
 
     def truncate(self, offset: Offset) -> None:
-        """Drop the records from `offset` on, the last ones first."""
+        """Drop the records from `offset` on, last segment first."""
         assert self.log_start_offset <= offset <= self.log_end_offset, offset
-        # Else a crash could find checkpoints that speak of records that are others by then.
+        # Before the records go: a crash must not leave checkpoints above the truncated end.
         self._remember(
             high_watermark=min(self._offsets.high_watermark, offset),
             recovery_point=min(self.recovery_point, offset),
@@ -138,27 +138,27 @@ class LogStore:
             self._write_epochs()
 
     def flush(self) -> None:
-        """Every record survives a loss of power."""
+        """Flush all records to the disk."""
         if self.recovery_point == self.log_end_offset:
             return
         self._segments[-1].flush()
         self._offsets = replace(self._offsets, recovery_point=self.log_end_offset)
 
     def checkpoint_high_watermark(self, high_watermark: Offset) -> None:
-        """Store the high watermark for the next start, and what else is to be remembered."""
+        """Write the high watermark and the other offsets for the next start."""
         self._offsets = replace(self._offsets, high_watermark=high_watermark)
         if self._offsets != self._stored_offsets:
             self._write_offsets()
 
     def belong_to(self, incarnation: PartitionIncarnation) -> None:
-        """The folder says whose records these are, unless it does already (START-004)."""
+        """Set the partition incarnation, unless the log has one (START-004)."""
         if self._incarnation == NO_INCARNATION:
             self._incarnation = incarnation
             if self._has_folder:
                 self._write_incarnation()
 
     def advance_log_start(self, offset: Offset) -> None:
-        """Records before `offset` may not be read any more; whole segments of them go."""
+        """Make records before `offset` unreadable and delete whole segments of them."""
         assert self.log_start_offset <= offset <= self.log_end_offset, offset
         if offset == self.log_start_offset:
             return
@@ -173,7 +173,7 @@ class LogStore:
             self._write_epochs()
 
     def close(self) -> None:
-        """All is flushed and closed, so that the next start need not read the records."""
+        """Flush and close; with the index written, the next start need not read the records."""
         self.flush()
         if self._offsets != self._stored_offsets:
             self._write_offsets()
@@ -181,12 +181,12 @@ class LogStore:
         self.abandon()
 
     def abandon(self) -> None:
-        """The files are closed as they are."""
+        """Close the files without flushing."""
         for segment in self._segments:
             segment.close()
 
     def _begin(self) -> None:
-        """The folder says whose the records are before there are any."""
+        """Create the folder, with the incarnation, before the first record."""
         if self._has_folder:
             return
         self._files.make_folder(self._folder, flush=self._options.flush.is_wanted)
@@ -199,7 +199,7 @@ class LogStore:
         write_checkpoint(self._files, path, [(self._incarnation,)], flush=flush)
 
     def _roll(self) -> None:
-        """A new segment begins; whatever is before it is on the disk by then."""
+        """Flush the full segment and begin a new one."""
         self.flush()
         full = self._segments[-1]
         full.write_index(flush=True)

@@ -1,8 +1,8 @@
-"""How a log is found again at a start (START-003).
+"""Recovery of a log at a start (START-003).
 
-Of the last segment every sound batch is kept, and what follows the first unsound byte is dropped:
-a write that was under way. What had been flushed before cannot be such a tail: if it is missing or
-damaged, the disk lost it, and the log is refused, as dropping it could undo what was acknowledged.
+In the last segment all valid batches are kept, and the bytes from the first invalid one on are
+dropped: an unfinished write. Flushed records cannot be such a tail: if one is missing or damaged,
+the disk lost it and the log is refused, since truncation could lose acknowledged records.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ START = Offset(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """What was found of a log, and what had to be put right."""
+    """The state of a recovered log and the repairs that were made."""
 
     log_start_offset: Offset
     log_end_offset: Offset
@@ -55,17 +55,17 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedLog:
-    """A log as it goes on."""
+    """A recovered log with its open segments."""
 
     segments: list[Segment]
     offsets: LogOffsets
     stored_offsets: LogOffsets
-    """What the checkpoint says of them."""
+    """The offsets that the checkpoint holds."""
     recovery: Recovery
 
 
 def begun_log(files: Files, folder: Path) -> LoadedLog:
-    """A log without records, whose folder is yet to be made."""
+    """An empty log without a folder."""
     offsets = LogOffsets()
     return LoadedLog(
         segments=[Segment(files, folder, START)],
@@ -117,7 +117,7 @@ def recover_log(files: Files, folder: Path) -> LoadedLog:
 
 
 def _offsets(folder: Path, notices: list[str]) -> LogOffsets:
-    """What the checkpoint says; without a sound one, the least that may be true."""
+    """The checkpointed offsets; without a valid file, the lowest possible ones."""
     try:
         return read_offsets(folder) or LogOffsets()
     except CheckpointError as error:
@@ -127,7 +127,7 @@ def _offsets(folder: Path, notices: list[str]) -> LogOffsets:
 
 
 def _segments(files: Files, folder: Path, offsets: LogOffsets, notices: list[str]) -> list[Segment]:
-    """All segments, without a gap between them; a new one when there is none."""
+    """All segments, checked for gaps; a new one when there is none."""
     segments: list[Segment] = []
     bases = segment_bases(folder)
     if not bases or bases[0] > offsets.log_start_offset:
@@ -147,14 +147,14 @@ def _segments(files: Files, folder: Path, offsets: LogOffsets, notices: list[str
             path = Segment.path_of(folder, base)
             raise StorageError(f"{path}: the record at offset {segment.end} is damaged")
         segment.drop_tail()
-        notices.append(f"{unsound} unsound bytes at offset {segment.end} dropped")
+        notices.append(f"{unsound} invalid bytes at offset {segment.end} dropped")
     return segments
 
 
 def _epoch_starts(
     files: Files, folder: Path, segments: list[Segment], notices: list[str]
 ) -> EpochStarts:
-    """The epochs of the records that are there; the checkpoint is made to agree."""
+    """The leader epochs of the records; rewrites a checkpoint that differs."""
     starts = epoch_starts_of(segments)
     stored = None
     try:
@@ -169,7 +169,7 @@ def _epoch_starts(
 
 
 def _incarnation(folder: Path) -> PartitionIncarnation:
-    """Whose records these are; a log that may be another's is refused (START-004)."""
+    """The incarnation; raises `StorageError` when its file is damaged (START-004)."""
     try:
         return read_incarnation(folder)
     except CheckpointError as error:

@@ -1,9 +1,8 @@
 """A segment: one file of record batches, and a sparse index from offsets to positions.
 
-While a segment grows, its index is in memory alone. When the segment is complete or the log is
-closed, the index goes into a file beside it, after the records were flushed: who finds an index
-that is sound and speaks of a segment of this very size need not read the segment. Any other index
-is as good as none, and the segment is read from its start.
+The index of a growing segment is in memory. When the segment is full or the log is closed, it is
+written to a file, after the records were flushed. A start uses an index that is valid and has the
+segment's size instead of reading the segment; otherwise it reads the segment from its start.
 """
 
 import re
@@ -36,24 +35,24 @@ from fencepost.impl.shell.storage.files import File, Files, StorageError, read_w
 from fencepost.spec.vocabulary import NO_EPOCH, LeaderEpoch, Offset, ProducerId
 
 INDEX_INTERVAL_BYTES = 4096
-"""Between two entries of the index, at least."""
+"""Least distance of two index entries."""
 _NAME = re.compile(r"(\d{20})\.log")
 _INDEX_VERSION = 1
 _HEAD_NUMBERS = 5
-"""Version, base, end, size, number of entries. Then come entries, epoch starts and producers."""
+"""Version, base, end, size, number of entries; then entries, epoch starts and producers."""
 
 
 class Segment:
-    """Records `base` to `end`, `end` not included, in one file."""
+    """Records from `base` to before `end`, in one file."""
 
     def __init__(self, files: Files, folder: Path, base: Offset) -> None:
-        """A segment without records; `recover` finds what an earlier start left in its file."""
+        """An empty segment; `recover` reads what its file holds."""
         self.base = base
         self.end = base
         self.size = 0
         self.epoch_starts: list[tuple[LeaderEpoch, Offset]] = []
         self.producers = ProducerTable()
-        """Both of the records in this segment alone."""
+        """Epoch starts and producers of the records in this segment."""
         self._files = files
         self._file = File(self.path_of(folder, base))
         self._index = File(folder / f"{base:020}.index")
@@ -61,7 +60,7 @@ class Segment:
         self._positions = array("q")
         self._has_index_file = False
         self._may_have_index = True
-        """False when `producers` forgot what a reading of the segment would show."""
+        """False when a truncation has dropped state of `producers` that a reading restores."""
 
     @staticmethod
     def path_of(folder: Path, base: Offset) -> Path:
@@ -69,7 +68,7 @@ class Segment:
         return folder / f"{base:020}.log"
 
     def append(self, records: Sequence[Record]) -> None:
-        """Add records with one write; nothing has changed when it raises `StorageError`."""
+        """Add records with one write; raises `StorageError` and then changes nothing."""
         batches = encode_batches(self.end, records)
         data = batches[0].data if len(batches) == 1 else b"".join([one.data for one in batches])
         self._files.write(self._file, data, self.size)
@@ -85,7 +84,7 @@ class Segment:
         return records
 
     def truncate(self, offset: Offset) -> None:
-        """Drop the records from `offset` on; a crash leaves the file as it was, or cut."""
+        """Drop the records from `offset` on; atomic across a crash."""
         offset = max(offset, self.base)
         if offset >= self.end:
             return
@@ -106,7 +105,7 @@ class Segment:
         self._forget_from(offset, begin + len(cut))
 
     def recover(self) -> int:
-        """Take what the file holds up to the first unsound byte; returns how many bytes follow."""
+        """Read all valid batches of the file; returns the number of bytes after them."""
         text = None if self._load_index() else read_whole(self._file.path)
         for batch in batches_in(text or b"", self.base):
             count = batch.end_offset - batch.base_offset
@@ -114,16 +113,16 @@ class Segment:
         return len(text) - self.size if text else 0
 
     def drop_tail(self) -> None:
-        """What follows the sound records is gone."""
+        """Cut the file after the valid records."""
         self._forget_index_file()
         self._files.truncate(self._file, self.size)
 
     def flush(self) -> None:
-        """The records survive a loss of power."""
+        """Flush the records to the disk."""
         self._files.flush(self._file)
 
     def write_index(self, *, flush: bool) -> None:
-        """The next start need not read the segment, which must have been flushed."""
+        """Write the index file; the segment must be flushed."""
         if self._has_index_file or not self._may_have_index or not self.size:
             return
         entries = zip(self._offsets, self._positions, strict=True)
@@ -134,12 +133,12 @@ class Segment:
         self._has_index_file = True
 
     def remove(self) -> None:
-        """The files are gone."""
+        """Delete the segment and its index."""
         self._forget_index_file()
         self._files.remove(self._file)
 
     def close(self) -> None:
-        """The file is closed."""
+        """Close the file."""
         self._files.close(self._file)
 
     def _batches(self, start: Offset, end: Offset) -> Iterator[StoredBatch]:
@@ -230,7 +229,7 @@ def segment_bases(folder: Path) -> list[Offset]:
 
 
 def epoch_starts_of(segments: Iterable[Segment]) -> list[tuple[LeaderEpoch, Offset]]:
-    """Per leader epoch the offset of the first record that is there, both ascending."""
+    """Per leader epoch the offset of its first record, both ascending."""
     starts: list[tuple[LeaderEpoch, Offset]] = []
     for segment in segments:
         last = starts[-1][0] if starts else NO_EPOCH
@@ -239,7 +238,7 @@ def epoch_starts_of(segments: Iterable[Segment]) -> list[tuple[LeaderEpoch, Offs
 
 
 def producers_of(segments: Iterable[Segment]) -> ProducerTable:
-    """What the records of all segments say of idempotent producers."""
+    """The idempotent producers of all segments, merged."""
     table = ProducerTable()
     for segment in segments:
         for producer_id, state in segment.producers.states.items():

@@ -1,7 +1,7 @@
-"""Logs on disk: a folder per partition. One that fails takes no other with it.
+"""All logs of a broker, one folder per partition; a failed log does not affect the others.
 
-What a log is made of is in `log_store.py`. High watermarks are written a few at a time, so that
-many partitions do not hold up the node; an older one is as safe as a newer one.
+`log_store.py` has a single log. High watermarks are written a few per tick, so that many partitions
+do not block the node; an older checkpoint is as safe as a newer one.
 """
 
 import fcntl
@@ -26,37 +26,37 @@ from fencepost.spec.znodes import TOPIC_NAME, TopicPartition
 _FOLDER = re.compile(rf"({TOPIC_NAME.pattern})-(\d+)")
 LOCK_FILE = ".lock"
 DELETED = ".deleted"
-"""Ends the name of a folder whose deletion has begun."""
+"""Suffix of a folder whose deletion has begun."""
 CHECKPOINTS_PER_TICK = 200
 
 
 class Storage:
-    """All logs of one broker. What is done to a log that has failed raises `StorageError`."""
+    """All logs of one broker; every use of a failed log raises `StorageError`."""
 
     def __init__(
         self, folder: Path, options: LogOptions | None = None, files: Files | None = None
     ) -> None:
-        """Take the folder for this process alone; raises `StorageError`."""
+        """Lock the folder for this process; raises `StorageError`."""
         self._folder = folder
         self._options = options or LogOptions()
         self._files = files or Files()
         self._logs: dict[TopicPartition, LogStore] = {}
         self._begun: dict[TopicPartition, PartitionIncarnation] = {}
-        """Logs that have had no record yet: all that there is of them is whose they are."""
+        """Incarnations of logs without records, which have no folder yet."""
         self._failed: dict[TopicPartition, StorageError] = {}
         self._checkpoints: dict[TopicPartition, Offset] = {}
-        """High watermarks that are still to be written."""
+        """High watermarks to be written."""
         self._unflushed: dict[TopicPartition, int | None] = {}
-        """Partition -> when a tick saw first that it has records to flush, in ms."""
+        """Partition -> time of the first tick that found unflushed records, in ms."""
         self._lock = _lock(folder)
 
     @property
     def failed(self) -> Mapping[TopicPartition, StorageError]:
-        """The logs that cannot be used until the broker starts again, and why."""
+        """The logs that are offline until the next start, and the error."""
         return self._failed
 
     def recover(self) -> Mapping[TopicPartition, Recovery]:
-        """What is sound of every log found, in order of partition; the others are `failed`."""
+        """Recover all logs in the folder, sorted; unrecoverable ones are `failed`."""
         recovered = {}
         for path in self._folder.glob(f"*{DELETED}"):
             _remove(path)
@@ -72,9 +72,9 @@ class Storage:
         return recovered
 
     def begin(self, partition: TopicPartition, incarnation: PartitionIncarnation) -> None:
-        """There is a log of this incarnation; a new one costs nothing before it has records.
+        """Begin a log of this incarnation; a new one has no folder before its first record.
 
-        A broker is told of thousands at once. Which folders there are is known by `recover`.
+        A LeaderAndIsr request may begin thousands at once. `recover` has found the folders.
         """
         if partition in self._logs or partition in self._failed:
             self.start(partition).belong_to(incarnation)
@@ -82,7 +82,7 @@ class Storage:
             self._begun[partition] = incarnation
 
     def start(self, partition: TopicPartition) -> LogStore:
-        """The log of `partition`, begun if there is none."""
+        """The log of `partition`, opened if it is not open."""
         if partition in self._failed:
             raise self._failed[partition]
         log = self._logs.get(partition)
@@ -94,11 +94,11 @@ class Storage:
         return log
 
     def folder_of(self, partition: TopicPartition) -> Path:
-        """Where the log of `partition` is."""
+        """The folder of the log of `partition`."""
         return self._folder / f"{partition.topic}-{partition.partition}"
 
     def incarnation_of(self, partition: TopicPartition) -> PartitionIncarnation:
-        """Whose records the folder says that it holds; 0 when it does not, or cannot be read."""
+        """The incarnation in the folder of the log; 0 when it is missing or unreadable."""
         try:
             return read_incarnation(self.folder_of(partition))
         except (CheckpointError, StorageError):
@@ -121,14 +121,14 @@ class Storage:
         return self.start(partition).read(start, end)
 
     def checkpoint_high_watermark(self, partition: TopicPartition, high_watermark: Offset) -> None:
-        """The high watermark will be written soon, at the latest when the storage is closed."""
+        """Write the high watermark in one of the next ticks, at the latest in `close`."""
         if partition in self._begun and high_watermark == FIRST:
             return  # as it is without a checkpoint
         self.start(partition)
         self._checkpoints[partition] = high_watermark
 
     def tick(self, now_ms: int) -> Mapping[TopicPartition, StorageError]:
-        """Write and flush what is due; returns the logs that failed at that."""
+        """Write checkpoints and flush records that are due; returns the logs that failed."""
         failures = {}
         for partition in list(self._checkpoints)[:CHECKPOINTS_PER_TICK]:
             try:
@@ -153,12 +153,12 @@ class Storage:
         return due
 
     def fail(self, partition: TopicPartition, error: StorageError) -> None:
-        """The log is left as it is; whatever is done to it raises `error` from now on."""
+        """Take the log offline: its files stay, and every use raises `error`."""
         self._failed[partition] = error
         self._forget(partition)
 
     def delete(self, partition: TopicPartition) -> None:
-        """No log of the partition is left; a crash leaves it whole, or to the next start."""
+        """Delete the log; after a crash it is whole, or the next start deletes the rest."""
         if self._begun.pop(partition, None) is not None:
             return
         self._forget(partition)
@@ -177,7 +177,7 @@ class Storage:
             log.abandon()
 
     def close(self) -> Mapping[TopicPartition, StorageError]:
-        """All is written, flushed and closed, and the folder is free; returns what failed."""
+        """Write, flush and close all logs and unlock the folder; returns those that failed."""
         failures = {}
         for partition, log in self._logs.items():
             try:
@@ -194,7 +194,7 @@ class Storage:
 def recovered_logs(
     recoveries: Mapping[TopicPartition, Recovery],
 ) -> Mapping[TopicPartition, RecoveredLog]:
-    """What the core needs to know of each log."""
+    """The recovered logs as values of the core."""
     return {
         partition: RecoveredLog(
             log_end_offset=recovery.log_end_offset,
@@ -210,7 +210,7 @@ def recovered_logs(
 def with_checkpoints(
     logs: Mapping[TopicPartition, RecoveredLog], high_watermark: int
 ) -> Mapping[TopicPartition, RecoveredLog]:
-    """The logs as if that had been checkpointed of each."""
+    """The logs as if each had this high watermark in its checkpoint."""
     return {
         partition: replace(log, high_watermark=Offset(min(high_watermark, log.log_end_offset)))
         for partition, log in logs.items()
@@ -218,14 +218,14 @@ def with_checkpoints(
 
 
 def notices(recoveries: Mapping[TopicPartition, Recovery]) -> Iterable[str]:
-    """One sentence per thing that recovery had to put right."""
+    """One sentence per repair that recovery made."""
     for partition, recovery in recoveries.items():
         for notice in recovery.notices:
             yield f"{partition}: {notice}"
 
 
 def _remove(deleted: Path) -> None:
-    """The folder is gone; what cannot be removed is left to the next start."""
+    """Remove the folder; the next start retries what cannot be removed."""
     with suppress(OSError):
         shutil.rmtree(deleted)
 

@@ -1,10 +1,9 @@
-"""The file system of a broker that takes fault commands: it may refuse or be slow, and keeps book.
+"""`Files` with disk faults, and a record of what has been flushed.
 
-Faults are those of `disk.enospc`, `disk.eio` and `disk.slow`. The book is for faults that are done
-while the process is down. In `.fault-control/` of the data folder it says how much of each
-file of records survives a loss of power (`synced`), and has older versions of small files
-(`older/`), when somebody asks for them. The process writes it as it goes, and never reads a
-decision from it.
+The faults are `disk.enospc`, `disk.eio` and `disk.slow`. The record serves faults that are injected
+while the process is down: `.fault-control/synced` in the data folder holds the flushed length of
+each segment file, `.fault-control/older/` older versions of checkpoints, written on request. The
+broker never bases a decision on it.
 """
 
 import errno
@@ -22,13 +21,13 @@ RECORD_FOLDER = ".fault-control"
 SYNCED_FILE = "synced"
 OLDER_FOLDER = "older"
 OLDER_KEPT = 4
-"""How many versions ago the older one was."""
+"""Versions between the current checkpoint and the older one."""
 _RECORDS = ".log"
-"""Ends the name of a file of records."""
+"""Suffix of a segment file."""
 
 
 class DiskState(StrEnum):
-    """How the disk is."""
+    """The state of the disk; "" is healthy."""
 
     WELL = ""
     FULL = "full"
@@ -37,28 +36,28 @@ class DiskState(StrEnum):
 
 
 class WatchedFiles(Files):
-    """`Files` that fail when told to, and tell what is on the disk for good."""
+    """`Files` that inject disk faults and record flushed lengths."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder` is the data folder, which need not be there yet."""
+        """`folder` is the data folder; it may be missing."""
         super().__init__()
         self._folder = folder
         self._versions: dict[Path, deque[bytes]] = {}
-        """Of each checkpoint, the last contents, oldest first."""
+        """The last contents of each checkpoint, oldest first."""
         self._begun: set[File] = set()
-        """Files of records that the record knows."""
+        """Segment files in the record."""
         self._state = DiskState.WELL
         self._delay_ms = 0
         self.matched = 0
-        """How many calls were refused or slowed."""
+        """Number of calls that were refused or delayed."""
 
     @cached_property
     def _record(self) -> "SyncRecord":
-        """Begun when the folder is ours: it goes on with that of an earlier process."""
+        """Opened at first use, when the folder is locked; continues an earlier record."""
         return SyncRecord(self._folder)
 
     def set_state(self, state: DiskState, delay_ms: int = 0) -> None:
-        """The disk is so from now on."""
+        """Set the state of the disk."""
         self._state, self._delay_ms = state, delay_ms
 
     def write(self, file: File, data: bytes, position: int) -> None:
@@ -119,7 +118,7 @@ class WatchedFiles(Files):
         self._record.close()
 
     def keep_older_files(self) -> int:
-        """The oldest version that is known of each checkpoint is below `older/`; how many."""
+        """Write the oldest kept version of each checkpoint below `older/`; returns how many."""
         older = {path: kept[0] for path, kept in self._versions.items() if kept[0] != kept[-1]}
         for path, data in older.items():
             copy = self._older_copy(path)
@@ -128,7 +127,7 @@ class WatchedFiles(Files):
         return len(older)
 
     def _cut(self, path: Path, size: int) -> None:
-        """Older checkpoints of these records could speak of some that are others by now."""
+        """Note the new length and drop older checkpoints, which may name truncated offsets."""
         self._record.cut(path, size)
         self._forget_versions(path.parent)
 
@@ -142,7 +141,7 @@ class WatchedFiles(Files):
         return older / path.relative_to(self._folder)
 
     def _meet(self, what: str, path: Path, *, grows: bool = False) -> None:
-        """The fault of now, if there is one; raises `StorageError`."""
+        """Apply the current fault; raises `StorageError`."""
         if self._state is DiskState.WELL:
             return
         match self._state:
@@ -160,16 +159,16 @@ class WatchedFiles(Files):
 
 
 class SyncRecord:
-    """The file `synced`: per line a length, a tab, and a path in the data folder; the last counts.
+    """The file `synced`: lines of length, tab, path in the data folder; the last per path counts.
 
-    A line follows what it tells of, and precedes what is told to anybody: who cuts each file to
-    its length takes nothing away that was promised to survive.
+    A line is written after the flush and before any acknowledgement, so that cutting each file to
+    its length removes nothing that was acknowledged as flushed.
     """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / RECORD_FOLDER / SYNCED_FILE
         self._lengths: dict[Path, dict[str, int]] = {}
-        """Per folder, by name."""
+        """Flushed lengths by folder and file name."""
         known = read_synced(self._path)
         for name, length in known.items():
             path = folder / name
@@ -185,24 +184,24 @@ class SyncRecord:
             raise StorageError(f"cannot write {self._path}: {error.strerror}") from error
 
     def begin(self, path: Path, size: int) -> None:
-        """The file is about to grow; what it has by now counts as safe if nobody says otherwise."""
+        """Add a file that is about to grow; its current size counts as flushed if it is new."""
         if path.name not in self._lengths.get(path.parent, {}):
             self.note(path, size)
 
     def note(self, path: Path, length: int) -> None:
-        """So much of the file survives."""
+        """Record the flushed length of a file."""
         lengths = self._lengths.setdefault(path.parent, {})
         if lengths.get(path.name) != length:
             lengths[path.name] = length
             os.write(self._file, _line(length, f"{path.parent.name}/{path.name}"))
 
     def cut(self, path: Path, size: int) -> None:
-        """The file, if it is known, is no longer than this."""
+        """Lower the recorded length of a file to `size`."""
         if self._lengths.get(path.parent, {}).get(path.name, 0) > size:
             self.note(path, size)
 
     def forget(self, folder: Path) -> None:
-        """Files of these names are others from now on."""
+        """Record length 0 for all files of a folder."""
         for name in self._lengths.get(folder, {}):
             self.note(folder / name, 0)
 
@@ -212,7 +211,7 @@ class SyncRecord:
 
 
 def read_synced(path: Path) -> dict[str, int]:
-    """The lengths by path in the data folder; empty without a record."""
+    """The flushed lengths by path in the data folder; empty without a record."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:

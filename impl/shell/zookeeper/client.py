@@ -1,9 +1,8 @@
-"""ZooKeeper by kazoo: one client per session, answers in the order in which ZooKeeper gave them.
+"""The kazoo client: one per session, with answers in the order of ZooKeeper's replies.
 
-The only module of `impl` that imports kazoo, but for `multi_read.py`, a request that kazoo lacks.
-Its connection thread only posts notifications;
-`impl/shell/zookeeper/sessions.py` turns them into events. No retry, no recipe, no operation of one
-session under another (ZK-006).
+The only module of `impl` that imports kazoo, besides `multi_read.py`, a request that kazoo lacks.
+The connection thread only posts notifications; `sessions.py` turns them into events. No retries, no
+recipes, no operation of one session under another (ZK-006).
 """
 
 import logging
@@ -77,11 +76,11 @@ EPHEMERAL = 1
 NO_VERSION = ZnodeVersion(-1)
 
 WatchKey = tuple[str, bool]
-"""Path, and whether it is its children that are watched."""
+"""Path, and True for a watch on its children."""
 Client = Any
 """A `KazooClient`; kazoo is untyped."""
 Request = tuple[Any, WatchKey | None]
-"""What is sent, and the watch that it sets."""
+"""A kazoo request, and the watch that it sets."""
 
 _ERRORS: dict[type[KazooException], ZkError] = {
     NoNodeError: ZkError.NO_NODE,
@@ -93,14 +92,14 @@ _ERRORS: dict[type[KazooException], ZkError] = {
     RuntimeInconsistency: ZkError.ROLLED_BACK,
 }
 _LOST = (ConnectionLoss, ConnectionClosedError)
-_CONFUSED = (SystemZookeeperError, MarshallingError, OperationTimeoutError, APIError)
-"""What a server says of itself and not of a znode: nobody knows whether it did what was asked."""
+_SERVER_ERRORS = (SystemZookeeperError, MarshallingError, OperationTimeoutError, APIError)
+"""Errors of the server, not of a znode: the outcome of the request is unknown."""
 
 
 class ConnectionThreadHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo is untyped
-    """Runs every callback on the connection thread itself.
+    """Runs every callback on the connection thread.
 
-    kazoo's own handler has one thread for watches and one for answers: a reader could see new data
+    kazoo's own handler has one thread for watches and one for answers: new data could be seen
     before the watch that announces it.
     """
 
@@ -109,32 +108,32 @@ class ConnectionThreadHandler(SequentialThreadingHandler):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.retired = False
-        """Once true, this client never connects again: neither its session nor another."""
+        """True: never connect again, neither for this session nor for another."""
 
     @property
     def running(self) -> bool:
-        """False, which makes kazoo call back at once instead of through a queue."""
+        """False, so that kazoo calls back at once instead of through a queue."""
         return False
 
     def start(self) -> None:
-        """There are no worker threads."""
+        """Do nothing: there are no worker threads."""
 
     def stop(self) -> None:
-        """There are no worker threads."""
+        """Do nothing: there are no worker threads."""
 
     def dispatch_callback(self, callback: Callback) -> None:
-        """Run a watch callback here and now."""
+        """Run a watch callback on the current thread."""
         callback.func(*callback.args)
 
     def create_connection(self, *args: object, **kwargs: object) -> Result:
-        """Open a connection, unless the session was given up."""
+        """Open a connection, unless the session is retired."""
         if self.retired:
-            raise ConnectionRefusedError("the session was given up")
+            raise ConnectionRefusedError("the session is retired")
         return super().create_connection(*args, **kwargs)
 
 
 class PendingAnswer:
-    """What kazoo completes; the first completion counts (kazoo may report a failure twice)."""
+    """The result object for kazoo; the first completion counts (kazoo may fail one twice)."""
 
     __slots__ = ("_client", "_deliver")
 
@@ -143,7 +142,7 @@ class PendingAnswer:
         self._deliver: Callable[[Result, int], None] | None = deliver
 
     def set(self, value: Result = None) -> None:
-        """Deliver a result; `last_zxid` is that of its own reply header."""
+        """Deliver a result with the zxid of its reply header."""
         deliver, self._deliver = self._deliver, None
         if deliver:
             deliver(value, self._client.last_zxid)
@@ -154,7 +153,7 @@ class PendingAnswer:
 
 
 class KazooSession:
-    """A client for exactly one session; `post` must be safe to call from any thread."""
+    """The client of exactly one session; `post` must be thread-safe."""
 
     def __init__(self, address: ZooKeeperAddress, timeout_ms: int, post: Post) -> None:
         self._root = address.chroot
@@ -177,42 +176,42 @@ class KazooSession:
 
     @property
     def password(self) -> bytes:
-        """With the session id, what another client needs to take the session over; or empty."""
+        """The password of the session; empty before it is established."""
         identity = self._client.client_id
         return identity[1] if identity else b""
 
     def submit(self, operation: Operation) -> None:
-        """Send the requests of `operation`, pipelined; `Answered` tells how they end."""
+        """Send the requests of `operation`, pipelined; `Answered` carries the results."""
         self._send(operation.op_id, self._requests(operation))
 
     def prepare(self, op_id: int) -> None:
-        """Create the chroot and the persistent paths; `Answered` tells that they are there."""
+        """Create the chroot and the persistent paths; `Answered` follows."""
         segments = self._root.split("/")[1:]
         roots = ["/" + "/".join(segments[: depth + 1]) for depth in range(len(segments))]
         paths = roots + [self._root + path for path in PERSISTENT_PATHS]
         self._send(op_id, [(wire.Create(path, b"", OPEN_ACL_UNSAFE, 0), None) for path in paths])
 
     def ask_for_contact(self, op_id: int) -> None:
-        """Ask something harmless: its `Answered` proves that the session lived when it was sent."""
+        """Send an `exists`: its `Answered` proves that the session lived when it was sent."""
         self._send(op_id, [(wire.Exists(self._root or "/", None), None)])
 
     def hang_up(self) -> None:
-        """Never connect again, and say nothing to the server: it will end the session by itself."""
+        """Never connect again and leave the session to its timeout in ZooKeeper."""
         self._handler.retired = True
         self._break_connection()
 
     def retire(self) -> threading.Thread:
-        """Never connect again, close the session if it is reachable; the thread ends when done."""
+        """Never connect again and close the session if ZooKeeper is reachable; join the thread."""
         self._handler.retired = True
         closer = threading.Thread(target=self._close, daemon=True, name="zookeeper-close")
         closer.start()
         return closer
 
     def _break_connection(self) -> None:
-        """Both directions end; kazoo connects again, unless the session was given up."""
+        """Shut the socket down; kazoo reconnects, unless the session is retired."""
         connected = self._client._connection._socket
         if connected is not None:
-            with suppress(OSError):  # it has ended by itself
+            with suppress(OSError):  # it has closed already
                 connected.shutdown(socket.SHUT_RDWR)
 
     def _close(self) -> None:
@@ -225,13 +224,13 @@ class KazooSession:
 
         def deliver(index: int, arm: WatchKey | None, result: Result, zxid: int) -> None:
             results[index] = result
-            if isinstance(result, _CONFUSED):
+            if isinstance(result, _SERVER_ERRORS):
                 self._break_connection()
             elif arm:
                 self._arm(arm, result)
-            # Of a confused server only the end of the connection is told: all that was asked on it
-            # counts as unknown, in the order in which it always does.
-            if index == last and not any(isinstance(one, _CONFUSED) for one in results):
+            # After an error of the server only the end of the connection is posted: the outcome of
+            # every request on it is unknown, in the usual order.
+            if index == last and not any(isinstance(one, _SERVER_ERRORS) for one in results):
                 self._post(Answered(self, op_id, results, zxid, sent_at))
 
         for index, (request, arm) in enumerate(requests):
@@ -288,7 +287,7 @@ class KazooSession:
             case Check(expected_version=version):
                 return wire.CheckVersion(path, version)
 
-    # From here on: the connection thread.
+    # On the connection thread
 
     def _state_changed(self, state: str) -> None:
         if state == KazooState.CONNECTED:
@@ -297,7 +296,7 @@ class KazooSession:
         elif state == KazooState.SUSPENDED:
             self._post(Disconnected(self))
         else:
-            # kazoo would open a session of its own accord and carry queued requests into it.
+            # kazoo would open another session and send queued requests in it.
             self._handler.retired = True
             self._post(Expired(self))
 
@@ -313,7 +312,7 @@ class KazooSession:
 
     def _fire(self, full_path: str | None, *, children: bool) -> None:
         if full_path is None:
-            return  # kazoo's own notice that the connection is gone
+            return  # kazoo's own event for a lost connection
         path = full_path.removeprefix(self._root)
         if (path, children) in self._armed:
             del self._armed[path, children]
@@ -328,9 +327,9 @@ class KazooSession:
             def compare(
                 result: Result, _zxid: int, key: WatchKey = key, seen: object = seen
             ) -> None:
-                if isinstance(result, _CONFUSED):
+                if isinstance(result, _SERVER_ERRORS):
                     self._break_connection()
-                lost = isinstance(result, (*_LOST, *_CONFUSED))
+                lost = isinstance(result, (*_LOST, *_SERVER_ERRORS))
                 if not lost and _fingerprint(key[1], result) != seen:
                     self._fire(self._root + key[0], children=key[1])
 
@@ -338,14 +337,14 @@ class KazooSession:
 
 
 def _fingerprint(children: bool, result: Result) -> object:  # noqa: FBT001  # half of a watch's key
-    """What must be unchanged while a watch stands: the last change of the data or the children."""
+    """The zxids that are unchanged while a watch stands, of the data or the children."""
     if result is None or isinstance(result, Exception):
         return None
     return result[1].pzxid if children else (result.czxid, result.mzxid)
 
 
 def prepared(notification: Answered) -> bool:
-    """True when `KazooSession.prepare` did its work; raises `ZooKeeperError` when it may not."""
+    """True when `KazooSession.prepare` succeeded; raises `ZooKeeperError` when it was refused."""
     for result in notification.results:
         if isinstance(result, (*_LOST, SessionExpiredError)):
             return False
@@ -360,7 +359,7 @@ def in_contact(notification: Answered) -> bool:
 
 
 def answer(operation: Operation, notification: Answered) -> Answer:
-    """The event that answers `operation`; raises `ZooKeeperError` for other errors."""
+    """The event that answers `operation`; raises `ZooKeeperError` for unexpected errors."""
     match operation:
         case ReadZnodes(op_id=op_id, paths=paths, watch=watch):
             results = notification.results[1::2] if watch else _flat(notification.results)
@@ -372,7 +371,7 @@ def answer(operation: Operation, notification: Answered) -> Answer:
 
 
 def _flat(results: Sequence[Result]) -> list[Result]:
-    """The answer to a multi-read is a list."""
+    """Flatten the lists that answer multi-reads."""
     parts = (result if isinstance(result, list) else [result] for result in results)
     return [part for group in parts for part in group]
 

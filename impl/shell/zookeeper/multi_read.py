@@ -1,6 +1,6 @@
-"""Many znodes in one request to ZooKeeper (3.6 or newer): its multiRead, which kazoo does not have.
+"""multiRead, which reads many znodes in one request (ZooKeeper 3.6 or newer); kazoo lacks it.
 
-Unlike a multi of writes it is no transaction: each read has its own result.
+It is no transaction: each read has its own result.
 """
 
 from collections.abc import Sequence
@@ -10,19 +10,19 @@ from kazoo.exceptions import EXCEPTIONS
 from kazoo.protocol.serialization import GetData, MultiHeader, int_struct, stat_struct
 
 PATHS_MAX = 250
-"""In one request: it and its answer stay far below `jute.maxbuffer`."""
+"""Paths in one request; request and answer stay far below `jute.maxbuffer`."""
 _END = MultiHeader(-1, done=True, err=-1)
 _ERROR = -1
 
 
 class MultiRead(NamedTuple):
-    """The request, in the form in which kazoo's connection takes requests."""
+    """The request, as kazoo's connection takes it."""
 
     paths: tuple[str, ...]
     type: int = 22
 
     def serialize(self) -> bytes:
-        """The request as it travels."""
+        """The request in its wire form."""
         header = MultiHeader(GetData.type, done=False, err=-1).serialize()
         parts = [bytes(header + GetData(path, None).serialize()) for path in self.paths]
         return b"".join(parts) + bytes(_END.serialize())
@@ -47,7 +47,7 @@ class MultiRead(NamedTuple):
 
 
 def in_multi_reads(paths: Sequence[str]) -> list[MultiRead]:
-    """The paths in order, as few requests as the bound allows."""
+    """The paths in order, in requests of at most `PATHS_MAX`."""
     return [
         MultiRead(tuple(paths[begin : begin + PATHS_MAX]))
         for begin in range(0, len(paths), PATHS_MAX)

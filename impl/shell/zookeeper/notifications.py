@@ -1,4 +1,4 @@
-"""What the connection thread of a ZooKeeper client tells the node: facts, not yet events."""
+"""Notifications of a ZooKeeper connection thread to the node, before they become events."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from fencepost.spec.vocabulary import SessionId
 Operation = ReadZnodes | ListChildren | WriteZnodes
 Answer = ZnodesRead | ChildrenListed | ZnodesWritten
 Result = Any
-"""What kazoo, which is untyped, completes a request with: a value or an exception."""
+"""The result of a kazoo request (untyped): a value or an exception."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The client has a connection, of a new session or of the one it had."""
+    """The client is connected, with a new session or the previous one."""
 
     session: object
     session_id: SessionId
@@ -24,21 +24,21 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The connection is gone; kazoo looks for another."""
+    """The connection is lost; kazoo reconnects."""
 
     session: object
 
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """The session is over."""
+    """The session has expired."""
 
     session: object
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """All requests of one operation, sent at `sent_at` (monotonic seconds), have ended."""
+    """The results of one operation, sent at `sent_at` (monotonic seconds)."""
 
     session: object
     op_id: int

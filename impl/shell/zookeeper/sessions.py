@@ -1,8 +1,8 @@
-"""Sessions one after the other, and what of them the core may see, in which order.
+"""The ZooKeeper sessions of a node, and the order of their events for the core.
 
-A notification becomes events only when the node takes it from its queue, in step with the core:
-whatever the core asked for until then is answered before it hears that its session is suspended
-or over, and nothing is carried over to the next one (ZK-006).
+A notification becomes events only when the node takes it from its inbox. All operations in flight
+are answered before the core gets `SessionSuspended` or `SessionLost`, and none is carried over to
+the next session (ZK-006).
 """
 
 import asyncio
@@ -41,8 +41,8 @@ from fencepost.impl.shell.zookeeper.notifications import (
 from fencepost.spec.vocabulary import SessionId
 from fencepost.spec.zookeeper import ZooKeeperAddress
 
-SETTLE_ROUNDS_MAX = 100
-"""How often the core may answer the end of an operation by asking for the next one."""
+ANSWER_ROUNDS_MAX = 100
+"""Rounds in which the core may submit new operations while old ones are answered as unknown."""
 CONTACTS_PER_TIMEOUT = 6
 CLOSE_TIMEOUT_S = 2.0
 _PREPARE = -1
@@ -51,7 +51,7 @@ _FIRST_OWN_OP = -3
 
 
 class State(Enum):
-    """What the core knows about its session."""
+    """The session state as the core knows it."""
 
     NONE = auto()
     ESTABLISHED = auto()
@@ -60,19 +60,19 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AnswersReady:
-    """There are answers that need no server."""
+    """Answers are queued that need no server."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadlinePassed:
-    """The session timeout has passed since the last confirmed contact."""
+    """The session timeout has passed since the last contact."""
 
     session: object
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """The session is to count as lost, though ZooKeeper keeps it."""
+    """A fault: treat the session as lost, though ZooKeeper keeps it."""
 
     session: object
 
@@ -81,7 +81,7 @@ SessionNotification = Notification | AnswersReady | DeadlinePassed | Forgotten
 
 
 class Sessions:
-    """Performs ZooKeeper effects under the session that the core knows."""
+    """Performs ZooKeeper operations under the session that the core knows."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Sessions:
         timeout_ms: int,
         put: Callable[[SessionNotification], None],
     ) -> None:
-        """Notifications go through `put`, on the running loop; give them to `events` in order."""
+        """Notifications are passed to `put` on the running loop; pass them to `events` in order."""
         self._address = address
         self._timeout_ms = timeout_ms
         self._put = put
@@ -109,16 +109,16 @@ class Sessions:
 
     @property
     def session_id(self) -> SessionId:
-        """Of the session that the core knows; 0 when it knows none."""
+        """Id of the session that the core knows; 0 without one."""
         return self._session_id
 
     @property
     def identity(self) -> tuple[SessionId, bytes]:
-        """Session id and password: what another client needs to take the session over."""
+        """Session id and password, with which another client can take over the session."""
         return self._session_id, self._session.password
 
     def perform(self, operation: Operation) -> None:
-        """Do it under the session that the core knows; the answer comes out of `events`."""
+        """Submit the operation; its answer comes out of `events`."""
         if self._state is not State.ESTABLISHED or _is_empty(operation):
             self._answer_at_once(operation)
             return
@@ -126,7 +126,7 @@ class Sessions:
         self._session.submit(operation)
 
     async def read(self, path: str) -> ZnodesRead:
-        """Read one znode for the shell itself."""
+        """Read one znode for the shell, not for the core."""
         self._own_op_id -= 1
         future: asyncio.Future[ZnodesRead] = self._loop.create_future()
         self._own[self._own_op_id] = future
@@ -134,14 +134,14 @@ class Sessions:
         return await future
 
     def forget(self) -> None:
-        """The session counts as lost, and another is opened; ZooKeeper is not told of it.
+        """Treat the session as lost and open another, without closing it in ZooKeeper.
 
-        Its ephemerals stay until it ends by its own timeout.
+        Its ephemerals stay until its timeout.
         """
         self._put(Forgotten(self._session))
 
     async def close(self) -> None:
-        """Close the session: its ephemerals go now, unless ZooKeeper does not answer in time.
+        """Close the session and with it its ephemerals, if ZooKeeper answers in time.
 
         No event follows, and no other session.
         """
@@ -151,12 +151,12 @@ class Sessions:
         await asyncio.to_thread(self._session.retire().join, CLOSE_TIMEOUT_S)
 
     def events(self, notification: SessionNotification) -> Iterator[Event]:
-        """What the core must be told now; it must have taken each event before the next."""
+        """The events for the core; it must take each before the next is drawn."""
         if isinstance(notification, AnswersReady):
             yield from self._take_answers()
             return
         if self._is_closed or notification.session is not self._session:
-            return  # the last words of a session that is over
+            return  # a late notification of an earlier session
         match notification:
             case Connected():
                 yield from self._connected(notification)
@@ -197,12 +197,12 @@ class Sessions:
         if self._state is not State.ESTABLISHED:
             return
         self._state = State.SUSPENDED
-        yield from self._settle()
+        yield from self._answer_in_flight()
         yield SessionSuspended()
 
     def _over(self) -> Iterator[Event]:
         known, self._state = self._state, State.NONE
-        yield from self._settle()
+        yield from self._answer_in_flight()
         self._session.retire()
         self._session_id = SessionId(0)
         self._session = self._open()
@@ -221,15 +221,15 @@ class Sessions:
         if operation:
             yield from self._deliver(answer(operation, notification))
 
-    def _settle(self) -> Iterator[Event]:
-        """Answer all that is in flight, and all that the core asks for on hearing of it."""
+    def _answer_in_flight(self) -> Iterator[Event]:
+        """Answer all operations in flight, and those that the core submits in response."""
         self._answers.extend(unknown(operation) for operation in self._in_flight.values())
         self._in_flight.clear()
-        for _ in range(SETTLE_ROUNDS_MAX):
+        for _ in range(ANSWER_ROUNDS_MAX):
             if not self._answers:
                 return
             yield from self._take_answers()
-        raise AssertionError("the core asks ZooKeeper again without a pause while there is none")
+        raise AssertionError("the core keeps submitting operations while there is no session")
 
     def _take_answers(self) -> Iterator[Event]:
         for _ in range(len(self._answers)):
@@ -252,14 +252,14 @@ class Sessions:
         self._put(AnswersReady())
 
     def _watch_contact(self) -> None:
-        """Keep proof of life coming; without it for a session timeout, the session is over.
+        """Ping ZooKeeper; without contact for a session timeout, the session counts as expired.
 
-        kazoo says nothing of the kind while it is disconnected.
+        kazoo does not report LOST while it is disconnected.
         """
         now, timeout_s = time.monotonic(), self._timeout_ms / 1000
         pause = timeout_s / CONTACTS_PER_TIMEOUT
         if self._state is State.ESTABLISHED and now > self._next_look + pause:
-            # We did not ask, being busy: the server has until the next look to answer.
+            # This process was busy and sent no ping: the server has until the next look to answer.
             self._contact = max(self._contact, now + pause / 2 - timeout_s)
         if self._state is not State.NONE:
             if now >= self._contact + timeout_s:

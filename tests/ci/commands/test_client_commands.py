@@ -137,4 +137,4 @@ def test_a_line_that_is_no_text_is_named() -> None:
     done = piped("produce", "orders", stdin=b"\xff\n")
 
     assert done.returncode == 4
-    assert done.stderr == b"fencepost: line 1 of standard input is no UTF-8 text; records are\n"
+    assert done.stderr == b"fencepost: line 1 of standard input is not UTF-8 text\n"

@@ -87,7 +87,7 @@ def test_a_crash_is_proved_by_last_words_and_healed_by_a_new_process() -> None:
         while_alive = crash.evidence()
         process.is_running = False
         without_words = crash.evidence()
-        process.words = "broker-1: dies after_send, as it was told"
+        process.words = "broker-1: dies after_send, as planned"
         proof = crash.evidence()
         crash.heal()
         target.registrations[1] = registered(10, 4)
@@ -118,7 +118,7 @@ def test_a_process_that_holds_is_proved_by_its_state_and_goes_on(sleeper: Sleepe
         crash = inject(target, fault)
         asleep.pause()
         without_words = crash.evidence()
-        process.words = "broker-1: stands still before_append, as it was told"
+        process.words = "broker-1: stands still before_append, as planned"
         proof = crash.evidence()
         crash.heal()
         standing = crash.healed()

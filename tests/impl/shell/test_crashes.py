@@ -61,7 +61,7 @@ def test_a_process_dies_where_it_was_told_to(
         assert produce(address, "a").base_offset == 0
         plan(address, "after_reply")
         assert produce(address, "b").base_offset == 1, "the answer has left"
-        assert "broker-1: dies after_reply, as it was told" in last_words(first)
+        assert "broker-1: dies after_reply, as planned" in last_words(first)
     (log,) = (tmp_path / "data").glob("t-0/*.log")
     with running(*options) as second:
         moved = eventually(lambda: registry.address(other_than=address))
@@ -100,4 +100,4 @@ def test_nothing_stands_still_where_its_words_have_not_left(point: CrashPoint) -
     with pytest.raises(FaultError, match=f"so it cannot hold {point}; choose one of before_append"):
         CrashAt(target=broker(1), for_ms=1, point=point, action="hold")
 
-    assert f"stands still {point}" in CrashPoints("broker-1").plan(point, 1, holds=True)
+    assert f"cannot stop {point}" in CrashPoints("broker-1").plan(point, 1, holds=True)

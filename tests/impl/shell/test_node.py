@@ -172,7 +172,7 @@ def test_a_port_in_use_ends_the_start(tmp_path: Path) -> None:
     assert result.returncode == 3
     assert result.stderr == (
         f"broker-1 stopped: cannot listen on 127.0.0.1:{port}: "
-        "it is taken, or no address of this machine\n"
+        "it is in use, or not an address of this machine\n"
     )
 
 

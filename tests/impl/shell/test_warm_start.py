@@ -35,9 +35,9 @@ def test_a_command_line_that_is_whole_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (b"", "nobody said how to go on"),
-        (b'["--broker-id", ', "nobody said how to go on"),
-        (b"7\n", "what came at descriptor .* is no list"),
+        (b"", "the descriptor was closed before the arguments came"),
+        (b'["--broker-id", ', "the descriptor was closed before the arguments came"),
+        (b"7\n", "descriptor .* holds no JSON list of arguments"),
     ],
 )
 def test_without_a_whole_line_nothing_is_begun(text: bytes, says: str) -> None:
@@ -62,4 +62,7 @@ def test_a_broker_that_nobody_starts_ends_with_one_sentence(
     assert code == 3
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == "python -m fencepost.impl: nobody said how to go on, so nothing was begun\n"
+    assert (
+        said.err
+        == "python -m fencepost.impl: the descriptor was closed before the arguments came; no broker was started\n"
+    )

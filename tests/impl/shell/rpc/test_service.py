@@ -188,7 +188,7 @@ async def test_a_port_in_use_is_one_sentence() -> None:
         port = taken.getsockname()[1]
         server = RpcServer(RECEIVER, "broker-2", LamportClock(), Inbox().put)
         with pytest.raises(
-            CannotListenError, match=f"cannot listen on 127.0.0.1:{port}: it is taken"
+            CannotListenError, match=f"cannot listen on 127.0.0.1:{port}: it is in use"
         ):
             server.bind("127.0.0.1", port)
         await server.stop()

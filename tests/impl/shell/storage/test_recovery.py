@@ -42,7 +42,7 @@ def test_a_tail_cut_at_any_byte_costs_only_the_batch_that_is_cut(tmp_path: Path)
         log = LogStore(tmp_path)
         assert whole(log) == STORED[:3]
         assert log.epoch_starts == ((0, 0), (1, 1))
-        torn = f"{cut - sound} unsound bytes at offset 3 dropped"
+        torn = f"{cut - sound} invalid bytes at offset 3 dropped"
         assert (torn in log.recovery.notices) == (cut > sound)
         log.append(records("new", epoch=5))
         log.abandon()
@@ -107,7 +107,7 @@ def test_zeros_after_the_end_are_no_records(tmp_path: Path) -> None:
     log = LogStore(tmp_path)
 
     assert whole(log) == records("one")
-    assert log.recovery.notices == ("4096 unsound bytes at offset 1 dropped",)
+    assert log.recovery.notices == ("4096 invalid bytes at offset 1 dropped",)
 
 
 def many(folder: Path) -> list[Path]:
