@@ -62,7 +62,7 @@ def test_a_broker_that_nobody_starts_ends_with_one_sentence(
     assert code == 3
     said = capsys.readouterr()
     assert said.out == ""
-    assert (
-        said.err
-        == "python -m fencepost.impl: the descriptor was closed before the arguments came; no broker was started\n"
+    assert said.err == (
+        "python -m fencepost.impl: the descriptor was closed before the arguments came; "
+        "no broker was started\n"
     )
