@@ -124,7 +124,7 @@ def test_the_help_of_the_broker_process_says_that_a_mutant_is_told(
 
     told = " ".join(capsys.readouterr().out.split())
     assert ended.value.code == 0
-    assert "a wrong rule, on purpose; stderr and the trace tell" in told
+    assert "run with this wrong rule; stderr and the trace report it" in told
 
 
 # Each rule, with and without its mutant
