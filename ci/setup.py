@@ -50,6 +50,11 @@ def run_step(doing: str, command: list[str]) -> None:
         raise SetupError(f"{doing} failed with exit code {code}; the lines above say why")
 
 
+def builder() -> str:
+    """The Python that makes `.venv`: never the one inside it, which is removed before."""
+    return getattr(sys, "_base_executable", "") or sys.executable
+
+
 def install() -> None:
     """`.venv` holds the locked packages and the project, editable."""
     check_python(tuple(sys.version_info[:2]), sys.executable)
@@ -59,7 +64,7 @@ def install() -> None:
     pip = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
     locked = ["install", "--require-hashes", "-r", "requirements.lock"]
     project = ["install", "--no-build-isolation", "--no-deps", "--editable", "."]
-    run_step(f"making {VENV}", [sys.executable, "-m", "venv", str(VENV)])
+    run_step(f"making {VENV}", [builder(), "-m", "venv", str(VENV)])
     run_step("installing the locked packages (a minute or two)", pip + locked)
     run_step("installing the project", pip + project)
     READY.write_text(sys.version + "\n")

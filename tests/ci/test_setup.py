@@ -47,3 +47,10 @@ def test_setup_reads_on_an_older_python() -> None:
     source = Path(setup.__file__).read_text()
 
     assert ast.parse(source, feature_version=(3, 8)).body
+
+
+def test_the_venv_is_not_made_by_the_python_inside_it() -> None:
+    assert sys.prefix != sys.base_prefix  # these tests run in a venv
+
+    assert not Path(setup.builder()).is_relative_to(sys.prefix)
+    assert Path(setup.builder()).is_file()
