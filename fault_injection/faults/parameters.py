@@ -46,11 +46,6 @@ def milliseconds(description: str, *, ge: int, le: int = MS_MAX) -> Meta:
     return number(description, ge=ge, le=le, unit="ms")
 
 
-def most_of(unit: str) -> int:
-    """The largest number of that unit, where nothing smaller is said."""
-    return MS_MAX if unit == "ms" else NUMBER_MAX
-
-
 @cache
 def schema_of(fault_class: type[Struct]) -> Json:
     """The JSON Schema of a class; targets refer to `#/$defs/one_broker` or `receiver`."""

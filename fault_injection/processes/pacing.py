@@ -21,8 +21,6 @@ REPLICATION = "/fencepost.Replication/"
 CONNECT_S = 30.0
 MOVE_S = 15.0
 """How long what a move is about may take to come."""
-SLACK_S = 5.0
-"""How much longer the broker may take to say so."""
 REQUEST_S = 120.0
 
 _OPTIONS = (("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1))

@@ -8,9 +8,6 @@ from fencepost.reports.tables.errors import ReportError
 PARQUET = "parquet"
 """Where the ingested columns of a run live; ours to delete and rewrite."""
 
-MAIN = "."
-"""The name of the run folder itself when traces lie directly in it."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceFolder:

@@ -133,9 +133,6 @@ class Side(asyncio.BufferedProtocol):
         return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == ESTABLISHED
 
 
-OnSide = Callable[[Side], None]
-
-
 class Pipe:
     """One direction of a connection."""
 

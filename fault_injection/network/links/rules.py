@@ -59,10 +59,6 @@ class LinkRule:
         """True when it names the link."""
         return link in self.links
 
-    def is_on_either(self, client: str, server: str) -> bool:
-        """True when it names a direction of the connections from `client` to `server`."""
-        return (client, server) in self.links or (server, client) in self.links
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Treatment:
