@@ -2,8 +2,9 @@
 
 `write FILE` makes the golden master: one line per run with the SHA-256 of its trace. `compare FILE`
 plays the same runs again and names each one that differs; the exit code is 1 when one does.
-What is played: seeds of the swarm (the levels take turns), dense runs, every story, every mutant
-once at each level and along its own schedule, and the outcome table of `spec/models.toml`.
+What is played: seeds of the swarm (the levels take turns), dense runs, every story, every schedule
+file that the simulator can do, variations of the stories, every mutant once at each level and along
+its own schedule, and the outcome table of `spec/models.toml`.
 `--first N` plays the first N runs of each part only, `--part NAME` only the parts that are named.
 """
 
@@ -24,7 +25,9 @@ from fencepost.ci.screens.console import progress, say
 from fencepost.conformance.adapters.command_line import LEVELS
 from fencepost.conformance.checks.registry import judge
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject, load
+from fencepost.conformance.whitebox.story_tries import HOSTS
 from fencepost.conformance.worker_pool import in_order
+from fencepost.fault_injection.stories.story_file import as_document, read_story
 from fencepost.reports.page.words import count
 from fencepost.spec.tlc.models import MODELS, load_models
 from fencepost.spec.trace import TraceEvent, encode_all
@@ -32,6 +35,9 @@ from fencepost.spec.trace import TraceEvent, encode_all
 SEEDS = 2_000
 DENSE = 200
 STORIES = (Path("tests/scenarios"), Path("impl/sim/schedules"))
+SCHEDULES = Path("conformance/scenarios/schedules")
+VARIATIONS = 10
+"""Numbers of which each is a run of many variations."""
 CHUNK = 4
 TOLD_MAX = 20
 
@@ -128,6 +134,27 @@ def _story_moves(name: str, _: int) -> bytes:
     return msgspec.json.encode(load().moves(str(path), is_repaired=False))
 
 
+def _schedule_runs() -> Iterator[Run]:
+    found = sorted(path.stem for path in SCHEDULES.glob("*.yaml"))
+    return (("schedule", name, level) for name in found for level in LEVELS)
+
+
+def _schedule(name: str, level: int) -> bytes:
+    document = as_document(read_story(SCHEDULES / f"{name}.yaml"))
+    traces = (load().play_story(document, level=level, host=host) for host in HOSTS)
+    return b"".join(map(_bytes, traces))
+
+
+def _variation_runs() -> Iterator[Run]:
+    return (("variation", str(number), LEVELS[-1]) for number in range(1, VARIATIONS + 1))
+
+
+def _variation(name: str, _: int) -> bytes:
+    texts = {path.name: path.read_text(encoding="utf-8") for path in STORIES[0].glob("*.txt")}
+    found = load().variations(texts, int(name), mutant=None, skips_own=False)
+    return b"".join(told.encode() + _bytes(events) for told, _, events in found)
+
+
 def _mutant_runs() -> Iterator[Run]:
     records = load().mutants()
     return (("mutant", str(record["mutant"]), level) for record in records for level in LEVELS)
@@ -165,6 +192,8 @@ def _bytes(events: Sequence[TraceEvent]) -> bytes:
 PARTS: dict[str, tuple[Callable[[], Iterator[Run]], Callable[[str, int], bytes]]] = {
     "story": (_story_runs, _story),
     "moves": (lambda: (("moves", name, level) for _, name, level in _story_runs()), _story_moves),
+    "schedule": (_schedule_runs, _schedule),
+    "variation": (_variation_runs, _variation),
     "replay": (_replay_runs, _replay),
     "mutant": (_mutant_runs, _mutant),
     "dense": (_dense_runs, _dense),

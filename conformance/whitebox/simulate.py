@@ -87,6 +87,11 @@ class Simulator(Protocol):
     ) -> Iterator[tuple[str, Callable[[], MoveList], list[TraceEvent]]]:
         """What is like these scenarios, and what leads paced processes along it."""
 
+    def play_story(
+        self, document: dict[str, Any], *, level: int, mutant: str | None = None, host: str
+    ) -> list[TraceEvent]:
+        """The trace of a schedule file as plain values; `fencepost.impl.sim.adapter`."""
+
     def play(
         self, text: str, name: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]
     ) -> dict[str, Any]:
