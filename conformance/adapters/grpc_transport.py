@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
+from google.protobuf.message import Message
 
 from fencepost.conformance.clients.transport import (
     Answer,
@@ -21,42 +22,20 @@ from fencepost.conformance.clients.transport import (
 )
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode, Outcome
 from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.wire.conventions import (
+    CHANNEL_OPTIONS,
+    LAMPORT_KEY,
+    NODE_KEY,
+    RECEIVER_KEY,
+    SERVICE,
+    was_sent,
+)
 from fencepost.spec.znodes import TopicPartition
 
-SERVICE = "/fencepost.Replication/"
-LAMPORT_KEY = "fencepost-lamport"
-NODE_KEY = "fencepost-node"
-RECEIVER_KEY = "fencepost-to"
-"""Broker id that a request is for: a port may by now be another broker's."""
-
-REFUSED_CONNECTION = "failed to connect to all addresses"
-"""How gRPC says that there was no connection to send the request on."""
-MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 METADATA_DEADLINE_S = 1.0
 ADMIN_DEADLINE_S = 5.0
 
-_CHANNEL_OPTIONS = (
-    ("grpc.enable_http_proxy", 0),
-    # gRPC would send a request again that a server may have seen.
-    ("grpc.enable_retries", 0),
-    ("grpc.use_local_subchannel_pool", 1),
-    ("grpc.initial_reconnect_backoff_ms", 50),
-    ("grpc.min_reconnect_backoff_ms", 50),
-    ("grpc.max_reconnect_backoff_ms", 500),
-    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
-)
-
-_RESPONSES: dict[str, Any] = {
-    "Produce": wire.ProduceResponse,
-    "Fetch": wire.FetchResponse,
-    "ListOffsets": wire.ListOffsetsResponse,
-    "CreateTopic": wire.CreateTopicResponse,
-    "DeleteTopic": wire.DeleteTopicResponse,
-    "CreatePartitions": wire.CreatePartitionsResponse,
-    "Metadata": wire.MetadataResponse,
-    "AlterPartitionReassignments": wire.AlterPartitionReassignmentsResponse,
-    "ElectLeaders": wire.ElectLeadersResponse,
-}
+_OPTIONS = (*CHANNEL_OPTIONS, ("grpc.use_local_subchannel_pool", 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +60,7 @@ class GrpcTransport:
         """The broker at `address`; the channel connects when it is used."""
         with self._lock:
             if address not in self._channels:
-                self._channels[address] = grpc.insecure_channel(address, _CHANNEL_OPTIONS)
+                self._channels[address] = grpc.insecure_channel(address, _OPTIONS)
             return GrpcConnection(self._channels[address], caller, broker_id)
 
     def close(self) -> None:
@@ -102,7 +81,7 @@ class GrpcConnection:
 
     def routing_view(self) -> RoutingView:
         """The published state as the broker read it; raises `ClusterUnreachableError`."""
-        response = self._ask("Metadata", wire.MetadataRequest(), METADATA_DEADLINE_S)
+        response = self._ask(wire.MetadataRequest(), METADATA_DEADLINE_S)
         if error := _error_of(response):
             raise ClusterUnreachableError(f"the broker answers {error}")
         return _routing_view(response)
@@ -118,7 +97,7 @@ class GrpcConnection:
             values=values,
             timeout_ms=timeout_ms,
         )
-        return self._operate("Produce", request, timeout_ms / 1000 + 0.5)
+        return self._operate(request, timeout_ms / 1000 + 0.5)
 
     def fetch(
         self, partition: TopicPartition, offset: int, *, max_records: int, max_wait_ms: int
@@ -133,12 +112,12 @@ class GrpcConnection:
             max_records=max_records,
             max_wait_ms=max_wait_ms,
         )
-        return self._operate("Fetch", request, max_wait_ms / 1000 + 1.0)
+        return self._operate(request, max_wait_ms / 1000 + 1.0)
 
     def list_offsets(self, partition: TopicPartition) -> Answer:
         """The leader's high watermark and log end offset."""
         request = wire.ListOffsetsRequest(topic=partition.topic, partition=partition.partition)
-        return self._operate("ListOffsets", request, 1.0)
+        return self._operate(request, 1.0)
 
     def create_topic(
         self, topic: str, assignment: Sequence[Sequence[int]]
@@ -150,18 +129,18 @@ class GrpcConnection:
             replication_factor=1,
             assignment=[wire.ReplicaList(replicas=replicas) for replicas in assignment],
         )
-        response = self._ask("CreateTopic", request)
+        response = self._ask(request)
         return _error_of(response), response.message
 
     def delete_topic(self, topic: str) -> tuple[str | None, str]:
         """Ask for a deletion."""
-        response = self._ask("DeleteTopic", wire.DeleteTopicRequest(topic=topic))
+        response = self._ask(wire.DeleteTopicRequest(topic=topic))
         return _error_of(response), response.message
 
     def create_partitions(self, topic: str, count: int) -> tuple[str | None, str]:
         """Ask for `count` partitions in all."""
         request = wire.CreatePartitionsRequest(topic=topic, partition_count=count)
-        response = self._ask("CreatePartitions", request)
+        response = self._ask(request)
         return _error_of(response), response.message
 
     def alter_partition_reassignments(
@@ -173,7 +152,7 @@ class GrpcConnection:
             for key, listed in replicas.items()
         ]
         request = wire.AlterPartitionReassignmentsRequest(reassignments=wanted)
-        return _results(self._ask("AlterPartitionReassignments", request))
+        return _results(self._ask(request))
 
     def elect_leaders(
         self, kind: ElectionKind, partitions: Iterable[TopicPartition]
@@ -181,45 +160,47 @@ class GrpcConnection:
         """Ask for elections."""
         wanted = [wire.PartitionId(topic=key.topic, partition=key.partition) for key in partitions]
         request = wire.ElectLeadersRequest(kind=kind, partitions=wanted)
-        return _results(self._ask("ElectLeaders", request))
+        return _results(self._ask(request))
 
-    def _ask(self, method: str, request: object, deadline_s: float = ADMIN_DEADLINE_S) -> Any:  # noqa: ANN401 - a generated message
-        reply = self._call(method, request, deadline_s)
+    def _ask(self, request: Message, deadline_s: float = ADMIN_DEADLINE_S) -> Any:  # noqa: ANN401 - a generated message
+        reply = self._call(request, deadline_s)
         if reply.failure is not None:
             raise ClusterUnreachableError(f"no answer: {reply.failure}")
         return reply.response
 
-    def _operate(self, method: str, request: object, deadline_s: float) -> Answer:
-        reply = self._call(method, request, deadline_s)
+    def _operate(self, request: Message, deadline_s: float) -> Answer:
+        reply = self._call(request, deadline_s)
         if reply.failure is None:
-            return answer_of(method, reply.response)
+            return answer_of(_method(request), reply.response)
         outcome = Outcome.INDEFINITE if reply.was_sent else Outcome.DEFINITE_ERROR
         return Answer(outcome=outcome, error_code=reply.failure, broker_id=self._broker_id)
 
-    def _call(
-        self,
-        method: str,
-        request: Any,  # noqa: ANN401 - a generated message
-        deadline_s: float,
-    ) -> _Reply:
+    def _call(self, request: Message, deadline_s: float) -> _Reply:
         clock = self._caller.clock
         metadata = [(LAMPORT_KEY, str(clock.tick())), (NODE_KEY, self._caller.node)]
         if self._broker_id is not None:
             metadata.append((RECEIVER_KEY, str(self._broker_id)))
+        method = _method(request)
         stub = self._channel.unary_unary(
-            SERVICE + method,
+            f"/{SERVICE}/{method}",
             request_serializer=type(request).SerializeToString,
-            response_deserializer=_RESPONSES[method].FromString,
+            response_deserializer=getattr(wire, f"{method}Response").FromString,
         )
         try:
             response, call = stub.with_call(request, timeout=deadline_s, metadata=metadata)
         except grpc.RpcError as error:
-            return _failed(error)
+            status = error.code().name
+            return _Reply(failure=status, was_sent=was_sent(status, error.details()))
         except ValueError:  # the channel was closed: the harness is ending
             return _Reply(failure=grpc.StatusCode.CANCELLED.name, was_sent=False)
         trailing = dict(call.trailing_metadata() or ())
         clock.observe(_number(trailing.get(LAMPORT_KEY)))
         return _Reply(response=response)
+
+
+def _method(request: Message) -> str:
+    """The method of the service that takes it."""
+    return request.DESCRIPTOR.name.removesuffix("Request")
 
 
 def answer_of(method: str, response: Any) -> Answer:  # noqa: ANN401 - a generated message
@@ -238,12 +219,6 @@ def answer_of(method: str, response: Any) -> Answer:  # noqa: ANN401 - a generat
         values=tuple(record.value for record in records),
         record_epochs=tuple(record.leader_epoch for record in records),
     )
-
-
-def _failed(error: Any) -> _Reply:  # noqa: ANN401 - gRPC's exceptions are calls too
-    code, details = error.code(), error.details() or ""
-    never_connected = code is grpc.StatusCode.UNAVAILABLE and REFUSED_CONNECTION in details
-    return _Reply(failure=code.name, was_sent=not never_connected)
 
 
 def _error_of(response: Any) -> str | None:  # noqa: ANN401 - a generated message

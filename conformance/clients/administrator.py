@@ -1,22 +1,24 @@
 """Administrative requests of the harness: each waits only until it is granted, untraced."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 
-from fencepost.conformance.clients.client import RoutedClient
-from fencepost.conformance.clients.transport import ClusterUnreachableError, Transport
+from fencepost.conformance.clients.client import Granted, RoutedClient
+from fencepost.conformance.clients.transport import (
+    BrokerConnection,
+    ClusterUnreachableError,
+    Transport,
+)
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
 
 class AdminClient:
-    """As `Administrator` of fault injection: each call raises `InjectionError` when refused."""
+    """`TargetAdministrator`: each call raises `InjectionError` when refused or not answered."""
 
     def __init__(self, addresses: Callable[[], Sequence[str]], transport: Transport) -> None:
         """`addresses` gives those of the brokers at any time."""
-        self._addresses = addresses
-        self._transport = transport
+        self._client = RoutedClient(addresses, transport=transport, node="harness")
 
     def reassign(self, partition: TopicPartition, replicas: Sequence[int]) -> None:
         """Ask to move the partition."""
@@ -24,48 +26,42 @@ class AdminClient:
 
     def reassign_all(self, replicas: Mapping[TopicPartition, Sequence[int]]) -> None:
         """Ask for moves; raises for the first that is refused."""
-        with self._client() as client:
-            errors = client.alter_partition_reassignments(replicas)
+        errors = self._ask(lambda broker: broker.alter_partition_reassignments(replicas))
         for partition in sorted(replicas):
             _require(f"the move of {partition}", errors.get(partition, "no answer"))
 
     def set_partition_count(self, topic: str, count: int) -> None:
         """Ask for so many partitions of the topic."""
-        with self._client() as client:
-            error, message = client.create_partitions(topic, count)
-        _require(f"the addition to {topic}", error, message)
+        answer = self._ask(lambda broker: broker.create_partitions(topic, count))
+        _require(f"the addition to {topic}", *answer)
 
     def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> None:
         """Ask for the topic, with these replicas of each partition."""
-        with self._client() as client:
-            error, message = client.create_topic(topic, assignment)
-        _require(f"the creation of {topic}", error, message)
+        answer = self._ask(lambda broker: broker.create_topic(topic, assignment))
+        _require(f"the creation of {topic}", *answer)
 
     def delete_topic(self, topic: str) -> None:
         """Ask to delete the topic."""
-        with self._client() as client:
-            error, message = client.delete_topic(topic)
-        _require(f"the deletion of {topic}", error, message)
+        answer = self._ask(lambda broker: broker.delete_topic(topic))
+        _require(f"the deletion of {topic}", *answer)
 
     def elect_preferred(self, partition: TopicPartition) -> None:
         """Ask that its first assigned replica leads."""
-        with self._client() as client:
-            errors = client.elect_leaders(ElectionKind.PREFERRED, [partition])
-        _require(f"the election of {partition}", errors.get(partition, "no answer"))
+        self._elect([partition], fine=())
 
     def elect_all(self, partitions: Sequence[TopicPartition]) -> None:
         """As `elect_preferred`, of several; one that is led so already is no refusal."""
-        with self._client() as client:
-            errors = client.elect_leaders(ElectionKind.PREFERRED, partitions)
+        self._elect(partitions, fine=(ErrorCode.ELECTION_NOT_NEEDED,))
+
+    def _elect(self, partitions: Sequence[TopicPartition], *, fine: Sequence[str]) -> None:
+        errors = self._ask(lambda broker: broker.elect_leaders(ElectionKind.PREFERRED, partitions))
         for partition in sorted(partitions):
             error = errors.get(partition, "no answer")
-            if error != ErrorCode.ELECTION_NOT_NEEDED:
-                _require(f"the election of {partition}", error)
+            _require(f"the election of {partition}", None if error in fine else error)
 
-    @contextmanager
-    def _client(self) -> Iterator[RoutedClient]:
+    def _ask(self, request: Callable[[BrokerConnection], Granted]) -> Granted:
         try:
-            yield RoutedClient(self._addresses, transport=self._transport, node="harness")
+            return self._client.ask(request)
         except ClusterUnreachableError as unreachable:
             raise InjectionError(str(unreachable)) from unreachable
 

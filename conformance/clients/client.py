@@ -4,7 +4,7 @@ An operation is written to the trace before its request leaves and again when it
 How requests travel is the transport's matter.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from fencepost.conformance.clients.transport import (
     Transport,
 )
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent
-from fencepost.spec.vocabulary import ElectionKind, ErrorCode, Outcome
+from fencepost.spec.vocabulary import ErrorCode, Outcome
 from fencepost.spec.znodes import TopicPartition
 
 NO_LEADER = ErrorCode.BROKER_NOT_AVAILABLE
@@ -104,45 +104,19 @@ class RoutedClient:
             "ListOffsets", partition, lambda broker: broker.list_offsets(partition), {}
         )
 
-    def create_topic(
-        self, topic: str, assignment: Sequence[Sequence[int]]
-    ) -> tuple[str | None, str]:
-        """Ask any broker to create a topic: the error code and message, or None and nothing.
-
-        Raises `ClusterUnreachableError`, as the other administrative requests do.
-        """
-        return self._ask_any(lambda broker: broker.create_topic(topic, assignment))
-
-    def delete_topic(self, topic: str) -> tuple[str | None, str]:
-        """Ask any broker to delete a topic, begun at once and done later; as `create_topic`."""
-        return self._ask_any(lambda broker: broker.delete_topic(topic))
-
-    def create_partitions(self, topic: str, count: int) -> tuple[str | None, str]:
-        """Ask for `count` partitions in all, on brokers that are chosen in turn; as above."""
-        return self._ask_any(lambda broker: broker.create_partitions(topic, count))
-
-    def alter_partition_reassignments(
-        self, replicas: Mapping[TopicPartition, Sequence[int]]
-    ) -> dict[TopicPartition, str | None]:
-        """Ask for moves, begun at once and done later: the error code of each, or None."""
-        return self._ask_any(lambda broker: broker.alter_partition_reassignments(replicas))
-
-    def elect_leaders(
-        self, kind: ElectionKind, partitions: Iterable[TopicPartition]
-    ) -> dict[TopicPartition, str | None]:
-        """Ask for elections; otherwise as `alter_partition_reassignments`."""
-        return self._ask_any(lambda broker: broker.elect_leaders(kind, partitions))
-
     def forget(self, partition: TopicPartition) -> None:
         """The next operation on the partition reads the routing view again."""
         self.routing_view.partitions.pop(partition, None)
 
-    def _ask_any(self, ask: Callable[[BrokerConnection], Granted]) -> Granted:
-        """Ask the broker that gave the routing view, or the first that answers."""
+    def ask(self, request: Callable[[BrokerConnection], Granted]) -> Granted:
+        """The answer of the broker that gave the routing view, or of the first that answers.
+
+        Raises `ClusterUnreachableError`.
+        """
         view = self.routing_view if self.routing_view.addresses else self.refresh()
         address = view.addresses.get(view.broker_id, "")
         try:
-            return ask(self._transport.connect(address, self._caller))
+            return request(self._transport.connect(address, self._caller))
         except ClusterUnreachableError:
             self.routing_view = RoutingView()  # perhaps another broker answers next time
             raise ClusterUnreachableError(f"broker {view.broker_id} gave no answer") from None

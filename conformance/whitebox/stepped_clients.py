@@ -9,7 +9,7 @@ from concurrent.futures import Future, TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.adapters.grpc_transport import LAMPORT_KEY, NODE_KEY, answer_of
+from fencepost.conformance.adapters.grpc_transport import answer_of
 from fencepost.conformance.checks.log_history import FINAL_READER
 from fencepost.conformance.clients.client import completion_fields
 from fencepost.conformance.clients.recorder import TraceWriter
@@ -17,6 +17,7 @@ from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent
 from fencepost.spec.vocabulary import Outcome
+from fencepost.spec.wire.conventions import LAMPORT_KEY, NODE_KEY
 
 ANSWER_S = 15.0
 PRODUCER = "client-1"

@@ -3,30 +3,12 @@
 import logging
 from typing import Any
 
-import grpc
 from grpc import aio
 
 from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.wire.conventions import CHANNEL_OPTIONS, RECEIVER_KEY, SERVICE, was_sent
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
-
-SERVICE = "/fencepost.Replication/"
-RECEIVER_KEY = "fencepost-to"
-"""Metadata key, the id of the receiving broker: the port may belong to another by now."""
-NEVER_SENT = ("failed to connect to all addresses", "errors resolving", "DNS resolution failed")
-"""Details of gRPC errors that prove that the request was not sent."""
-MESSAGE_BYTES_MAX = 64 * 1024 * 1024
-
-_OPTIONS = (
-    ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
-    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
-    ("grpc.enable_http_proxy", 0),
-    # gRPC would send a request again that a server may have seen.
-    ("grpc.enable_retries", 0),
-    ("grpc.initial_reconnect_backoff_ms", 50),
-    ("grpc.min_reconnect_backoff_ms", 50),
-    ("grpc.max_reconnect_backoff_ms", 500),
-)
 
 
 class CallFailedError(Exception):
@@ -57,7 +39,7 @@ class ChannelPool:
     ) -> Any:  # noqa: ANN401
         """The response of the broker at `address`; raises `CallFailedError`."""
         stub = self._channel(address).unary_unary(
-            SERVICE + method,
+            f"/{SERVICE}/{method}",
             request_serializer=type(request).SerializeToString,
             response_deserializer=getattr(wire, f"{method}Response").FromString,
         )
@@ -65,10 +47,8 @@ class ChannelPool:
         try:
             return await stub(request, timeout=max(timeout_s, 0.001), metadata=receiver)
         except aio.AioRpcError as error:
-            code, details = error.code(), error.details() or ""
-            is_unavailable = code is grpc.StatusCode.UNAVAILABLE
-            never_sent = is_unavailable and any(words in details for words in NEVER_SENT)
-            raise CallFailedError(code.name, was_sent=not never_sent) from error
+            status = error.code().name
+            raise CallFailedError(status, was_sent=was_sent(status, error.details())) from error
 
     async def close(self) -> None:
         """Cancel calls in flight and close all channels."""
@@ -78,5 +58,5 @@ class ChannelPool:
 
     def _channel(self, address: str) -> aio.Channel:
         if address not in self._channels:
-            self._channels[address] = aio.insecure_channel(address, _OPTIONS)
+            self._channels[address] = aio.insecure_channel(address, CHANNEL_OPTIONS)
         return self._channels[address]

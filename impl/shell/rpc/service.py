@@ -27,23 +27,25 @@ from fencepost.impl.shell.rpc.rpc_faults import CallError, FaultRules, method_of
 from fencepost.impl.shell.zookeeper.addresses import AddressBook
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.wire.conventions import (
+    CHANNEL_OPTIONS,
+    LAMPORT_KEY,
+    MESSAGE_SIZES,
+    NODE_KEY,
+    RECEIVER_KEY,
+    SERVICE,
+)
 from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
 
-SERVICE = "fencepost.Replication"
 FAULT_CONTROL_SERVICE = "fencepost.FaultControl"
 REQUESTS_MAX = 2000
 """Unary requests that may await their answer; more are refused unread."""
 PENDING_MAX = 100_000
 """Requests that gRPC queues before the event loop takes them."""
-MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 STOP_GRACE_S = 0.2
-LAMPORT = "fencepost-lamport"
-NODE = "fencepost-node"
 REQUEST = "fencepost-request"
-RECEIVER = "fencepost-to"
-"""Metadata key, the id of the receiving broker: the port may belong to another by now."""
 
 REQUEST_TYPES: dict[str, type[Request]] = {
     kind.__name__.removesuffix("Request"): kind for kind in get_args(Request)
@@ -55,25 +57,12 @@ RESPONSE_TYPES: dict[str, type[Response]] = {
     method: getattr(messages, f"{method}Response") for method in REQUEST_TYPES
 }
 
-_SIZES = (
-    ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
-    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
-)
 _SERVER_OPTIONS = (
-    *_SIZES,
+    *MESSAGE_SIZES,
     ("grpc.so_reuseport", 0),
     # Above these gRPC cancels calls, which a client cannot tell from a lost answer.
     ("grpc.server.max_pending_requests", PENDING_MAX),
     ("grpc.server.max_pending_requests_hard_limit", PENDING_MAX),
-)
-_CHANNEL_OPTIONS = (
-    *_SIZES,
-    # gRPC would send a request again that a server may have seen.
-    ("grpc.enable_retries", 0),
-    ("grpc.enable_http_proxy", 0),
-    ("grpc.initial_reconnect_backoff_ms", 50),
-    ("grpc.min_reconnect_backoff_ms", 50),
-    ("grpc.max_reconnect_backoff_ms", 500),
 )
 
 Metadata = tuple[tuple[str, str], ...]
@@ -153,13 +142,13 @@ class RpcServer:
             raise  # `abort` has raised
         self._clock.observe(_lamport(metadata))
         response, lamport = await self._answer_to(request)
-        context.set_trailing_metadata(((LAMPORT, str(lamport)), (NODE, self._node)))
+        context.set_trailing_metadata(((LAMPORT_KEY, str(lamport)), (NODE_KEY, self._node)))
         return encode(response)
 
     async def _own_metadata(self, context: aio.ServicerContext) -> dict[str, str | bytes]:
         """The metadata of a call; aborts a call that is for another broker."""
         metadata = dict(context.invocation_metadata() or ())
-        receiver = metadata.get(RECEIVER)
+        receiver = metadata.get(RECEIVER_KEY)
         if receiver not in (None, str(self._broker_id)):
             reason = f"this is broker {self._broker_id}, not {receiver}"
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, reason)
@@ -231,10 +220,10 @@ class RpcClient:
         if is_bundled and self.rules.leave_alone(send) and self._begin(send):
             return
         metadata = (
-            (LAMPORT, str(self._clock.tick())),
-            (NODE, self._node),
+            (LAMPORT_KEY, str(self._clock.tick())),
+            (NODE_KEY, self._node),
             (REQUEST, f"{self._node}/{send.request_id}"),
-            (RECEIVER, str(send.to)),
+            (RECEIVER_KEY, str(send.to)),
         )
         task = asyncio.create_task(self._exchange(send, metadata))
         self._tasks.add(task)
@@ -357,7 +346,7 @@ class RpcClient:
             raise StreamLostError(str(error)) from error
         stream = self._channel(address).stream_stream(
             f"/{SERVICE}/{EXCHANGE}", Bundle.SerializeToString, Bundle.FromString
-        )(metadata=((NODE, self._node), (RECEIVER, str(broker_id))))
+        )(metadata=((NODE_KEY, self._node), (RECEIVER_KEY, str(broker_id))))
         try:
             await stream.initial_metadata()
             if stream.done():
@@ -377,7 +366,7 @@ class RpcClient:
     def _channel(self, address: str) -> aio.Channel:
         channel = self._channels.get(address)
         if channel is None:
-            channel = self._channels[address] = aio.insecure_channel(address, _CHANNEL_OPTIONS)
+            channel = self._channels[address] = aio.insecure_channel(address, CHANNEL_OPTIONS)
         return channel
 
 
@@ -401,5 +390,5 @@ def _handler(method: Method) -> grpc.RpcMethodHandler:
 
 
 def _lamport(metadata: dict[str, str | bytes]) -> int:
-    text = metadata.get(LAMPORT, "0")
+    text = metadata.get(LAMPORT_KEY, "0")
     return int(text) if isinstance(text, str) and text.isdecimal() else 0

@@ -13,10 +13,11 @@ from fencepost.impl.core.types.messages import LeaderAndIsrResponse, MetadataReq
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.impl.shell.rpc import service as rpc
 from fencepost.impl.shell.rpc.codec import encode
-from fencepost.impl.shell.rpc.service import LAMPORT, SERVICE, CannotListenError, RpcServer
+from fencepost.impl.shell.rpc.service import CannotListenError, RpcServer
 from fencepost.impl.shell.zookeeper.addresses import AddressBook
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.wire.conventions import LAMPORT_KEY, SERVICE
 from fencepost.spec.znodes import broker_path, topic_path
 from tests.impl.shell.rpc_pair import (
     DEADLINE_S,
@@ -121,7 +122,7 @@ async def test_a_client_needs_no_metadata_and_learns_the_clock() -> None:
         await call
         trailing = dict(await call.trailing_metadata() or ())
 
-    assert int(trailing[LAMPORT]) > 0
+    assert int(trailing[LAMPORT_KEY]) > 0
 
 
 @asynchronous
