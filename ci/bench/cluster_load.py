@@ -1,12 +1,13 @@
 """Many topics for a bench: created through brokers or planted in ZooKeeper, and waited for."""
 
+import asyncio
 import os
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -23,6 +24,7 @@ POLL_S = 0.1
 LOOK_S = 0.5
 PLANTED_TOPICS = 100
 PLANTED_TOGETHER = 200
+Answer = TypeVar("Answer")
 ABSENT = (91, 92, 93)
 """Brokers that there are not."""
 
@@ -52,25 +54,28 @@ def assignment_of(number: int, partitions: int, broker_ids: Sequence[int]) -> As
     ]
 
 
-def administrator(cluster: ClusterUnderTest) -> Any:  # noqa: ANN401  this room knows `impl` by name alone
-    """The reference's blocking client, which waits long enough for many topics."""
-    client = import_module("fencepost.impl.client")
+def administer(cluster: ClusterUnderTest, change: Callable[[Any], Awaitable[Answer]]) -> Answer:
+    """What the reference's admin client answers; it waits long enough for many topics."""
+    client = import_module("fencepost.impl.client")  # this room knows `impl` by name alone
     options = client.ClientOptions(api_timeout_ms=PATIENCE_MS, request_timeout_ms=PATIENCE_MS)
-    return client.Admin(cluster.addresses(), options=options)
+
+    async def ask() -> Answer:
+        async with client.Admin(cluster.addresses(), options=options) as admin:
+            return await change(admin)
+
+    return asyncio.run(ask())
 
 
 def create_topics(cluster: ClusterUnderTest, topics: Mapping[str, Assignment]) -> None:
     """The topics exist, asked for in one request; leaders follow."""
     new_topic = import_module("fencepost.impl.client").NewTopic
     wanted = [new_topic(topic=name, assignment=listed) for name, listed in topics.items()]
-    with administrator(cluster) as admin:
-        require_all("created", admin.create_topics(wanted))
+    require_all("created", administer(cluster, lambda admin: admin.create_topics(wanted)))
 
 
 def delete_topics(cluster: ClusterUnderTest, topics: Sequence[str]) -> None:
     """The topics are gone, asked for in one request; their replicas follow."""
-    with administrator(cluster) as admin:
-        require_all("deleted", admin.delete_topics(topics))
+    require_all("deleted", administer(cluster, lambda admin: admin.delete_topics(topics)))
 
 
 def require_all(what: str, results: Mapping[str, Exception | None]) -> None:

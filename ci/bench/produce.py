@@ -85,9 +85,7 @@ async def paced_load(
 async def measure(cluster: ClusterUnderTest, batch: int) -> BatchSpeed:
     """Full load is found, then half of it is offered."""
     values = [RECORD] * batch
-    async with import_module("fencepost.impl.client").AsyncProducer(
-        cluster.addresses()
-    ) as producer:
+    async with import_module("fencepost.impl.client").Producer(cluster.addresses()) as producer:
         for partition in range(PARTITIONS):  # connections and producer ids
             await producer.send(TOPIC, RECORD, partition=partition)
         begun_cpu = cpu_seconds(cluster)

@@ -16,8 +16,8 @@ from fencepost.spec.wire import (
     pacer_pb2_grpc,
     replication_pb2,
 )
+from fencepost.spec.wire.conventions import SERVICE
 
-REPLICATION = "/fencepost.Replication/"
 CONNECT_S = 30.0
 MOVE_S = 15.0
 """How long what a move is about may take to come."""
@@ -99,7 +99,7 @@ class PacedBroker:
             self._requests = grpc.insecure_channel(self.where(), _OPTIONS)
         message = getattr(replication_pb2, f"{method}Request")(**body)
         call = self._requests.unary_unary(
-            REPLICATION + method,
+            f"/{SERVICE}/{method}",
             request_serializer=type(message).SerializeToString,
             response_deserializer=getattr(replication_pb2, f"{method}Response").FromString,
         )

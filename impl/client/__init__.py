@@ -1,14 +1,12 @@
 """The client of the reference implementation.
 
-`AsyncProducer`, `AsyncConsumer` and `AsyncAdmin` are for asyncio; `Producer`, `Consumer` and
-`Admin` are their blocking forms. Times are in milliseconds, offsets start at 0, and
-records are text (UTF-8 on the wire). A failed call raises `DefiniteError`, certainly without
+`Producer`, `Consumer` and `Admin` are for asyncio. Times are in milliseconds, offsets start at 0,
+and records are text (UTF-8 on the wire). A failed call raises `DefiniteError`, certainly without
 effect, or `IndefiniteError`, possibly with effect (CLI-005).
 """
 
-from fencepost.impl.client.admin import AsyncAdmin, NewTopic
-from fencepost.impl.client.blocking import Admin, Consumer, Producer
-from fencepost.impl.client.consumer import AsyncConsumer, ConsumerRecord
+from fencepost.impl.client.admin import Admin, NewTopic
+from fencepost.impl.client.consumer import Consumer, ConsumerRecord
 from fencepost.impl.client.errors import (
     ClientError,
     DefiniteError,
@@ -17,14 +15,11 @@ from fencepost.impl.client.errors import (
     OffsetOutOfRangeError,
 )
 from fencepost.impl.client.options import ClientOptions
-from fencepost.impl.client.producer import AsyncProducer, RecordMetadata
+from fencepost.impl.client.producer import Producer, RecordMetadata
 from fencepost.impl.client.routing import Metadata, PartitionInfo, ReassignmentStatus
 
 __all__ = [
     "Admin",
-    "AsyncAdmin",
-    "AsyncConsumer",
-    "AsyncProducer",
     "ClientError",
     "ClientOptions",
     "Consumer",

@@ -23,7 +23,7 @@ TopicResults = dict[str, ClientError | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTopic:
-    """A topic to create; `assignment` is as in `AsyncAdmin.create_topic`."""
+    """A topic to create; `assignment` is as in `Admin.create_topic`."""
 
     topic: str
     partitions: int = 1
@@ -40,7 +40,7 @@ class NewTopic:
         )
 
 
-class AsyncAdmin:
+class Admin:
     """Sends admin requests to any broker; other brokers see a change a little later."""
 
     def __init__(
@@ -52,7 +52,7 @@ class AsyncAdmin:
         """
         self._cluster = ClusterConnection(bootstrap_servers, options)
 
-    async def __aenter__(self) -> "AsyncAdmin":
+    async def __aenter__(self) -> "Admin":
         return self
 
     async def __aexit__(self, *_: object) -> None:

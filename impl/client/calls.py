@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from dataclasses import asdict
 from typing import Any
 
-from fencepost.impl.client.admin import AsyncAdmin, Results
-from fencepost.impl.client.consumer import POLL_RECORDS_MAX, AsyncConsumer
+from fencepost.impl.client.admin import Admin, Results
+from fencepost.impl.client.consumer import POLL_RECORDS_MAX, Consumer
 from fencepost.impl.client.errors import DefiniteError, exit_code_of
-from fencepost.impl.client.producer import ACKS_ALL, AsyncProducer, RecordMetadata
+from fencepost.impl.client.producer import ACKS_ALL, Producer, RecordMetadata
 from fencepost.impl.client.routing import Metadata
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode
 from fencepost.spec.znodes import TopicPartition
@@ -26,16 +26,16 @@ async def create_topic(
     if_not_exists: bool,
     **arguments: Any,  # noqa: ANN401
 ) -> Answers:
-    """As `AsyncAdmin.create_topic`; one object: `is_done`, False when the topic existed."""
+    """As `Admin.create_topic`; one object: `is_done`, False when the topic existed."""
     allowed = {ErrorCode.TOPIC_ALREADY_EXISTS} if if_not_exists else set[ErrorCode]()
-    async with AsyncAdmin(servers) as admin:
+    async with Admin(servers) as admin:
         yield {"is_done": await _unless(allowed, admin.create_topic(**arguments))}
 
 
 async def delete_topic(servers: str, topic: str, *, if_exists: bool) -> Answers:
-    """As `AsyncAdmin.delete_topic`; one object: `is_done`, False when there was no topic."""
+    """As `Admin.delete_topic`; one object: `is_done`, False when there was no topic."""
     allowed = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION} if if_exists else set[ErrorCode]()
-    async with AsyncAdmin(servers) as admin:
+    async with Admin(servers) as admin:
         yield {"is_done": await _unless(allowed, admin.delete_topic(topic))}
 
 
@@ -52,7 +52,7 @@ async def _unless(allowed: Collection[str], change: Awaitable[None]) -> bool:
 
 async def describe_cluster(servers: str) -> Answers:
     """One object: the controller, the live brokers, and every topic with its partitions."""
-    async with AsyncAdmin(servers) as admin:
+    async with Admin(servers) as admin:
         metadata = await admin.describe_cluster()
     yield {
         "controller_id": metadata.controller_id,
@@ -87,7 +87,7 @@ async def produce(servers: str, topic: str, partition: int, acks: int, *, lines:
     there is no answer.
     """
     await require_partition(servers, topic, partition)
-    async with AsyncProducer(servers, acks=acks, idempotent=acks == ACKS_ALL) as producer:
+    async with Producer(servers, acks=acks, idempotent=acks == ACKS_ALL) as producer:
         if lines:
             placed, number = await _send_lines(producer, topic, partition)
         else:
@@ -98,7 +98,7 @@ async def produce(servers: str, topic: str, partition: int, acks: int, *, lines:
 
 
 async def _send_lines(
-    producer: AsyncProducer, topic: str, partition: int
+    producer: Producer, topic: str, partition: int
 ) -> tuple[RecordMetadata | None, int]:
     """Where the first record is, and the number of records."""
     room = asyncio.Semaphore(IN_FLIGHT_MAX)
@@ -139,7 +139,7 @@ async def consume(
     `offset` may also be "earliest" or "latest".
     """
     await require_partition(servers, topic, partition)
-    async with AsyncConsumer(servers, topic, partition) as consumer:
+    async with Consumer(servers, topic, partition) as consumer:
         end = await consumer.end_offset()
         consumer.position = (
             end if offset == "latest" else 0 if offset == "earliest" else int(offset)
@@ -154,7 +154,7 @@ async def consume(
 
 async def require_partition(servers: str, topic: str, partition: int) -> None:
     """Raises `DefiniteError` when the cluster publishes no such partition."""
-    async with AsyncAdmin(servers) as admin:
+    async with Admin(servers) as admin:
         found = await admin.describe_topic(topic)
     if partition not in found:
         message = f"topic {topic} has partitions {', '.join(map(str, found))}, not {partition}"
@@ -162,15 +162,15 @@ async def require_partition(servers: str, topic: str, partition: int) -> None:
 
 
 async def create_partitions(servers: str, **arguments: Any) -> Answers:  # noqa: ANN401
-    """As `AsyncAdmin.create_partitions`; one empty object."""
-    async with AsyncAdmin(servers) as admin:
+    """As `Admin.create_partitions`; one empty object."""
+    async with Admin(servers) as admin:
         await admin.create_partitions(**arguments)
     yield {}
 
 
 async def remove_partitions(servers: str, **arguments: Any) -> Answers:  # noqa: ANN401
-    """As `AsyncAdmin.remove_partitions`; one empty object."""
-    async with AsyncAdmin(servers) as admin:
+    """As `Admin.remove_partitions`; one empty object."""
+    async with Admin(servers) as admin:
         await admin.remove_partitions(**arguments)
     yield {}
 
@@ -182,7 +182,7 @@ async def reassign(servers: str) -> Answers:
     `replicas` cancel the reassignment.
     """
     wanted = {_key(one): one["replicas"] for one in json.load(sys.stdin)}
-    async with AsyncAdmin(servers) as admin:
+    async with Admin(servers) as admin:
         results = await admin.alter_partition_reassignments(wanted)
     for answer in _told(results):
         yield answer
@@ -190,7 +190,7 @@ async def reassign(servers: str) -> Answers:
 
 async def list_reassignments(servers: str) -> Answers:
     """One object per partition that is being reassigned."""
-    async with AsyncAdmin(servers) as admin:
+    async with Admin(servers) as admin:
         moving = await admin.list_partition_reassignments()
     for key, ongoing in sorted(moving.items()):
         yield {"topic": key.topic, "partition": key.partition, **asdict(ongoing)}
@@ -199,7 +199,7 @@ async def list_reassignments(servers: str) -> Answers:
 async def elect(servers: str, kind: str) -> Answers:
     """One object per partition, as in `reassign`; `kind` is "preferred" or "unclean"."""
     partitions = json.load(sys.stdin)
-    async with AsyncAdmin(servers) as admin:
+    async with Admin(servers) as admin:
         results = await admin.elect_leaders(ElectionKind(kind), map(_key, partitions))
     for answer in _told(results):
         yield answer

@@ -25,7 +25,7 @@ class ConsumerRecord:
     """The epoch of the leader that appended it."""
 
 
-class AsyncConsumer:
+class Consumer:
     """Reads one partition from `offset` on; `position` is the next offset and may be set."""
 
     def __init__(
@@ -45,7 +45,7 @@ class AsyncConsumer:
         self._partition = TopicPartition(topic, partition)
         self.position = offset
 
-    async def __aenter__(self) -> "AsyncConsumer":
+    async def __aenter__(self) -> "Consumer":
         return self
 
     async def __aexit__(self, *_: object) -> None:

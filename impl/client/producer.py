@@ -178,7 +178,7 @@ def require_text(records: Sequence[str]) -> None:
         record.encode()
 
 
-class AsyncProducer:
+class Producer:
     """Appends records, by default idempotent and with acks -1 (all).
 
     Calls may run concurrently; those to one partition keep their order.
@@ -207,7 +207,7 @@ class AsyncProducer:
         self._senders: dict[TopicPartition, PartitionSender] = {}
         self._turns = count()
 
-    async def __aenter__(self) -> "AsyncProducer":
+    async def __aenter__(self) -> "Producer":
         return self
 
     async def __aexit__(self, *_: object) -> None:

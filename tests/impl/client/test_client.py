@@ -5,19 +5,11 @@ from time import monotonic
 
 import pytest
 
-from fencepost.impl.client import (
-    Admin,
-    AsyncAdmin,
-    AsyncConsumer,
-    AsyncProducer,
-    ClientOptions,
-    Consumer,
-    DefiniteError,
-    NewTopic,
-    Producer,
-)
+from fencepost.impl import client
+from fencepost.impl.client import ClientOptions, DefiniteError, NewTopic
 from fencepost.spec.vocabulary import ElectionKind
 from fencepost.spec.znodes import TopicPartition
+from tests.impl.client.blocking import Admin, Blocking, Consumer, Producer
 from tests.impl.client.conftest import Running
 
 MOVE_DEADLINE_S = 20.0
@@ -76,12 +68,12 @@ def test_many_topics_are_created_and_deleted_in_one_request(cluster: Running) ->
 
 def test_records_of_one_partition_keep_their_order(cluster: Running) -> None:
     async def produce_and_read() -> tuple[list[int], list[str]]:
-        async with AsyncAdmin(cluster.servers) as admin:
+        async with client.Admin(cluster.servers) as admin:
             await admin.create_topic("many", replication_factor=3)
-        async with AsyncProducer(cluster.servers) as producer:
+        async with client.Producer(cluster.servers) as producer:
             sends = [producer.send("many", f"{n}", partition=0) for n in range(1000)]
             placed = await asyncio.gather(*sends)
-        async with AsyncConsumer(cluster.servers, "many") as consumer:
+        async with client.Consumer(cluster.servers, "many") as consumer:
             read = [record.value for _ in range(2) for record in await consumer.poll()]
         return [metadata.offset for metadata in placed], read
 
@@ -93,18 +85,18 @@ def test_records_of_one_partition_keep_their_order(cluster: Running) -> None:
 
 def test_no_record_is_lost_or_doubled_when_the_leader_changes(cluster: Running) -> None:
     async def produce_and_follow() -> tuple[set[int], list[str]]:
-        async with AsyncAdmin(cluster.servers) as admin:
+        async with client.Admin(cluster.servers) as admin:
             await admin.create_topic("moving", replication_factor=3)
             leader = (await admin.describe_topic("moving"))[0].leader
         options = ClientOptions(request_timeout_ms=500)
-        async with AsyncProducer(cluster.servers, options=options) as producer:
+        async with client.Producer(cluster.servers, options=options) as producer:
             await producer.send("moving", "before")
             with cluster.paused(leader):
                 sends = (producer.send("moving", f"{n}") for n in range(50))
                 during = await asyncio.gather(*sends)
             after = await producer.send("moving", "after")
         read = []
-        async with AsyncConsumer(cluster.servers, "moving") as consumer:
+        async with client.Consumer(cluster.servers, "moving") as consumer:
             async for record in consumer:
                 read.append(record.value)
                 if record.offset == after.offset:
@@ -117,12 +109,13 @@ def test_no_record_is_lost_or_doubled_when_the_leader_changes(cluster: Running) 
     assert read == ["before", *map(str, range(50)), "after"]
 
 
-def moved(admin: Admin, key: TopicPartition) -> tuple[int, ...]:
+def moved(admin: Blocking, key: TopicPartition) -> tuple[int, ...]:
     """The replicas of the partition, once it does not move any more."""
     deadline = monotonic() + MOVE_DEADLINE_S
     while key in admin.list_partition_reassignments():
         assert monotonic() < deadline, f"{key} still moves"
-    return admin.describe_topic(key.topic)[key.partition].assigned_replicas
+    replicas: tuple[int, ...] = admin.describe_topic(key.topic)[key.partition].assigned_replicas
+    return replicas
 
 
 def test_partitions_come_go_and_move(cluster: Running) -> None:

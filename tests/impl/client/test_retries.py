@@ -7,21 +7,19 @@ from dataclasses import dataclass, field
 import pytest
 
 from fencepost.impl.client import (
-    Admin,
     ClientError,
     ClientOptions,
-    Consumer,
     DefiniteError,
     IndefiniteError,
     NoBrokerError,
     OffsetOutOfRangeError,
-    Producer,
 )
 from fencepost.impl.client.routing import parse_servers
 from fencepost.impl.client.tries import Effect, Tries, TryFailedError
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.wire import replication_pb2 as wire
 from tests.grpc_server import Method, serving
+from tests.impl.client.blocking import Admin, Consumer, Producer
 
 QUICK = ClientOptions(
     api_timeout_ms=1000, delivery_timeout_ms=1000, request_timeout_ms=300, retry_backoff_ms=5
