@@ -60,7 +60,10 @@ class Segment:
         self._positions = array("q")
         self._has_index_file = False
         self._may_have_index = True
-        """False when a truncation has dropped state of `producers` that a reading restores."""
+        """False when a truncation has dropped state of `producers` that a reading restores.
+
+        Only a truncation leaves a producer without batches, so none is ever in an index.
+        """
 
     @staticmethod
     def path_of(folder: Path, base: Offset) -> Path:
@@ -251,6 +254,7 @@ def producers_of(segments: Iterable[Segment]) -> ProducerTable:
 
 
 def _producer_row(producer_id: ProducerId, state: ProducerState) -> tuple[int, ...]:
+    assert state.batches, "a row of two numbers would be read as the start of an epoch"
     batches = ((b.producer_epoch, b.base_sequence, b.base_offset, b.count) for b in state.batches)
     return (producer_id, state.forgotten_epoch, *(number for batch in batches for number in batch))
 

@@ -64,8 +64,8 @@ class WatchedFiles(Files):
         """As `Files.write`."""
         self._meet("write", file.path, grows=True)
         if file not in self._begun and file.path.suffix == _RECORDS:
-            self._begun.add(file)
             self._record.begin(file.path, position)
+            self._begun.add(file)
         super().write(file, data, position)
 
     def read(self, file: File, count: int, position: int) -> bytes:
@@ -178,10 +178,10 @@ class SyncRecord:
             fresh = self._path.with_suffix(".new")
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
             self._file = os.open(fresh, flags, 0o644)
-            os.write(self._file, b"".join(_line(length, name) for name, length in known.items()))
+            self._write(b"".join(_line(length, name) for name, length in known.items()))
             fresh.replace(self._path)
         except OSError as error:
-            raise StorageError(f"cannot write {self._path}: {error.strerror}") from error
+            raise self._failure(error.strerror) from error
 
     def begin(self, path: Path, size: int) -> None:
         """Add a file that is about to grow; its current size counts as flushed if it is new."""
@@ -189,11 +189,11 @@ class SyncRecord:
             self.note(path, size)
 
     def note(self, path: Path, length: int) -> None:
-        """Record the flushed length of a file."""
+        """Record the flushed length of a file; raises `StorageError` when the disk is full."""
         lengths = self._lengths.setdefault(path.parent, {})
         if lengths.get(path.name) != length:
+            self._write(_line(length, f"{path.parent.name}/{path.name}"))
             lengths[path.name] = length
-            os.write(self._file, _line(length, f"{path.parent.name}/{path.name}"))
 
     def cut(self, path: Path, size: int) -> None:
         """Lower the recorded length of a file to `size`."""
@@ -208,6 +208,20 @@ class SyncRecord:
     def close(self) -> None:
         """The file is closed."""
         os.close(self._file)
+
+    def _write(self, lines: bytes) -> None:
+        """Append the lines, or nothing of them: a torn line would spoil the next one."""
+        try:
+            written = os.write(self._file, lines)
+            if written != len(lines):
+                os.ftruncate(self._file, os.fstat(self._file).st_size - written)
+        except OSError as error:
+            raise self._failure(error.strerror) from error
+        if written != len(lines):
+            raise self._failure(f"the disk took {written} of {len(lines)} bytes")
+
+    def _failure(self, reason: str | None) -> StorageError:
+        return StorageError(f"cannot write {self._path}, which faults on disks need: {reason}")
 
 
 def read_synced(path: Path) -> dict[str, int]:

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import resource
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from fencepost.impl.shell.crashes import CrashPoints
 from fencepost.impl.shell.fault_control import FaultControl
 from fencepost.impl.shell.rpc.rpc_faults import FaultRules
 from fencepost.impl.shell.rpc.service import RpcServer
-from fencepost.impl.shell.storage.files import StorageError
+from fencepost.impl.shell.storage.files import File, StorageError
 from fencepost.impl.shell.storage.log_store import FlushPolicy, LogOptions
 from fencepost.impl.shell.storage.storage import Storage
 from fencepost.impl.shell.storage.watched_files import WatchedFiles, read_synced
@@ -197,6 +199,34 @@ def test_the_record_outlives_the_process(tmp_path: Path) -> None:
     assert second.synced == {FIRST: 0}
     second.storage.close()
     assert second.synced[FIRST] == (tmp_path / FIRST).stat().st_size
+
+
+@contextmanager
+def files_limited_to(size: int) -> Iterator[None]:
+    """The kernel takes a part of what goes beyond, then nothing, as from a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("room", [0, 3])
+def test_a_record_that_the_disk_does_not_take_is_one_sentence(tmp_path: Path, room: int) -> None:
+    files, path = WatchedFiles(tmp_path), tmp_path / ".fault-control" / "synced"
+    first, second = (File(tmp_path / f"{number}.log") for number in (1, 2))
+    files.write(first, b"x", 0)
+    before = path.read_bytes()
+
+    sentence = rf"^cannot write {path}, which faults on disks need: [^\n]+$"
+    with files_limited_to(len(before) + room), pytest.raises(StorageError, match=sentence):
+        files.write(second, b"x", 0)
+
+    assert path.read_bytes() == before
+    files.write(second, b"x", 0)
+    assert [*read_synced(path)] == [f"{tmp_path.name}/{file.path.name}" for file in (first, second)]
+    files.close_all()
 
 
 def test_a_partition_that_begins_again_has_nothing_on_the_disk(bench: Bench) -> None:

@@ -284,6 +284,20 @@ def test_a_restart_finds_what_producers_had_written(tmp_path: Path) -> None:
             index.unlink()
 
 
+def test_a_producer_whose_batches_were_all_cut_is_in_no_index(tmp_path: Path) -> None:
+    log = LogStore(tmp_path)
+    for n in range(6):
+        log.append(produced(7, n, 1))
+    log.truncate(Offset(1))
+    log.append(records("a", epoch=4))
+    log.close()
+
+    assert not list(tmp_path.glob("*.index"))
+    recovery = LogStore(tmp_path).recovery
+    assert recovery.epoch_starts == ((0, 0), (4, 1))
+    assert len(recovery.producers[ProducerId(7)].batches) == 1
+
+
 def test_a_batch_that_was_torn_is_dropped_whole(tmp_path: Path) -> None:
     filled(tmp_path, [produced(7, 0, 2), produced(7, 2, 3)], LogOptions()).abandon()
     path = last_segment(tmp_path)
