@@ -1,10 +1,11 @@
 """The laws of the core beside its purity: rules are data, and traces are made in few places."""
 
+import ast
 import re
 import subprocess
 import sys
 
-from tests.test_tidy import PACKAGE, ROOT, core_modules, name_of
+from tests.test_tidy import PACKAGE, ROOT, arrows, core_modules, name_of, tree_of
 
 FOREIGN_WORDS = re.compile(r"mutant|ProtocolLevel", re.IGNORECASE)
 """A level is rules, and so is a mutant: the core asks its rules, and not where they come from."""
@@ -45,3 +46,52 @@ def test_the_lines_of_a_brokers_actions_are_made_in_one_module() -> None:
     ]
 
     assert makers == ["impl/core/broker/action_lines.py"]
+
+
+LAYERS = (
+    ("types",),
+    ("rules",),
+    ("levels", "config"),
+    ("broker",),
+    ("controller",),
+    ("admin",),
+    ("node",),
+)
+"""Parts of the core: each imports its own layer and the layers before it."""
+
+
+def layer_of(module: str) -> int | None:
+    """The layer of a module `impl.core.<part>…`; None of modules outside the core."""
+    room, _, rest = module.partition("impl.core.")
+    part = rest.partition(".")[0]
+    found = (number for number, parts in enumerate(LAYERS) if not room and part in parts)
+    return next(found, None)
+
+
+def test_the_layers_of_the_core_are_a_strict_order() -> None:
+    graph = arrows(core_modules())
+    climbing = {
+        f"{name} imports {other}"
+        for name, others in graph.items()
+        for other in others
+        if (layer_of(name) or 0) < (layer_of(other) or 0)
+    }
+
+    assert climbing == set()
+    assert {name for name in graph if layer_of(name) is None} == {"impl.core"}
+    assert len(LAYERS) <= 7
+
+
+def test_rules_are_asked_anew_each_time() -> None:
+    """Stepped runs exchange the rules of a `Config` while its node runs: no other may be kept."""
+    kept = {
+        f"{name_of(path)}:{node.lineno}"
+        for path in core_modules()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        if re.search(r"\bconfig\.rules\b|^rules\b", ast.unparse(node.value))
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Attribute)
+    }
+
+    assert kept == set()

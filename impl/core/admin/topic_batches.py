@@ -13,7 +13,7 @@ from fencepost.impl.core.admin.topic_creation import (
     creation_error,
     live_brokers,
 )
-from fencepost.impl.core.admin.topic_deletion import TopicDeletion, no_topic, whole_deletion
+from fencepost.impl.core.admin.topic_deletion import TopicDeletion, no_topic
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.fenced_writes import (
     Ended,
@@ -22,6 +22,11 @@ from fencepost.impl.core.controller.fenced_writes import (
     NoFence,
 )
 from fencepost.impl.core.rules.controller.publication import OPS_MAX
+from fencepost.impl.core.rules.controller.topic_tree import (
+    TopicTree,
+    deletion,
+    partition_deletion,
+)
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read
@@ -182,8 +187,8 @@ class TopicBatches:
             if not known or len(known) != len(below):
                 self._outbox.run(self._delete_alone(asked, place, znode.stat.czxid))
                 continue
-            topic_id = parse_topic_id(znode.path, znode.data)
-            ops = whole_deletion(asked.names[place], topic_id, known)
+            tree = TopicTree(partitions=tuple(map(partition_deletion, known)), has_ids=True)
+            ops = deletion(asked.names[place], znode, tree)
             writes.append(TopicWrite(place=place, ops=ops, czxid=znode.stat.czxid))
         self._writes.submit(writes, lambda ended: self._deleted(asked, ended))
 

@@ -7,7 +7,6 @@ of V3 A, B and D are scripts that wait for ZooKeeper; one that has waited stops 
 is over. Every generation begins with new parts: nothing of an earlier one is known any more.
 """
 
-from fencepost.impl.core.admin.topic_deletion import finish_deletion
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.broker_discovery import (
     apply_broker_change,
@@ -23,10 +22,12 @@ from fencepost.impl.core.controller.leader_election import LeaderElections, Live
 from fencepost.impl.core.controller.partition_change import PartitionChanges
 from fencepost.impl.core.controller.topic_discovery import TopicDiscovery
 from fencepost.impl.core.rules.controller.controller_election import Elected, WatchedReading
+from fencepost.impl.core.rules.controller.topic_tree import finishing_multis, read_tree
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest, LogsFailedResponse
 from fencepost.impl.core.types.messages import CommandResponse, StopReplicaResponse
 from fencepost.impl.core.types.scripts import Outbox, Script
+from fencepost.impl.core.types.zookeeper import Written
 from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, ErrorCode
 
 
@@ -180,8 +181,14 @@ class Controller:
 
     def _finish_deletion(self, topic: str) -> Script:
         generation, topic_id = self.generation, self.context.topic_id(topic)
-        is_known = yield from finish_deletion(self._resources.writes, topic, topic_id)
-        if not is_known and not generation.is_over():
+        tree = yield from read_tree(topic)
+        is_finished = tree is not None
+        for ops in finishing_multis(topic, topic_id, tree) if tree is not None else ():
+            result = yield from self._resources.writes.write(*ops)
+            is_finished = isinstance(result, Written)
+            if not is_finished:
+                break
+        if not is_finished and not generation.is_over():
             self._topics.note_unfinished(topic)
 
     # Answers and reports of brokers

@@ -77,7 +77,7 @@ def test_a_broker_that_dies_while_it_deletes_leaves_no_half_topic(
     monkeypatch: pytest.MonkeyPatch, ops_max: int
 ) -> None:
     """In one multi, and in steps; each broker dies once, after each of its writes in turn."""
-    monkeypatch.setattr("fencepost.impl.core.admin.topic_deletion.OPS_MAX", ops_max)
+    monkeypatch.setattr("fencepost.impl.core.rules.controller.topic_tree.OPS_MAX", ops_max)
     crashes = 0
     for number in count(1):
         happened = 0

@@ -5,8 +5,8 @@ Broker 1 is controller and administrator; brokers 2 and 3 are played by the test
 
 import pytest
 
-from fencepost.impl.core.admin.topic_deletion import OPS_MAX
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.rules.controller.topic_tree import OPS_MAX
 from fencepost.impl.core.types.messages import (
     FetchRequest,
     FetchResponse,
