@@ -60,11 +60,10 @@ FAMILIES_OF_EQUALS = frozenset(
 )
 """One check, command, kind of fault or module per file, as many as there are."""
 PERSONS = re.compile(r"\b(?:who|whom|whose|nobody|somebody|anybody|everybody)\b", re.IGNORECASE)
-PERSONS_LEFT = re.compile(
-    r"impl/(?!sim/script/).*\.py|tests/.*\.py"
-    r"|spec/docs/generated/.*|.*/\w+_on_processes\.md"
-)
-"""Files that still speak of persons; the pages among them are generated from TLA+ modules."""
+PERSONS_LEFT = re.compile(r"impl/(?!sim/script/|mutants/).*\.py|tests/.*\.py|spec/models\.toml")
+"""Files that still speak of persons."""
+WORDS = frozenset({".py", ".md", ".j2", ".tla", ".cfg", ".toml", ".yaml", ".proto"})
+"""Suffixes of the files that people read."""
 GENERATED = re.compile(r"_pb2(_grpc)?\.pyi?$")
 REGISTRY = re.compile(
     r"(?:https?|ftp)://[\w.-]*(?:pypi|pythonhosted|npmjs|docker|maven|golang|crates)\b|--(?:extra-)?index-url"
@@ -378,7 +377,7 @@ def test_documents_speak_of_brokers_and_files() -> None:
     found = [
         person
         for path in committed()
-        if path.suffix in (".py", ".md", ".j2")
+        if path.suffix in WORDS
         and not PERSONS_LEFT.fullmatch(name_of(path))
         and not GENERATED.search(path.name)
         for person in persons(path)

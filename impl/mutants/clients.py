@@ -54,7 +54,7 @@ def forget_producers_on_leader_change(rules: Rules) -> Rules:
     seed=279,
 )
 def refuse_above_high_watermark(rules: Rules) -> Rules:
-    """A leader whose high watermark lags refuses offsets that a reader has reached."""
+    """A leader with a high watermark that lags refuses offsets that a reader has reached."""
 
     def fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
         error = rules.fetch_error(replica, request)

@@ -70,7 +70,7 @@ def compare_topic_names_only(rules: Rules) -> Rules:
     shows="EventuallyLeader",
 )
 def assign_to_any_broker(rules: Rules) -> Rules:
-    """A topic is created as asked for, whoever is to have its replicas."""
+    """A topic is created as asked for, whichever brokers are to have its replicas."""
 
     def refuse_topic(request: CreateTopicRequest, live: Sequence[BrokerId]) -> Refusal | None:
         return None if request.assignment else rules.refuse_topic(request, live)
@@ -85,7 +85,7 @@ def assign_to_any_broker(rules: Rules) -> Rules:
     shows="EventuallyLeader",
 )
 def fail_over_without_watches(rules: Rules) -> Rules:
-    """A new controller reads who lives and sets no watch."""
+    """A new controller reads the live brokers and sets no watch."""
     return replace(rules, watched=rules.watched - {WatchedReading.LIVE_BROKERS_AT_FAIL_OVER})
 
 

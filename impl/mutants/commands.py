@@ -80,7 +80,7 @@ def leader_ignores_command(rules: Rules) -> Rules:
     shows="QuorumSuperset",
 )
 def refresh_without_version(rules: Rules) -> Rules:
-    """A leader takes the ISR of any command that names it, however old."""
+    """A leader takes the ISR of any command that names it leader, however old."""
 
     def is_other_version(replica: Replica, command: PartitionState) -> bool:
         is_same_epoch = command.leader_epoch == replica.leader_epoch

@@ -128,7 +128,7 @@ def controller_epoch_not_raised(rules: Rules) -> Rules:
     seed=17,
 )
 def forget_own_controller_znode(rules: Rules) -> Rules:
-    """Who won without hearing of it takes its own `/controller` for another's."""
+    """A broker that won without hearing of it takes its own `/controller` for another's."""
 
     def holds_controller(node: NodeView, holder: Znode) -> bool:
         return node.is_active and rules.holds_controller(node, holder)
@@ -142,7 +142,7 @@ def forget_own_controller_znode(rules: Rules) -> Rules:
     shows="UncleanOnlyIfIsrDead",
 )
 def no_controller_znode_check(rules: Rules) -> Rules:
-    """A controller that lost its office writes until its successor has raised the epoch."""
+    """A deposed controller writes until its successor has raised the epoch."""
     return replace(rules, controller_fence=_without(rules, CONTROLLER))
 
 
@@ -153,7 +153,7 @@ def no_controller_znode_check(rules: Rules) -> Rules:
     shows="ControllerEventuallyExists",
 )
 def resign_on_expiry_only(rules: Rules) -> Rules:
-    """A controller stays one as long as its session, whoever deletes `/controller`."""
+    """A controller stays one as long as its session, even when `/controller` is deleted."""
 
     def election_step(node: NodeView, holder: BrokerId) -> ElectionStep:
         return ElectionStep.LEAD_ON if node.is_active else rules.election_step(node, holder)
@@ -183,7 +183,7 @@ def persistent_controller_znode(rules: Rules) -> Rules:
     shows="OneControllerPerEpoch",
 )
 def loser_takes_office(rules: Rules) -> Rules:
-    """Who fails to create `/controller` acts as controller all the same."""
+    """A broker that fails to create `/controller` acts as controller all the same."""
 
     def elected_of(candidacy: Candidacy, result: WriteResult) -> Elected | None:
         if not isinstance(result, Rejected):
@@ -228,5 +228,5 @@ def controller_not_watched(rules: Rules) -> Rules:
     shows="BrokerEventuallyLearnsRole",
 )
 def registration_not_watched(rules: Rules) -> Rules:
-    """Who finds the registration of its former life gives up."""
+    """A broker that finds the registration of its former process gives up."""
     return replace(rules, watched=rules.watched - {WatchedReading.OWN_REGISTRATION})

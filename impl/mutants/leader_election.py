@@ -74,7 +74,7 @@ def leader_epoch_not_raised(rules: Rules) -> Rules:
     seed=36,
 )
 def no_election_on_arrival(rules: Rules) -> Rules:
-    """Nobody elects when a member of the ISR comes back to a partition without leader."""
+    """A member of the ISR comes back to a partition without leader, and is not elected."""
 
     def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
         if facts.state is not None and facts.state.leader == NO_BROKER:
@@ -91,7 +91,7 @@ def no_election_on_arrival(rules: Rules) -> Rules:
     seed=19,
 )
 def forget_unsettled_decision(rules: Rules) -> Rules:
-    """A decision that was written, and whose reply was lost, is taken for another's."""
+    """A decision that was written, with a lost reply, is taken for another's."""
 
     def after_reading(decision: LeaderAndIsr | None, read: LeaderAndIsr | None) -> AfterReading:
         after = rules.after_reading(decision, read)
@@ -107,7 +107,7 @@ def forget_unsettled_decision(rules: Rules) -> Rules:
     shows="LeaderInIsr",
 )
 def shrink_on_election_empties_isr(rules: Rules) -> Rules:
-    """A partition whose last ISR member is gone has an empty ISR."""
+    """A partition without a live ISR member gets an empty ISR."""
 
     def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
         decided = rules.elect_leader(facts, controller_epoch)

@@ -106,7 +106,7 @@ def delete_before_assignment(rules: Rules) -> Rules:
     shows="ReassignmentCompletes",
 )
 def ignore_changed_target(rules: Rules) -> Rules:
-    """The agent keeps the first request for a partition, whatever is asked for later."""
+    """The controller keeps the first request for a partition, whatever is asked for later."""
     first: dict[TopicPartition, PartitionRequest] = {}
     return replace(rules, followed_request=first.setdefault)
 
@@ -118,7 +118,7 @@ def ignore_changed_target(rules: Rules) -> Rules:
     shows="ReassignmentCompletes",
 )
 def move_by_request_only(rules: Rules) -> Rules:
-    """The agent looks at moves that are asked for, not at those that were begun."""
+    """The controller looks at moves that are asked for, not at those that were begun."""
 
     def changing_topics(
         requested: AbstractSet[str], unsure: AbstractSet[str], _begun: AbstractSet[str]
@@ -135,7 +135,7 @@ def move_by_request_only(rules: Rules) -> Rules:
     shows="ReassignmentCompletes",
 )
 def agent_without_timer(rules: Rules) -> Rules:
-    """The agent looks only when it is told to."""
+    """The controller looks at reassignments only when it is told to."""
     return replace(rules, is_look_due=lambda _next_ms, _now_ms: False)
 
 

@@ -86,7 +86,7 @@ def end_offset_alone(rules: Rules) -> Rules:
     shows="CommittedDurable",
 )
 def commit_with_old_isr(rules: Rules) -> Rules:
-    """A commit does not wait for a member whose joining is undecided."""
+    """A commit does not wait for a member with an undecided ISR change."""
     return replace(rules, advance_high_watermark=lambda leader: commit_with(leader, leader.isr))
 
 

@@ -126,7 +126,7 @@ RepeatableRead ==
     \A seen, other \in Known : seen.offset = other.offset <=> seen.value = other.value
 
 (* A record that was known before a produce began comes before the produced  *)
-(* record, should anybody ever see that.                                     *)
+(* record, should a reader ever see that.                                    *)
 RealTimeOrder ==
     \A i \in Answers("acknowledged") \cup Answers("fetched") : \A j \in Answers("begun") :
         \A seen \in Known :

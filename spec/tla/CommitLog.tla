@@ -1,13 +1,14 @@
 ----------------------------- MODULE CommitLog ------------------------------
 (* What a replicated partition is for: one log of committed records that     *)
-(* only grows at its end, and the set of those entries whose producers were  *)
-(* told that they are safe. No brokers, no epochs, no failures: `Replication`*)
-(* and `ClientHistory` are checked to be this and nothing else.              *)
+(* only grows at its end, and the set of those entries that were             *)
+(* acknowledged to their producers. No brokers, no epochs, no failures:      *)
+(* `Replication` and `ClientHistory` are checked to be this and nothing      *)
+(* else.                                                                     *)
 EXTENDS Integers, Sequences
 
 VARIABLES
     log,            \* the committed records
-    acknowledged    \* entries [offset, record] whose producers were told
+    acknowledged    \* entries [offset, record] that are acknowledged
 
 vars == <<log, acknowledged>>
 

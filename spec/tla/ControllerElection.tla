@@ -1,8 +1,8 @@
 ------------------------- MODULE ControllerElection -------------------------
-(* Who is controller: /controller, /controller_epoch, ZooKeeper sessions,    *)
-(* and what a broker believes of all three. `LeaderAndIsr` has an abstract   *)
-(* election, in which a session is the broker itself; here a broker has one  *)
-(* session after the other, replies are lost, and people write to            *)
+(* The controller's election: /controller, /controller_epoch, ZooKeeper      *)
+(* sessions, and what a broker believes of all three. `LeaderAndIsr` has an  *)
+(* abstract election, in which a session is the broker itself; here a broker *)
+(* has one session after the other, replies are lost, and people write to    *)
 (* /controller. What a controller does in office is one write and one        *)
 (* command; the decisions themselves are `LeaderAndIsr`'s.                   *)
 (*                                                                           *)
@@ -21,7 +21,7 @@ VARIABLES
     live_sessions,  \* those that ZooKeeper has not ended
     last_session,   \* the latest session id
     candidates,     \* per broker its session, its office, and the epoch it knows
-    terms,          \* history: who has held office; their commands arrive at any time
+    terms,          \* history: all controllers; commands arrive at any time
     decided_epoch,  \* the epoch of the controller that wrote last
     budget,         \* what is left of Limits
     breaches        \* history: acts that no rule allows
@@ -62,11 +62,11 @@ IsActive(b) == candidates[b].status = "active"
 IsOwner(b) ==
     Exists(znodes, ControllerPath) /\ Controller.ephemeral_owner = candidates[b].session_id
 
-(* Somebody overwrote it: the broker whose session owns it is not the one    *)
-(* that it names, or it names nobody.                                        *)
+(* It was overwritten: the broker with the session that owns it is not the   *)
+(* one that it names, or it names none.                                      *)
 IsOverwritten == Controller.version > 0
 
-(* Nobody's session will ever remove it.                                     *)
+(* The end of no session will ever remove it.                                *)
 IsForeign == Exists(znodes, ControllerPath) /\ Controller.ephemeral_owner = NoSession
 
 Candidate(session_id, known_epoch) ==
@@ -95,7 +95,8 @@ CrashBroker(b) ==
     /\ UNCHANGED <<znodes, live_sessions, last_session, terms, decided_epoch, breaches>>
 
 (* A new process of the same broker, with a new session, perhaps before the  *)
-(* old one has ended. It reads the controller epoch before it obeys anybody. *)
+(* old one has ended. It reads the controller epoch before it obeys any      *)
+(* command.                                                                  *)
 RestartBroker(b) ==
     /\ ~IsRunning(b)
     /\ last_session' = last_session + 1
@@ -122,7 +123,7 @@ Held == {candidates[b].session_id : b \in {b \in Brokers : IsRunning(b)}}
 (* A session without process ends by itself.                                 *)
 ExpireOrphan == \E s \in live_sessions \ Held : End(s) /\ UNCHANGED budget
 
-(* One whose process is silent, too, and that is a fault.                    *)
+(* That of a silent process, too, and that is a fault.                       *)
 ExpireSession ==
     /\ \/ ExpireOrphan
        \/ Spend("expiries") /\ \E s \in live_sessions \cap Held : End(s)
@@ -190,9 +191,9 @@ RaiseLater(b) ==
        /\ znodes' = written.tree
        /\ InOffice(b, RaisedEpoch, written.tree[ControllerEpochPath].version)
 
-(* A broker that finds no /controller stands, and the one whose multi        *)
-(* succeeds is controller (CTL-002, CTL-003). Whoever finds another's waits  *)
-(* for its watch, which here is the guard.                                   *)
+(* A broker that finds no /controller stands, and the one with the multi     *)
+(* that succeeds is controller (CTL-002, CTL-003). Whoever finds another's   *)
+(* waits for its watch, which here is the guard.                             *)
 ElectController(b) ==
     /\ IsConnected(b)
     /\ IF Has("two_step_controller_election")
@@ -214,7 +215,7 @@ Resigned(b) == [candidates EXCEPT ![b].status = "standing"]
 
 (* A controller that sees /controller gone, another's, or of a session that  *)
 (* it no longer has, forgets everything (CTL-008). One that finds its own    *)
-(* overwritten deletes it before it stands again: nobody else would.         *)
+(* overwritten deletes it before it stands again: no other broker would.     *)
 ResignController(b) ==
     LET is_lost == IsActive(b) /\ ~IsOwner(b)
         is_spoilt == /\ IsRunning(b)
@@ -244,8 +245,8 @@ IsDeposed(b) ==
     /\ ~IsForeign
     /\ ~IsOwner(b)
 
-(* One fenced write of any kind. A controller whose write is refused resigns *)
-(* (ZK-005).                                                                 *)
+(* One fenced write of any kind. A controller resigns when its write is      *)
+(* refused (ZK-005).                                                         *)
 PublishDecision(b) ==
     LET is_done == IsConnected(b) /\ Apply(Fence(b)).ok
     IN /\ IsActive(b)
@@ -265,8 +266,8 @@ Knowing(b, controller_epoch) ==
     IN [candidates EXCEPT ![b].known_epoch = controller_epoch,
                           ![b].status = IF is_replaced THEN "standing" ELSE @]
 
-(* A broker reads in ZooKeeper who is controller (CTL-004), as late as it    *)
-(* likes. Only the epoch is kept: the id serves clients.                     *)
+(* A broker reads in ZooKeeper which broker is controller (CTL-004), as late *)
+(* as it likes. Only the epoch is kept: the id serves clients.               *)
 LearnController(b) ==
     /\ IsRunning(b)
     /\ IsConnected(b)
@@ -274,7 +275,7 @@ LearnController(b) ==
     /\ candidates' = Knowing(b, CurrentEpoch)
     /\ UNCHANGED <<znodes, live_sessions, last_session, terms, decided_epoch, budget, breaches>>
 
-(* A command of anybody who has ever held office arrives, and is obeyed      *)
+(* A command of any controller, past or present, arrives, and is obeyed      *)
 (* unless its epoch is smaller than the one known (CTL-006). What it says is *)
 (* left out: here it stands for every kind of command.                       *)
 BecomeFollower(b) ==
@@ -289,7 +290,7 @@ BecomeFollower(b) ==
 -----------------------------------------------------------------------------
 (* People *)
 
-(* The text recommends it: somebody deletes /controller to force an          *)
+(* The text recommends it: an operator deletes /controller to force an       *)
 (* election. The owner's session lives.                                      *)
 DeleteController ==
     /\ Spend("deletions")
@@ -297,9 +298,9 @@ DeleteController ==
     /\ znodes' = [znodes EXCEPT ![ControllerPath] = Absent]
     /\ UNCHANGED <<live_sessions, last_session, candidates, terms, decided_epoch, breaches>>
 
-(* The text recommends this too: somebody writes a brokerid by hand, over    *)
+(* The text recommends this too: an operator writes a brokerid by hand, over *)
 (* what is there, or as a persistent znode where nothing is. Content that    *)
-(* nobody can read is the same with NoBroker.                                *)
+(* cannot be read is the same with NoBroker.                                 *)
 OverwriteController ==
     /\ Spend("overwrites")
     /\ \E brokerid \in Brokers \cup {NoBroker} :
@@ -359,15 +360,15 @@ ZombieEpochLower ==
         (b # zombie /\ IsActive(b) /\ IsActive(zombie) /\ IsOwner(b)) =>
             candidates[zombie].controller_epoch < candidates[b].controller_epoch
 
-(* A deposed controller's writes fail, and who knows its successor does not  *)
-(* obey it.                                                                  *)
+(* A deposed controller's writes fail, and a broker that knows its successor *)
+(* does not obey it.                                                         *)
 \* @req ZK-005
 \* @req CTL-006
 \* @req CTL-013
 StaleControllerHarmless == IsCleanOf("StaleControllerHarmless")
 
 (* A controller's write takes effect only while its session owns             *)
-(* /controller, also when nobody has been elected after it.                  *)
+(* /controller, also when no other has been elected after it.                *)
 \* @req ZK-005
 OnlyControllerWrites == IsCleanOf("OnlyControllerWrites")
 
@@ -385,7 +386,7 @@ ResignsOnNewerEpoch ==
 
 IsInOffice(b) == IsActive(b) /\ IsConnected(b) /\ IsOwner(b) /\ Apply(Fence(b)).ok
 
-(* Again and again somebody is controller whose writes succeed.              *)
+(* Again and again there is a controller with writes that succeed.           *)
 \* @req CTL-009
 ControllerEventuallyExists == []<>(\E b \in Brokers : IsInOffice(b))
 =============================================================================

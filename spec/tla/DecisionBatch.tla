@@ -10,17 +10,17 @@ EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
     Partitions,     \* numbers, in the order in which they are written
-    Busy,           \* those whose leader lives and changes its ISR without end
+    Busy,           \* those with a live leader that changes its ISR without end
     OperationsMax,  \* what one multi holds: ZooKeeper refuses larger ones
     Limits,
     mutants         \* rules that are broken on purpose; {} is the protocol
 
 VARIABLES
-    written,        \* partitions whose decision ZooKeeper has
+    written,        \* partitions of which ZooKeeper has the decision
     stale,          \* partitions that were changed since the controller read them
     batches,        \* multis still to be sent, in order
-    to_send,        \* partitions whose command is due
-    told,           \* partitions whose command is sent
+    to_send,        \* partitions with a command that is due
+    told,           \* partitions with a command that is sent
     budget
 
 vars == <<written, stale, batches, to_send, told, budget>>
@@ -76,9 +76,8 @@ IsTooLarge(batch) == Cardinality(batch) > OperationsMax
 
 (* ZooKeeper stops at the first operation that fails and names it. That one  *)
 (* leaves the batch, to be read and decided anew; the others, of which       *)
-(* nothing is wrong as far as anybody knows, are written next, in halves. For*)
-(* what is too large ZooKeeper has no answer but to hang up: all is read     *)
-(* anew.                                                                     *)
+(* nothing is known to be wrong, are written next, in halves. For what is    *)
+(* too large ZooKeeper has no answer but to hang up: all is read anew.       *)
 Refused(batch) == Smallest(batch \cap stale)
 
 AfterFailure(batch) ==
@@ -130,12 +129,12 @@ Spec ==
     /\ \A p \in Partitions : WF_vars(SendLeaderAndIsr(p))
 
 -----------------------------------------------------------------------------
-(* Nobody is told what ZooKeeper does not hold.                              *)
+(* No command is sent for what ZooKeeper does not hold.                      *)
 \* @req FAIL-006
 CommandReflectsZk == told \subseteq written
 
-(* A partition with which nobody interferes gets its decision, whatever      *)
-(* happens to the others, and its brokers hear of it.                        *)
+(* A partition that no other writer changes gets its decision, whatever      *)
+(* happens to the others, and its brokers get the command.                   *)
 \* @req ZK-007
 OthersEventuallyTold == \A p \in Partitions \ Busy : <>(p \in told)
 =============================================================================

@@ -77,9 +77,9 @@ RaiseEpochLater(c) ==
        /\ znodes' = written.tree
        /\ controllers' = [controllers EXCEPT ![c] = Activated(c, RaisedControllerEpoch)]
 
-(* Who creates /controller is the controller, and nobody else is (CTL-002).  *)
-(* That a starting broker looks before it stands (CTL-003) is left out: the  *)
-(* create fails anyhow.                                                      *)
+(* The broker that creates /controller is the controller, and no other is    *)
+(* (CTL-002). That a starting broker looks before it stands (CTL-003) is     *)
+(* left out: the create fails anyhow.                                        *)
 ElectController(c) ==
     /\ IF Has("two_step_controller_election")
        THEN CreateController(c) \/ RaiseEpochLater(c)
@@ -213,9 +213,9 @@ Published(c) ==
                            znode_version |-> decision.expected_version + 1]>>]
 
 (* After a conflict the state is read again (ZK-004), and is decided upon or *)
-(* told as it stands. Who lost its office tells nobody anything. The mutant  *)
-(* goes on with the live brokers that it has: the watch that fired meanwhile *)
-(* is used up and nobody sets it again.                                      *)
+(* told as it stands. A deposed controller sends nothing. The mutant goes on *)
+(* with the live brokers that it has: the watch that fired meanwhile is used *)
+(* up and is not set again.                                                  *)
 Refused(c) ==
     LET live == controllers[c].live_brokers
     IN [ForgetDecision(c) EXCEPT

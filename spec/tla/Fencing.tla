@@ -92,7 +92,7 @@ StoppedReplica(r) ==
 FirstLeader == CHOOSE b \in InitialIsr : \A other \in InitialIsr : b <= other
 FirstIsr == {Member(b, b) : b \in InitialIsr}
 
-(* Everybody is registered, in order of ids, and has obeyed the first        *)
+(* Every broker is registered, in order of ids, and has obeyed the first     *)
 (* command; the controller has not yet noticed that it was received.         *)
 Init ==
     /\ znodes = [path \in Paths |->
@@ -140,10 +140,11 @@ ExpireSession(b) ==
     /\ znodes' = [znodes EXCEPT ![BrokerPath(b)] = Absent]
     /\ UNCHANGED <<zxid, controller, replicas, messages, history>>
 
-(* A process starts, or one whose session is over gets another: the czxid of *)
-(* the new znode is its epoch from now on. One that starts reads leader      *)
-(* epoch and version of its partition before it obeys anybody (`Startup`     *)
-(* says why). The create fails while the old session lives (START-005).      *)
+(* A process starts, or one gets another session after the end of its own:   *)
+(* the czxid of the new znode is its epoch from now on. One that starts      *)
+(* reads leader epoch and version of its partition before it obeys any       *)
+(* command (`Startup` says why). The create fails while the old session      *)
+(* lives (START-005).                                                        *)
 RegisterBroker(b) ==
     LET written == Multi(znodes, <<CreateOp(BrokerPath(b), <<>>, b)>>, zxid + 1)
         started == [replicas[b] EXCEPT !.role = "idle", !.leader_epoch = State.leader_epoch,
@@ -168,9 +169,10 @@ Looks ==
     THEN {[controller.view EXCEPT ![b] = Registrations[b]] : b \in Brokers}
     ELSE {Registrations}
 
-(* Who has another epoch than before was restarted, or at least was gone: a  *)
-(* failure and then a start (BEP-006). Comparing epochs shows this even if   *)
-(* the list of ids is as it was. An arrival is sent the present state.       *)
+(* A broker with another epoch than before was restarted, or at least was    *)
+(* gone: a failure and then a start (BEP-006). Comparing epochs shows this   *)
+(* even if the list of ids is as it was. An arrival is sent the present      *)
+(* state.                                                                    *)
 DetectBrokerChange ==
     /\ \E look \in Looks :
           LET differing == {b \in Brokers : look[b] # controller.view[b]}
@@ -197,11 +199,12 @@ Publish(state) ==
        /\ UNCHANGED <<zxid, replicas, messages, budget, history>>
 
 (* The policy for the last replica. When every incarnation of the ISR is     *)
-(* gone, nobody knows whether the committed records are still there. "elect":*)
-(* a broker of the ISR that is back leads alone, and the state says for ever *)
-(* that records may be lost, since otherwise a partition of one replica ends *)
-(* with its first restart. "wait": nobody leads, the ISR is kept (FAIL-003), *)
-(* and a person decides. A third way, silence, is the mutant.                *)
+(* gone, it is not known whether the committed records are still there.      *)
+(* "elect": a broker of the ISR that is back leads alone, and the state says *)
+(* for ever that records may be lost, since otherwise a partition of one     *)
+(* replica ends with its first restart. "wait": there is no leader, the ISR  *)
+(* is kept (FAIL-003), and a person decides. A third way, silence, is the    *)
+(* mutant.                                                                   *)
 ElectLastReplica ==
     LET returned == MemberIds(State.isr) \cap Registered(controller.view)
     IN IF LastReplica = "elect" /\ returned # {}
@@ -231,8 +234,8 @@ Command(b) ==
      built_for |-> controller.view[b]]
 
 (* The present state to every broker that the controller knows, once all     *)
-(* failures that it knows of are decided: who bounced has failed before it   *)
-(* starts. The stamp is of the same view as the decision. `built_for` is     *)
+(* failures that it knows of are decided: a bounced broker has failed before *)
+(* it starts. The stamp is of the same view as the decision. `built_for` is  *)
 (* history and not on the wire.                                              *)
 SendLeaderAndIsr ==
     /\ controller.is_send_due
@@ -263,7 +266,7 @@ StampFor(b, m) ==
 IsUnderstood(b, m) == StampFor(b, m) # NoBrokerEpoch
 
 (* A smaller epoch than the broker's own is another incarnation's (BEP-002,  *)
-(* BEP-003); a command without epoch could be anybody's.                     *)
+(* BEP-003); a command without epoch could be of any incarnation.            *)
 IsForThisIncarnation(b, m) ==
     \/ Has("commands_without_broker_epoch")
     \/ IF IsUnderstood(b, m) THEN StampFor(b, m) >= replicas[b].broker_epoch
@@ -275,8 +278,8 @@ IsNewer(b, m) ==
        /\ m.leader_epoch = replicas[b].leader_epoch
        /\ m.znode_version >= replicas[b].znode_version
 
-(* What is obeyed is consumed, and with it what nobody will ever obey: the   *)
-(* older commands to the same broker. All others stay in flight.             *)
+(* What is obeyed is consumed, and with it what no broker will ever obey:    *)
+(* the older commands to the same broker. All others stay in flight.         *)
 IsStillOfUse(other, m) ==
     other # m /\ (other.to = m.to => other.leader_epoch >= m.leader_epoch)
 
@@ -301,7 +304,7 @@ BecomeLeader(b) ==
         /\ Obey(b, m, "leader", m.isr,
                 IF Has("remember_end_offset_over_bounce") THEN replicas[b].caught_up ELSE {})
 
-(* The replica follows another leader, or nobody while the partition waits.  *)
+(* The replica follows another leader, or none while the partition waits.    *)
 BecomeFollower(b) == \E m \in messages : m.leader # b /\ Obey(b, m, "follower", {}, {})
 
 -----------------------------------------------------------------------------
@@ -320,7 +323,7 @@ SetReplicas(after) ==
     /\ replicas' = after
     /\ UNCHANGED <<znodes, zxid, controller, messages, history>>
 
-(* The one record is produced. Nobody has reached this log end yet.          *)
+(* The one record is produced. No replica has reached this log end yet.      *)
 LeaderAppend(l) ==
     /\ IsLeading(l)
     /\ Spend("records")
@@ -401,7 +404,7 @@ UpgradeBroker(b) ==
     /\ UNCHANGED <<znodes, zxid, controller, messages, history>>
 
 (* Second pass: the controller sends the new field in place of the old one.  *)
-(* Not before everybody understands it.                                      *)
+(* Not before every broker understands it.                                   *)
 RaiseInterBrokerProtocol ==
     /\ controller.level = 3
     /\ \/ \A b \in Brokers : replicas[b].level = 4

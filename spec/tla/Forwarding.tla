@@ -13,17 +13,17 @@ CONSTANTS
     Brokers,        \* 1 .. n; the smallest is the first controller
     OldBrokers,     \* new code, old inter-broker protocol: they write themselves
     Requests,       \* each is sent by one client, until it is answered
-    Forgers,        \* requests whose client claims to be somebody else
+    Forgers,        \* requests of clients that claim another name
     Limits,         \* how often each bounded thing may happen
     mutants         \* rules that are broken on purpose; {} is the protocol
 
 VARIABLES
     config,         \* the znode: requests that it holds, and its version
-    controller,     \* whom ZooKeeper names, and the controller epoch
-    nodes,          \* per broker whom it takes for controller, its office, what it is writing
+    controller,     \* the one that ZooKeeper names, and the controller epoch
+    nodes,          \* per broker the controller it knows, its office, its pending write
     messages,       \* requests on their way
     answers,        \* per request what its client knows
-    effects,        \* history: writes, with whom they were authorised for
+    effects,        \* history: writes, each with its authorised name
     budget,         \* what is left of Limits
     breaches        \* history: acts that no rule allows
 
@@ -91,9 +91,10 @@ SendRequest(r) ==
 (* Brokers *)
 
 (* A broker that is not controller passes a client's request on, in the new  *)
-(* version and with the client's name, to whom it takes for controller. What *)
-(* a broker has passed on is not passed on again: the receiver answers       *)
-(* NOT_CONTROLLER, which the client hears as a reason to ask again.          *)
+(* version and with the client's name, to the broker that it takes for       *)
+(* controller. What a broker has passed on is not passed on again: the       *)
+(* receiver answers NOT_CONTROLLER, which the client hears as a reason to    *)
+(* ask again.                                                                *)
 ForwardRequest(b) ==
     \E m \in messages :
         LET may_forward == m.forwards = 0 \/ Has("forward_again")
@@ -108,15 +109,16 @@ ForwardRequest(b) ==
                 (IF may_forward /\ nodes[b].active_controller_id # b THEN {passed_on} ELSE {})
            /\ UNCHANGED <<config, controller, nodes, answers, effects, budget, breaches>>
 
-(* For whom the request is judged: a connection from a client tells who it   *)
-(* is, and a name in the request counts only on one from a broker.           *)
+(* The principal for which the request is judged: a connection from a client *)
+(* tells which it is, and a name in the request counts only on one from a    *)
+(* broker.                                                                   *)
 Principal(m) ==
     IF m.from_broker
     THEN IF Has("forwarder_is_principal") THEN Broker ELSE m.principal
     ELSE IF Has("believe_any_principal") THEN m.principal ELSE "client"
 
 (* Whoever may write reads the znode, to write all of it back: the           *)
-(* controller, and under the old protocol everybody. An old broker has no    *)
+(* controller, and under the old protocol every broker. An old broker has no *)
 (* fence. A broker writes one change after the other.                        *)
 ReadConfig(b) ==
     \E m \in messages :
@@ -136,7 +138,8 @@ IsFenced(write) ==
 
 (* The write is one multi: the controller epoch, and the version that was    *)
 (* read, which alone holds two writers together while old and new brokers    *)
-(* are mixed. Who finds the request in the znode already writes nothing.     *)
+(* are mixed. A controller that finds the request in the znode already       *)
+(* writes nothing.                                                           *)
 IsWritable(write) ==
     /\ IsFenced(write) => write.controller_epoch = controller.controller_epoch
     /\ write.version = config.version \/ Has("two_config_writers")
@@ -157,7 +160,7 @@ BreachOfOffice(b) ==
 
 (* The change is made and its client is told; a change that is there already *)
 (* counts as made (FWD-004). A write that is refused is an answer to ask     *)
-(* again, and a controller whose fence failed resigns.                       *)
+(* again, and a controller with a failed fence resigns.                      *)
 ApplyMutation(b) ==
     \E write \in nodes[b].writing :
         /\ IF IsPresent(write)
@@ -218,7 +221,7 @@ ResignController(b) ==
     /\ nodes' = [nodes EXCEPT ![b].controller_epoch = NoEpoch]
     /\ UNCHANGED <<config, controller, messages, answers, effects, budget, breaches>>
 
-(* A broker sees who is controller now.                                      *)
+(* A broker sees which one is controller now.                                *)
 LearnController(b) ==
     /\ ~Has("never_rediscover")
     /\ nodes[b].active_controller_id # controller.controller_id
@@ -260,7 +263,7 @@ OneForward == \A m \in messages : m.forwards <= 1
 OnlyControllerWrites == \A breach \in breaches : breach.invariant # "OnlyControllerWrites"
 
 (* Each change was judged for the client that asked for it: not for the      *)
-(* broker that passed it on, nor for whom the client claims to be.           *)
+(* broker that passed it on, nor for the name that the client claims.        *)
 \* @req FWD-005
 \* @req SEC-002
 ActsAsClient == \A effect \in effects : effect.principal = "client"
@@ -276,8 +279,8 @@ RetryIsIdempotent ==
 \* @req FWD-007
 NoLostUpdate == \A effect \in effects : effect.request \in config.requests
 
-(* Who is told that a change was refused finds it not made; who is told that *)
-(* it was made finds it made.                                                *)
+(* A change that was answered as refused is not made; one that was answered  *)
+(* as made is made.                                                          *)
 \* @req FWD-004
 AnswersAreTrue ==
     \A r \in Requests :

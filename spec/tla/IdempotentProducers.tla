@@ -4,10 +4,10 @@
 (* it from something new, whoever leads by then.                             *)
 (*                                                                           *)
 (* What replication does is taken as given (`CommitLog`): the next leader's  *)
-(* log is a prefix of this one's, no shorter than what is committed. Requests*)
-(* stay in the network for ever: each may arrive late, twice or not at all.  *)
-(* Left out: other producers, whose records have other ids, and how ids are  *)
-(* given away.                                                               *)
+(* log is a prefix of this one's, no shorter than what is committed.         *)
+(* Requests stay in the network for ever: each may arrive late, twice or not *)
+(* at all. Left out: other producers, with records of other ids, and how ids *)
+(* are given away.                                                           *)
 EXTENDS Integers, Sequences
 
 CONSTANTS

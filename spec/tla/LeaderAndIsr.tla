@@ -1,21 +1,21 @@
 ---------------------------- MODULE LeaderAndIsr ----------------------------
-(* Who leads a partition: controllers, the LeaderAndISR znode, the commands, *)
-(* and what each broker believes. One partition, no records: `Replication`   *)
-(* composes these actions with logs.                                         *)
+(* The leader of a partition: controllers, the LeaderAndISR znode, the       *)
+(* commands, and what each broker believes. One partition, no records:       *)
+(* `Replication` composes these actions with logs.                           *)
 (*                                                                           *)
 (* A broker's two parts, replica and candidate controller, are modelled as   *)
 (* separate processes. All they share is a crash, which is two faults here.  *)
-(* Sessions are worst case: a process whose session expired goes on, and its *)
-(* writes still reach ZooKeeper under a later session, so that only versions *)
-(* and epochs protect the znode, never the session.                          *)
+(* Sessions are worst case: a process goes on after its session expired, and *)
+(* its writes still reach ZooKeeper under a later session, so that only      *)
+(* versions and epochs protect the znode, never the session.                 *)
 EXTENDS Decisions
 
 -----------------------------------------------------------------------------
 (* Brokers come, go and are told about topics *)
 
-(* A process that runs without registration gets a session and registers.    *)
-(* A starting one then reads the state of its partition before it obeys      *)
-(* anybody: a late command from before its crash is older than what it read. *)
+(* A process that runs without registration gets a session and registers. A  *)
+(* starting one then reads the state of its partition before it obeys any    *)
+(* command: a late command from before its crash is older than what it read. *)
 (* Waiting for the old session to end (START-005) is the create that fails.  *)
 RegisterBroker(b) ==
     LET written == Apply(<<CreateOp(BrokerPath(b), <<>>, b)>>)
@@ -53,7 +53,7 @@ RestartBroker(b) ==
     /\ UNCHANGED <<znodes, controllers, messages, budget, breaches>>
 
 (* ZooKeeper ends the session of a broker, dead or merely silent. The broker *)
-(* is not told: a leader leads on until somebody's epoch or version stops it.*)
+(* is not told: a leader leads on until an epoch or version stops it.        *)
 ExpireBrokerSession(b) ==
     /\ Spend("expiries")
     /\ Exists(znodes, BrokerPath(b))
@@ -73,9 +73,9 @@ ExpireSession ==
 -----------------------------------------------------------------------------
 (* Brokers obey *)
 
-(* A broker reads in ZooKeeper who is controller, and from now on refuses    *)
-(* commands of a smaller epoch (CTL-004, CTL-007). It may read this late or  *)
-(* never, and then learns it from a command that it obeys.                   *)
+(* A broker reads in ZooKeeper which broker is controller, and from now on   *)
+(* refuses commands of a smaller epoch (CTL-004, CTL-007). It may read this  *)
+(* late or never, and then learns it from a command that it obeys.           *)
 LearnController(b) ==
     /\ replicas[b].role \notin {"down", "starting"}
     /\ replicas[b].controller_epoch < CurrentControllerEpoch
@@ -196,7 +196,7 @@ AdoptIsr(b) ==
 
 (* Another version, or another's content where its own should be: the leader *)
 (* may have been replaced, so it commits nothing until a command comes       *)
-(* (ISR-004). It still answers nobody here; a fenced leader only waits.      *)
+(* (ISR-004). It still answers no request here; a fenced leader only waits.  *)
 FenceLeader(b) ==
     LET is_conflict == IF replicas[b].is_reply_lost
                        THEN ~IsOwnWrite(WantedState(b), replicas[b].znode_version)
@@ -314,8 +314,8 @@ OneControllerPerEpoch ==
         (c # other /\ controllers[c].status = "active" /\ controllers[other].status = "active") =>
             controllers[c].controller_epoch # controllers[other].controller_epoch
 
-(* A deposed controller's writes fail, and who obeyed its successor does not *)
-(* obey it.                                                                  *)
+(* A deposed controller's writes fail, and a broker that obeyed its          *)
+(* successor does not obey it.                                               *)
 \* @req ZK-005
 \* @req CTL-006
 \* @req CTL-013
@@ -337,7 +337,7 @@ CommandReflectsZk ==
               /\ m.leader_epoch = State.leader_epoch
               /\ m.isr = State.isr
 
-(* A leader whose version is the newest has what ZooKeeper says.             *)
+(* A leader with the newest version has what ZooKeeper says.                 *)
 \* @req ISR-003
 VersionAgreement ==
     \A b \in Brokers :
@@ -346,9 +346,9 @@ VersionAgreement ==
             /\ State.leader_epoch = replicas[b].leader_epoch
             /\ State.isr = replicas[b].isr
 
-(* A leader outside the ISR is chosen only when nobody of the ISR was there  *)
-(* after the ISR had been read, and only by a controller in office: who had  *)
-(* lost it may have looked long ago.                                         *)
+(* A leader outside the ISR is chosen only when no broker of the ISR was     *)
+(* there after the ISR had been read, and only by a controller in office: a  *)
+(* deposed one may have looked long ago.                                     *)
 \* @req FAIL-002
 UncleanOnlyIfIsrDead == IsCleanOf("UncleanOnlyIfIsrDead")
 
@@ -364,7 +364,7 @@ EpochStrictlyIncreasing ==
 -----------------------------------------------------------------------------
 (* When the faults are over *)
 
-(* Some day a broker leads whom ZooKeeper names, and it stays.               *)
+(* Eventually the broker that ZooKeeper names leads, and it stays.           *)
 \* @req FAIL-008
 \* @req CTL-012
 EventuallyLeader == <>[](\E b \in Brokers : IsActingLeader(b))

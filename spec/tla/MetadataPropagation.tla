@@ -1,5 +1,5 @@
 ------------------------ MODULE MetadataPropagation -------------------------
-(* What everybody is told: the controller publishes a leader in ZooKeeper    *)
+(* What every broker is told: the controller publishes a leader in ZooKeeper *)
 (* and sends it to every broker twice, as a command (LeaderAndIsr) and as    *)
 (* metadata (UpdateMetadata); clients ask any broker for metadata and send   *)
 (* their writes where it points. One partition, one controller, one client   *)
@@ -7,7 +7,8 @@
 (*                                                                           *)
 (* All brokers are the ISR, so that a write is acknowledged when every       *)
 (* broker obeys the leader that took it; records are `Replication`'s. The    *)
-(* controller knows who is up, and which request was not answered.           *)
+(* controller knows which brokers are up, and which request was not          *)
+(* answered.                                                                 *)
 EXTENDS Znodes
 
 CONSTANTS
@@ -50,7 +51,7 @@ FirstState == [leader |-> FirstLeader, leader_epoch |-> 0]
 
 Request(kind, b) == [kind |-> kind, to |-> b, state |-> State]
 
-(* Everybody knows the first leader; it is going to be told once more.       *)
+(* Every broker knows the first leader; it is going to be told once more.    *)
 Init ==
     /\ znodes = [path \in {StatePath} |-> [data |-> FirstState, version |-> 0,
                                            ephemeral_owner |-> NoSession, czxid |-> 0]]
@@ -170,9 +171,9 @@ FetchMetadata ==
 (* leader that was replaced waits in vain, and its client gives up.          *)
 IsFollowedByAll(b) == \A other \in Brokers : IsUp(other) /\ brokers[other].obeyed = brokers[b].obeyed
 
-(* The client sends its write to the leader that it knows of. Who does not   *)
-(* lead answers NOT_LEADER, which the client may retry (CLI-003); who leads  *)
-(* and cannot commit does not answer. Both make it ask for metadata.         *)
+(* The client sends its write to the leader that it knows of. A broker that  *)
+(* does not lead answers NOT_LEADER, which the client may retry (CLI-003); a *)
+(* leader that cannot commit does not answer. Both make it ask for metadata. *)
 RouteProduce ==
     LET b == client.view.leader
         is_acknowledged == IF Has("serve_without_leadership_check") THEN IsUp(b)
@@ -209,7 +210,7 @@ Heal ==
 Spec == Init /\ [][Next]_vars /\ WF_vars(Heal) /\ WF_vars(FetchMetadata \/ RouteProduce)
 
 -----------------------------------------------------------------------------
-(* Nobody acknowledges a write because a client took it for the leader.      *)
+(* No broker acknowledges a write because a client took it for the leader.   *)
 \* @req CLI-003
 \* @req REPL-007
 OnlyLeadersAcknowledge == "OnlyLeadersAcknowledge" \notin breaches

@@ -89,7 +89,7 @@ PassTime ==
     /\ UNCHANGED <<clock_offset, buckets, muted_until, promises, admitted, charged, failovers,
                    breaches>>
 
-(* Somebody sets the wall clock a tick back or forward.                      *)
+(* An operator sets the wall clock a tick back or forward.                   *)
 StepClock ==
     /\ Spend("clock_steps")
     /\ \E step \in {-1, 1} : clock_offset' = clock_offset + step
@@ -182,7 +182,7 @@ ValidateMutation(c) ==
        /\ UNCHANGED <<now, clock_offset, muted_until, promises, admitted, failovers, breaches>>
 
 (* Another broker becomes controller. Buckets are in memory, so it begins    *)
-(* with full ones, and nobody is muted there.                                *)
+(* with full ones, and no client is muted there.                             *)
 ElectController ==
     /\ Spend("failovers")
     /\ buckets' = [c \in Clients |-> [tokens |-> Burst, counted_at |-> Clock]]
@@ -242,8 +242,8 @@ ThrottleIsShortest ==
 \* @req QUOTA-004
 RejectedCostsNothing == \A c \in Clients : charged[c] = Sum(admitted[c], 0, now) * Cost
 
-(* Who has asked for nothing owes nothing: one client's flood is not         *)
-(* another's.                                                                *)
+(* A client that has asked for nothing owes nothing: one client's flood is   *)
+(* not another's.                                                            *)
 \* @req QUOTA-005
 OnlyOwnDebt == \A c \in Clients : charged[c] = 0 => Tokens(c) >= 0
 =============================================================================

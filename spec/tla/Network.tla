@@ -1,11 +1,11 @@
 ------------------------------ MODULE Network -------------------------------
 (* A link between two processes, as a choice of guarantees. `messages` is    *)
 (* the set of what is in flight: records with `from`, `to`, `place` and      *)
-(* `copy` beside their content. No variables live here: who has messages     *)
-(* keeps the set and bounds the faults.                                      *)
+(* `copy` beside their content. No variables live here: a module with        *)
+(* messages keeps the set and bounds the faults.                             *)
 (*                                                                           *)
-(* A message may be late, and nobody is obliged to receive it: a loss is a   *)
-(* message that never arrives, a refusal one that arrives without effect,    *)
+(* A message may be late, and no process is obliged to receive it: a loss is *)
+(* a message that never arrives, a refusal one that arrives without effect,  *)
 (* and neither takes an action. A sender that repeats itself until it is     *)
 (* answered is a message that stays.                                         *)
 EXTENDS Integers

@@ -64,8 +64,8 @@ InOffice(c) == znodes[ControllerPath].ephemeral_owner = c
 (* Another controller was elected since: whatever `c` does now comes late.   *)
 IsDeposed(c) == Exists(znodes, ControllerPath) /\ ~InOffice(c)
 
-(* Whom a commit waits for: the ISR and, while a change is in flight, the    *)
-(* one that the leader asked for.                                            *)
+(* The replicas that a commit waits for: the ISR and, while a change is in   *)
+(* flight, the one that the leader asked for.                                *)
 MaximalIsr(b) ==
     replicas[b].isr
         \cup (IF replicas[b].pending_isr = <<>> \/ Has("commit_with_old_isr") THEN {}
@@ -115,7 +115,7 @@ InitEmpty ==
     /\ replicas = [b \in Brokers |-> StoppedReplica("starting")]
 
 (* Reachable from the empty start: all brokers are registered, the first     *)
-(* controller is active, and everybody has obeyed its first command.         *)
+(* controller is active, and every broker has obeyed its first command.      *)
 InitServing ==
     /\ znodes = [path \in Paths |->
                     CASE path = ControllerPath -> Ephemeral(FirstController)

@@ -23,7 +23,7 @@ VARIABLES
     controllers,    \* per controller its epoch and what it is about to do
     replicas,       \* per broker its directory and what it believes
     messages,       \* commands in flight, as late as they like
-    committed,      \* incarnations whose record is committed
+    committed,      \* incarnations with a committed record
     is_wanted,      \* history: what the administrator asked for last
     budget,         \* what is left of Limits
     breaches        \* history: acts that no rule allows
@@ -210,7 +210,8 @@ PublishDecision(c) ==
     /\ controllers' = [controllers EXCEPT ![c].decision = <<>>]
     /\ UNCHANGED <<replicas, messages, committed, is_wanted, budget, breaches>>
 
-(* The present state to all who do not have it yet, for as long as it takes. *)
+(* The present state to all brokers that do not have it yet, for as long as  *)
+(* it takes.                                                                 *)
 SendLeaderAndIsr(c) ==
     LET news == {[type |-> "leader_and_isr", to |-> b, incarnation |-> Incarnation,
                   leader |-> State.leader, isr |-> State.isr,

@@ -117,10 +117,10 @@ BootstrapOps(target) ==
 
 (* The switch, when every target is in the ISR (REAS-005): ISR and leader,   *)
 (* and in the same multi the assignment. The state is written even where its *)
-(* ISR is the target already: the leader may be about to admit an old replica*)
-(* that has come back. Where nobody leaves, the switch says that the added   *)
-(* are there. V3 switches the ISR, has the old replicas deleted, and changes *)
-(* the assignment last.                                                      *)
+(* ISR is the target already: the leader may be about to admit an old        *)
+(* replica that has come back. Where no replica leaves, the switch says that *)
+(* the added are there. V3 switches the ISR, has the old replicas deleted,   *)
+(* and changes the assignment last.                                          *)
 SwitchOps(target) ==
     LET is_half_done == Has("delete_before_assignment") /\ State.isr = target
         state == IF is_half_done THEN <<>> ELSE <<WithIsr(target)>>
@@ -194,8 +194,9 @@ Addressed ==
         (IF Has("new_replicas_not_persisted") /\ IsRequested
          THEN znodes[ReassignmentPath].data.replicas ELSE {})
 
-(* The present state to all who are assigned and have not obeyed its epoch,  *)
-(* or have started since. New replicas bootstrap because of this command.    *)
+(* The present state to all brokers that are assigned and have not obeyed    *)
+(* its epoch, or have started since. New replicas bootstrap because of this  *)
+(* command.                                                                  *)
 SendLeaderAndIsr(c) ==
     LET news == {[type |-> "leader_and_isr", to |-> b, leader |-> State.leader, isr |-> State.isr,
                   leader_epoch |-> State.leader_epoch, znode_version |-> StateVersion] :
@@ -278,9 +279,9 @@ FollowerAppend(b) ==
        /\ replicas' = [replicas EXCEPT ![b].log = "complete"]
        /\ UNCHANGED <<znodes, controllers, messages, requested, budget, breaches>>
 
-(* Whom a leader may admit. It has the assignment from the command that gave *)
-(* it the version: a write with the present version knows the present        *)
-(* assignment. V3's command carries none.                                    *)
+(* The replicas that a leader may admit. It has the assignment from the      *)
+(* command that gave it the version: a write with the present version knows  *)
+(* the present assignment. V3's command carries none.                        *)
 Admitted == IF Has("leader_ignores_new_replicas") THEN FirstAssigned ELSE Addressed
 
 ChangeIsr(b, isr) ==
@@ -310,9 +311,10 @@ ShrinkIsr(b, f) ==
     /\ ChangeIsr(b, replicas[b].isr \ {f})
     /\ UNCHANGED <<controllers, messages, requested, budget, breaches>>
 
-(* Who belongs to the partition in any way keeps its directory at a restart. *)
-(* A new replica that has not joined the ISR may still lose it to a late     *)
-(* command from before it was asked for: it starts again from nothing.       *)
+(* A broker that belongs to the partition in any way keeps its directory at  *)
+(* a restart. A new replica that has not joined the ISR may still lose it to *)
+(* a late command from before it was asked for: it starts again from         *)
+(* nothing.                                                                  *)
 Members == Topic.assigned \cup State.isr \cup {State.leader}
 MustKeep == Settled \cup State.isr \cup {State.leader}
 
@@ -407,7 +409,7 @@ IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
 \* @req REAS-002
 LeaderInIsr == State.leader \in State.isr
 
-(* Nobody is in the ISR who is not assigned: another reader of the           *)
+(* No broker is in the ISR that is not assigned: another reader of the       *)
 (* assignment would take such a replica for one to delete.                   *)
 \* @req REAS-002
 \* @req REAS-005

@@ -12,7 +12,7 @@ VARIABLES znodes, controllers, replicas, messages, budget, breaches,
     logs,           \* per broker its records and what it knows about offsets
     fetches,        \* answers to fetches in flight
     committed,      \* history: records that were below a leader's high watermark
-    acknowledged    \* history: records whose producer was told that they are safe
+    acknowledged    \* history: records that were acknowledged to their producer
 
 log_vars == <<logs, fetches, committed, acknowledged>>
 
@@ -90,7 +90,7 @@ IsLedBy(f, l) ==
     /\ replicas[f].leader = l
     /\ replicas[l].leader_epoch = replicas[f].leader_epoch
 
-(* Level 0 and 1 cut at the replica's own high watermark and need nobody.    *)
+(* Level 0 and 1 cut at the replica's own high watermark and ask no broker.  *)
 (* Level 2 asks the leader of exactly its own epoch where their logs part    *)
 (* (CMD-005). Question and answer are one step: while a leader leads, the    *)
 (* ends of earlier epochs in its log do not move, and an answer of an        *)

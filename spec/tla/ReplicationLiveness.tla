@@ -27,8 +27,8 @@ Spec ==
 HasBeenTold(b) == replicas[b].role \in {"leader", "follower", "fenced"}
 
 (* No member of the ISR is dead. A member that died leaves with its session, *)
-(* and one that came back too soon for anybody to notice has not been told   *)
-(* anything: that takes broker epochs.                                       *)
+(* and one that came back too soon for the controller to notice has not been *)
+(* told anything: that takes broker epochs.                                  *)
 MembersWork == \A b \in Electable : HasBeenTold(b)
 
 AllWork == \A b \in Brokers : HasBeenTold(b)

@@ -3,7 +3,8 @@
 (* committed records as one log, and that this log only grows.               *)
 EXTENDS Replication
 
-(* Who may be elected cleanly; nobody while the partition has no state.      *)
+(* The brokers that may be elected cleanly; none while the partition has no  *)
+(* state.                                                                    *)
 Electable ==
     IF Metadata!Exists(znodes, Metadata!StatePath) THEN Metadata!State.isr ELSE {}
 
@@ -40,7 +41,7 @@ SameEpochSamePrefix ==
 
 (* A follower that fetches has nothing that its leader has not, even after   *)
 (* an election outside the ISR, which LogMatching does not survive: what was *)
-(* committed before is lost then, but nobody may keep a log of his own.      *)
+(* committed before is lost then, but no replica may keep a log of its own.  *)
 \* @req CMD-005
 FollowersMatchLeader ==
     \A f, l \in Brokers :
@@ -82,7 +83,7 @@ NoCommitAfterElection ==
 -----------------------------------------------------------------------------
 (* Three brokers halfway to a second election, which the real start reaches: *)
 (*   1  Broker 1 leads epoch 0; a record reaches it and, by a fetch, broker  *)
-(*      2, whose next fetch tells 1 so. Broker 3 lags: nothing is committed. *)
+(*      2; its next fetch tells 1 so. Broker 3 lags: nothing is committed.   *)
 (*   2  The session of 1 ends; the controller elects 3 with ISR {2, 3}; 1    *)
 (*      registers again, and the command is sent a second time.              *)
 (*   3  Brokers 3 and 1 obey; 1 truncates to the log of 3, which is empty,   *)
@@ -137,13 +138,13 @@ InitHalfway == IsHalfway /\ budget = Limits
 (* Does not hold, and shows that the real start gets there.                  *)
 NeverHalfway == ~IsHalfway
 -----------------------------------------------------------------------------
-(* Two brokers whose logs parted, which the real start of elections outside  *)
+(* Two brokers with diverged logs, which the real start of elections outside *)
 (* the ISR reaches:                                                          *)
 (*   1  Broker 1 leads epoch 0 alone and has a record; its session ends.     *)
 (*   2  The controller elects 2, which has a record of epoch 1; its session  *)
 (*      ends when 1 is registered again and has not heard of all this.       *)
 (*   3  The controller elects 1, which has a record of epoch 2 behind its    *)
-(*      old one. Broker 2 is registered again, which nobody has seen yet.    *)
+(*      old one. Broker 2 is registered again, which is not seen yet.        *)
 (* Limits count from here on.                                                *)
 PartedLeader(b, leader_epoch) ==
     [Metadata!StoppedReplica("leader") EXCEPT

@@ -5,8 +5,8 @@
 (*                                                                           *)
 (* Each partition is a topic of its own, and its first other replica is of   *)
 (* no interest. A log belongs to the incarnation of its topic (V3 discussion *)
-(* 5 does without). The broker follows throughout; who leads, and fetches,   *)
-(* are `Replication`'s. Epochs of brokers are `Fencing`'s.                   *)
+(* 5 does without). The broker follows throughout; leaders, and fetches, are *)
+(* `Replication`'s. Epochs of brokers are `Fencing`'s.                       *)
 EXTENDS Znodes
 
 CONSTANTS
@@ -181,8 +181,8 @@ Command(c, broker_epoch, tree, named, is_init) ==
     [controller_epoch |-> c, broker_epoch |-> broker_epoch, is_init |-> is_init,
      states |-> [p \in named |-> StateIn(tree, p)]]
 
-(* Sent to a broker that the controller takes for live; who is away hears of *)
-(* it at its return.                                                         *)
+(* Sent to a broker that the controller takes for live; a broker that is     *)
+(* away hears of it at its return.                                           *)
 SendIfSeen(c, tree, named) ==
     LET epoch == controllers[c].seen_epoch
     IN messages' = messages \cup (IF epoch = 0 THEN {} ELSE {Command(c, epoch, tree, named, FALSE)})
@@ -200,7 +200,7 @@ CreateTopic(p) ==
        /\ ChangeTopic(p, [state |-> state, is_assigned |-> TRUE])
        /\ SendIfSeen(InOffice, trees'[Len(trees')], {p})
 
-(* A topic goes. StopReplica to those who are there is `TopicLifecycle`'s.   *)
+(* A topic goes. StopReplica to those that are there is `TopicLifecycle`'s.  *)
 DeleteTopic(p) ==
     /\ IsNamedByTopic(znodes, p)
     /\ ChangeTopic(p, [state |-> StateIn(znodes, p), is_assigned |-> FALSE])
@@ -213,8 +213,8 @@ ElectLeader(p) ==
     /\ SendIfSeen(InOffice, trees'[Len(trees')], {p})
 
 (* The controller notices that the broker is away or back, or another        *)
-(* incarnation of itself (BEP-006). Who is back is sent all its partitions   *)
-(* at once (BEP-007). In V3 an arrival triggers nothing.                     *)
+(* incarnation of itself (BEP-006). A broker that is back is sent all its    *)
+(* partitions at once (BEP-007). In V3 an arrival triggers nothing.          *)
 DetectBrokerChange(c) ==
     LET is_silent == Has("read_before_register")
     IN /\ c = InOffice

@@ -9,9 +9,9 @@
 (* the same multi. Here the id and the czxid are one number.                 *)
 (*                                                                           *)
 (* Left out: elections, and so leader epochs; fencing by controller epoch at *)
-(* brokers, on which nothing here rests; /controller itself: who raises the  *)
-(* epoch is the controller. A log either holds the one record of an          *)
-(* incarnation or not.                                                       *)
+(* brokers, on which nothing here rests; /controller itself: the one that    *)
+(* raises the epoch is the controller. A log either holds the one record of  *)
+(* an incarnation or not.                                                    *)
 EXTENDS TopicState
 
 -----------------------------------------------------------------------------
@@ -158,7 +158,7 @@ PublishDecision(c) ==
     /\ UNCHANGED <<replicas, messages, committed, budget>>
 
 (* The controller sends the present state until every broker has it. What it *)
-(* read earlier is sent by nobody: that is a command which is late.          *)
+(* read earlier is never sent: that is a command which is late.              *)
 SendLeaderAndIsr(c) ==
     LET news == {[type |-> "leader_and_isr", to |-> b, incarnation |-> CurrentIncarnation,
                   leader |-> State.leader, isr |-> State.isr,
@@ -183,7 +183,7 @@ SendStopReplica(c) ==
     /\ UNCHANGED <<znodes, replicas, committed, budget, breaches>>
 
 (* A new controller does not know which deletions its predecessor saw and    *)
-(* told nobody. It sends the complete list of what exists (INIT, CMD-007),   *)
+(* did not send. It sends the complete list of what exists (INIT, CMD-007),  *)
 (* with the transaction at which it read that: an omission says nothing      *)
 (* about what was created later.                                             *)
 SendInit(c) ==
@@ -422,7 +422,7 @@ CommittedDurable ==
     (Exists(znodes, StatePath) /\ CurrentIncarnation \in committed) =>
         \A b \in State.isr : HasRecord(b, CurrentIncarnation)
 
-(* In the end nobody keeps a directory of what is gone.                      *)
+(* In the end no broker keeps a directory of what is gone.                   *)
 \* @req TOP-002
 \* @req TOP-003
 DeletionCompletes ==

@@ -13,7 +13,7 @@ VARIABLES
     controllers,    \* per controller what it remembers and is about to do
     replicas,       \* per broker its directory and what it believes
     messages,       \* commands in flight, as late as they like
-    committed,      \* incarnations whose record is committed
+    committed,      \* incarnations with a committed record
     budget,         \* what is left of Limits
     breaches        \* history: acts that no rule allows
 
@@ -63,7 +63,7 @@ StandingController ==
      is_init_due |-> FALSE, to_stop |-> {}, decision |-> <<>>]
 
 (* `oldest` is the oldest incarnation that the broker does not know to be    *)
-(* gone; `record` is the incarnation whose record the directory holds.       *)
+(* gone; `record` is the incarnation of the record that the directory holds. *)
 NoReplica ==
     [is_up |-> TRUE, leader |-> NoBroker, incarnation |-> NoIncarnation, record |-> NoIncarnation,
      isr |-> {}, znode_version |-> NoVersion, oldest |-> 1]

@@ -37,7 +37,7 @@ MayTruncate(b) ==
     /\ replicas[b].leader \in Brokers
     /\ truncation = "leader_epoch" => IsLedBy(b, replicas[b].leader)
 
-(* Actions of the spec that could come next, and whose. *)
+(* Actions of the spec that could come next, with their actors. *)
 EnabledActions ==
     (IF ENABLED CreateTopic THEN {<<"CreateTopic", 0>>} ELSE {})
     \cup Of("RegisterBroker", {b \in Brokers : ENABLED RegisterBroker(b)})

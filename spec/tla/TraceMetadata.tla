@@ -37,7 +37,7 @@ ZkUnregister ==
        /\ UNCHANGED record_vars
 
 (* Before a broker is elected again it has given up an office of which it    *)
-(* never heard, or whose end it was too busy to write down.                  *)
+(* never heard, or the end of which it was too busy to write down.           *)
 ForgetOffice ==
     LET c == Event.broker_id
     IN /\ Is("ForgetOffice")
@@ -123,7 +123,7 @@ CreateTopicHeard ==
     /\ UNCHANGED record_vars
 
 (* A starting broker takes what it reads as a floor, the second half of      *)
-(* RegisterBroker; it obeys nobody before.                                   *)
+(* RegisterBroker; it obeys no command before.                               *)
 ReadState ==
     LET b == Event.broker_id
     IN /\ Is("ReadState")

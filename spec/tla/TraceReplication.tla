@@ -46,8 +46,8 @@ LogRecovered ==
        /\ UNCHANGED <<tenures, obeyed, requests, committed_log>>
 
 (* A process begins. If it is not the broker's first, the one before has     *)
-(* crashed since its last line, and nobody can tell when: CrashBroker and    *)
-(* RestartBroker are one step. Without a log on disk there was none.         *)
+(* crashed since its last line, and the trace does not say when: CrashBroker *)
+(* and RestartBroker are one step. Without a log on disk there was none.     *)
 NodeStarted ==
     LET b == Event.broker_id
     IN /\ Is("NodeStarted")
@@ -61,7 +61,7 @@ NodeStarted ==
        /\ UNCHANGED <<znodes, messages, breaches, obeyed, requests, committed_log, agreed>>
        /\ UNCHANGED <<past, offices, registrations, departures, floors, views>>
 
-(* The replica serves nobody until it starts again; as far as others can     *)
+(* The replica serves no request until it starts again; as far as others can *)
 (* tell it is slow. What it did before may still be on its way.              *)
 LogFailed ==
     /\ Is("LogFailed")

@@ -1,7 +1,7 @@
 ----------------------------- MODULE TraceState -----------------------------
 (* What a replay keeps beside the state of `Replication`: where it is in a   *)
 (* recorded run, and what ZooKeeper, leaders and followers have been before, *)
-(* since the lines of a trace tell what somebody heard, which may be late.   *)
+(* since the lines of a trace tell what a process heard, which may be late.  *)
 (*                                                                           *)
 (* The replay is deterministic: every line determines its step. So one place *)
 (* in one run is one state (`Place`), and TLC need not compare the logs.     *)
@@ -19,7 +19,7 @@ VARIABLES
     views,          \* per controller the registered brokers, at each change since it last looked
     tenures,        \* per broker the leaderships that are over: [leader_epoch, records, high_watermark]
     obeyed,         \* per broker the controller epoch of the command that it obeyed last
-    requests,       \* per broker whom it fetched from and what it may have asked for
+    requests,       \* per broker its leader and what it may have asked for
     committed_log,  \* the records that were ever below a leader's high watermark, in order
     agreed          \* per broker how far its log is the committed one
 
@@ -98,7 +98,7 @@ MayHaveRefused(c, state) ==
 
 Bounced(c, state) == WereAway(state) \cup MayHaveRefused(c, state)
 
-(* A controller that was told treats a broker whose log has failed as dead,  *)
+(* A controller that was told treats a broker with a failed log as dead,     *)
 (* until a new process of it registers (START-006).                          *)
 HaveFailed == {b \in Brokers : failures[b] # "none"}
 
@@ -140,7 +140,7 @@ NewRequests(b, leader, leader_epoch) ==
         [leader |-> leader, leader_epoch |-> leader_epoch, from |-> EndOffset(b),
          to |-> EndOffset(b), answered |-> Unknown, high_watermark |-> 0])]
 
-(* In one of the first `last` times that it followed somebody.               *)
+(* In one of the first `last` times that it followed a leader.               *)
 HasRequested(f, l, leader_epoch, offset, last) ==
     \E i \in 1 .. last :
         LET asked == requests[f][i]

@@ -4,11 +4,11 @@
 (* the order of their zxids, are transactions on the tree: a session that    *)
 (* begins or ends, or all lines of one multi at once.                        *)
 (*                                                                           *)
-(* A session is a client of `Zk` that has had no other; client 0 is nobody's *)
-(* session: ZooKeeper's own changes and what a simulated one begins with.    *)
-(* A change under a session that is over is replayed and breaks an invariant.*)
-(* LinearizableZnode needs no check beside the step: each SetData replaces   *)
-(* the version below its own. Checks in a multi are not logged.              *)
+(* A session is a client of `Zk` that has had no other; client 0 is the      *)
+(* session of none: ZooKeeper's own changes and what a simulated one begins  *)
+(* with. A change under a session that is over is replayed and breaks an     *)
+(* invariant. LinearizableZnode needs no check beside the step: each SetData *)
+(* replaces the version below its own. Checks in a multi are not logged.     *)
 EXTENDS Zk, TraceData, TLC
 
 VARIABLES
@@ -22,8 +22,8 @@ Events == Recorded[run].events
 Event == Events[at]
 Is(action) == Event.action = action
 
-Nobody == 0
-RecordedClients == {Nobody} \cup UNION {Recorded[i].sessions : i \in DOMAIN Recorded}
+NoClient == 0
+RecordedClients == {NoClient} \cup UNION {Recorded[i].sessions : i \in DOMAIN Recorded}
 RecordedPaths == UNION {Recorded[i].paths : i \in DOMAIN Recorded}
 AnyPath == CHOOSE path \in RecordedPaths : TRUE
 
@@ -41,7 +41,7 @@ CreateSessionLogged ==
     LET s == Event.session_id
     IN /\ Is("CreateSession")
        /\ IsNextTransaction
-       /\ s # Nobody
+       /\ s # NoClient
        /\ sessions[s] = NoClientSession
        /\ sessions' = [sessions EXCEPT ![s] = [session_id |-> s, is_live |-> TRUE]]
        /\ UNCHANGED <<znodes, history>>
@@ -75,7 +75,7 @@ IsVersion(change) ==
 Done(change) ==
     [zxid |-> Event.zxid, path |-> change.path, data |-> change.data,
      version |-> change.znode_version, session_id |-> Event.session_id,
-     is_live |-> Event.session_id = Nobody \/ IsPermitted(Event.session_id)]
+     is_live |-> Event.session_id = NoClient \/ IsPermitted(Event.session_id)]
 
 TransactionLogged ==
     LET changes == Event.changes
@@ -133,7 +133,7 @@ EnabledActions ==
         actions == {"CloseSession"}
             \cup (IF is_some_absent THEN {"Create"} ELSE {})
             \cup (IF is_some_there THEN {"SetData", "Delete"} ELSE {})
-    IN {<<"CreateSession", Nobody>>} \cup (actions \X (LiveSessions \ {Nobody}))
+    IN {<<"CreateSession", NoClient>>} \cup (actions \X (LiveSessions \ {NoClient}))
 
 Stuck ==
     /\ at <= Len(Events)

@@ -58,7 +58,7 @@ AskLeader ==
                       ELSE cut.log
        /\ is_truncated' = (follower = <<>> \/ cut.is_settled \/ Has("truncate_once"))
 
-(* V3 asks nobody. The follower's high watermark is any offset up to what    *)
+(* V3 asks no broker. The follower's high watermark is any offset up to what *)
 (* the two logs share: it may lag behind, never run ahead.                   *)
 CutAtHighWatermark ==
     /\ \E high_watermark \in 0 .. CommonPrefix(follower, leader) :

@@ -1,7 +1,7 @@
 --------------------------------- MODULE Zk ---------------------------------
 (* ZooKeeper as its clients see it: sessions, ephemerals, versions, multi    *)
-(* with check, and writes whose reply is lost. A client is one process with  *)
-(* at most one session and one operation in flight.                          *)
+(* with check, and writes of which the reply is lost. A client is one        *)
+(* process with at most one session and one operation in flight.             *)
 (*                                                                           *)
 (* Left out: the ensemble itself, and watches and reads that lag behind,     *)
 (* which are `ZkWatches`. Writes are one total order of transactions,        *)
@@ -11,7 +11,7 @@ EXTENDS Znodes
 CONSTANTS
     Clients,
     Paths,
-    Fence,          \* the path whose version a fenced write checks in the same multi
+    Fence,          \* the path of the version that a fenced write checks
     Limits,         \* how often each bounded thing may happen
     mutants         \* rules that are broken on purpose; {} is ZooKeeper
 
@@ -105,7 +105,7 @@ Entry(c, ops) ==
         fence |-> znodes[Fence].version,
         is_live |-> sessions[c].is_live]
 
-(* One transaction, or none. Who hears nothing knows nothing.                *)
+(* One transaction, or none. A client that hears nothing knows nothing.      *)
 Commit(c, ops, is_heard) ==
     LET after == After(c, ops)
         took_effect == after.tree # znodes

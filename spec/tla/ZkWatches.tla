@@ -174,9 +174,9 @@ ChildrenNoticed ==
      /\ server_version = CurrentVersion) => client.acted_on = Current
 
 (* Does not hold, and that is a fact about ZooKeeper: what a client knows,   *)
-(* and was not told against, may be old, because its server lags. Who needs  *)
-(* more asks for a `sync`, and what is decided on a read is written with the *)
-(* version that was read.                                                    *)
+(* and was not told against, may be old, because its server lags. A client   *)
+(* that needs more asks for a `sync`, and what is decided on a read is       *)
+(* written with the version that was read.                                   *)
 ReadsAreFresh ==
     (client.is_connected /\ ~client.must_read /\ events = <<>>) => client.acted_on = Current
 

@@ -6,7 +6,7 @@ EXTENDS Integers, Sequences, FiniteSets, TLC
 
 CONSTANTS Brokers, Controllers, mutants
 VARIABLES znodes, controllers, replicas, messages,
-    told,       \* commands that the core sent; the specs send to everybody, always
+    told,       \* commands that the core sent; the specs send to every broker, always
     looks,      \* controllers that read the state, or are about to
     refused     \* controllers that the fence told that their office is over
 
@@ -54,7 +54,7 @@ OnlyDecisionsOnALook ==
     \A c \in Controllers :
         HasDecided(c) => c \in looks \/ znodes["/brokers/topics/t/0/leaderAndISR"].version = -1
 
-(* A controller whose write the fence refused resigns at once.                *)
+(* A controller resigns at once when the fence refused its write.             *)
 Refused ==
     refused' = {c \in Controllers :
         /\ controllers'[c].status = "active"
@@ -62,7 +62,8 @@ Refused ==
            \/ HasFailed(c) /\ znodes["/controller"].ephemeral_owner # c}
 OnlyDecisionsInOffice == \A c \in refused : ~HasDecided(c)
 
-(* While a decision is on its way the core tells nobody what it replaces.     *)
+(* While a decision is on its way the core sends no command of what it        *)
+(* replaces.                                                                  *)
 NothingIsToldWhileDeciding ==
     \A c \in Controllers :
         (controllers[c].decision # <<>> /\ controllers[c].to_send = <<>>) =>
