@@ -24,8 +24,8 @@ import msgspec
 from fencepost.ci.screens.console import progress, say
 from fencepost.conformance.adapters.command_line import LEVELS
 from fencepost.conformance.checks.registry import judge
+from fencepost.conformance.whitebox.run_shrink import HOSTS
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject, load
-from fencepost.conformance.whitebox.story_tries import HOSTS
 from fencepost.conformance.worker_pool import in_order
 from fencepost.fault_injection.stories.story_file import as_document, read_story
 from fencepost.reports.page.words import count

@@ -4,8 +4,10 @@ In the simulator where that violates the same, and then seen on real processes o
 is not, or cannot be, on real processes alone.
 """
 
+import shutil
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import chain, product
 from pathlib import Path
 
 from msgspec import structs
@@ -13,20 +15,25 @@ from msgspec import structs
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.networks import require_network
+from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import EMBEDDED
-from fencepost.conformance.runs.run_folder import begun_in
+from fencepost.conformance.runs.run_folder import begun_in, read_folder
 from fencepost.conformance.runs.scenario import Scenario
+from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.runs.schedule_files import executed_folder
-from fencepost.conformance.runs.story_shrink import ShrunkStory, shrink_actions
-from fencepost.conformance.whitebox.story_tries import (
-    RealTries,
-    SimulatedTries,
-    settings_of_run,
-    violations_of,
+from fencepost.conformance.whitebox.mutants import breaking
+from fencepost.conformance.whitebox.shrink import (
+    ShrunkStory,
+    failures,
+    failures_in,
+    shrink_actions,
 )
+from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
+from fencepost.fault_injection.faults.catalogue import kind_of
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.stories.story import ClientLoad, Story
+from fencepost.fault_injection.stories.story_file import as_document
 from fencepost.fault_injection.stories.story_record import read_executed
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.spec.replay.recorded_run import ReplayError, read_run
@@ -38,6 +45,11 @@ AGAIN_MAX = 3
 """How often a run on real processes may fail to violate it again before that is given up."""
 REAL_RUNS_MAX = 12
 """Schedules that are tried there, each as often as it took to see it again."""
+HOSTS = ("busy", "quick")
+"""Of the simulator: how fast processes and messages are; the first takes less to simulate."""
+SEEDS = 4
+TIMINGS_WANTED = 4
+"""At so many timings a candidate has to fail, if the whole story does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,14 +68,14 @@ class ShrunkRun:
     """The folder of a run of the small schedule on real processes that violates it."""
 
 
-def shrink_run(run: Path, *, out: Path, network: str | None = None) -> ShrunkRun:
+def shrink_run(ran: Path, *, out: Path, network: str | None = None) -> ShrunkRun:
     """Shrink what a run executed; real runs go below `out`, with the run's network or another.
 
     In network namespaces, this process must be in a network of its own already. Raises
     `ChoiceError` when the run violates nothing, does not do so again, or has clients or orders that
     no schedule has.
     """
-    folder = executed_folder(run)
+    folder = executed_folder(ran)
     try:
         story = read_executed(folder)
     except StoryError as error:
@@ -93,6 +105,22 @@ def shrink_run(run: Path, *, out: Path, network: str | None = None) -> ShrunkRun
     return shrink_story(story, violated, out=out, settings=settings, zookeeper=zookeeper)
 
 
+def violations_of(folder: Path) -> frozenset[str]:
+    """The names of what a run violates, and of what had not come to hold at its end."""
+    return failures_in(read_folder(folder)[0])
+
+
+def settings_of_run(story: Story, begun: Mapping[str, object]) -> ClusterSettings:
+    """Of the cluster of a run, by its story and by what its `RunStarted` tells."""
+    usual = ClusterSettings()
+    rule = str(story.origin.get("mutant", ""))
+    return ClusterSettings(
+        implementation=breaking(rule) if rule else implementation_of(begun.get("command")),
+        level=int(story.origin.get("level", usual.level)),
+        network=str(story.origin.get("network", usual.network)),
+    )
+
+
 def shrink_story(
     story: Story,
     violated: frozenset[str],
@@ -120,6 +148,102 @@ def shrink_story(
     return _shrink_on_processes(story, violated, tries)
 
 
+@dataclass(slots=True, kw_only=True)
+class SimulatedTries:
+    """Plays candidates in virtual time, each at several seeds and paces of the host.
+
+    What fails at one timing only need not fail on processes: their timing is another every time.
+    """
+
+    level: int
+    mutant: str
+    wanted: frozenset[str] = frozenset()
+    """What a candidate has to violate one of."""
+    timings: tuple[tuple[int, str], ...] = ()
+    """Seed and pace, at all of which a candidate has to fail."""
+    needs_faults: bool = True
+    """False when all of it is violated without any fault."""
+
+    def begin(self, story: Story, violated: frozenset[str]) -> bool:
+        """True when the simulator can do all of the story and violates one of these as well.
+
+        What is violated without any fault is left aside, unless there is nothing else.
+        """
+        kinds = [kind_of(action.fault.kind) for action in story.actions]
+        if not all(Backend.SIM in kind.backends for kind in kinds):
+            return False
+        found: dict[tuple[int, str], frozenset[str]] = {}
+        for seed, host in product(range(story.seed, story.seed + SEEDS), HOSTS):
+            if failed := violated & self._failures(story, seed, host):
+                found[seed, host] = failed
+            if len(found) == TIMINGS_WANTED:
+                break
+        calm = replace(story, actions=())
+        unprovoked = _union(self._failures(calm, *timing) for timing in found)
+        provoked = {timing: failed - unprovoked for timing, failed in found.items()}
+        self.needs_faults = any(provoked.values())
+        if not self.needs_faults:
+            provoked = found
+        self.timings = tuple(timing for timing, failed in provoked.items() if failed)
+        self.wanted = _union(provoked.values())
+        return bool(found)
+
+    def violates(self, candidate: Story) -> bool:
+        """True when it violates one of the properties at all timings."""
+        return all(self.wanted & self._failures(candidate, *timing) for timing in self.timings)
+
+    def _failures(self, story: Story, seed: int, host: str) -> frozenset[str]:
+        play = load(REFERENCE_TARGET).play_story
+        document, mutant = as_document(replace(story, seed=seed)), self.mutant or None
+        return failures(lambda: play(document, level=self.level, mutant=mutant, host=host))
+
+
+@dataclass(slots=True, kw_only=True)
+class RealTries:
+    """Plays candidates on real processes, below a folder of its own."""
+
+    wanted: frozenset[str]
+    """What a candidate has to violate one of."""
+    settings: ClusterSettings
+    out: Path
+    zookeeper: str = EMBEDDED
+    count: int = 0
+    evidence: Path | None = None
+    """The last run that violated one of the properties; of the others nothing is kept."""
+    found: frozenset[str] = frozenset()
+    """What that run violated."""
+
+    def until_violated(self, candidate: Story, runs_max: int) -> int:
+        """The number of the first run that violates one of the properties; 0 when none does."""
+        runs = range(1, runs_max + 1)
+        return next((number for number in runs if self.violates(candidate)), 0)
+
+    def violates(self, candidate: Story) -> bool:
+        """True when a run of it violates one of the properties."""
+        folder = self.play(candidate)
+        found = violations_of(folder)
+        is_violated = not self.wanted.isdisjoint(found)
+        needless = self.evidence if is_violated else folder
+        if needless is not None:
+            shutil.rmtree(needless)
+        if is_violated:
+            self.evidence, self.found = folder, found
+        return is_violated
+
+    def play(self, candidate: Story) -> Path:
+        """The folder of a run of it."""
+        self.count += 1
+        folder = self.out / f"try-{self.count}"
+        run(
+            Scenario(story=candidate),
+            settings=self.settings,
+            seed=candidate.seed,
+            folder=folder,
+            zookeeper=self.zookeeper,
+        )
+        return folder
+
+
 def _shrink_on_processes(story: Story, violated: frozenset[str], tries: RealTries) -> ShrunkRun:
     """As in the simulator, what is violated without any fault is left aside."""
     calm = replace(story, actions=())
@@ -134,8 +258,9 @@ def _shrink_on_processes(story: Story, violated: frozenset[str], tries: RealTrie
             f"{story.story_id} did not violate it again in {AGAIN_MAX} runs: it depends on chance, "
             "and cannot be made smaller"
         )
-    fails = partial(tries.is_violated_within, needed)
-    found = shrink_actions(story, fails, runs_max=REAL_RUNS_MAX)
+    found = shrink_actions(
+        story, lambda one: tries.until_violated(one, needed) > 0, runs_max=REAL_RUNS_MAX
+    )
     return _shrunk(story, found.story, found.runs, tries, Backend.REAL)
 
 
@@ -168,3 +293,7 @@ def _shrunk(story: Story, small: Story, runs: int, tries: RealTries, backend: Ba
         backend=backend,
         evidence=tries.evidence,
     )
+
+
+def _union(names: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(names))

@@ -12,7 +12,7 @@ from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.runs.schedule_files import find_schedule
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants import breaking
-from fencepost.conformance.whitebox.story_tries import violations_of
+from fencepost.conformance.whitebox.run_shrink import violations_of
 from fencepost.fault_injection.stories.story_file import read_story, story_from_text
 
 pytestmark = pytest.mark.chaos

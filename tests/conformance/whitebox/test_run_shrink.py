@@ -12,9 +12,15 @@ import pytest
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.recorder import TraceWriter
-from fencepost.conformance.runs.story_shrink import shrink_actions
-from fencepost.conformance.whitebox.run_shrink import ShrunkRun, shrink_run, shrink_story
-from fencepost.conformance.whitebox.story_tries import RealTries, SimulatedTries, violations_of
+from fencepost.conformance.whitebox.run_shrink import (
+    RealTries,
+    ShrunkRun,
+    SimulatedTries,
+    shrink_run,
+    shrink_story,
+    violations_of,
+)
+from fencepost.conformance.whitebox.shrink import shrink_actions
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
@@ -104,9 +110,9 @@ def in_simulator(monkeypatch: pytest.MonkeyPatch, violates: Violates) -> None:
         return [action["id"] for action in document["actions"]]
 
     target = SimpleNamespace(play_story=play_story)
-    monkeypatch.setattr("fencepost.conformance.whitebox.story_tries.load", lambda _: target)
+    monkeypatch.setattr("fencepost.conformance.whitebox.run_shrink.load", lambda _: target)
     monkeypatch.setattr(
-        "fencepost.conformance.whitebox.story_tries.failures",
+        "fencepost.conformance.whitebox.run_shrink.failures",
         lambda play: LOST if violates(play()) else frozenset(),
     )
 
@@ -124,8 +130,8 @@ def on_processes(monkeypatch: pytest.MonkeyPatch, violates: Violates) -> list[li
     def violations_of(_: Path) -> frozenset[str]:
         return LOST if violates(played[-1]) else frozenset()
 
-    monkeypatch.setattr("fencepost.conformance.whitebox.story_tries.RealTries.play", play)
-    monkeypatch.setattr("fencepost.conformance.whitebox.story_tries.violations_of", violations_of)
+    monkeypatch.setattr("fencepost.conformance.whitebox.run_shrink.RealTries.play", play)
+    monkeypatch.setattr("fencepost.conformance.whitebox.run_shrink.violations_of", violations_of)
     return played
 
 
@@ -174,7 +180,7 @@ def test_what_only_a_longer_fault_shows_on_processes_keeps_its_length(
         tries.evidence, tries.found = tmp_path, LOST
         return action.fault.active_ms == 900
 
-    monkeypatch.setattr("fencepost.conformance.whitebox.story_tries.RealTries.violates", is_long)
+    monkeypatch.setattr("fencepost.conformance.whitebox.run_shrink.RealTries.violates", is_long)
 
     found = shrink(tmp_path)
 
@@ -215,7 +221,7 @@ def test_what_is_violated_without_any_fault_is_left_aside(
     in_simulator(monkeypatch, lambda _: False)
     played = on_processes(monkeypatch, lambda _: True)
     monkeypatch.setattr(
-        "fencepost.conformance.whitebox.story_tries.violations_of",
+        "fencepost.conformance.whitebox.run_shrink.violations_of",
         lambda _: frozenset({"Always", *(LOST if "first" in played[-1] else ())}),
     )
 
@@ -238,14 +244,14 @@ def test_a_simulated_candidate_has_to_fail_at_every_pace_at_which_the_plan_does(
         return LOST if is_lost else frozenset()
 
     monkeypatch.setattr(
-        "fencepost.conformance.whitebox.story_tries.load",
+        "fencepost.conformance.whitebox.run_shrink.load",
         lambda _: SimpleNamespace(play_story=play_story),
     )
-    monkeypatch.setattr("fencepost.conformance.whitebox.story_tries.failures", lambda play: play())
+    monkeypatch.setattr("fencepost.conformance.whitebox.run_shrink.failures", lambda play: play())
     tries = SimulatedTries(level=2, mutant="")
 
     assert tries.begin(story, LOST)
-    assert {setting.host for setting in tries.settings} == {"quick", "busy"}
+    assert {host for _, host in tries.timings} == {"quick", "busy"}
     assert not tries.violates(replace(story, actions=story.actions[1:]))
     assert tries.violates(story)
 
