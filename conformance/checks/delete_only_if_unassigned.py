@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from fencepost.conformance.checks.assignment_history import transactions
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.incarnations import UNNAMED, incarnation_of
-from fencepost.conformance.checks.ordering import order, partition_of_event
+from fencepost.conformance.checks.ordering import actions, partition_of_event
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
 from fencepost.spec.znodes import TopicPartition
 
@@ -26,7 +26,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     evidence = Evidence(invariant=Invariant.DELETE_ONLY_IF_UNASSIGNED)
     assigned, living = _assigned_at(events)
     obeyed: dict[tuple[str, int, TopicPartition], TraceEvent] = {}
-    for event in order(e for e in events if e.kind is Kind.ACTION):
+    for event in actions(events):
         key = partition_of_event(event)
         if key is None:
             continue

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from fencepost.conformance.checks.evidence import Evidence
-from fencepost.conformance.checks.ordering import by_zxid, order
+from fencepost.conformance.checks.ordering import actions, by_zxid
 from fencepost.conformance.checks.znode_history import document_of
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import Kind, TraceEvent
@@ -43,7 +43,7 @@ class _Belief(NamedTuple):
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge one partition; the premise counts ISRs that have a leader."""
     evidence = Evidence(invariant=Invariant.LEADER_IN_ISR)
-    for event in [*by_zxid(events), *order(e for e in events if e.kind is Kind.ACTION)]:
+    for event in [*by_zxid(events), *actions(events)]:
         belief = _belief(event)
         if belief is not None:
             _check_belief(belief, evidence)
@@ -77,7 +77,7 @@ def _check_belief(belief: _Belief, evidence: Evidence) -> None:
 
 def _check_commits(events: Sequence[TraceEvent], evidence: Evidence) -> None:
     wanted: dict[tuple[str, int], TraceEvent] = {}
-    for event in order(e for e in events if e.kind is Kind.ACTION):
+    for event in actions(events):
         key = event.node, event.incarnation
         if event.action in _ASKS:
             wanted[key] = event

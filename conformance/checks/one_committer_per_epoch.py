@@ -14,7 +14,7 @@ from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.generations import Generations, generations
 from fencepost.conformance.checks.incarnations import split_by_incarnation
 from fencepost.conformance.checks.log_history import known
-from fencepost.conformance.checks.ordering import order
+from fencepost.conformance.checks.ordering import actions, order
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant, Outcome
@@ -37,12 +37,10 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
 
 
 def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None:
-    in_order = order(events)
-    commits = [commit for event in in_order if (commit := _commit(event)) is not None]
+    commits = [commit for event in order(events) if (commit := _commit(event)) is not None]
     evidence.premise_count += len(commits)
     _check_one_broker(commits, evidence)
-    starts = [e for e in in_order if e.kind is Kind.ACTION and e.action == Action.BECOME_LEADER]
-    _check_starts(commits, starts, generations(events), evidence)
+    _check_starts(commits, actions(events, Action.BECOME_LEADER), generations(events), evidence)
 
 
 def _commit(event: TraceEvent) -> _Commit | None:

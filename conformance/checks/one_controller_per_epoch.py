@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from fencepost.conformance.checks.evidence import Evidence
-from fencepost.conformance.checks.ordering import by_zxid, order
+from fencepost.conformance.checks.ordering import actions, by_zxid
 from fencepost.conformance.checks.znode_history import epoch_of
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import NO_CONTROLLER_EPOCH, Action, Invariant
 from fencepost.spec.znodes import CONTROLLER
 
@@ -23,8 +23,7 @@ from fencepost.spec.znodes import CONTROLLER
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge a whole run; the premise counts elections."""
     evidence = Evidence(invariant=Invariant.ONE_CONTROLLER_PER_EPOCH)
-    actions = order(event for event in events if event.kind is Kind.ACTION)
-    elections = [event for event in actions if event.action == Action.ELECT_CONTROLLER]
+    elections = actions(events, Action.ELECT_CONTROLLER)
     lines = by_zxid(events)
     creations = [e for e in lines if e.path == CONTROLLER and e.action == "Create"]
     epochs = [(epoch, line) for line in lines if (epoch := epoch_of(line)) is not None]

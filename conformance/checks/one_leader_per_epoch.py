@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.incarnations import split_by_incarnation
-from fencepost.conformance.checks.ordering import by_zxid, order
+from fencepost.conformance.checks.log_history import known
+from fencepost.conformance.checks.ordering import actions, by_zxid
 from fencepost.conformance.checks.znode_history import document_of
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import NO_BROKER, Action, Invariant
 
 
@@ -31,11 +32,10 @@ def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None
         document = document_of(event)
         if document is not None and document.leader != NO_BROKER:
             _claim(document.leader_epoch, document.leader, event, leaders, evidence)
-    for event in order(e for e in events if e.kind is Kind.ACTION):
-        if event.action == Action.BECOME_LEADER and event.broker_id is not None:
+    for event in actions(events, Action.BECOME_LEADER):
+        if event.broker_id is not None:
             evidence.premise_count += 1
-            epoch = -1 if event.leader_epoch is None else event.leader_epoch
-            _claim(epoch, event.broker_id, event, leaders, evidence)
+            _claim(known(event.leader_epoch, -1), event.broker_id, event, leaders, evidence)
 
 
 def _claim(

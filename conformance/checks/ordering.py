@@ -20,6 +20,12 @@ def _place(event: TraceEvent) -> tuple[str, int, int]:
     return event.node, event.incarnation, event.seq
 
 
+def actions(events: Iterable[TraceEvent], *names: str) -> list[TraceEvent]:
+    """The lines of the protocol's actions of these names, or of all, in `order`."""
+    told = (event for event in events if event.kind is Kind.ACTION)
+    return order(event for event in told if not names or event.action in names)
+
+
 def by_zxid(events: Iterable[TraceEvent]) -> list[TraceEvent]:
     """ZooKeeper's own lines in the order of their transactions; other lines are left out."""
     lines = [event for event in events if event.kind is Kind.ZOOKEEPER and event.zxid is not None]

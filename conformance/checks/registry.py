@@ -37,7 +37,8 @@ CheckFunction = Callable[[Sequence[TraceEvent]], CheckResult]
 _CLIENT = frozenset({"Produce", "Fetch", "ListOffsets", Action.ELECT_LEADER})
 """What clients saw, and which elections may have lost it."""
 _BROKER_ZNODE = frozenset({"WriteLeaderAndIsr", "ReadLeaderAndIsr"})
-_ZOOKEEPER = frozenset({"CreateSession", "CloseSession", "Create", "SetData", "Delete"})
+ZOOKEEPER = frozenset({"CreateSession", "CloseSession", "Create", "SetData", "Delete"})
+"""Lines of ZooKeeper's transaction log."""
 _AUTHORS = frozenset({Action.REGISTER_BROKER, Action.ELECT_CONTROLLER})
 _COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER, Action.LEARN_CONTROLLER})
 _ISR_HOLDERS = frozenset(
@@ -67,101 +68,54 @@ class InvariantCheck:
     """Values of `action`; events of any other leave the result as it is."""
 
 
-_ALL = (
-    InvariantCheck(
-        invariant=Invariant.LINEARIZABLE_LOG,
-        run=linearizable_log.check,
-        per_partition=True,
-        reads=_CLIENT,
+_OF_A_PARTITION: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
+    Invariant.LINEARIZABLE_LOG: (linearizable_log.check, _CLIENT),
+    Invariant.ACKNOWLEDGED_DURABLE: (acknowledged_durable.check, _CLIENT | {"Create", "Delete"}),
+    Invariant.LOG_MATCHING: (log_matching.check, REPLICA_ACTIONS | {Action.ELECT_LEADER}),
+    Invariant.LEADER_COMPLETE: (leader_complete.check, REPLICA_ACTIONS | {Action.ELECT_LEADER}),
+    Invariant.HIGH_WATERMARK_MONOTONIC: (high_watermark_monotonic.check, REPLICA_ACTIONS),
+    Invariant.ONE_LEADER_PER_EPOCH: (
+        one_leader_per_epoch.check,
+        ZOOKEEPER | {Action.BECOME_LEADER},
     ),
-    InvariantCheck(
-        invariant=Invariant.ACKNOWLEDGED_DURABLE,
-        run=acknowledged_durable.check,
-        per_partition=True,
-        reads=_CLIENT | {"Create", "Delete"},
-    ),
-    InvariantCheck(
-        invariant=Invariant.LOG_MATCHING,
-        run=log_matching.check,
-        per_partition=True,
-        reads=REPLICA_ACTIONS | {Action.ELECT_LEADER},
-    ),
-    InvariantCheck(
-        invariant=Invariant.LEADER_COMPLETE,
-        run=leader_complete.check,
-        per_partition=True,
-        reads=REPLICA_ACTIONS | {Action.ELECT_LEADER},
-    ),
-    InvariantCheck(
-        invariant=Invariant.HIGH_WATERMARK_MONOTONIC,
-        run=high_watermark_monotonic.check,
-        per_partition=True,
-        reads=REPLICA_ACTIONS,
-    ),
-    InvariantCheck(
-        invariant=Invariant.ONE_LEADER_PER_EPOCH,
-        run=one_leader_per_epoch.check,
-        per_partition=True,
-        reads=_ZOOKEEPER | {Action.BECOME_LEADER},
-    ),
-    InvariantCheck(
-        invariant=Invariant.ONE_COMMITTER_PER_EPOCH,
-        run=one_committer_per_epoch.check,
-        per_partition=True,
-        reads=frozenset(
-            {
-                "Produce",
-                Action.BECOME_LEADER,
-                Action.ADVANCE_HIGH_WATERMARK,
-                Action.ELECT_LEADER,
-            }
+    Invariant.ONE_COMMITTER_PER_EPOCH: (
+        one_committer_per_epoch.check,
+        frozenset(
+            {"Produce", Action.BECOME_LEADER, Action.ADVANCE_HIGH_WATERMARK, Action.ELECT_LEADER}
         ),
     ),
-    InvariantCheck(
-        invariant=Invariant.LEADER_IN_ISR,
-        run=leader_in_isr.check,
-        per_partition=True,
-        reads=_ZOOKEEPER | _ISR_HOLDERS,
+    Invariant.LEADER_IN_ISR: (leader_in_isr.check, ZOOKEEPER | _ISR_HOLDERS),
+    Invariant.LINEARIZABLE_ZNODE: (
+        linearizable_znode.check,
+        ZOOKEEPER | _BROKER_ZNODE | _COMMANDS,
     ),
-    InvariantCheck(
-        invariant=Invariant.LINEARIZABLE_ZNODE,
-        run=linearizable_znode.check,
-        per_partition=True,
-        reads=_ZOOKEEPER | _BROKER_ZNODE | _COMMANDS,
+}
+_OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
+    Invariant.ONLY_AUTHORISED_WRITES: (
+        only_authorised_writes.check,
+        ZOOKEEPER | _BROKER_ZNODE | _AUTHORS | {Action.ELECT_LEADER, "LogFailed"},
     ),
-    InvariantCheck(
-        invariant=Invariant.ONLY_AUTHORISED_WRITES,
-        run=only_authorised_writes.check,
-        per_partition=False,
-        reads=_ZOOKEEPER | _BROKER_ZNODE | _AUTHORS | {Action.ELECT_LEADER, "LogFailed"},
+    Invariant.STALE_CONTROLLER_HARMLESS: (
+        stale_controller_harmless.check,
+        ZOOKEEPER | _COMMANDS | {Action.STOP_REPLICA},
     ),
-    InvariantCheck(
-        invariant=Invariant.STALE_CONTROLLER_HARMLESS,
-        run=stale_controller_harmless.check,
-        per_partition=False,
-        reads=_ZOOKEEPER | _COMMANDS | {Action.STOP_REPLICA},
+    Invariant.ONE_CONTROLLER_PER_EPOCH: (one_controller_per_epoch.check, ZOOKEEPER | _AUTHORS),
+    Invariant.ISR_SUBSET_ASSIGNED: (isr_subset_assigned.check, ZOOKEEPER),
+    Invariant.DELETE_ONLY_IF_UNASSIGNED: (
+        delete_only_if_unassigned.check,
+        ZOOKEEPER | {Action.BECOME_LEADER, Action.BECOME_FOLLOWER, Action.STOP_REPLICA},
     ),
-    InvariantCheck(
-        invariant=Invariant.ONE_CONTROLLER_PER_EPOCH,
-        run=one_controller_per_epoch.check,
-        per_partition=False,
-        reads=_ZOOKEEPER | _AUTHORS,
-    ),
-    InvariantCheck(
-        invariant=Invariant.ISR_SUBSET_ASSIGNED,
-        run=isr_subset_assigned.check,
-        per_partition=False,
-        reads=_ZOOKEEPER,
-    ),
-    InvariantCheck(
-        invariant=Invariant.DELETE_ONLY_IF_UNASSIGNED,
-        run=delete_only_if_unassigned.check,
-        per_partition=False,
-        reads=_ZOOKEEPER | {Action.BECOME_LEADER, Action.BECOME_FOLLOWER, Action.STOP_REPLICA},
-    ),
-)
+}
 
-CHECKS: Mapping[Invariant, InvariantCheck] = MappingProxyType({c.invariant: c for c in _ALL})
+CHECKS: Mapping[Invariant, InvariantCheck] = MappingProxyType(
+    {
+        invariant: InvariantCheck(
+            invariant=invariant, run=run, per_partition=rows is _OF_A_PARTITION, reads=reads
+        )
+        for rows in (_OF_A_PARTITION, _OF_A_RUN)
+        for invariant, (run, reads) in rows.items()
+    }
+)
 """In the order in which results are shown."""
 
 OK = "ok"

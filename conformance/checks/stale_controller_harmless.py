@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.incarnations import incarnation_of
-from fencepost.conformance.checks.ordering import by_zxid, order
+from fencepost.conformance.checks.ordering import actions, by_zxid
 from fencepost.conformance.checks.znode_history import (
     LeaderAndIsrWrite,
     epoch_of,
     leader_and_isr_writes,
 )
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import NO_EPOCH, Action, Invariant
 
 _COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
@@ -42,18 +42,16 @@ class _Version(NamedTuple):
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge a whole run; the premise counts commands obeyed and decisions written."""
     evidence = Evidence(invariant=Invariant.STALE_CONTROLLER_HARMLESS)
-    actions = (e for e in events if e.kind is Kind.ACTION and e.action in _COMMANDS)
-    obeyed = order(actions)
-    evidence.premise_count = len(obeyed)
+    evidence.premise_count = len(actions(events, *_COMMANDS))
     _check_controller_epochs(events, evidence)
-    _check_versions(order(e for e in events if e.kind is Kind.ACTION), evidence)
+    _check_versions(actions(events), evidence)
     _check_decisions(events, evidence)
     return evidence.result()
 
 
 def _check_controller_epochs(events: Iterable[TraceEvent], evidence: Evidence) -> None:
     newest: dict[tuple[str, int], TraceEvent] = {}
-    for event in order(e for e in events if e.kind is Kind.ACTION and e.action in _TEACH_EPOCHS):
+    for event in actions(events, *_TEACH_EPOCHS):
         before = newest.setdefault((event.node, event.incarnation), event)
         if (event.controller_epoch or 0) >= (before.controller_epoch or 0):
             newest[event.node, event.incarnation] = event
@@ -65,9 +63,9 @@ def _check_controller_epochs(events: Iterable[TraceEvent], evidence: Evidence) -
         evidence.violated(message, before, event)
 
 
-def _check_versions(actions: Iterable[TraceEvent], evidence: Evidence) -> None:
+def _check_versions(lines: Iterable[TraceEvent], evidence: Evidence) -> None:
     newest: dict[tuple[str, int, str | None, int | None], TraceEvent] = {}
-    for event in actions:
+    for event in lines:
         key = event.node, event.incarnation, event.topic, event.partition
         if event.action == Action.STOP_REPLICA and event.leader_epoch == NO_EPOCH:
             newest.pop(key, None)

@@ -7,77 +7,36 @@ live brokers after that sees it. Stepped runs are judged by it; elsewhere its pr
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
 
+from fencepost.conformance.checks.ordering import by_zxid
+from fencepost.conformance.checks.znode_history import leader_and_isr_writes, registrations
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action
-from fencepost.spec.znodes import (
-    BROKER_IDS,
-    CONTROLLER,
-    LeaderAndIsr,
-    MalformedZnodeError,
-    parse_leader_and_isr,
-    partition_of,
-)
+from fencepost.spec.znodes import CONTROLLER, LeaderAndIsr, partition_of
 
 UNCLEAN_ONLY_IF_ISR_DEAD = "UncleanOnlyIfIsrDead"
 
 
-@dataclass(slots=True)
-class _Znodes:
-    """What ZooKeeper held so far."""
-
-    registered: dict[int, int] = field(default_factory=dict)
-    """Broker -> the zxid of its registration."""
-    holder: int | None = None
-    """The session that has the office."""
-    states: dict[str, LeaderAndIsr] = field(default_factory=dict)
-
-    def take(self, line: TraceEvent) -> tuple[LeaderAndIsr, LeaderAndIsr] | None:
-        """One line of its log; the state before and after, of a write of one."""
-        path = line.path or ""
-        if partition_of(path) is None:
-            self._take_ephemeral(path, line)
-            return None
-        before = self.states.pop(path, None)
-        if line.action != "Delete" and line.data is not None:
-            with suppress(MalformedZnodeError):
-                after = self.states[path] = parse_leader_and_isr(path, line.data.encode())
-                return (before, after) if before is not None else None
-        return None
-
-    def _take_ephemeral(self, path: str, line: TraceEvent) -> None:
-        """The controller and the registered brokers; an overwritten znode stays its owner's."""
-        if line.action not in ("Create", "Delete"):
-            return
-        is_there = line.action == "Create"
-        if path == CONTROLLER:
-            self.holder = line.session_id if is_there else None
-        parent, _, name = path.rpartition("/")
-        if parent == BROKER_IDS and name.isdecimal():
-            self.registered.pop(int(name), None)
-            if is_there and line.zxid is not None:
-                self.registered[int(name)] = line.zxid
-
-
 def judge_elections(events: Sequence[TraceEvent]) -> tuple[int, tuple[str, ...]]:
     """How many leaders were elected, and one sentence per needless election."""
-    znodes = _Znodes()
+    registered = registrations(events)
     elections, needless = 0, []
-    lines = [event for event in events if event.kind is Kind.ZOOKEEPER and event.zxid is not None]
-    for line in sorted(lines, key=lambda line: (line.zxid or 0, line.seq)):
-        written = znodes.take(line)
-        if written is None:
+    for write in leader_and_isr_writes(events):
+        before, after, line = write.before, write.after, write.event
+        if before is None or after is None:
             continue
-        before, after = written
         if after.leader_epoch == before.leader_epoch or after.leader < 0:
             continue
         elections += 1
         if after.leader in before.isr:
             continue
-        back = {m: znodes.registered[m] for m in before.isr if m in znodes.registered}
-        if znodes.holder == line.session_id:
+        back = {
+            member: first
+            for member in before.isr
+            for first, last in registered.get(member, ())
+            if first <= (line.zxid or 0) <= last
+        }
+        if _controller_session(events, line) == line.session_id:
             heard_ns = _heard_ns(events, line, after)
             back = {m: zxid for m, zxid in back.items() if _told(events, m, zxid, heard_ns)}
         if back:
@@ -86,6 +45,19 @@ def judge_elections(events: Sequence[TraceEvent]) -> tuple[int, tuple[str, ...]]
                 "the ISR is there"
             )
     return elections, tuple(needless)
+
+
+def _controller_session(events: Sequence[TraceEvent], before: TraceEvent) -> int | None:
+    """The session that owns the controller's znode when ZooKeeper writes the line `before`."""
+    changes = [
+        line
+        for line in by_zxid(events)
+        if line.path == CONTROLLER
+        and line.action in ("Create", "Delete")
+        and (line.zxid or 0) <= (before.zxid or 0)
+    ]
+    is_there = bool(changes) and changes[-1].action == "Create"
+    return changes[-1].session_id if is_there else None
 
 
 def _told(events: Sequence[TraceEvent], member: int, zxid: int, before_ns: int | None) -> bool:

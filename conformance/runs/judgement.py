@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from fencepost.conformance.adapters.implementation import TraceSource
 from fencepost.conformance.checks.log_history import CLIENT_READS
-from fencepost.conformance.checks.registry import CHECKS, run_checks
+from fencepost.conformance.checks.registry import CHECKS, ZOOKEEPER, run_checks
 from fencepost.conformance.runs.scenario import RunRecord
 from fencepost.conformance.verdict import CheckResult, Verdict, worst
 from fencepost.spec.trace import TraceEvent
@@ -14,7 +14,6 @@ REQUIRED = frozenset({Invariant.LINEARIZABLE_LOG, Invariant.ACKNOWLEDGED_DURABLE
 """Checks that must have had a premise: a run without acknowledged records shows nothing."""
 
 _CLIENTS = CLIENT_READS | {"Produce"}
-_ZOOKEEPER = frozenset({"CreateSession", "CloseSession", "Create", "SetData", "Delete"})
 
 WHY_MISSING = {
     TraceSource.BROKERS: "brokers write no trace",
@@ -63,8 +62,8 @@ def not_observable(
 def sources_of(invariant: Invariant) -> tuple[TraceSource, ...]:
     """Where the lines come from that the check reads, besides those of clients."""
     reads = CHECKS[invariant].reads
-    zookeeper = (TraceSource.ZOOKEEPER,) if reads & _ZOOKEEPER else ()
-    return (TraceSource.BROKERS, *zookeeper) if reads - _CLIENTS - _ZOOKEEPER else zookeeper
+    zookeeper = (TraceSource.ZOOKEEPER,) if reads & ZOOKEEPER else ()
+    return (TraceSource.BROKERS, *zookeeper) if reads - _CLIENTS - ZOOKEEPER else zookeeper
 
 
 def _weight(check: CheckResult) -> Verdict:
