@@ -8,6 +8,7 @@ import typer
 
 from fencepost.ci.gate.failures import HarnessError, UsageError, as_usage
 from fencepost.ci.gate.tiers import GateTier
+from fencepost.conformance.adapters.choices import OWN, PROXY
 
 TierOption = Annotated[
     GateTier, typer.Option(help="How many models, seeds and scenarios are tried.")
@@ -57,11 +58,6 @@ BootstrapServers = Annotated[
         help="Brokers of any cluster.  [default: those of the local cluster]",
     ),
 ]
-PROXY = "proxy"
-"""As `conformance.adapters.networks` has it, which would take long to import for a default."""
-EMBEDDED = "embedded"
-OWN = (EMBEDDED, "ensemble", "container", "containers")
-"""As `conformance.adapters.zookeepers` has them, which would take long to import for a default."""
 ANSWER_DEADLINE_S = 5.0
 """A ZooKeeper that takes longer to grant a session is not one to measure failovers on."""
 NEWEST_LEVEL = 2

@@ -33,7 +33,8 @@ from fencepost.ci.bench.measured import (
     show_measured,
 )
 from fencepost.ci.screens.console import say
-from fencepost.conformance.adapters.zookeepers import OWN, ZooKeeperInUse, zookeeper_for
+from fencepost.conformance.adapters.choices import OWN
+from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
 from fencepost.fault_injection.injectors.links import cut_off
 from fencepost.fault_injection.network.links.client import Links
 from fencepost.fault_injection.network.links.rules import LinkRule

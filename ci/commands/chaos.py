@@ -11,15 +11,14 @@ from fencepost.ci.commands.chaos_soak import begin_soak, resume_soak, soak_plan
 from fencepost.ci.commands.chaos_stepped import follow_counterexamples, make_moves
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.options import (
-    EMBEDDED,
     NEWEST_LEVEL,
-    PROXY,
     JsonOption,
     OutFolder,
     ZookeeperOption,
     check_zookeeper,
     enter_network,
 )
+from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
 
 if TYPE_CHECKING:
     from fencepost.conformance.adapters.settings import ClusterSettings

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from fencepost.ci.gate.tiers import GateTier
 from fencepost.ci.options import (
-    EMBEDDED,
     NEWEST_LEVEL,
     JsonOption,
     LevelOption,
@@ -15,6 +14,7 @@ from fencepost.ci.options import (
     ZookeeperOption,
     check_zookeeper,
 )
+from fencepost.conformance.adapters.choices import EMBEDDED
 
 if TYPE_CHECKING:
     from fencepost.ci.gate.verdict_files import GateRun, StageRecord

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from fencepost.conformance.adapters.choices import NAMESPACES, why_no_network
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.adapters.zookeepers import EMBEDDED, ENSEMBLE
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.fault_injection.faults.catalogue import needs_proxy, needs_relay
 from fencepost.fault_injection.faults.fault import Fault
@@ -14,25 +14,12 @@ from fencepost.fault_injection.network.namespaces.relay import why_no_relay
 from fencepost.fault_injection.network.namespaces.wiring import NamespaceWiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 
-PROXY = "proxy"
-"""All processes share the loopback; where a scenario hurts connections, a proxy leads them."""
-NAMESPACES = "namespaces"
-"""Each broker and each ZooKeeper has a network of its own, and the kernel drops packets."""
-NETWORKS = (PROXY, NAMESPACES)
-
 
 def require_network(network: str, scenarios: Sequence[Scenario], zookeeper: str) -> None:
     """Raise `ChoiceError` unless every scenario can be played there, with that ZooKeeper."""
-    if network not in NETWORKS:
-        raise ChoiceError(f"network {network!r} is none; choose one of {', '.join(NETWORKS)}")
-    if network == PROXY:
-        return
-    if zookeeper not in (EMBEDDED, ENSEMBLE):
-        raise ChoiceError(
-            f"--network {NAMESPACES} reaches only servers that are in it: choose --zookeeper "
-            f"{EMBEDDED} or {ENSEMBLE}"
-        )
-    for scenario in scenarios:
+    if why := why_no_network(network, zookeeper):
+        raise ChoiceError(why)
+    for scenario in scenarios if network == NAMESPACES else ():
         if why := why_proxy(scenario):
             raise ChoiceError(f"{scenario.name} takes the proxy: {why}")
 

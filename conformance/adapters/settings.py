@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Implementation
 from fencepost.conformance.adapters.reference import REFERENCE
@@ -18,8 +19,8 @@ class ClusterSettings:
     replica_lag_ms: int = 1500
     first_controller: int = 0
     """The broker that starts first and is elected; 0: any."""
-    network: str = "proxy"
-    """What all members share, one of `fencepost.conformance.adapters.networks`."""
+    network: str = PROXY
+    """What all members share."""
     extra: tuple[str, ...] = ()
     """More flags for every broker."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from fencepost.conformance.adapters.choices import CONTAINER, CONTAINERS, EMBEDDED, ENSEMBLE
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.fault_injection.injectors.injection import Servers
 from fencepost.fault_injection.network.links.wiring import ZOOKEEPER
@@ -16,16 +17,6 @@ from fencepost.fault_injection.zookeeper.control import ControlledServer, end_in
 from fencepost.fault_injection.zookeeper.ensemble import SIZE, ZooKeeperEnsemble
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction, read_committed
 from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
-
-EMBEDDED = "embedded"
-"""One server from the jars inside PySpark."""
-ENSEMBLE = "ensemble"
-"""Three of them, of which one leads."""
-CONTAINER = "container"
-"""One server in a container."""
-CONTAINERS = "containers"
-"""An ensemble of which each server has a container and the network between them can be cut."""
-OWN = (EMBEDDED, ENSEMBLE, CONTAINER, CONTAINERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fencepost.conformance.adapters.choices import EMBEDDED, OWN
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.adapters.zookeepers import EMBEDDED, OWN
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.scenarios import SCENARIOS, find
-from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
-from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
+from fencepost.fault_injection.zookeeper.server import check_external
+from fencepost.spec.zookeeper import AddressError
 
 ANSWER_S = 5.0
 """How long an external ZooKeeper may take to answer at all."""
@@ -63,8 +63,6 @@ def _require_zookeeper(zookeeper: str) -> None:
     if zookeeper in OWN:
         return
     try:
-        servers = ZooKeeperAddress.parse(zookeeper).servers
-    except ZooKeeperError as error:
+        check_external(zookeeper, deadline_s=ANSWER_S)
+    except AddressError as error:
         raise ChoiceError(f"{error}, or {' or '.join(OWN)}") from error
-    with ZooKeeperClient(servers, deadline_s=ANSWER_S):
-        pass

@@ -16,20 +16,14 @@ from pathlib import Path
 from shlex import quote
 from time import monotonic
 
+from fencepost.conformance.adapters.choices import CONTAINERS, EMBEDDED, ENSEMBLE, OWN, PROXY
 from fencepost.conformance.adapters.cluster import ClusterUnderTest, running_cluster
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.implementation import Capability, TraceSource
-from fencepost.conformance.adapters.networks import PROXY, switch_for, wiring_for
+from fencepost.conformance.adapters.networks import switch_for, wiring_for
 from fencepost.conformance.adapters.settings import ClusterSettings, unusual
-from fencepost.conformance.adapters.zookeepers import (
-    CONTAINERS,
-    EMBEDDED,
-    ENSEMBLE,
-    OWN,
-    ZooKeeperInUse,
-    zookeeper_for,
-)
+from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.workload import Session, Workload

@@ -17,8 +17,8 @@ from typing import Protocol
 
 import msgspec
 
+from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.adapters.networks import PROXY
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import run

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.runs.run_folder import HARNESS_TRACE, begun_in
-from fencepost.conformance.testing.network import PROXY
 from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.fault_injection.stories.story_record import EXECUTED, read_executed
 

@@ -7,8 +7,9 @@ from itertools import count
 from pathlib import Path
 
 from fencepost.conformance.adapters.capabilities import require_supported
+from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.adapters.networks import PROXY, require_possible
+from fencepost.conformance.adapters.networks import require_possible
 from fencepost.conformance.runs.scenario import ScenarioStage
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.faults.fault import Fault

@@ -2,14 +2,7 @@
 
 from dataclasses import dataclass
 
-import pytest
-
-PROXY = "proxy"
-NAMESPACES = "namespaces"
-NETWORKS = (PROXY, NAMESPACES)
-"""As `fencepost.conformance.adapters.networks` has them, which would take long to import."""
-OWN_ZOOKEEPERS = ("embedded", "ensemble")
-"""As `fencepost.conformance.adapters.zookeepers` has those that can be in network namespaces."""
+from fencepost.conformance.adapters.choices import NAMESPACES, PROXY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +22,6 @@ class PluginNetwork:
                 f"cluster_settings say network={wanted!r}, for which pytest has to begin in "
                 f"another place: give --fencepost-network {NAMESPACES}"
             )
-
-
-def check_network(network: str, zookeeper: str) -> None:
-    """Raise `pytest.UsageError` for a network that there is not, or not with that ZooKeeper."""
-    if network and network not in NETWORKS:
-        raise pytest.UsageError(
-            f"--fencepost-network is {network!r}; choose one of {', '.join(NETWORKS)}"
-        )
-    if network == NAMESPACES and zookeeper and zookeeper not in OWN_ZOOKEEPERS:
-        raise pytest.UsageError(
-            f"--fencepost-network {NAMESPACES} reaches only servers that are in it: choose "
-            f"--fencepost-zookeeper {' or '.join(OWN_ZOOKEEPERS)}"
-        )
 
 
 def enter_network(asked: str, recorded: str = "") -> PluginNetwork:

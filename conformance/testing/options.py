@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fencepost.conformance.testing.network import OWN_ZOOKEEPERS, check_network
+from fencepost.conformance.adapters.choices import AS_PROCESSES, EMBEDDED, PROXY, why_no_network
 
 if TYPE_CHECKING:
     from fencepost.conformance.testing.bundle import RecordedTest
@@ -70,18 +70,20 @@ def check_settings(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{SEED_ALONE} is {seed}; give a whole number from 0 on")
     _check_out(config)
     command, zookeeper = given(config, "command"), given(config, "zookeeper")
-    check_network(given(config, "network"), zookeeper)
+    network = given(config, "network") or PROXY
+    if why := why_no_network(network, zookeeper or EMBEDDED, options="--fencepost-"):
+        raise pytest.UsageError(why)
     try:
         shlex.split(command)
     except ValueError as error:
         raise pytest.UsageError(f"--fencepost-command {command!r}: {error}") from error
-    if zookeeper and zookeeper not in OWN_ZOOKEEPERS:
+    if zookeeper and zookeeper not in AS_PROCESSES:
         from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 
         try:
             ZooKeeperAddress.parse(zookeeper)
         except ZooKeeperError as error:
-            raise pytest.UsageError(f"{error}, or {' or '.join(OWN_ZOOKEEPERS)}") from error
+            raise pytest.UsageError(f"{error}, or {' or '.join(AS_PROCESSES)}") from error
 
 
 def _check_out(config: pytest.Config) -> None:

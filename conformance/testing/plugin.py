@@ -216,7 +216,7 @@ def _add(error: BaseException, told: str) -> None:
 
 
 def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Tested":
-    from fencepost.conformance.adapters.zookeepers import EMBEDDED
+    from fencepost.conformance.adapters.choices import EMBEDDED
     from fencepost.conformance.testing.run import Tested, settings_of
 
     config = item.config

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fencepost.conformance.adapters.capabilities import UnsupportedFaultError
+from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
-from fencepost.conformance.adapters.networks import PROXY
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.adapters.zookeepers import EMBEDDED
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult, ScenarioStage
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.testing.bundle import RecordedTest

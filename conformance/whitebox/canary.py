@@ -7,8 +7,8 @@ green as one that works. Nothing but a known defect tells the two apart.
 from dataclasses import dataclass
 from pathlib import Path
 
+from fencepost.conformance.adapters.choices import EMBEDDED
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.adapters.zookeepers import EMBEDDED
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.scenarios import find

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fencepost.conformance.adapters.networks import PROXY
+from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.reference import REFERENCE, Reference
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject

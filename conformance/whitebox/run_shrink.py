@@ -12,12 +12,12 @@ from pathlib import Path
 
 from msgspec import structs
 
+from fencepost.conformance.adapters.choices import EMBEDDED
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.adapters.zookeepers import EMBEDDED
 from fencepost.conformance.runs.run_folder import begun_in, read_folder
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import run

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.conformance.adapters.choices import CONTAINERS
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.adapters.zookeepers import CONTAINERS
 from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.verdict import Verdict

@@ -91,7 +91,7 @@ def test_zookeeper_that_does_not_answer_is_told_at_once(
 ) -> None:
     monkeypatch.setattr("fencepost.conformance.runs.chaos.ANSWER_S", 0.2)
 
-    with pytest.raises(ZooKeeperError, match=r"no ZooKeeper answers at 127\.0\.0\.1:1 "):
+    with pytest.raises(ZooKeeperError, match=r"no ZooKeeper answers at 127\.0\.0\.1:1: "):
         run_all(selected(), settings=ClusterSettings(), out=tmp_path, zookeeper="127.0.0.1:1/a")
 
     assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fencepost.conformance.adapters.networks import NAMESPACES, PROXY
+from fencepost.conformance.adapters.choices import NAMESPACES, PROXY
 from fencepost.conformance.testing.run import possible
 from fencepost.fault_injection.faults.catalogue import DRAWN_FOR_REAL, KINDS
 from fencepost.fault_injection.faults.fault_kind import Backend
