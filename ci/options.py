@@ -91,7 +91,7 @@ def enter_network(choice: str) -> None:
     """
     if choice == PROXY:
         return
-    from fencepost.fault_injection.network.namespaces.client import (
+    from fencepost.fault_injection.network.namespaces.links import (
         NoNamespacesError,
         enter_own_network,
     )

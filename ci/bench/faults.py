@@ -36,15 +36,15 @@ from fencepost.ci.screens.console import say
 from fencepost.conformance.adapters.choices import OWN
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
 from fencepost.fault_injection.injectors.links import cut_off
-from fencepost.fault_injection.network.links.client import Links
-from fencepost.fault_injection.network.links.rules import LinkRule
-from fencepost.fault_injection.network.links.wiring import broker_name
-from fencepost.fault_injection.network.namespaces.client import (
+from fencepost.fault_injection.network.namespaces.links import (
+    NamespaceLinks,
+    NamespaceWiring,
     NoNamespacesError,
-    SwitchControl,
     enter_own_network,
 )
-from fencepost.fault_injection.network.namespaces.wiring import NamespaceWiring
+from fencepost.fault_injection.network.proxy.links import ProxyLinks
+from fencepost.fault_injection.network.rules import LinkRule
+from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.fault_injection.processes.container_engine import NoEngineError
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
@@ -271,7 +271,7 @@ def rules() -> Iterator[Measured]:
     yield from asyncio.run(measure_rules())
 
 
-async def measure_proxy(links: Links) -> list[Measured]:
+async def measure_proxy(links: ProxyLinks) -> list[Measured]:
     """Requests on a connection of its own, then through the proxy, in turn."""
     lines = []
     async with two_ends() as direct, two_ends() as led:
@@ -292,7 +292,7 @@ async def measure_proxy(links: Links) -> list[Measured]:
     return lines
 
 
-def measure_echoes(links: Links) -> Measured:
+def measure_echoes(links: ProxyLinks) -> Measured:
     """Some bytes and back, without the proxy and with it, in turn."""
     with subprocess.Popen([sys.executable, "-c", ECHO], stdout=subprocess.PIPE, text=True) as echo:
         assert echo.stdout is not None
@@ -332,7 +332,7 @@ def proxy() -> Iterator[Measured]:
         scratch_folder("bench") as folder,
         Supervisor(folder, "bench-proxy") as supervisor,
     ):
-        links = Links.start(supervisor)
+        links = ProxyLinks.start(supervisor)
         try:
             yield measure_echoes(links)
             yield from asyncio.run(measure_proxy(links))
@@ -349,7 +349,7 @@ def cuts() -> Iterator[Measured]:
         return
     closing_ms, opening_ms = [], []
     with scratch_folder("bench") as folder, Supervisor(folder, "bench-cuts") as supervisor:
-        switch = SwitchControl.start(supervisor)
+        switch = NamespaceLinks.start(supervisor)
         wiring = NamespaceWiring(links=switch, zookeeper="198.18.0.9:1", broker_ids=CUT_BROKERS)
         for broker_id in CUT_BROKERS:
             switch.node(broker_name(broker_id))

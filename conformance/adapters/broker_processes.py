@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.implementation import Site
-from fencepost.fault_injection.network.links.wiring import BrokerPlace, broker_name
+from fencepost.fault_injection.network.wiring import BrokerPlace, broker_name
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.spec.zookeeper import ZooKeeperAddress
 

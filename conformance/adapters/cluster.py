@@ -24,7 +24,7 @@ from fencepost.conformance.clients.workload import Workload
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.injectors.injection import Registration, Servers
 from fencepost.fault_injection.injectors.injector import InjectionError
-from fencepost.fault_injection.network.links.wiring import Wiring
+from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.sessions import expire_session

@@ -20,7 +20,7 @@ from fencepost.conformance.adapters.implementation import (
     TraceSource,
 )
 from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT, ZnodeDialect, ZooKeeperState
-from fencepost.fault_injection.network.links.wiring import BrokerPlace
+from fencepost.fault_injection.network.wiring import BrokerPlace
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.spec.vocabulary import ProtocolLevel
 

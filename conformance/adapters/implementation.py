@@ -21,7 +21,7 @@ from fencepost.conformance.adapters.znode_dialect import ZooKeeperState
 from fencepost.conformance.clients.transport import Transport
 from fencepost.fault_injection.injectors.injection import Registration, TargetProcess
 from fencepost.fault_injection.injectors.injector import InjectionError
-from fencepost.fault_injection.network.links.wiring import Wiring
+from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Liveness

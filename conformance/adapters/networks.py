@@ -7,11 +7,10 @@ from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.fault_injection.faults.catalogue import needs_proxy, needs_relay
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.network.links.client import Links
-from fencepost.fault_injection.network.links.wiring import ProxyWiring, Wiring
-from fencepost.fault_injection.network.namespaces.client import SwitchControl
+from fencepost.fault_injection.network.namespaces.links import NamespaceLinks, NamespaceWiring
 from fencepost.fault_injection.network.namespaces.relay import why_no_relay
-from fencepost.fault_injection.network.namespaces.wiring import NamespaceWiring
+from fencepost.fault_injection.network.proxy.links import ProxyLinks, ProxyWiring
+from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 
 
@@ -39,15 +38,15 @@ def require_possible(network: str, faults: Iterable[Fault]) -> None:
             raise ChoiceError(f"{fault.kind} takes the proxy: {why}")
 
 
-def switch_for(network: str, supervisor: Supervisor) -> SwitchControl | None:
+def switch_for(network: str, supervisor: Supervisor) -> NamespaceLinks | None:
     """The networks of a run, before anything is in them; raises `LinkError`."""
-    return SwitchControl.start(supervisor) if network == NAMESPACES else None
+    return NamespaceLinks.start(supervisor) if network == NAMESPACES else None
 
 
 def wiring_for(
     supervisor: Supervisor,
     *,
-    switch: SwitchControl | None,
+    switch: NamespaceLinks | None,
     needs_links: bool,
     zookeeper: str,
     broker_ids: tuple[int, ...],
@@ -57,5 +56,5 @@ def wiring_for(
         return NamespaceWiring(links=switch, zookeeper=zookeeper, broker_ids=broker_ids)
     if not needs_links:
         return None
-    links = Links.start(supervisor)
+    links = ProxyLinks.start(supervisor)
     return ProxyWiring(links=links, zookeeper=zookeeper, broker_ids=broker_ids)

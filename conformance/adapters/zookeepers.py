@@ -9,8 +9,8 @@ from pathlib import Path
 from fencepost.conformance.adapters.choices import CONTAINER, CONTAINERS, EMBEDDED, ENSEMBLE
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.fault_injection.injectors.injection import Servers
-from fencepost.fault_injection.network.links.wiring import ZOOKEEPER
-from fencepost.fault_injection.network.namespaces.client import SwitchControl
+from fencepost.fault_injection.network.namespaces.links import NamespaceLinks
+from fencepost.fault_injection.network.wiring import ZOOKEEPER
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.control import ControlledServer, end_in_ensemble
@@ -44,7 +44,7 @@ def zookeeper_for(
     supervisor: Supervisor,
     folder: Path,
     choice: str = EMBEDDED,
-    switch: SwitchControl | None = None,
+    switch: NamespaceLinks | None = None,
 ) -> Iterator[ZooKeeperInUse]:
     """An empty ZooKeeper: one of `OWN`, or one that runs at the address `choice`.
 

@@ -51,7 +51,7 @@ from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.engine.engine import FaultEngine
 from fencepost.fault_injection.engine.progress import PhaseChange
 from fencepost.fault_injection.injectors.injector import InjectionError
-from fencepost.fault_injection.network.namespaces.client import SwitchControl
+from fencepost.fault_injection.network.namespaces.links import NamespaceLinks
 from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import LEDGER_FILE, Supervisor
@@ -174,7 +174,7 @@ class ScenarioRun:
                     self._write_transactions(transactions)
 
     def _zookeeper(
-        self, supervisor: Supervisor, switch: SwitchControl | None
+        self, supervisor: Supervisor, switch: NamespaceLinks | None
     ) -> AbstractContextManager[ZooKeeperInUse]:
         """The ZooKeeper of the run; none for an implementation that has its state elsewhere."""
         if Capability.ZOOKEEPER not in self.settings.implementation.capabilities:

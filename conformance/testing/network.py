@@ -33,7 +33,7 @@ def enter_network(asked: str, recorded: str = "") -> PluginNetwork:
     name = asked or recorded or PROXY
     if name != NAMESPACES:
         return PluginNetwork(name=name)
-    from fencepost.fault_injection.network.namespaces.client import (
+    from fencepost.fault_injection.network.namespaces.links import (
         NoNamespacesError,
         enter_own_network,
     )

@@ -17,7 +17,7 @@ from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.stepped_clients import SteppedClients
 from fencepost.fault_injection.engine import data_folder
 from fencepost.fault_injection.engine.rpc_rules import BrokerSession
-from fencepost.fault_injection.network.links.wiring import BrokerPlace
+from fencepost.fault_injection.network.wiring import BrokerPlace
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
 from fencepost.fault_injection.processes.supervisor import Supervisor

@@ -1,9 +1,9 @@
 """Faults on the links between brokers; ZooKeeper stays in reach.
 
-On real processes they are rules of the proxy (`links/`): bytes wait, and are not lost. A message
-that was sent is delivered when the link is open again, unless its sender has taken it back. In
-network namespaces (`namespaces/`) the kernel drops packets, and TCP sends them again; what
-is late or slow waits in front of the bridge.
+On real processes they are rules of the proxy (`network/proxy/`): bytes wait, and are not lost. A
+message that was sent is delivered when the link is open again, unless its sender has taken it back.
+In network namespaces the kernel drops packets, and TCP sends them again; what is late or slow waits
+in front of the bridge.
 """
 
 from typing import Annotated

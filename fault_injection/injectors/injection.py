@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.injectors.injector import InjectionError
-from fencepost.fault_injection.network.links.wiring import Wiring
+from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.zookeeper.client import ZnodeContent
 from fencepost.fault_injection.zookeeper.status import MemberState, ServerStatus
 from fencepost.spec.znodes import TopicPartition

@@ -37,8 +37,8 @@ from fencepost.fault_injection.injectors.injection import Registration, Resolved
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.injectors.processes import process_state
 from fencepost.fault_injection.network.link_sets import around_bridge, between, outside_majorities
-from fencepost.fault_injection.network.links.rules import Link, LinkRule, LinkRuleStatus
-from fencepost.fault_injection.network.links.wiring import Wiring, broker_name
+from fencepost.fault_injection.network.rules import Link, LinkRule, LinkRuleStatus
+from fencepost.fault_injection.network.wiring import Wiring, broker_name
 
 SILENT_MS = 200
 """A probe that has not passed by then, and by three times the slowest other, is stopped."""

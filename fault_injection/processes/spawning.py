@@ -2,9 +2,12 @@
 
 import fcntl
 import os
+import sys
 import termios
 from dataclasses import dataclass
 from pathlib import Path
+
+import fencepost
 
 GO_FD = 3
 """Where a new process reads from the pipe that its harness holds the other end of."""
@@ -12,6 +15,15 @@ GO = b"g"
 """What the launcher waits for there."""
 GO_AND_WAIT = GO + b" "
 """The blank is left to a command that waits itself: it begins what that reads when it is ready."""
+
+
+MODULE_ENVIRONMENT = {"PYTHONPATH": str(Path(fencepost.__file__).parents[1])}
+"""Where a module of ours is found by a Python without site-packages."""
+
+
+def python_module(module: str, *arguments: str | Path) -> list[str]:
+    """The command that runs a module of the standard library and ours alone: it is up at once."""
+    return [sys.executable, "-S", "-m", module, *map(str, arguments)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-import fencepost
 from fencepost.fault_injection.processes import launch
 from fencepost.fault_injection.processes.launch import GO_OPTION
 from fencepost.fault_injection.processes.ledger import Entry, Ledger
@@ -38,12 +37,15 @@ from fencepost.fault_injection.processes.spawning import (
     GO,
     GO_AND_WAIT,
     GO_FD,
+    MODULE_ENVIRONMENT,
     Task,
     is_empty,
+    python_module,
     spawn,
 )
 
 LEDGER_FILE = "ledger.ndjson"
+REAPER = "fencepost.fault_injection.processes.reaper"
 
 Result = TypeVar("Result")
 
@@ -348,15 +350,7 @@ class Supervisor:
 
 def _start_reaper(ledger: Path) -> tuple[int, int]:
     """A reaper of `ledger`: its pid, and the pipe that it watches."""
-    rooms = str(Path(fencepost.__file__).parents[1])
     environment = {key: value for key, value in os.environ.items() if key != TAG}
-    argv = [
-        sys.executable,
-        "-S",
-        "-m",
-        "fencepost.fault_injection.processes.reaper",
-        "--pipe",
-        str(GO_FD),
-    ]
-    argv += ["--harness", str(os.getpid()), str(ledger.absolute())]
-    return spawn(argv, {**environment, "PYTHONPATH": rooms}, ledger.with_name("reaper.log"))
+    options = ("--pipe", str(GO_FD), "--harness", str(os.getpid()))
+    argv = python_module(REAPER, *options, ledger.absolute())
+    return spawn(argv, {**environment, **MODULE_ENVIRONMENT}, ledger.with_name("reaper.log"))

@@ -7,9 +7,9 @@ clients live on. With two of three away no client is served until one of them is
 import time
 from pathlib import Path
 
-from fencepost.fault_injection.network.links.wiring import zookeeper_name
-from fencepost.fault_injection.network.namespaces.client import SwitchControl
 from fencepost.fault_injection.network.namespaces.layout import ZOOKEEPER_PORT, NetworkNode
+from fencepost.fault_injection.network.namespaces.links import NamespaceLinks
+from fencepost.fault_injection.network.wiring import zookeeper_name
 from fencepost.fault_injection.processes.ports import free_ports
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.server import (
@@ -44,7 +44,7 @@ class ZooKeeperEnsemble:
         size: int = SIZE,
         tick_ms: int = 100,
         server_class: type[ZooKeeperServer] = ZooKeeperServer,
-        switch: SwitchControl | None = None,
+        switch: NamespaceLinks | None = None,
     ) -> None:
         """As `ZooKeeperServer`; a leader that is silent for ten ticks is given up.
 

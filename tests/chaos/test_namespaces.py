@@ -10,8 +10,8 @@ import pytest
 
 from fencepost.ci.bench.leftovers import kill_once, said_in
 from fencepost.conformance.runs.run_folder import begun_in, read_folder
-from fencepost.fault_injection.network.namespaces.client import why_not
 from fencepost.fault_injection.network.namespaces.layout import BRIDGE, DRAIN, HARNESS_DEVICE, SINK
+from fencepost.fault_injection.network.namespaces.links import why_not
 from fencepost.spec.trace import Phase
 
 pytestmark = pytest.mark.chaos

@@ -8,9 +8,10 @@ Standard library only.
 """
 
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 
-from fencepost.fault_injection.network.links.rules import CLIENTS
+from fencepost.fault_injection.network.rules import CLIENTS
 
 BRIDGE = "bridge"
 SINK = "sink"
@@ -32,8 +33,6 @@ BURST_MIN = 2_000
 """Bytes that may pass a narrow link at once: one packet, with its header."""
 QUEUE_MAX = 256 * 1024
 """Bytes that wait before a narrow link; what comes then is dropped, and TCP goes slower."""
-DELAYED, NARROWED = 1_000, 2_000
-"""Filters are asked in this order: first to drop, then for the relay, then for a narrow link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +80,27 @@ class NetworkNode:
         ]
 
 
+class FilterStage(IntEnum):
+    """What filters do to a link; they are asked in this order."""
+
+    CUT = 0
+    DELAY = 1_000
+    NARROW = 2_000
+
+    def preference(self, receiver: NetworkNode) -> int:
+        """By which the filter on what is sent to a member is known."""
+        return self + 2 * receiver.number + 1
+
+    def preferences(self, receiver: NetworkNode) -> list[int]:
+        """Of all filters on it: first of that on probes, which only the relay treats as the rest.
+
+        Probes that are dropped are counted apart, and pass beside a narrow link: what they lose
+        and what makes them wait is no evidence.
+        """
+        last = self.preference(receiver)
+        return [last] if self is FilterStage.DELAY else [last - 1, last]
+
+
 def bridging() -> list[str]:
     """What `ip` is told first where the bridge is to be."""
     return [
@@ -97,29 +117,25 @@ def hooking(node: NetworkNode) -> str:
     return f"qdisc add dev {node.port} clsact"
 
 
-def shutting(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
-    """What `tc` is told to drop every packet of IP from one member to another.
-
-    Probes have a filter of their own: what they lose is no evidence.
-    """
+def redirecting(
+    sender: NetworkNode, receiver: NetworkNode, stage: FilterStage, device: str
+) -> list[str]:
+    """What `tc` is told so that every packet of IP from one member to another goes to a device."""
     to = f"match ip dst {receiver.host}/32"
+    into = f"action mirred egress redirect dev {device}"
     probe = f"match ip protocol 17 0xff match ip dport {PROBE_PORT} 0xffff {to}"
-    into = f"action mirred egress redirect dev {SINK}"
-    return [
-        f"filter add {_at(sender, preference_of_probes(receiver))} protocol ip u32 {probe} {into}",
-        f"filter add {_at(sender, preference(receiver))} protocol ip u32 {to} {into}",
-    ]
+    of_probes = "flowid :1" if stage is FilterStage.NARROW else into
+    *first, last = stage.preferences(receiver)
+    lines = [f"{_filter(sender, each)} {probe} {of_probes}" for each in first]
+    return [*lines, f"{_filter(sender, last)} {to} {into}"]
 
 
-def opening(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
-    """What `tc` is told to let them pass again."""
-    return [
-        f"filter del {_at(sender, preference_of_probes(receiver))}",
-        f"filter del {_at(sender, preference(receiver))}",
-    ]
+def passing(sender: NetworkNode, receiver: NetworkNode, stage: FilterStage) -> list[str]:
+    """What `tc` is told so that they go to the receiver again."""
+    return [f"filter del {_at(sender, each)}" for each in stage.preferences(receiver)]
 
 
-def showing(sender: NetworkNode) -> str:
+def filters_of(sender: NetworkNode) -> str:
     """What `tc` is told to show the filters on what a member sends."""
     return f"filter show dev {sender.port} ingress"
 
@@ -127,18 +143,6 @@ def showing(sender: NetworkNode) -> str:
 def relaying() -> list[str]:
     """What `ip` is told once the relay's device is there."""
     return [*_outlet(RELAY), f"link set dev {RELAY} up"]
-
-
-def delaying(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
-    """What `tc` is told so that the relay gets all packets of a link, probes among them."""
-    into = f"action mirred egress redirect dev {RELAY}"
-    where = _at(sender, DELAYED + preference(receiver))
-    return [f"filter add {where} protocol ip u32 match ip dst {receiver.host}/32 {into}"]
-
-
-def undelaying(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
-    """What `tc` is told so that it gets no more."""
-    return [f"filter del {_at(sender, DELAYED + preference(receiver))}"]
 
 
 def narrow(sender: NetworkNode, receiver: NetworkNode) -> str:
@@ -175,39 +179,8 @@ def queue(sender: NetworkNode, receiver: NetworkNode) -> str:
     return f"qdisc show dev {narrow(sender, receiver)}"
 
 
-def narrowing(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
-    """What `tc` is told to lead packets through the device.
-
-    Probes pass beside it: what makes them wait is no evidence.
-    """
-    to = f"match ip dst {receiver.host}/32"
-    probe = f"match ip protocol 17 0xff match ip dport {PROBE_PORT} 0xffff {to}"
-    into = f"action mirred egress redirect dev {narrow(sender, receiver)}"
-    first, second = _preferences_of_narrow(receiver)
-    return [
-        f"filter add {_at(sender, first)} protocol ip u32 {probe} flowid :1",
-        f"filter add {_at(sender, second)} protocol ip u32 {to} {into}",
-    ]
-
-
-def widening(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
-    """What `tc` is told so that packets pass beside the device again."""
-    return [f"filter del {_at(sender, each)}" for each in _preferences_of_narrow(receiver)]
-
-
-def preference(receiver: NetworkNode) -> int:
-    """By which the filter on what is sent to a member is known; after that of its probes."""
-    return 2 * receiver.number + 1
-
-
-def preference_of_probes(receiver: NetworkNode) -> int:
-    """By which the filter on probes to a member is known."""
-    return 2 * receiver.number
-
-
-def _preferences_of_narrow(receiver: NetworkNode) -> tuple[int, int]:
-    """Of the filter on probes, and of that on all else."""
-    return NARROWED + preference_of_probes(receiver), NARROWED + preference(receiver)
+def _filter(sender: NetworkNode, preferred: int) -> str:
+    return f"filter add {_at(sender, preferred)} protocol ip u32"
 
 
 def _at(sender: NetworkNode, preferred: int) -> str:

@@ -7,13 +7,14 @@ Standard library only.
 
 import asyncio
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import count
+from weakref import WeakValueDictionary
 
-from fencepost.fault_injection.network.links.rules import Link
 from fencepost.fault_injection.network.namespaces.layout import PROBE_PORT, NetworkNode
-from fencepost.fault_injection.network.probe import LinkProbe
+from fencepost.fault_injection.network.rules import Link
+from fencepost.fault_injection.network.service import LinkProbe
 
 LENGTH_MAX = 64
 
@@ -25,8 +26,7 @@ class DatagramProbes:
         self._nodes = nodes
         self._sockets: dict[str, socket.socket] = {}
         self._numbers = count(1)
-        self._sent: dict[int, LinkProbe] = {}
-        self._named: dict[str, list[int]] = {}
+        self._sent: WeakValueDictionary[int, LinkProbe] = WeakValueDictionary()
 
     def open(self, node: NetworkNode) -> None:
         """The member sends and receives; called inside its namespace."""
@@ -36,27 +36,14 @@ class DatagramProbes:
         self._sockets[node.name] = own
         asyncio.get_running_loop().add_reader(own, self._receive, node.name)
 
-    def start(self, name: str, links: Iterable[Link]) -> None:
-        """A probe is on its way on each of the links; raises `KeyError` for a stranger."""
-        self.end(name)
-        self._named[name] = [self._send(link) for link in links]
-
-    def all_of(self, name: str) -> list[LinkProbe]:
-        """The probes of that name."""
-        return [self._sent[number] for number in self._named.get(name, [])]
-
-    def end(self, name: str) -> None:
-        """The probes of that name are over."""
-        for number in self._named.pop(name, []):
-            del self._sent[number]
-
-    def _send(self, link: Link) -> int:
+    def start(self, link: Link) -> LinkProbe:
+        """A probe that is on its way; raises `KeyError` for an unknown member."""
         sender, receiver = self._sockets[link[0]], self._nodes[link[1]]
         number = next(self._numbers)
-        self._sent[number] = LinkProbe(link=link)
+        probe = self._sent[number] = LinkProbe(link=link)
         with suppress(OSError):  # whatever the network does to it is an answer
             sender.sendto(str(number).encode(), (receiver.host, PROBE_PORT))
-        return number
+        return probe
 
     def _receive(self, receiver: str) -> None:
         try:

@@ -9,16 +9,16 @@ import asyncio
 import fcntl
 import os
 import struct
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from fencepost.fault_injection.network.links.rules import Link, Treatment
 from fencepost.fault_injection.network.namespaces import layout
 from fencepost.fault_injection.network.namespaces.kernel import obey
-from fencepost.fault_injection.network.namespaces.layout import NetworkNode
-from fencepost.fault_injection.network.namespaces.tally import NOTHING, Tally
+from fencepost.fault_injection.network.namespaces.kernel_links import Counts, KernelLinks
+from fencepost.fault_injection.network.namespaces.layout import FilterStage, NetworkNode
+from fencepost.fault_injection.network.rules import Link, Treatment
 
 TUN = "/dev/net/tun"
 TUNSETIFF = 0x400454CA
@@ -53,15 +53,16 @@ class Late:
     """When the last one is due."""
 
 
-class Relay:
+class Relay(KernelLinks):
     """The late links of a switch; it is opened where its bridge is."""
 
     def __init__(self, nodes: Mapping[str, NetworkNode]) -> None:
-        self._nodes = nodes
+        super().__init__(nodes)
         self._device: int | None = None
         self._treatments: dict[Link, Treatment] = {}
         self._late: dict[Link, Late] = defaultdict(Late)
-        self._kept: dict[Link, Tally] = defaultdict(lambda: NOTHING)
+        self._bytes_late: Counter[Link] = Counter()
+        """Probes not counted."""
         self._random: dict[Link, Random] = {}
 
     @property
@@ -80,10 +81,13 @@ class Relay:
 
     def set(self, wanted: Mapping[Link, Treatment]) -> None:
         """Exactly these links are late, and by so much; raises `KernelError`."""
-        links = {link for link in wanted if set(link) <= set(self._nodes)}
+        links = self.known(wanted)
         goes, comes = sorted(set(self._treatments) - links), sorted(links - set(self._treatments))
-        lines = [line for link in goes for line in layout.undelaying(*self._ends(link))]
-        lines += [line for link in comes for line in layout.delaying(*self._ends(link))]
+        lines = [
+            line for link in goes for line in layout.passing(*self.ends(link), FilterStage.DELAY)
+        ]
+        for link in comes:
+            lines += layout.redirecting(*self.ends(link), FilterStage.DELAY, layout.RELAY)
         if lines:
             obey("tc", lines)
         if goes:
@@ -92,9 +96,9 @@ class Relay:
         for link in goes:
             self._release(link)
 
-    def kept(self, links: Iterable[Link]) -> dict[Link, Tally]:
-        """What came late on each of the links since the start, probes not counted."""
-        return {link: self._kept[link] for link in links}
+    def kept(self, links: Iterable[Link]) -> Counts:
+        """The bytes that came late on the links since the start, those of probes not counted."""
+        return Counter(bytes_delayed=sum(self._bytes_late[link] for link in links))
 
     def _read(self) -> None:
         for _ in range(READS_MAX):
@@ -122,7 +126,7 @@ class Relay:
         late.frames.append((late.free_at, frame))
         late.size += len(frame)
         if not is_probe(frame):
-            self._kept[link] = self._kept[link].plus(Tally(1, len(frame)))
+            self._bytes_late[link] += len(frame)
         loop.call_at(late.free_at, self._release, link)
 
     def _release(self, link: Link) -> None:
@@ -159,10 +163,6 @@ class Relay:
     def _chance_of(self, link: Link) -> Random:
         """Of each link its own, the same in each run."""
         return self._random.setdefault(link, Random("-".join(link)))
-
-    def _ends(self, link: Link) -> tuple[NetworkNode, NetworkNode]:
-        sender, receiver = link
-        return self._nodes[sender], self._nodes[receiver]
 
 
 def is_probe(frame: bytes) -> bool:

@@ -15,18 +15,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fencepost.fault_injection.network.links.board import ActiveLinkRule
-from fencepost.fault_injection.network.links.rule_commands import RuleCommands
-from fencepost.fault_injection.network.links.rules import CLIENTS, LinkRule
-from fencepost.fault_injection.network.links.service import Answer, CommandError, serve_commands
+from fencepost.fault_injection.network.active_rules import ActiveLinkRule
 from fencepost.fault_injection.network.namespaces import kernel, layout
-from fencepost.fault_injection.network.namespaces.cuts import Cuts
 from fencepost.fault_injection.network.namespaces.kernel import KernelError, obey
+from fencepost.fault_injection.network.namespaces.kernel_links import Counts, Cuts, Narrows
 from fencepost.fault_injection.network.namespaces.layout import NetworkNode
-from fencepost.fault_injection.network.namespaces.narrows import Narrows
 from fencepost.fault_injection.network.namespaces.probes import DatagramProbes
 from fencepost.fault_injection.network.namespaces.relay import Relay, why_no_relay
-from fencepost.fault_injection.network.namespaces.tally import NOTHING, Losses, total
+from fencepost.fault_injection.network.rules import CLIENTS, Link, LinkRule
+from fencepost.fault_injection.network.service import (
+    Answer,
+    CommandError,
+    LinkProbe,
+    LinkService,
+    serve,
+)
 
 TRY = "--try"
 GONE_S = 5.0
@@ -34,18 +37,18 @@ GONE_S = 5.0
 POLL_S = 0.02
 
 
-class Switch(RuleCommands):
+class Switch(LinkService):
     """All members, their links, and what is cut, narrow or late."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.board.on_change = self._apply
+        self.rules.on_change = self._apply
         self._nodes: dict[str, NetworkNode] = {}
         self._cuts = Cuts(self._nodes)
         self._narrows = Narrows(self._nodes)
         self._relay = Relay(self._nodes)
-        self._probes = DatagramProbes(self._nodes)
-        self._before: dict[str, Losses] = {}
+        self._datagrams = DatagramProbes(self._nodes)
+        self._before: dict[str, Counts] = {}
         """By rule: what had happened on its links when it came."""
 
     def build(self) -> None:
@@ -82,30 +85,26 @@ class Switch(RuleCommands):
         """The members that have a network here."""
         return {"names": sorted(self._nodes)}
 
-    async def add(self, command: Mapping[str, Any]) -> Answer:
-        """The rules apply from now on; refused when a filter cannot do one of them."""
-        rules = [LinkRule.from_json(document) for document in command["rules"]]
-        for rule in rules:
-            self._require_able(rule)
-        for rule in rules:
-            self._before[rule.rule_id] = self._losses(rule)
-            self.board.add(rule)
-        return {}
+    def start_probe(self, link: Link) -> LinkProbe:
+        """A datagram from the link's sender to its receiver."""
+        return self._datagrams.start(link)
 
-    async def probe(self, command: Mapping[str, Any]) -> Answer:
-        """A probe is on its way on each of the links, under one name."""
-        self._probes.start(str(command["probe"]), [(str(a), str(b)) for a, b in command["links"]])
-        return {}
+    def require_able(self, rule: LinkRule) -> None:
+        """Raise `CommandError` unless the kernel and the relay can do all that the rule says."""
+        if not (rule.stalls or rule.kb_per_s or rule.delay_ms or rule.jitter_ms):
+            raise CommandError("the kernel drops and keeps packets and resets nothing")
+        if (rule.delay_ms or rule.jitter_ms) and not self._relay.is_open:
+            raise CommandError(f"no packet can be kept for later: {why_no_relay()}")
 
-    async def probed(self, command: Mapping[str, Any]) -> Answer:
-        """Of each link's probe, how long it took to arrive, and how long it is out."""
-        probes = self._probes.all_of(str(command["probe"]))
-        return {"results": [[*p.link, p.passed_ms, p.waited_ms()] for p in probes]}
+    def begin(self, rule: LinkRule) -> None:
+        """Apply the rule, and remember what was counted before it."""
+        self._before[rule.rule_id] = self._counts(rule)
+        super().begin(rule)
 
-    async def end_probe(self, command: Mapping[str, Any]) -> Answer:
-        """The probes of that name are over."""
-        self._probes.end(str(command["probe"]))
-        return {}
+    def status_of(self, active: ActiveLinkRule) -> Answer:
+        """The status of a rule, with what its links have lost or got late since it came."""
+        since = self._counts(active.rule) - self._before[active.rule.rule_id]
+        return {**active.status.to_json(), **since}
 
     def _join(self, name: str, number: int, namespace: int) -> None:
         """The network behind the descriptor is that of a member, and leads to the bridge."""
@@ -117,19 +116,12 @@ class Switch(RuleCommands):
         obey("tc", [layout.hooking(node)])
         with kernel.inside(namespace):
             obey("ip", node.addressing())
-            self._probes.open(node)
+            self._datagrams.open(node)
         self._nodes[name] = node
 
-    def _require_able(self, rule: LinkRule) -> None:
-        """Raise `CommandError` unless the kernel and the relay can do all that the rule says."""
-        if not (rule.stalls or rule.kb_per_s or rule.delay_ms or rule.jitter_ms):
-            raise CommandError("the kernel drops and keeps packets and resets nothing")
-        if (rule.delay_ms or rule.jitter_ms) and not self._relay.is_open:
-            raise CommandError(f"no packet can be kept for later: {why_no_relay()}")
-
     def _apply(self) -> None:
-        links = {link for active in self.board.applying() for link in active.rule.links}
-        treated = {link: self.board.treatment(link) for link in sorted(links)}
+        links = {link for active in self.rules.applying() for link in active.rule.links}
+        treated = {link: self.rules.treatment(link) for link in sorted(links)}
         late = {link: one for link, one in treated.items() if one.delay_ms or one.jitter_ms}
         try:
             self._cuts.set(link for link, one in treated.items() if one.is_stalled)
@@ -141,24 +133,16 @@ class Switch(RuleCommands):
         except KernelError as error:
             sys.exit(f"the network is in an unknown state: {error}")
 
-    def _losses(self, rule: LinkRule) -> Losses:
-        """What has happened on the links of a rule since the start, of that which it does."""
-        does_keep = rule.kb_per_s or rule.delay_ms or rule.jitter_ms
-        return Losses(
-            dropped=total(self._cuts.dropped(rule.links).values()) if rule.stalls else NOTHING,
-            narrow=total(self._narrows.kept(rule.links).values()) if rule.kb_per_s else NOTHING,
-            late=total(self._relay.kept(rule.links).values()) if does_keep else NOTHING,
-        )
-
-    def _looked_at(self, active: ActiveLinkRule) -> Answer:
-        """The status of a rule, with what its links have lost or got late since it came."""
-        status, before = active.status, self._before[active.rule.rule_id]
-        now = self._losses(active.rule)
-        dropped, narrow = now.dropped.since(before.dropped), now.narrow.since(before.narrow)
-        status.packets_dropped, status.bytes_dropped = dropped
-        status.packets_kept = narrow.packets
-        status.bytes_delayed = narrow.size + now.late.since(before.late).size
-        return status.to_json()
+    def _counts(self, rule: LinkRule) -> Counts:
+        """What was counted on the links of a rule since the start, of that which it does."""
+        counts = Counts()
+        if rule.stalls:
+            counts += self._cuts.dropped(rule.links)
+        if rule.kb_per_s:
+            counts += self._narrows.kept(rule.links)
+        if rule.kb_per_s or rule.delay_ms or rule.jitter_ms:
+            counts += self._relay.kept(rule.links)
+        return counts
 
 
 def _await_no_device(device: str) -> None:
@@ -170,21 +154,11 @@ def _await_no_device(device: str) -> None:
         time.sleep(POLL_S)
 
 
-async def serve(directory: Path) -> None:
-    """Obey commands until killed."""
+async def serve_network(directory: Path) -> None:
+    """Build the network and obey commands until killed."""
     switch = Switch()
     switch.build()
-    await serve_commands(
-        directory,
-        switch.node,
-        switch.members,
-        switch.add,
-        switch.remove,
-        switch.status,
-        switch.probe,
-        switch.probed,
-        switch.end_probe,
-    )
+    await serve(switch, directory)
 
 
 async def attempt() -> None:
@@ -207,7 +181,7 @@ async def attempt() -> None:
 def main(arguments: list[str]) -> int:
     """Serve, or try; 1 and one sentence when the kernel refuses."""
     try:
-        asyncio.run(attempt() if arguments == [TRY] else serve(Path(arguments[0])))
+        asyncio.run(attempt() if arguments == [TRY] else serve_network(Path(arguments[0])))
     except KernelError as error:
         sys.stderr.write(f"{error}\n")
         return 1

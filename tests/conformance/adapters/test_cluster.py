@@ -24,8 +24,8 @@ from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.faults.targets import leader
 from fencepost.fault_injection.injectors.injector import InjectionError
-from fencepost.fault_injection.network.links.peers import listening_ports
-from fencepost.fault_injection.network.links.wiring import BrokerPlace
+from fencepost.fault_injection.network.proxy.peers import listening_ports
+from fencepost.fault_injection.network.wiring import BrokerPlace
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZnodeContent, ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import PortInUseError, ZooKeeperServer

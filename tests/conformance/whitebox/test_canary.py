@@ -10,7 +10,7 @@ from fencepost.conformance.runs.scenario import Problem, ScenarioResult
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.conformance.whitebox.canary import Canary
 from fencepost.conformance.whitebox.mutants import breaking, settings_of
-from fencepost.fault_injection.network.links.wiring import BrokerPlace
+from fencepost.fault_injection.network.wiring import BrokerPlace
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.vocabulary import Invariant
 from tests.conformance.sites import site_at

@@ -25,9 +25,8 @@ from fencepost.fault_injection.faults.network_faults import (
     SwizzleBrokers,
 )
 from fencepost.fault_injection.faults.targets import broker
-from fencepost.fault_injection.network.links.client import Links
-from fencepost.fault_injection.network.links.rules import LinkRule
-from fencepost.fault_injection.network.links.wiring import ProxyWiring
+from fencepost.fault_injection.network.proxy.links import ProxyLinks, ProxyWiring
+from fencepost.fault_injection.network.rules import LinkRule
 from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.stories.story import Story, StoryAction
@@ -83,7 +82,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WiredTarget]:
     with ExitStack() as stack:
         supervisor = stack.enter_context(Supervisor(tmp_path_factory.mktemp("run"), "chatty"))
         wiring = ProxyWiring(
-            links=Links.start(supervisor), zookeeper="127.0.0.1:1", broker_ids=(1, 2, 3)
+            links=ProxyLinks.start(supervisor), zookeeper="127.0.0.1:1", broker_ids=(1, 2, 3)
         )
         stack.callback(wiring.links.close)
         found = WiredTarget(wired=wiring)

@@ -13,8 +13,8 @@ from time import monotonic
 
 import pytest
 
-from fencepost.fault_injection.network.links.client import Links
-from fencepost.fault_injection.network.links.frames import (
+from fencepost.fault_injection.network.active_rules import ActiveLinkRules
+from fencepost.fault_injection.network.proxy.frames import (
     Frames,
     harmless_instead_of,
     request_in,
@@ -22,12 +22,12 @@ from fencepost.fault_injection.network.links.frames import (
     xid_of_reply,
     zxid_of_success,
 )
-from fencepost.fault_injection.network.links.rules import (
+from fencepost.fault_injection.network.proxy.links import ProxyLinks
+from fencepost.fault_injection.network.rules import (
     CLIENTS,
     Link,
     LinkRule,
     LinkRuleStatus,
-    treatment_of,
 )
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from tests.fault_injection.conftest import Eventually
@@ -72,15 +72,15 @@ def echo() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def links(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Links]:
+def links(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxyLinks]:
     with Supervisor(tmp_path_factory.mktemp("x" * 90), "run-of-links") as supervisor:
-        started = Links.start(supervisor)
+        started = ProxyLinks.start(supervisor)
         yield started
         started.close()
 
 
 @pytest.fixture
-def place(links: Links, echo: str) -> Iterator[str]:
+def place(links: ProxyLinks, echo: str) -> Iterator[str]:
     """Where broker 1 finds broker 2, which says back what it hears."""
     yield links.open_place("two", server=TWO, client=ONE, upstream=echo)
     links.remove(["r", "s"])
@@ -116,7 +116,7 @@ def was_reset(own: socket.socket) -> bool:
         return True
 
 
-def _status(links: Links) -> LinkRuleStatus:
+def _status(links: ProxyLinks) -> LinkRuleStatus:
     (status,) = links.status(["r"])
     assert status is not None
     return status
@@ -131,7 +131,7 @@ def is_refused(place: str) -> bool:
         return True
 
 
-def test_everything_passes_where_no_rule_is(links: Links, place: str) -> None:
+def test_everything_passes_where_no_rule_is(links: ProxyLinks, place: str) -> None:
     before = links.bytes_passed().get(TO, 0)
     with closing(connect(place)) as own:
         assert says_back(own, b"x" * 1_000_000)
@@ -142,7 +142,7 @@ def test_everything_passes_where_no_rule_is(links: Links, place: str) -> None:
 
 
 def test_stalled_link_keeps_its_bytes_and_connections_until_it_is_healed(
-    links: Links, place: str
+    links: ProxyLinks, place: str
 ) -> None:
     with closing(connect(place)) as own:
         assert says_back(own)
@@ -161,7 +161,7 @@ def test_stalled_link_keeps_its_bytes_and_connections_until_it_is_healed(
 
 
 def test_one_way_stall_lets_the_request_pass_and_keeps_the_answer(
-    links: Links, place: str, eventually: Eventually
+    links: ProxyLinks, place: str, eventually: Eventually
 ) -> None:
     with closing(connect(place)) as own:
         assert says_back(own)
@@ -176,7 +176,7 @@ def test_one_way_stall_lets_the_request_pass_and_keeps_the_answer(
 
 
 def test_connection_made_on_a_stalled_link_is_held_and_goes_on_afterwards(
-    links: Links, place: str
+    links: ProxyLinks, place: str
 ) -> None:
     links.add([LinkRule(rule_id="r", links=BOTH, stalls=True)])
     given_up, own = connect(place), connect(place)
@@ -191,7 +191,7 @@ def test_connection_made_on_a_stalled_link_is_held_and_goes_on_afterwards(
     assert status.connections_held == 2
 
 
-def test_end_of_a_connection_waits_as_its_bytes_do(links: Links, place: str) -> None:
+def test_end_of_a_connection_waits_as_its_bytes_do(links: ProxyLinks, place: str) -> None:
     with closing(connect(place)) as own:
         assert says_back(own)
         links.add([LinkRule(rule_id="r", links=BOTH, stalls=True)])
@@ -204,7 +204,7 @@ def test_end_of_a_connection_waits_as_its_bytes_do(links: Links, place: str) -> 
         assert own.recv(1) == b""
 
 
-def test_dropped_connections_are_reset_once(links: Links, place: str) -> None:
+def test_dropped_connections_are_reset_once(links: ProxyLinks, place: str) -> None:
     with closing(connect(place)) as old:
         assert says_back(old)
         links.add([LinkRule(rule_id="r", links=frozenset({TO}), drops=True)])
@@ -217,7 +217,9 @@ def test_dropped_connections_are_reset_once(links: Links, place: str) -> None:
     assert status.connections_reset == 1
 
 
-def test_refused_link_resets_new_connections_and_leaves_old_ones(links: Links, place: str) -> None:
+def test_refused_link_resets_new_connections_and_leaves_old_ones(
+    links: ProxyLinks, place: str
+) -> None:
     with closing(connect(place)) as old:
         assert says_back(old)
         links.add([LinkRule(rule_id="r", links=frozenset({TO}), refuses=True)])
@@ -229,7 +231,7 @@ def test_refused_link_resets_new_connections_and_leaves_old_ones(links: Links, p
     assert status.connections_refused == 1
 
 
-def test_delayed_link_is_late_in_one_direction_and_in_order(links: Links, place: str) -> None:
+def test_delayed_link_is_late_in_one_direction_and_in_order(links: ProxyLinks, place: str) -> None:
     links.add([LinkRule(rule_id="r", links=frozenset({TO}), delay_ms=60, jitter_ms=30)])
     with closing(connect(place)) as own:
         started = monotonic()
@@ -242,7 +244,7 @@ def test_delayed_link_is_late_in_one_direction_and_in_order(links: Links, place:
     assert status.bytes_delayed == 250
 
 
-def test_narrow_link_takes_its_time(links: Links, place: str) -> None:
+def test_narrow_link_takes_its_time(links: ProxyLinks, place: str) -> None:
     links.add([LinkRule(rule_id="r", links=frozenset({TO}), kb_per_s=100)])
     with closing(connect(place)) as own:
         started = monotonic()
@@ -259,7 +261,7 @@ def test_narrow_link_takes_its_time(links: Links, place: str) -> None:
 
 
 def test_windows_open_and_close_by_themselves(
-    links: Links, place: str, eventually: Eventually
+    links: ProxyLinks, place: str, eventually: Eventually
 ) -> None:
     rule = LinkRule(rule_id="r", links=BOTH, stalls=True, windows=((0, 40), (80, 120)))
     with closing(connect(place)) as own:
@@ -274,14 +276,18 @@ def test_rules_on_one_link_add_up() -> None:
     slow = LinkRule(rule_id="a", links=BOTH, delay_ms=5, kb_per_s=80)
     slower = LinkRule(rule_id="b", links=frozenset({TO}), delay_ms=7, kb_per_s=20)
 
-    to, back = treatment_of(TO, [slow, slower]), treatment_of(BACK, [slow, slower])
+    rules = ActiveLinkRules()
+    for rule in (slow, slower):
+        rules.add(rule)
+
+    to, back = rules.treatment(TO), rules.treatment(BACK)
     assert (to.delay_ms, to.kb_per_s) == (12, 20)
     assert (back.delay_ms, back.kb_per_s) == (5, 80)
-    assert treatment_of((ONE, CLIENTS), [slow, slower]).is_plain
+    assert rules.treatment((ONE, CLIENTS)).is_plain
 
 
 def test_who_connects_is_told_by_its_process(
-    links: Links, echo: str, eventually: Eventually
+    links: ProxyLinks, echo: str, eventually: Eventually
 ) -> None:
     place = links.open_place("two", server=TWO, upstream=echo)
     links.add([LinkRule(rule_id="r", links=frozenset({TO}), stalls=True)])
@@ -305,7 +311,7 @@ def test_who_connects_is_told_by_its_process(
 
 
 def test_server_is_found_by_its_process_and_refuses_when_that_has_ended(
-    links: Links, eventually: Eventually
+    links: ProxyLinks, eventually: Eventually
 ) -> None:
     code = (
         "import socket; s = socket.create_server(('127.0.0.1', 0)); print('up', flush=True); "
@@ -323,7 +329,7 @@ def test_server_is_found_by_its_process_and_refuses_when_that_has_ended(
 
 @pytest.mark.usefixtures("place")
 def test_probe_tells_open_links_from_blocked_ones(
-    links: Links, echo: str, eventually: Eventually
+    links: ProxyLinks, echo: str, eventually: Eventually
 ) -> None:
     links.open_place("one", server=ONE, client=TWO, upstream=echo)
     links.add([LinkRule(rule_id="r", links=frozenset({TO}), stalls=True)])
@@ -335,13 +341,13 @@ def test_probe_tells_open_links_from_blocked_ones(
     assert links.probed("p") == []
 
 
-def _passed(links: Links) -> list[tuple[Link, bool]]:
+def _passed(links: ProxyLinks) -> list[tuple[Link, bool]]:
     return [(result.link, result.passed_ms is not None) for result in links.probed("p")]
 
 
 def test_proxy_dies_with_its_run(tmp_path: Path) -> None:
     with Supervisor(tmp_path, "short") as supervisor:
-        started = Links.start(supervisor)
+        started = ProxyLinks.start(supervisor)
         pid = supervisor.processes["proxy"].pid
         started.close()
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.cli import run
-from fencepost.fault_injection.network.links.rules import LinkRule
-from fencepost.fault_injection.network.links.service import CommandError
 from fencepost.fault_injection.network.namespaces import relay
-from fencepost.fault_injection.network.namespaces.client import why_not
 from fencepost.fault_injection.network.namespaces.kernel import documents
+from fencepost.fault_injection.network.namespaces.links import why_not
 from fencepost.fault_injection.network.namespaces.switch import Switch
+from fencepost.fault_injection.network.rules import LinkRule
+from fencepost.fault_injection.network.service import CommandError
 from fencepost.fault_injection.processes.launch import EXIT_NOT_STARTED
 from fencepost.fault_injection.processes.supervisor import Supervisor
 
@@ -23,8 +23,8 @@ NETWORK = """
 import json, sys, threading
 from pathlib import Path
 
-from fencepost.fault_injection.network.links.rules import LinkRule
-from fencepost.fault_injection.network.namespaces.client import SwitchControl, enter_own_network
+from fencepost.fault_injection.network.rules import LinkRule
+from fencepost.fault_injection.network.namespaces.links import NamespaceLinks, enter_own_network
 from fencepost.fault_injection.processes.supervisor import Supervisor
 
 SENDER = (
@@ -34,7 +34,7 @@ SENDER = (
 enter_own_network()
 links = [(a, b) for a in ("one", "two", "clients") for b in ("one", "two", "clients") if a != b]
 with Supervisor(Path(sys.argv[1]), "networks") as supervisor:
-    switch = SwitchControl.start(supervisor)
+    switch = NamespaceLinks.start(supervisor)
     nodes = {name: switch.node(name) for name in ("one", "two")}
 
     def passes():

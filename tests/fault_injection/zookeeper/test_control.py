@@ -7,9 +7,9 @@ from contextlib import closing
 
 import pytest
 
-from fencepost.fault_injection.network.links.client import Links
-from fencepost.fault_injection.network.links.frames import EXISTS, Frames
-from fencepost.fault_injection.network.links.rules import LinkRule
+from fencepost.fault_injection.network.proxy.frames import EXISTS, Frames
+from fencepost.fault_injection.network.proxy.links import ProxyLinks
+from fencepost.fault_injection.network.rules import LinkRule
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.control import ControlledServer
@@ -98,7 +98,7 @@ def asked(xid: int, operation: int, path: bytes) -> bytes:
 def test_requests_fail_in_their_turn_and_are_not_done(
     supervisor: Supervisor, controlled: ControlledServer
 ) -> None:
-    links = Links.start(supervisor)
+    links = ProxyLinks.start(supervisor)
     place = links.open_place(
         "keeper", server="keeper", client="one", upstream=controlled.address, is_framed=True
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fencepost.fault_injection.network.links.peers import listening_ports
+from fencepost.fault_injection.network.proxy.peers import listening_ports
 from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.ports import HOST, free_ports
 from fencepost.fault_injection.processes.supervisor import LEDGER_FILE, Supervisor

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.fault_injection.network.links.client import Links
+from fencepost.fault_injection.network.proxy.links import ProxyLinks
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
 
@@ -23,10 +23,10 @@ def zookeeper_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKe
 
 
 @pytest.fixture
-def links(tmp_path: Path) -> Iterator[Links]:
+def links(tmp_path: Path) -> Iterator[ProxyLinks]:
     """A proxy, for what a plain relay cannot do."""
     with Supervisor(tmp_path / "links", "shell-tests-links") as supervisor:
-        started = Links.start(supervisor)
+        started = ProxyLinks.start(supervisor)
         yield started
         started.close()
 

@@ -10,8 +10,8 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from fencepost.fault_injection.faults.zookeeper_faults import ERROR_CODES
-from fencepost.fault_injection.network.links.client import Links
-from fencepost.fault_injection.network.links.rules import LinkRule
+from fencepost.fault_injection.network.proxy.links import ProxyLinks
+from fencepost.fault_injection.network.rules import LinkRule
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, WriteZnodes
 from fencepost.impl.core.types.events import (
     ChildrenListed,
@@ -177,7 +177,7 @@ async def test_a_broken_connection_suspends_the_session_and_it_comes_back(chroot
 
 @asynchronous
 async def test_an_error_of_the_server_is_told_as_a_broken_connection(
-    chroot: str, links: Links
+    chroot: str, links: ProxyLinks
 ) -> None:
     """What was asked counts as unknown, and the session comes back."""
     server, _, folder = chroot.partition("/")

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fencepost.fault_injection.network.links.board import ActiveLinkRules
-from fencepost.fault_injection.network.links.conversation import Conversation
-from fencepost.fault_injection.network.links.pipes import Pipe, Side
+from fencepost.fault_injection.network.active_rules import ActiveLinkRules
+from fencepost.fault_injection.network.proxy.conversation import Conversation
+from fencepost.fault_injection.network.proxy.pipes import Pipe, Side
 
 Endpoint = tuple[str, int]
 
@@ -29,7 +29,7 @@ class Flow:
         route: Route,
         upstream: Callable[[], Endpoint | None],
         *,
-        board: ActiveLinkRules,
+        rules: ActiveLinkRules,
         on_end: "Callable[[Flow], None]",
         number: int,
     ) -> None:
@@ -39,42 +39,42 @@ class Flow:
         self.is_probe = False
         """True for a connection of the proxy's own, which is no evidence of what others do."""
         self._upstream = upstream
-        self._board = board
+        self._rules = rules
         self._on_end = on_end
         self._dialling: asyncio.Task[None] | None = None
         self.client = Side(lambda _side: None, self._lost)
         self.server = Side(self._connected, self._lost)
         to, back = (route.client, route.server), (route.server, route.client)
-        self.asks = Pipe(to, self.client, self.server, board=board, seed=2 * number)
-        self.answers = Pipe(back, self.server, self.client, board=board, seed=2 * number + 1)
+        self.asks = Pipe(to, self.client, self.server, rules=rules, seed=2 * number)
+        self.answers = Pipe(back, self.server, self.client, rules=rules, seed=2 * number + 1)
         for side, out, into in (
             (self.client, self.asks, self.answers),
             (self.server, self.answers, self.asks),
         ):
             side.out, side.into = out, into
         if route.is_framed:
-            talk = Conversation(self.asks.link, board, self.reset)
+            talk = Conversation(self.asks.link, rules, self.reset)
             self.asks.cut, self.answers.cut = talk.asks, talk.answers
 
     def begin(self) -> None:
         """The client has connected."""
         link = self.asks.link
-        refusing = self._board.refusing(link)
+        rules = self._rules.on(link)
+        refusing = next((active for active in rules if active.rule.refuses), None)
         if refusing is not None:
             refusing.status.connections_refused += not self.is_probe
             self.reset()
             return
-        self._board.count(link).connections += 1
         self.asks.update()  # nothing is read before there is a server to send it to
-        for stalling in self._board.stalling(link):
+        for stalling in (active for active in rules if active.rule.stalls):
             self.is_held = True
             stalling.status.connections_held += not self.is_probe
         self.apply()
 
     def apply(self) -> None:
         """The rules have changed."""
-        self.asks.apply(self._board.treatment(self.asks.link))
-        self.answers.apply(self._board.treatment(self.answers.link))
+        self.asks.apply(self._rules.treatment(self.asks.link))
+        self.answers.apply(self._rules.treatment(self.answers.link))
         if self.asks.is_stalled or self._dialling is not None or self.client.is_lost:
             return
         if self.is_held and not self.client.is_established():

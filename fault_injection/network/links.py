@@ -1,9 +1,10 @@
-"""What hurts the network, as the harness sees it: started, told what to do, asked what it saw."""
+"""Links between members, as the harness hurts them: one interface, of the proxy and of the kernel.
+
+Rules cut, delay, narrow, reset and refuse; probes show what passes; counts are in the status.
+"""
 
 import json
-import os
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -11,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import fencepost
-from fencepost.fault_injection.network.links.rules import Link, LinkRule, LinkRuleStatus
-from fencepost.fault_injection.network.links.service import SOCKET
+from fencepost.fault_injection.network.rules import Link, LinkRule, LinkRuleStatus
+from fencepost.fault_injection.network.service import socket_address
 from fencepost.fault_injection.processes.managed_process import ProcessError
+from fencepost.fault_injection.processes.spawning import MODULE_ENVIRONMENT, python_module
 from fencepost.fault_injection.processes.supervisor import Supervisor
 
 START_S = 10.0
@@ -22,7 +23,7 @@ POLL_S = 0.01
 
 
 class LinkError(ProcessError):
-    """What hurts the network did not do what it was told to, or does not answer."""
+    """The process that hurts the network refused a command, or does not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class ProbeResult:
     waited_ms: float
 
 
-class Control:
+class Links:
     """A running process that hurts the network by rules. Methods may be called from any thread."""
 
     PROGRAM: ClassVar[str]
@@ -56,11 +57,8 @@ class Control:
     def start(cls, supervisor: Supervisor) -> Self:
         """It runs as a process of `supervisor` and takes commands; raises `LinkError`."""
         directory = supervisor.directory.absolute()
-        rooms = str(Path(fencepost.__file__).parents[1])
         process = supervisor.start(
-            cls.NAME,
-            [sys.executable, "-S", "-m", cls.PROGRAM, directory],
-            env={"PYTHONPATH": rooms},
+            cls.NAME, python_module(cls.PROGRAM, directory), env=MODULE_ENVIRONMENT
         )
         deadline = time.monotonic() + START_S
         while True:
@@ -94,11 +92,10 @@ class Control:
 
     def probed(self, probe: str) -> list[ProbeResult]:
         """How the probes of that name fare."""
+        results = self.command("probed", probe=probe)["results"]
         return [
             ProbeResult(link=(sender, receiver), passed_ms=passed_ms, waited_ms=waited_ms)
-            for sender, receiver, passed_ms, waited_ms in self.command("probed", probe=probe)[
-                "results"
-            ]
+            for sender, receiver, passed_ms, waited_ms in results
         ]
 
     def end_probe(self, probe: str) -> None:
@@ -122,56 +119,16 @@ class Control:
         return found
 
 
-class Links(Control):
-    """A running proxy."""
-
-    PROGRAM = "fencepost.fault_injection.network.links.proxy"
-    NAME = "proxy"
-
-    def open_place(
-        self,
-        place: str,
-        *,
-        server: str,
-        client: str | None = None,
-        upstream: str | None = None,
-        is_framed: bool = False,
-    ) -> str:
-        """Where others find `server` from now on, as `HOST:PORT`.
-
-        Only `client` comes there, if it is named. Without `upstream` connections go on to where
-        the process of the member `server` listens. `is_framed` for ZooKeeper's protocol.
-        """
-        answer = self.command(
-            "open", place=place, server=server, client=client, upstream=upstream, framed=is_framed
-        )
-        return f"127.0.0.1:{answer['port']}"
-
-    def set_member(self, name: str, pid: int) -> None:
-        """The member is that process from now on, with whatever it starts."""
-        self.command("member", name=name, pid=pid)
-
-    def address(self, place: str) -> str:
-        """Where the server of a place listens itself, past all rules."""
-        return str(self.command("address", place=place)["address"])
-
-    def bytes_passed(self) -> dict[Link, int]:
-        """What has passed on each link since the start."""
-        return {(a, b): size for a, b, size, _ in self.command("counts")["links"]}
-
-
 def connected(directory: Path, answer_s: float) -> socket.socket:
     """The control socket in a directory, connected; raises `OSError`."""
     control = socket.socket(socket.AF_UNIX)
     control.settimeout(answer_s)
-    descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY)
     try:
-        control.connect(f"/proc/self/fd/{descriptor}/{SOCKET}")
+        with socket_address(directory) as address:
+            control.connect(address)
     except OSError:
         control.close()
         raise
-    finally:
-        os.close(descriptor)
     return control
 
 

@@ -1,24 +1,20 @@
-"""The rules that apply now, and what each has done: what every connection of the proxy looks at."""
+"""The rules that apply now, what they mean for each link, and what each has done.
+
+Standard library only.
+"""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fencepost.fault_injection.network.links.rules import (
+from fencepost.fault_injection.network.rules import (
     Link,
     LinkRule,
     LinkRuleStatus,
     Treatment,
     treatment_of,
 )
-
-
-@dataclass(slots=True, kw_only=True)
-class LinkCount:
-    """What has passed on one link, as evidence."""
-
-    bytes_passed: int = 0
-    connections: int = 0
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -36,8 +32,8 @@ class ActiveLinkRules:
     """The rules that apply; `on_change` is called after each change."""
 
     def __init__(self) -> None:
-        self.rules: dict[str, ActiveLinkRule] = {}
-        self.counts: dict[Link, LinkCount] = {}
+        self.active: dict[str, ActiveLinkRule] = {}
+        self.bytes_passed: Counter[Link] = Counter()
         self.on_change: Callable[[], None] = lambda: None
         self.on_drop: Callable[[ActiveLinkRule], None] = lambda _active: None
         self._treatments: dict[Link, Treatment] = {}
@@ -45,7 +41,7 @@ class ActiveLinkRules:
     def add(self, rule: LinkRule) -> None:
         """The rule applies from now on, or in its windows from now on."""
         self.remove(rule.rule_id)
-        active = self.rules[rule.rule_id] = ActiveLinkRule(rule=rule)
+        active = self.active[rule.rule_id] = ActiveLinkRule(rule=rule)
         if not rule.windows:
             self._begin(active)
             return
@@ -56,7 +52,7 @@ class ActiveLinkRules:
 
     def remove(self, rule_id: str) -> LinkRuleStatus | None:
         """The rule applies no more; what it did, or None when there is no such rule."""
-        active = self.rules.pop(rule_id, None)
+        active = self.active.pop(rule_id, None)
         if active is None:
             return None
         for timer in active.timers:
@@ -64,54 +60,42 @@ class ActiveLinkRules:
         self._end(active)
         return active.status
 
+    def applying(self) -> list[ActiveLinkRule]:
+        """The rules that apply now, oldest first."""
+        return [active for active in self.active.values() if active.applies]
+
+    def on(self, link: Link) -> list[ActiveLinkRule]:
+        """The rules that apply to the link now, oldest first."""
+        return [active for active in self.applying() if link in active.rule.links]
+
     def treatment(self, link: Link) -> Treatment:
         """What happens to the bytes of a link now."""
         found = self._treatments.get(link)
         if found is None:
-            found = self._treatments[link] = treatment_of(link, self._applying_rules())
+            rules = [active.rule for active in self.on(link)]
+            found = self._treatments[link] = treatment_of(rules)
         return found
-
-    def refusing(self, link: Link) -> ActiveLinkRule | None:
-        """A rule by which a new connection on the link is reset."""
-        return next((a for a in self.applying() if a.rule.refuses and a.rule.is_on(link)), None)
-
-    def stalling(self, link: Link) -> list[ActiveLinkRule]:
-        """The rules that hold back the bytes of the link."""
-        return [a for a in self.applying() if a.rule.stalls and a.rule.is_on(link)]
 
     def losing(self, link: Link) -> ActiveLinkRule | None:
         """A rule that still has a reply to lose on the connections of the link."""
-        for active in self.applying():
-            left = active.rule.replies_to_lose - len(active.status.lost_replies)
-            if left > 0 and active.rule.is_on(link):
+        for active in self.on(link):
+            if active.rule.replies_to_lose > len(active.status.lost_replies):
                 return active
         return None
 
     def failing(self, link: Link, *, is_write: bool) -> ActiveLinkRule | None:
         """A rule by which such a request on the connections of the link is to fail."""
-        for active in self.applying():
-            left = active.rule.requests_to_fail - active.status.requests_taken
+        for active in self.on(link):
             is_meant = is_write or not active.rule.fails_only_writes
-            if left > 0 and is_meant and active.rule.is_on(link):
+            if is_meant and active.rule.requests_to_fail > active.status.requests_taken:
                 return active
         return None
 
     def delayed(self, link: Link, size: int) -> None:
-        """So many bytes of the link were made to wait."""
-        for active in self.applying():
-            if (active.rule.delay_ms or active.rule.kb_per_s) and active.rule.is_on(link):
+        """Count so many bytes of the link as late."""
+        for active in self.on(link):
+            if active.rule.delay_ms or active.rule.kb_per_s:
                 active.status.bytes_delayed += size
-
-    def count(self, link: Link) -> LinkCount:
-        """The counter of a link."""
-        return self.counts.setdefault(link, LinkCount())
-
-    def applying(self) -> list[ActiveLinkRule]:
-        """The rules that apply now, oldest first."""
-        return [active for active in self.rules.values() if active.applies]
-
-    def _applying_rules(self) -> list[LinkRule]:
-        return [active.rule for active in self.applying()]
 
     def _begin(self, active: ActiveLinkRule) -> None:
         active.applies = True

@@ -1,16 +1,15 @@
 """How a cluster's connections are led, and the names of members and links.
 
-`ProxyWiring` leads them through the proxy: each broker finds each ZooKeeper server at a place of
-its own, and all others find the broker at the place that it registers. The harness's own connection
-to ZooKeeper, and what it asks brokers about their faults, go past every rule.
+The harness's own connection to ZooKeeper, and what it asks brokers about their faults, go past
+every rule.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from fencepost.fault_injection.network.links.client import Control, LinkError, Links
-from fencepost.fault_injection.network.links.rules import CLIENTS, Link
+from fencepost.fault_injection.network.links import Links
+from fencepost.fault_injection.network.rules import CLIENTS, Link
 from fencepost.spec.zookeeper import ZooKeeperAddress
 
 ZOOKEEPER = "zookeeper"
@@ -44,7 +43,7 @@ class BrokerPlace:
 class Wiring(ABC):
     """The members of one cluster and the links between them."""
 
-    links: Control
+    links: Links
     zookeeper: str
     """`HOST:PORT[,HOST:PORT...][/chroot]`."""
     broker_ids: tuple[int, ...]
@@ -78,11 +77,6 @@ class Wiring(ABC):
     def address_of(self, broker_id: int) -> str | None:
         """Where the harness reaches a registered broker past all rules; None when it does not."""
 
-    def between(self, one: int, other: int) -> frozenset[Link]:
-        """Both directions between two brokers."""
-        a, b = broker_name(one), broker_name(other)
-        return frozenset({(a, b), (b, a)})
-
     def to_zookeeper(self, broker_id: int) -> frozenset[Link]:
         """What a broker sends to ZooKeeper."""
         return frozenset((broker_name(broker_id), server) for server in self.zookeepers)
@@ -98,54 +92,3 @@ class Wiring(ABC):
 
     def _hosts(self) -> list[str]:
         return ZooKeeperAddress.parse(self.zookeeper).servers.split(",")
-
-
-@dataclass(slots=True, kw_only=True)
-class ProxyWiring(Wiring):
-    """The places of one cluster at the proxy."""
-
-    links: Links
-    _zookeepers: dict[int, str] = field(init=False, default_factory=dict)
-    _addresses: dict[int, str] = field(init=False, default_factory=dict)
-
-    def place_of(self, broker_id: int) -> BrokerPlace:
-        """In the network of the harness, between its places at the proxy."""
-        return BrokerPlace(
-            zookeeper=self.zookeeper_for(broker_id), advertised=self.advertised_for(broker_id)
-        )
-
-    def zookeeper_for(self, broker_id: int) -> str:
-        """The address at which the broker finds ZooKeeper; the same whenever it starts."""
-        if broker_id not in self._zookeepers:
-            client, chroot = broker_name(broker_id), ZooKeeperAddress.parse(self.zookeeper).chroot
-            places = [
-                self.links.open_place(
-                    f"{server}-of-{client}",
-                    server=server,
-                    client=client,
-                    upstream=host,
-                    is_framed=True,
-                )
-                for server, host in zip(self.zookeepers, self._hosts(), strict=True)
-            ]
-            self._zookeepers[broker_id] = ",".join(places) + chroot
-        return self._zookeepers[broker_id]
-
-    def advertised_for(self, broker_id: int) -> str:
-        """The address that the broker is to register at its next start."""
-        name = broker_name(broker_id)
-        self._addresses.pop(broker_id, None)
-        return self.links.open_place(name, server=name)
-
-    def started(self, broker_id: int, pid: int) -> None:
-        """The broker is known by its process from now on."""
-        self.links.set_member(broker_name(broker_id), pid)
-
-    def address_of(self, broker_id: int) -> str | None:
-        """Where a registered broker listens itself; None when it does not."""
-        if broker_id not in self._addresses:
-            try:
-                self._addresses[broker_id] = self.links.address(broker_name(broker_id))
-            except LinkError:
-                return None
-        return self._addresses[broker_id]

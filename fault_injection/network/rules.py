@@ -4,14 +4,14 @@ A link is directed: from the sender of bytes to their receiver. No clock, no I/O
 Standard library only: the proxy's process starts with nothing else.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 Link = tuple[str, str]
 """Names of members: a broker's node name, a ZooKeeper server's, or `CLIENTS`."""
 CLIENTS = "clients"
-"""Whoever connects and is no broker of this run."""
+"""All that connect and are no brokers of this run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +55,6 @@ class LinkRule:
         given["windows"] = tuple((int(a), int(b)) for a, b in document.get("windows", ()))
         return cls(**given)
 
-    def is_on(self, link: Link) -> bool:
-        """True when it names the link."""
-        return link in self.links
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Treatment:
@@ -78,15 +74,13 @@ class Treatment:
 PLAIN = Treatment()
 
 
-def treatment_of(link: Link, rules: Iterable[LinkRule]) -> Treatment:
-    """All `rules` that name the link, together: delays add up, the narrowest one sets the pace."""
-    own = [rule for rule in rules if rule.is_on(link)]
-    paces = [rule.kb_per_s for rule in own if rule.kb_per_s]
+def treatment_of(rules: Sequence[LinkRule]) -> Treatment:
+    """All rules of a link together: delays add up, the narrowest one sets the pace."""
     return Treatment(
-        is_stalled=any(rule.stalls for rule in own),
-        delay_ms=sum(rule.delay_ms for rule in own),
-        jitter_ms=sum(rule.jitter_ms for rule in own),
-        kb_per_s=min(paces, default=0),
+        is_stalled=any(rule.stalls for rule in rules),
+        delay_ms=sum(rule.delay_ms for rule in rules),
+        jitter_ms=sum(rule.jitter_ms for rule in rules),
+        kb_per_s=min((rule.kb_per_s for rule in rules if rule.kb_per_s), default=0),
     )
 
 

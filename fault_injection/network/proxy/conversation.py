@@ -8,8 +8,8 @@ order of requests, and only the server knows which others are under way.
 import asyncio
 from collections.abc import Callable
 
-from fencepost.fault_injection.network.links.board import ActiveLinkRule, ActiveLinkRules
-from fencepost.fault_injection.network.links.frames import (
+from fencepost.fault_injection.network.active_rules import ActiveLinkRule, ActiveLinkRules
+from fencepost.fault_injection.network.proxy.frames import (
     Frames,
     Request,
     harmless_instead_of,
@@ -18,7 +18,7 @@ from fencepost.fault_injection.network.links.frames import (
     xid_of_reply,
     zxid_of_success,
 )
-from fencepost.fault_injection.network.links.rules import Link, LostReply
+from fencepost.fault_injection.network.rules import Link, LostReply
 
 Doomed = tuple[ActiveLinkRule, Request]
 
@@ -26,9 +26,9 @@ Doomed = tuple[ActiveLinkRule, Request]
 class Conversation:
     """Sees every frame of both sides; what it returns passes."""
 
-    def __init__(self, link: Link, board: ActiveLinkRules, reset: Callable[[], None]) -> None:
+    def __init__(self, link: Link, rules: ActiveLinkRules, reset: Callable[[], None]) -> None:
         self._link = link
-        self._board = board
+        self._rules = rules
         self._reset = reset
         self._asked, self._answered = Frames(), Frames()
         self._counts = {"asked": 0, "answered": 0}
@@ -66,13 +66,13 @@ class Conversation:
         request = request_in(frame)
         if request is None:
             return frame
-        failing = self._board.failing(self._link, is_write=request.is_write)
+        failing = self._rules.failing(self._link, is_write=request.is_write)
         if failing is not None:
             failing.status.requests_taken += 1
             self._failing[request.xid] = failing, request
             return harmless_instead_of(request)
         if request.is_write and self._losing is None:
-            losing = self._board.losing(self._link)
+            losing = self._rules.losing(self._link)
             self._losing = (losing, request) if losing is not None else None
         return frame
 

@@ -1,6 +1,6 @@
 """The proxy of a run: a process through which its connections go, and which rules can hurt.
 
-`python -m fencepost.fault_injection.network.links.proxy DIRECTORY` opens a place for each server;
+`python -m fencepost.fault_injection.network.proxy.proxy DIRECTORY` opens a place for each server;
 the peer is told from the connecting process. It dies with the run, and every rule with
 it. Standard library only.
 """
@@ -15,18 +15,17 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
-from fencepost.fault_injection.network.links.board import ActiveLinkRule
-from fencepost.fault_injection.network.links.flows import Endpoint, Flow, Route
-from fencepost.fault_injection.network.links.peers import Peers, listening_ports
-from fencepost.fault_injection.network.links.probes import (
+from fencepost.fault_injection.network.active_rules import ActiveLinkRule
+from fencepost.fault_injection.network.proxy.flows import Endpoint, Flow, Route
+from fencepost.fault_injection.network.proxy.peers import Peers, listening_ports
+from fencepost.fault_injection.network.proxy.probes import (
     GRPC_HELLO,
     ZOOKEEPER_HELLO,
     StreamProbe,
     new_probe,
 )
-from fencepost.fault_injection.network.links.rule_commands import RuleCommands
-from fencepost.fault_injection.network.links.rules import CLIENTS, LinkRule
-from fencepost.fault_injection.network.links.service import Answer, CommandError, serve_commands
+from fencepost.fault_injection.network.rules import CLIENTS, Link, LinkRule
+from fencepost.fault_injection.network.service import Answer, CommandError, LinkService, serve
 
 HOST = "127.0.0.1"
 BACKLOG = 512
@@ -46,18 +45,17 @@ class Place:
     port: int
 
 
-class Proxy(RuleCommands):
+class Proxy(LinkService):
     """All places, members and connections of a run."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.board.on_change = self._apply
-        self.board.on_drop = self._drop
+        self.rules.on_change = self._apply
+        self.rules.on_drop = self._drop
         self._places: dict[str, Place] = {}
         self._peers = Peers()
         self._flows: set[Flow] = set()
         self._numbers = count(1)
-        self._probes: dict[str, list[StreamProbe]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, command: Mapping[str, Any]) -> Answer:
@@ -92,20 +90,35 @@ class Proxy(RuleCommands):
         asyncio.get_running_loop().add_reader(pidfd, self._ended, name, pid, pidfd)
         return {}
 
-    async def add(self, command: Mapping[str, Any]) -> Answer:
-        """The rules apply from now on."""
-        for document in command["rules"]:
-            self.board.add(LinkRule.from_json(document))
-        return {}
+    def require_able(self, rule: LinkRule) -> None:
+        """The proxy can do all that a rule says."""
+
+    def status_of(self, active: ActiveLinkRule) -> Answer:
+        """The status of a rule, with what waits at this moment."""
+        flows = [flow for flow in self._flows if not flow.is_probe]
+        status, pipes = active.status, [p for f in flows for p in (f.asks, f.answers)]
+        held = [p for p in pipes if p.is_stalled and active.rule.stalls and active.applies]
+        status.bytes_waiting = sum(p.waiting() for p in held if p.link in active.rule.links)
+        status.bytes_stalled = max(status.bytes_stalled, status.bytes_waiting)
+        return status.to_json()
+
+    def start_probe(self, link: Link) -> StreamProbe:
+        """A connection to the place where the link's sender finds its receiver."""
+        probe = new_probe(link, HOST)
+        places = [p for p in self._places.values() if p.server == link[1]]
+        place = next((p for p in places if p.client in (None, link[0])), None)
+        if place is None:
+            raise CommandError(f"there is no place where {link[0]} finds {link[1]}")
+        hello = ZOOKEEPER_HELLO if place.is_framed else GRPC_HELLO
+        task = asyncio.create_task(probe.run((HOST, place.port), hello))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return probe
 
     async def counts(self, _command: Mapping[str, Any]) -> Answer:
         """What has passed on each link."""
-        return {
-            "links": [
-                [*link, counted.bytes_passed, counted.connections]
-                for link, counted in sorted(self.board.counts.items())
-            ]
-        }
+        passed = sorted(self.rules.bytes_passed.items())
+        return {"links": [[*link, size] for link, size in passed]}
 
     async def address(self, command: Mapping[str, Any]) -> Answer:
         """Where the server of a place listens itself."""
@@ -114,23 +127,6 @@ class Proxy(RuleCommands):
         if endpoint is None:
             raise CommandError(f"{place.server} listens nowhere")
         return {"address": f"{endpoint[0]}:{endpoint[1]}"}
-
-    async def probe(self, command: Mapping[str, Any]) -> Answer:
-        """A probe is on its way on each of the links, under one name."""
-        name = str(command["probe"])
-        self._end_probes(name)
-        self._probes[name] = [self._probe((str(a), str(b))) for a, b in command["links"]]
-        return {}
-
-    async def probed(self, command: Mapping[str, Any]) -> Answer:
-        """Of each link's probe, how long its server took to react, and how long it is out."""
-        probes = self._probes.get(str(command["probe"]), [])
-        return {"results": [[*p.link, p.look(), p.waited_ms()] for p in probes]}
-
-    async def end_probe(self, command: Mapping[str, Any]) -> Answer:
-        """The probes of that name are over."""
-        self._end_probes(str(command["probe"]))
-        return {}
 
     def _accept(self, name: str, transport: asyncio.Transport) -> Flow:
         place = self._places[name]
@@ -142,7 +138,7 @@ class Proxy(RuleCommands):
         flow = Flow(
             Route(client=client, server=place.server, is_framed=place.is_framed),
             lambda: self._upstream(place),
-            board=self.board,
+            rules=self.rules,
             on_end=self._flows.discard,
             number=next(self._numbers),
         )
@@ -190,38 +186,17 @@ class Proxy(RuleCommands):
 
     def _drop(self, active: ActiveLinkRule) -> None:
         for flow in list(self._flows):
-            if active.rule.is_on(flow.asks.link) and not flow.client.is_lost:
+            if flow.asks.link in active.rule.links and not flow.client.is_lost:
                 active.status.connections_reset += not flow.is_probe
                 flow.reset()
 
-    def _looked_at(self, active: ActiveLinkRule) -> Answer:
-        """The status of a rule, with what waits at this moment."""
-        flows = [flow for flow in self._flows if not flow.is_probe]
-        status, pipes = active.status, [p for f in flows for p in (f.asks, f.answers)]
-        held = [p for p in pipes if p.is_stalled and active.rule.stalls and active.applies]
-        status.bytes_waiting = sum(p.waiting() for p in held if active.rule.is_on(p.link))
-        status.bytes_stalled = max(status.bytes_stalled, status.bytes_waiting)
-        return status.to_json()
-
-    def _probe(self, link: tuple[str, str]) -> StreamProbe:
-        probe = new_probe(link, HOST)
-        places = [p for p in self._places.values() if p.server == link[1]]
-        place = next((p for p in places if p.client in (None, link[0])), None)
-        if place is None:
-            raise CommandError(f"there is no place where {link[0]} finds {link[1]}")
-        hello = ZOOKEEPER_HELLO if place.is_framed else GRPC_HELLO
-        task = asyncio.create_task(probe.run((HOST, place.port), hello))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return probe
-
     def _probe_at(self, port: int) -> StreamProbe | None:
-        probes = [probe for each in self._probes.values() for probe in each]
-        return next((probe for probe in probes if probe.flow is None and probe.port == port), None)
-
-    def _end_probes(self, name: str) -> None:
-        for probe in self._probes.pop(name, []):
-            probe.end()
+        """The probe that connects from that port."""
+        for probe in (probe for each in self._probes.values() for probe in each):
+            assert isinstance(probe, StreamProbe)
+            if probe.flow is None and probe.port == port:
+                return probe
+        return None
 
 
 class Newcomer(asyncio.Protocol):
@@ -243,23 +218,5 @@ class Newcomer(asyncio.Protocol):
         flow.begin()
 
 
-async def serve(directory: Path) -> None:
-    """Obey commands until killed."""
-    proxy = Proxy()
-    await serve_commands(
-        directory,
-        proxy.open,
-        proxy.member,
-        proxy.add,
-        proxy.remove,
-        proxy.status,
-        proxy.counts,
-        proxy.address,
-        proxy.probe,
-        proxy.probed,
-        proxy.end_probe,
-    )
-
-
 if __name__ == "__main__":
-    asyncio.run(serve(Path(sys.argv[1])))
+    asyncio.run(serve(Proxy(), Path(sys.argv[1])))

@@ -1,18 +1,23 @@
-"""The network of a run as the harness sees it, and whether there can be one."""
+"""Links that the kernel hurts: the networks of a run as the harness sees them, if there can be any.
+
+A broker registers the address at which the others find it. The harness asks it about its faults at
+another one, which no cut is about.
+"""
 
 import os
 import subprocess
-import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-import fencepost
 from fencepost.fault_injection.network.link_sets import between
-from fencepost.fault_injection.network.links.client import Control
-from fencepost.fault_injection.network.links.rules import LinkRule
+from fencepost.fault_injection.network.links import Links
 from fencepost.fault_injection.network.namespaces import kernel
 from fencepost.fault_injection.network.namespaces.kernel import KernelError
-from fencepost.fault_injection.network.namespaces.layout import NetworkNode
+from fencepost.fault_injection.network.namespaces.layout import BROKER_PORT, NetworkNode
 from fencepost.fault_injection.network.namespaces.switch import TRY
+from fencepost.fault_injection.network.rules import LinkRule
+from fencepost.fault_injection.network.wiring import BrokerPlace, Wiring, broker_name
+from fencepost.fault_injection.processes.spawning import MODULE_ENVIRONMENT, python_module
 
 TASKS = Path("/proc/self/task")
 TRIAL_S = 20.0
@@ -25,7 +30,7 @@ class NoNamespacesError(Exception):
         super().__init__(f"no network namespaces: {why}")
 
 
-class SwitchControl(Control):
+class NamespaceLinks(Links):
     """A running switch."""
 
     PROGRAM = "fencepost.fault_injection.network.namespaces.switch"
@@ -49,6 +54,34 @@ class SwitchControl(Control):
         self.remove([_absence(name)])
 
 
+@dataclass(slots=True, kw_only=True)
+class NamespaceWiring(Wiring):
+    """The networks of one cluster's members, a broker in one of its own each."""
+
+    links: NamespaceLinks
+
+    def place_of(self, broker_id: int) -> BrokerPlace:
+        """In its own network; it listens at all addresses there."""
+        node = self.links.node(broker_name(broker_id))
+        return BrokerPlace(
+            zookeeper=self.zookeeper,
+            listens=f"0.0.0.0:{BROKER_PORT}",
+            advertised=f"{node.host}:{BROKER_PORT}",
+            namespace=node.namespace,
+        )
+
+    def network_of(self, broker_id: int) -> Path:
+        """One of its own."""
+        return self.links.node(broker_name(broker_id)).namespace
+
+    def started(self, broker_id: int, pid: int) -> None:
+        """Its address identifies it; the process says nothing."""
+
+    def address_of(self, broker_id: int) -> str | None:
+        """Where only the harness finds it."""
+        return f"{self.links.node(broker_name(broker_id)).control}:{BROKER_PORT}"
+
+
 def _absence(name: str) -> str:
     return f"{name} is cut off"
 
@@ -60,11 +93,10 @@ def why_not() -> str:
     missing = kernel.missing_program()
     if missing is not None:
         return f"{missing} is not on the PATH; install iproute2"
-    rooms = str(Path(fencepost.__file__).parents[1])
     try:
         tried = subprocess.run(
-            [sys.executable, "-S", "-m", SwitchControl.PROGRAM, TRY],
-            env={**os.environ, "PYTHONPATH": rooms},
+            python_module(NamespaceLinks.PROGRAM, TRY),
+            env={**os.environ, **MODULE_ENVIRONMENT},
             capture_output=True,
             text=True,
             check=False,

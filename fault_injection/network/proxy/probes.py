@@ -9,9 +9,9 @@ import socket
 from contextlib import suppress
 from dataclasses import dataclass
 
-from fencepost.fault_injection.network.links.flows import Endpoint, Flow
-from fencepost.fault_injection.network.links.rules import Link
-from fencepost.fault_injection.network.probe import LinkProbe
+from fencepost.fault_injection.network.proxy.flows import Endpoint, Flow
+from fencepost.fault_injection.network.rules import Link
+from fencepost.fault_injection.network.service import LinkProbe
 
 GRPC_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 """The preface of HTTP/2 and empty settings (RFC 9113, section 3.4)."""

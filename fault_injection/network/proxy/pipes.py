@@ -14,8 +14,8 @@ from collections.abc import Callable
 from random import Random
 from typing import cast
 
-from fencepost.fault_injection.network.links.board import ActiveLinkRules
-from fencepost.fault_injection.network.links.rules import Link, Treatment
+from fencepost.fault_injection.network.active_rules import ActiveLinkRules
+from fencepost.fault_injection.network.rules import Link, Treatment
 
 QUEUE_MAX = 256 * 1024
 """Delayed bytes beyond which a pipe stops reading."""
@@ -137,7 +137,7 @@ class Pipe:
     """One direction of a connection."""
 
     def __init__(
-        self, link: Link, source: Side, sink: Side, *, board: ActiveLinkRules, seed: int
+        self, link: Link, source: Side, sink: Side, *, rules: ActiveLinkRules, seed: int
     ) -> None:
         self.link = link
         self.source = source
@@ -151,10 +151,9 @@ class Pipe:
         self.passed = 0
         self.first_at: float | None = None
         """When the first byte passed, by the clock of the loop."""
-        self._board = board
-        self._count = board.count(link)
+        self._rules = rules
         self._random = Random(seed)
-        self._treatment = board.treatment(link)
+        self._treatment = rules.treatment(link)
         self._queue: deque[tuple[float, bytes]] = deque()
         self._queued = 0
         self._free_at = 0.0
@@ -227,7 +226,7 @@ class Pipe:
         if self.first_at is None:
             self.first_at = asyncio.get_running_loop().time()
         self.passed += len(data)
-        self._count.bytes_passed += len(data)
+        self._rules.bytes_passed[self.link] += len(data)
         self.sink.write(data)
 
     def _delay(self, data: bytes) -> None:
@@ -244,7 +243,7 @@ class Pipe:
         self._free_at = at
         self._queued += len(data)
         if self.is_counted:
-            self._board.delayed(self.link, len(data))
+            self._rules.delayed(self.link, len(data))
         self._set_timer()
         self.update()
 
