@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import count
 from typing import Any, TypeVar
 
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import (
     Answer,
@@ -33,6 +34,8 @@ class RoutedClient:
     """One client: operations one after the other, routed by the published state.
 
     `bootstrap` gives addresses of brokers at any time; without a `recorder` nothing is traced.
+    A value names the request that wrote it: of those in `sent`, which clients may share, none is
+    sent again.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class RoutedClient:
         transport: Transport,
         recorder: TraceWriter | None = None,
         node: str = "client",
+        sent: set[str] | None = None,
     ) -> None:
         self._bootstrap = bootstrap
         self._transport = transport
@@ -50,6 +54,7 @@ class RoutedClient:
             node=recorder.node if recorder else node,
             clock=recorder.clock if recorder else LamportClock(),
         )
+        self._sent = sent
         self._op_ids = count(1)
         self.routing_view = RoutingView()
 
@@ -72,7 +77,11 @@ class RoutedClient:
         acks: int = -1,
         timeout_ms: int = 1000,
     ) -> Answer:
-        """Append `values`; `ok` with acks -1 means that they are committed at `offset`."""
+        """Append `values`; `ok` with acks -1 means that they are committed at `offset`.
+
+        Raises `ChoiceError` for a value that was sent before.
+        """
+        self._require_new(values)
         return self._operate(
             "Produce",
             partition,
@@ -143,6 +152,14 @@ class RoutedClient:
         if not answer.is_ok:
             self.forget(partition)
         return answer
+
+    def _require_new(self, values: Sequence[str]) -> None:
+        if self._sent is None:
+            return
+        for value in values:
+            if value in self._sent:
+                raise ChoiceError(f"the value {value!r} was sent before; give each request its own")
+            self._sent.add(value)
 
     def _leader(self, partition: TopicPartition) -> tuple[int, str] | None:
         if partition not in self.routing_view.partitions:

@@ -46,20 +46,19 @@ class Session:
     clock: LamportClock = field(default_factory=LamportClock)
     recorders: list[TraceWriter] = field(default_factory=list)
 
-    def client(self, node: str) -> RoutedClient:
-        """A client that writes `trace-<node>.ndjson`."""
-        return self.client_of(
-            TraceWriter(self.folder, run_id=self.run_id, node=node, clock=self.clock)
-        )
+    def client(self, node: str, *, sent: set[str] | None = None) -> RoutedClient:
+        """A client that writes `trace-<node>.ndjson`; `sent` is as `RoutedClient` has it."""
+        recorder = TraceWriter(self.folder, run_id=self.run_id, node=node, clock=self.clock)
+        return self.client_of(recorder, sent=sent)
 
     def mortal_recorder(self, node: str) -> MortalWriter:
         """Of a client that may end in the middle of a request."""
         return MortalWriter(self.folder, run_id=self.run_id, node=node, clock=self.clock)
 
-    def client_of(self, recorder: TraceWriter) -> RoutedClient:
+    def client_of(self, recorder: TraceWriter, *, sent: set[str] | None = None) -> RoutedClient:
         """A client that writes there."""
         self.recorders.append(recorder)
-        return RoutedClient(self.bootstrap, transport=self.transport, recorder=recorder)
+        return RoutedClient(self.bootstrap, transport=self.transport, recorder=recorder, sent=sent)
 
     def close(self) -> None:
         """Trace files are closed."""

@@ -11,7 +11,8 @@ from pathlib import Path
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Workload
-from fencepost.conformance.runs.scenario import ASSIGNMENT, Scenario, ScenarioResult, ScenarioStage
+from fencepost.conformance.runs.running_cluster import ASSIGNMENT, RunningCluster
+from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.stories.story import ClientLoad, Story
@@ -58,13 +59,13 @@ def play_null_runs(runs: int, *, settings: ClusterSettings, seed: int, out: Path
     )
 
 
-def _play(stage: ScenarioStage, *, runs: int, played: list[int]) -> None:
+def _play(stage: RunningCluster, *, runs: int, played: list[int]) -> None:
     for number in range(runs):
         _run_once(stage, number)
         played.append(number)
 
 
-def _run_once(stage: ScenarioStage, number: int) -> None:
+def _run_once(stage: RunningCluster, number: int) -> None:
     """Clients work on a topic of their own, and afterwards all of its replicas are in sync."""
     partitions = stage.create_topic(f"null-{number}", ASSIGNMENT)
     workload = Workload(

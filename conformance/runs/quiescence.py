@@ -13,7 +13,8 @@ from fencepost.conformance.checks.log_history import FINAL_READER
 from fencepost.conformance.clients.workload import NotConvergedError, read_everything
 from fencepost.conformance.runs.liveness_state import owed, read_liveness_state
 from fencepost.conformance.runs.run_end import Ending
-from fencepost.conformance.runs.scenario import RunRecord, ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
+from fencepost.conformance.runs.scenario import RunRecord
 from fencepost.spec.zookeeper import ZooKeeperError
 
 WORK_S = 20.0
@@ -25,7 +26,7 @@ FINAL_READ_S = 15.0
 class QuiescenceWait:
     """Waits for what must come, and tells the record what has not."""
 
-    stage: ScenarioStage
+    stage: RunningCluster
     record: RunRecord
     healthy_within_s: float
     served: int

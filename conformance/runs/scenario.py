@@ -1,101 +1,28 @@
 """What a chaos scenario is, and what it plays on."""
 
-import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from time import monotonic, monotonic_ns
+from time import monotonic_ns
 from typing import Any
 
 from fencepost.conformance.adapters.capabilities import SCRIPTS_NEED, needed
-from fencepost.conformance.adapters.cluster import ClusterUnderTest
-from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.clients.client import RoutedClient
-from fencepost.conformance.clients.workload import Floor, Session, Workload
+from fencepost.conformance.clients.workload import Floor, Workload
 from fencepost.conformance.runs.host_interference import HostInterference
 from fencepost.conformance.runs.indefinite_outcomes import IndefiniteOutcomes
 from fencepost.conformance.runs.run_end import Ending
+from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.verdict import CheckResult, Verdict
-from fencepost.fault_injection.engine.engine import FaultEngine
 from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.catalogue import needs_links, needs_proxy, needs_relay
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
 from fencepost.fault_injection.stories.story import ClientLoad, Floors, Story
-from fencepost.spec.trace import TraceEvent, read_trace
-from fencepost.spec.znodes import TopicPartition
-
-TOPIC = "orders"
-ASSIGNMENT = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
-"""Three partitions: every broker leads one and follows two."""
 
 REPLICA_LAG_MS = 1500
 """How far behind a follower of the ISR may be, unless the story says."""
 WHOLE_RUN_MS = 120_000
 """Of a fault that ends with its scenario, not by time."""
-SERVED_S = 20.0
-"""By then the leaders of a new topic know it."""
-POLL_S = 0.03
-
-
-def assignment_among(broker_ids: Collection[int]) -> list[tuple[int, ...]]:
-    """`ASSIGNMENT`; of fewer brokers each partition has what they can hold."""
-    return [tuple(one for one in replicas if one in broker_ids) for replicas in ASSIGNMENT]
-
-
-@dataclass(slots=True, kw_only=True)
-class ScenarioStage:
-    """A running cluster with everything that a scenario may use."""
-
-    cluster: ClusterUnderTest
-    engine: FaultEngine
-    session: Session
-    workload: Workload | None = None
-    """Clients that are at work meanwhile."""
-    partitions: list[TopicPartition]
-    """Grows when a scenario creates topics; all of it is read at the end."""
-    seed: int
-
-    def others(self, *but: int | None) -> list[int]:
-        """The brokers except these, ascending."""
-        return [b for b in self.cluster.settings.broker_ids if b not in but]
-
-    def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> list[TopicPartition]:
-        """Its partitions, each in sync and served; they are read when the run is over.
-
-        A leader is published before it hears of it. Brokers may be down that have no replica.
-        Raises `ClusterError`.
-        """
-        created = self.cluster.create_topic(topic, assignment, may_end=True)
-        self.partitions.extend(created)
-        transport = self.session.transport
-        asking = RoutedClient(self.session.bootstrap, transport=transport, node="harness")
-        self.cluster.await_state(
-            lambda: all(asking.list_offsets(partition).is_ok for partition in created),
-            SERVED_S,
-            f"leaders that serve {topic}",
-            may_end=True,
-        )
-        return created
-
-    def await_event(
-        self, broker_id: int, holds: Callable[[TraceEvent], bool], deadline_s: float, what: str
-    ) -> TraceEvent:
-        """The first line of a broker's trace that `holds`; raises `ClusterError`."""
-        deadline = monotonic() + deadline_s
-        wait = threading.Event()
-        while True:
-            found = next((event for event in self.trace_of(broker_id) if holds(event)), None)
-            if found is not None:
-                return found
-            if monotonic() > deadline:
-                raise ClusterError(f"{what} did not come within {deadline_s:g} s")
-            wait.wait(POLL_S)
-
-    def trace_of(self, broker_id: int) -> list[TraceEvent]:
-        """What the broker has told so far."""
-        paths = sorted(self.session.folder.glob(f"trace-broker-{broker_id}[.-]*ndjson"))
-        return [event for path in paths for event in read_trace(path).events]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +30,7 @@ class Scenario:
     """A story on real processes, played by its actions or by a function where they do not do."""
 
     story: Story
-    play: Callable[[ScenarioStage], None] | None = None
+    play: Callable[[RunningCluster], None] | None = None
     """What is done instead of the actions of the story; None: those."""
     has_own_orders: bool = False
     """True when `play` has clients or orders of its own between its faults."""

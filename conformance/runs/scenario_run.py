@@ -38,15 +38,8 @@ from fencepost.conformance.runs.indefinite_outcomes import classify_outcomes
 from fencepost.conformance.runs.judgement import judge_checks
 from fencepost.conformance.runs.quiescence import WORK_S, QuiescenceWait
 from fencepost.conformance.runs.run_folder import read_folder
-from fencepost.conformance.runs.scenario import (
-    TOPIC,
-    Problem,
-    RunRecord,
-    Scenario,
-    ScenarioResult,
-    ScenarioStage,
-    assignment_among,
-)
+from fencepost.conformance.runs.running_cluster import TOPIC, RunningCluster, assignment_among
+from fencepost.conformance.runs.scenario import Problem, RunRecord, Scenario, ScenarioResult
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.engine.engine import FaultEngine
 from fencepost.fault_injection.engine.progress import PhaseChange
@@ -73,7 +66,7 @@ from fencepost.spec.zookeeper import ZooKeeperError
 class ScenarioRun:
     """One scenario at one level with one seed.
 
-    `play` does all of it. Whoever wants to do something else on the stage enters `on_stage` and
+    `play` does all of it. A caller that does something else with the cluster enters `running` and
     then calls `judge`.
     """
 
@@ -128,14 +121,14 @@ class ScenarioRun:
         if missing:
             return self._unsupported(", ".join(sorted(missing)))
         try:
-            with self.on_stage() as stage:
+            with self.running() as stage:
                 self._perform(stage)
         except (ClusterError, ZooKeeperError, ProcessError) as error:
             self.record.add(Verdict.ERROR, str(error))
         return self.judge()
 
     @contextmanager
-    def on_stage(self) -> Iterator[ScenarioStage]:
+    def running(self) -> Iterator[RunningCluster]:
         """The cluster runs and clients are at work; afterwards all is healed, read and stopped.
 
         An exception of the body ends it at once: what is active is healed, and nothing is waited
@@ -239,7 +232,7 @@ class ScenarioRun:
     @contextmanager
     def _clients_of(
         self, cluster: ClusterUnderTest, harness: TraceWriter
-    ) -> Iterator[ScenarioStage]:
+    ) -> Iterator[RunningCluster]:
         """Clients are at work; afterwards every partition has been read to its end."""
         cluster.recorder = harness
         session = Session(
@@ -256,7 +249,7 @@ class ScenarioRun:
             record=lambda change: self._note_phase(stage, harness, change),
             traces=TraceTail(self.folder),
         )
-        stage = ScenarioStage(
+        stage = RunningCluster(
             cluster=cluster, engine=engine, session=session, partitions=[], seed=self.seed
         )
         try:
@@ -266,7 +259,7 @@ class ScenarioRun:
         finally:
             session.close()
 
-    def _aftermath(self, stage: ScenarioStage) -> QuiescenceWait:
+    def _aftermath(self, stage: RunningCluster) -> QuiescenceWait:
         return QuiescenceWait(
             stage=stage,
             record=self.record,
@@ -275,7 +268,7 @@ class ScenarioRun:
         )
 
     @contextmanager
-    def _at_work(self, stage: ScenarioStage) -> Iterator[None]:
+    def _at_work(self, stage: RunningCluster) -> Iterator[None]:
         """The workload runs; afterwards everything is healed and the clients work again."""
         if self.scenario.has_workload:
             assignment = assignment_among(self.settings.broker_ids)
@@ -294,13 +287,13 @@ class ScenarioRun:
         finally:
             self._end_faults(stage)
 
-    def _note_phase(self, stage: ScenarioStage, harness: TraceWriter, change: PhaseChange) -> None:
+    def _note_phase(self, stage: RunningCluster, harness: TraceWriter, change: PhaseChange) -> None:
         """It is in the trace, and what a role resolved to in the expanded schedule."""
         _write_phase(harness, change)
         if change.phase is Phase.INJECTING:
             write_expanded(self.folder, self._source(stage), stage.engine.running())
 
-    def _source(self, stage: ScenarioStage) -> Story:
+    def _source(self, stage: RunningCluster) -> Story:
         """The story, or what a function in its place has asked for so far."""
         story = self.scenario.story
         if self.scenario.play is None or story.script:
@@ -314,7 +307,7 @@ class ScenarioRun:
             origin={"kind": "script", "scenario": story.story_id},
         )
 
-    def _write_schedules(self, stage: ScenarioStage) -> None:
+    def _write_schedules(self, stage: RunningCluster) -> None:
         """As it was meant, as it was resolved, and as it was executed."""
         source, faults = self._source(stage), stage.engine.running()
         origin = {
@@ -335,12 +328,12 @@ class ScenarioRun:
         executed = replace(source, origin=origin, cluster=cluster)
         write_executed(self.folder, executed, faults, offset_ms=stage.engine.offset_ms)
 
-    def _warm_up(self, stage: ScenarioStage) -> None:
+    def _warm_up(self, stage: RunningCluster) -> None:
         floor = self.scenario.story.floors.before
         if stage.workload and not stage.workload.await_acknowledged(floor, WORK_S):
             raise ClusterError(f"no {floor} requests were acknowledged in {WORK_S:g} s")
 
-    def _perform(self, stage: ScenarioStage) -> None:
+    def _perform(self, stage: RunningCluster) -> None:
         try:
             if self.scenario.play is None:
                 stage.engine.run(self.scenario.story)
@@ -349,7 +342,7 @@ class ScenarioRun:
         except (ClusterError, InjectionError) as error:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
 
-    def _end_faults(self, stage: ScenarioStage) -> None:
+    def _end_faults(self, stage: RunningCluster) -> None:
         self.record.faults = tuple(stage.engine.reports())
         self.record.executed = stage.engine.executed(self.seed)
         if stage.workload is not None:

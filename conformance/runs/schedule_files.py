@@ -7,7 +7,8 @@ from shlex import quote
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.catalogue.requirements import load_catalogue
-from fencepost.conformance.runs.scenario import ASSIGNMENT, TOPIC, Scenario
+from fencepost.conformance.runs.running_cluster import ASSIGNMENT, TOPIC
+from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.scenarios import find
 from fencepost.fault_injection.faults.catalogue import require_backend
 from fencepost.fault_injection.faults.fault_kind import Backend

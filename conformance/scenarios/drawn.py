@@ -1,6 +1,7 @@
 """Faults that are drawn from the seed: in Python, since a file says what is the same every time."""
 
-from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
+from fencepost.conformance.runs.scenario import Scenario
 from fencepost.fault_injection.stories.drawn_story import generate
 from fencepost.fault_injection.stories.story import Story
 
@@ -8,7 +9,7 @@ RANDOM_MS = 12_000
 """Length of the drawn schedule, its quiet tail included."""
 
 
-def _play(stage: ScenarioStage) -> None:
+def _play(stage: RunningCluster) -> None:
     schedule = generate(
         stage.seed,
         brokers=stage.cluster.settings.broker_ids,

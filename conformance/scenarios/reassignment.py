@@ -10,7 +10,8 @@ until a controller grants the moves, and goes by what is published.
 from collections.abc import Mapping
 
 from fencepost.conformance.adapters.errors import ClusterError
-from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
+from fencepost.conformance.runs.scenario import Scenario
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.targets import CONTROLLER
 from fencepost.fault_injection.stories.story import Story
@@ -23,14 +24,14 @@ TARGETS = ((3, 2), (1, 3), (2, 1))
 Replicas = Mapping[TopicPartition, tuple[int, ...]]
 
 
-def _play(stage: ScenarioStage) -> None:
+def _play(stage: RunningCluster) -> None:
     before = {key: stage.cluster.assignment(key.topic)[key.partition] for key in stage.partitions}
     _move(stage, dict(zip(stage.partitions, TARGETS, strict=True)), controller_dies=True)
     _move(stage, before, controller_dies=False)
     _lead_as_preferred(stage)
 
 
-def _move(stage: ScenarioStage, targets: Replicas, *, controller_dies: bool) -> None:
+def _move(stage: RunningCluster, targets: Replicas, *, controller_dies: bool) -> None:
     """Every partition is where it was to go."""
     cluster = stage.cluster
     cluster.await_state(
@@ -52,7 +53,7 @@ def _move(stage: ScenarioStage, targets: Replicas, *, controller_dies: bool) -> 
     )
 
 
-def _is_granted(stage: ScenarioStage, targets: Replicas) -> bool:
+def _is_granted(stage: RunningCluster, targets: Replicas) -> bool:
     """A controller refuses a broker of which it has not yet heard that it is back."""
     try:
         stage.cluster.reassign(targets)
@@ -61,7 +62,7 @@ def _is_granted(stage: ScenarioStage, targets: Replicas) -> bool:
     return True
 
 
-def _lead_as_preferred(stage: ScenarioStage) -> None:
+def _lead_as_preferred(stage: RunningCluster) -> None:
     cluster = stage.cluster
     cluster.await_state(
         lambda: cluster.is_healthy(stage.partitions), STEP_S, "full ISRs after the moves"

@@ -3,7 +3,7 @@
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.transport import Answer
-from fencepost.conformance.runs.scenario import ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.spec.znodes import TopicPartition
 
 
@@ -14,7 +14,7 @@ def require_ok(answer: Answer, what: str) -> None:
 
 
 def produce_until_ok(
-    stage: ScenarioStage,
+    stage: RunningCluster,
     client: RoutedClient,
     partition: TopicPartition,
     name: str,

@@ -6,13 +6,8 @@ one when replicas are moved to it; a topic of the same name is another topic.
 In Python: the topic comes back on other brokers than before, and clients work between the steps.
 """
 
-from fencepost.conformance.runs.scenario import (
-    ASSIGNMENT,
-    TOPIC,
-    WHOLE_RUN_MS,
-    Scenario,
-    ScenarioStage,
-)
+from fencepost.conformance.runs.running_cluster import ASSIGNMENT, TOPIC, RunningCluster
+from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.stories.story import Story
@@ -22,7 +17,7 @@ RECORDS = 20
 """Acknowledged after each step, so that each topic has some."""
 
 
-def _play(stage: ScenarioStage) -> None:
+def _play(stage: RunningCluster) -> None:
     cluster = stage.cluster
     victim = stage.others(cluster.controller())[-1]
     kill = KillBroker(target=broker(victim), restart_after_ms=WHOLE_RUN_MS)
@@ -42,12 +37,12 @@ def _play(stage: ScenarioStage) -> None:
     )
 
 
-def _is_everywhere(stage: ScenarioStage) -> bool:
+def _is_everywhere(stage: RunningCluster) -> bool:
     found = stage.cluster.assignment(TOPIC)
     return [found.get(number) for number in range(len(ASSIGNMENT))] == list(ASSIGNMENT)
 
 
-def _work(stage: ScenarioStage) -> None:
+def _work(stage: RunningCluster) -> None:
     """Get records of the workload into the new topic."""
     assert stage.workload is not None
     stage.workload.await_acknowledged(stage.workload.acknowledged + RECORDS, STEP_S)

@@ -15,7 +15,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.transport import Answer
-from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
+from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario
 from fencepost.conformance.scenarios.records import produce_until_ok, require_ok
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import DropRequest, DropResponse
@@ -29,7 +30,7 @@ TOPIC = "ledger"
 STEP_S = 15.0
 
 
-def _play(stage: ScenarioStage) -> None:
+def _play(stage: RunningCluster) -> None:
     follower = stage.cluster.controller()
     assert follower is not None
     leader, third = stage.others(follower)
@@ -44,7 +45,7 @@ def _play(stage: ScenarioStage) -> None:
 
 
 def _commit_behind_the_back(
-    stage: ScenarioStage,
+    stage: RunningCluster,
     client: RoutedClient,
     thread: ThreadPoolExecutor,
     partition: TopicPartition,
@@ -67,8 +68,8 @@ def _commit_behind_the_back(
     stage.await_event(
         leader,
         _is(Action.SERVE_FETCH, peer=f"broker-{follower}", offset=2),
-        STEP_S,
         f"the fetch that shows that broker {follower} has the second record",
+        deadline_s=STEP_S,
     )
     no_answer = DropResponse(
         method="Fetch",
@@ -84,7 +85,7 @@ def _commit_behind_the_back(
 
 
 def _change_epoch(
-    stage: ScenarioStage, partition: TopicPartition, follower: int, third: int
+    stage: RunningCluster, partition: TopicPartition, follower: int, third: int
 ) -> None:
     """The third replica dies, and the follower obeys the new epoch of the same leader."""
     before = stage.cluster.state_of(partition)
@@ -97,12 +98,12 @@ def _change_epoch(
             and event.topic == TOPIC
             and (event.leader_epoch or 0) > before.leader_epoch
         ),
-        STEP_S,
         f"the new epoch at broker {follower}",
+        deadline_s=STEP_S,
     )
 
 
-def _elect(stage: ScenarioStage, partition: TopicPartition, leader: int, follower: int) -> None:
+def _elect(stage: RunningCluster, partition: TopicPartition, leader: int, follower: int) -> None:
     """The leader dies, and the follower leads in its place."""
     if follower not in stage.cluster.isr_of(partition):
         raise ClusterError(f"broker {follower} left the ISR before it could be elected")

@@ -6,7 +6,8 @@ In Python: a client produces single records between the faults.
 """
 
 from fencepost.conformance.adapters.errors import ClusterError
-from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario, ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
+from fencepost.conformance.runs.scenario import WHOLE_RUN_MS, Scenario
 from fencepost.conformance.scenarios.records import produce_until_ok, require_ok
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import DropRequest
@@ -20,7 +21,7 @@ PATIENCE_MS = 400
 """How long the client waits for a record that cannot be replicated."""
 
 
-def _play(stage: ScenarioStage) -> None:
+def _play(stage: RunningCluster) -> None:
     """No follower fetches any more; the leader gets a record, and dies."""
     controller = stage.cluster.controller()
     if controller is None:
@@ -35,7 +36,7 @@ def _play(stage: ScenarioStage) -> None:
     produce_until_ok(stage, client, partition, "client-1/3", STEP_S)
 
 
-def _stop_replication(stage: ScenarioStage, leader: int) -> None:
+def _stop_replication(stage: RunningCluster, leader: int) -> None:
     """The fetches of all followers are lost from now on."""
     lost = []
     for follower in stage.others(leader):
@@ -51,7 +52,7 @@ def _stop_replication(stage: ScenarioStage, leader: int) -> None:
         stage.engine.await_active(running)
 
 
-def _elect_another(stage: ScenarioStage, partition: TopicPartition, leader: int) -> None:
+def _elect_another(stage: RunningCluster, partition: TopicPartition, leader: int) -> None:
     kill = KillBroker(target=broker(leader), restart_after_ms=None)
     stage.engine.inject("kill-leader", kill)
     stage.cluster.await_state(

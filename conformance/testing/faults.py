@@ -10,7 +10,7 @@ from fencepost.conformance.adapters.capabilities import require_supported
 from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import require_possible
-from fencepost.conformance.runs.scenario import ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.injectors.injector import InjectionError
@@ -37,7 +37,7 @@ class FaultEvidence:
 class Faults:
     """Injects, proves and heals; targets are brokers or roles."""
 
-    stage: ScenarioStage
+    stage: RunningCluster
     network: str = PROXY
     """One of `fencepost.conformance.adapters.networks`."""
     drawn: Story | None = None
@@ -108,7 +108,7 @@ class Faults:
 
     def _world(self) -> StoryWorld:
         """The brokers of the cluster; its topics are the test's matter."""
-        return StoryWorld(brokers=self.stage.cluster.settings.broker_ids, topics=None)
+        return StoryWorld(brokers=self.stage.brokers, topics=None)
 
     def _drawn(self) -> Story:
         if self.drawn is None:

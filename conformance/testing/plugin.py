@@ -29,8 +29,8 @@ from fencepost.conformance.testing.selection import MARKER, SEED, mark_of, refus
 
 if TYPE_CHECKING:
     from fencepost.conformance.adapters.settings import ClusterSettings
+    from fencepost.conformance.runs.running_cluster import RunningCluster
     from fencepost.conformance.testing.bundle import RecordedTest
-    from fencepost.conformance.testing.cluster import RunningCluster
     from fencepost.conformance.testing.faults import Faults
     from fencepost.conformance.testing.quiet import QuietSpan
     from fencepost.conformance.testing.run import ChaosRun, Tested

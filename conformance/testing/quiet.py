@@ -6,7 +6,8 @@ from types import TracebackType
 
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.runs.run_end import Ending
-from fencepost.conformance.runs.scenario import RunRecord, ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
+from fencepost.conformance.runs.scenario import RunRecord
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.trace import Phase
 
@@ -30,7 +31,7 @@ class QuietSpan:
     Raises `ChoiceError` when a fault is active, and `DisturbedError`.
     """
 
-    stage: ScenarioStage
+    stage: RunningCluster
     record: RunRecord
     _before: dict[int, int | None] = field(init=False)
     """By broker, the zxid of its registration: another one after each expiry."""

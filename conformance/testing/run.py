@@ -12,10 +12,10 @@ from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.runs.scenario import Scenario, ScenarioResult, ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
+from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.testing.bundle import RecordedTest
-from fencepost.conformance.testing.cluster import RunningCluster
 from fencepost.conformance.testing.faults import Faults
 from fencepost.conformance.testing.marker import ChaosMark
 from fencepost.conformance.testing.quiet import DisturbedError, QuietSpan
@@ -106,9 +106,9 @@ class ChaosRun:
 
         Raises `ClusterError`, `ZooKeeperError` or `ProcessError`; then nothing runs.
         """
-        stage = self._stack.enter_context(self._run.on_stage())
+        stage = self._stack.enter_context(self._run.running())
         recorded = self.tested.recorded
-        self.cluster = RunningCluster(stage)
+        self.cluster = stage
         self.faults = Faults(
             stage=stage,
             network=self.tested.settings.network,
@@ -137,7 +137,7 @@ class ChaosRun:
         error = error or InterruptedError("the test was not run")
         self._stack.__exit__(type(error), error, error.__traceback__)
 
-    def _draw(self, stage: ScenarioStage) -> Story | None:
+    def _draw(self, stage: RunningCluster) -> Story | None:
         mark = self.tested.mark
         if not mark.kinds:
             return None
@@ -227,5 +227,5 @@ def _fault(report: FaultReport) -> str:
     return f"{report.action.action_id} {report.action.fault.kind}{where} {report.phase}"
 
 
-def _nothing(_: ScenarioStage) -> None:
+def _nothing(_: RunningCluster) -> None:
     """The test plays."""

@@ -7,7 +7,8 @@ import pytest
 
 from fencepost.conformance.adapters.choices import CONTAINERS
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
+from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper, HurtServer
@@ -102,7 +103,7 @@ def test_members_in_containers_are_paused_cut_off_and_killed_and_nothing_is_left
     assert "network" not in kinds
 
 
-def lose_the_leader(stage: ScenarioStage) -> None:
+def lose_the_leader(stage: RunningCluster) -> None:
     faults = (
         FailOverZooKeeper(for_ms=500),
         HurtServer(member="leader", deed="disconnect", for_ms=2_500),

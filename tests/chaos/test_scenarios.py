@@ -10,7 +10,8 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.chaos import run_all, selected
 from fencepost.conformance.runs.fault_table import kind_rows, undone_kinds
 from fencepost.conformance.runs.run_folder import read_folder
-from fencepost.conformance.runs.scenario import Scenario, ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
+from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.scenarios.records import require_ok
@@ -116,7 +117,7 @@ def test_mutant_that_nobody_asked_for_is_an_error(tmp_path: Path) -> None:
     assert result.why == "a broker runs mutant ignore_changed_target, which was not asked for"
 
 
-def _expire_in_secret(stage: ScenarioStage) -> None:
+def _expire_in_secret(stage: RunningCluster) -> None:
     """Broker 2 loses its session, and no fault has been announced."""
     before = stage.cluster.registration(2)
     assert before is not None
@@ -142,7 +143,7 @@ def test_session_that_is_lost_without_a_fault_is_noise(tmp_path: Path) -> None:
     assert 2 in [event.broker_id for event in told]
 
 
-def _without_effect(stage: ScenarioStage) -> None:
+def _without_effect(stage: RunningCluster) -> None:
     """A topic that nobody has is never fetched."""
     fault = DropRequest(method="Fetch", sender=broker(1), topic="nowhere", for_ms=100)
     timed = StoryAction.at(action_id="fault-1", at_ms=0, fault=fault)
@@ -163,7 +164,7 @@ def test_fault_without_effect_makes_the_scenario_vacuous(
     assert result.why == "fault-1 (rpc.drop_request) ended ineffective"
 
 
-def _produce_where_the_leader_hears_late(stage: ScenarioStage) -> None:
+def _produce_where_the_leader_hears_late(stage: RunningCluster) -> None:
     """The state of a new partition is published long before its leader is told."""
     controller = stage.cluster.controller()
     assert controller is not None

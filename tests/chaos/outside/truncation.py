@@ -18,7 +18,7 @@ from fencepost.fault_injection.faults.targets import broker
 from fencepost.spec.trace import TraceEvent
 
 if TYPE_CHECKING:  # they know gRPC, which is slow to collect
-    from fencepost.conformance.testing.cluster import RunningCluster
+    from fencepost.conformance.runs.running_cluster import RunningCluster
     from fencepost.conformance.testing.faults import Faults
 
 LONG_MS = 60_000

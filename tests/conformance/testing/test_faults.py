@@ -10,7 +10,7 @@ import pytest
 from fencepost.conformance.adapters.capabilities import UnsupportedFaultError
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.runs.scenario import ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.testing.faults import Faults
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.faults.fault import Fault
@@ -58,13 +58,17 @@ class EngineOnly:
     engine: ListeningEngine
     cluster: SettingsOnly = field(default_factory=SettingsOnly)
 
+    @property
+    def brokers(self) -> tuple[int, ...]:
+        return self.cluster.settings.broker_ids
+
 
 def faults_of(
     engine: ListeningEngine,
     recorded: Mapping[str, StoryAction] | None = None,
     drawn: Story | None = None,
 ) -> Faults:
-    stage = cast(ScenarioStage, EngineOnly(engine))
+    stage = cast(RunningCluster, EngineOnly(engine))
     return Faults(stage=stage, recorded=recorded or {}, drawn=drawn)
 
 
@@ -108,7 +112,7 @@ def test_interrupted_body_waits_for_nobody_to_be_well_again() -> None:
 def test_fault_that_the_implementation_does_not_declare_is_not_injected() -> None:
     engine = ListeningEngine()
     stage = EngineOnly(engine, SettingsOnly(ClusterSettings(implementation=Toy())))
-    faults = Faults(stage=cast(ScenarioStage, stage))
+    faults = Faults(stage=cast(RunningCluster, stage))
 
     with (
         pytest.raises(UnsupportedFaultError, match=r"toy does not declare what proc\.pause needs"),

@@ -8,7 +8,8 @@ import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.runs.scenario import RunRecord, ScenarioStage
+from fencepost.conformance.runs.running_cluster import RunningCluster
+from fencepost.conformance.runs.scenario import RunRecord
 from fencepost.conformance.testing.quiet import DisturbedError, QuietSpan
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.engine.progress import FaultReport
@@ -88,7 +89,7 @@ class PretendingStage:
 
 
 def quiet_of(cluster: Pretending) -> QuietSpan:
-    return QuietSpan(stage=cast(ScenarioStage, PretendingStage(cluster)), record=RunRecord())
+    return QuietSpan(stage=cast(RunningCluster, PretendingStage(cluster)), record=RunRecord())
 
 
 def verdicts(quiet: QuietSpan) -> list[Verdict]:
