@@ -1,8 +1,8 @@
 """The list of all kinds of faults: what each is, where it can be done, how it is seen and undone.
 
-A kind is one class and one line of `KINDS` in the module of its area, and one injection in
-`injectors/`. Parsing, validation, dispatch, `fencepost faults`, the tables and what `make chaos`
-must show all come from this list. Injections are named and not imported: the simulator needs none.
+A kind is one class under `@fault_kind` in the module of its area, and one injector in `injectors/`.
+Parsing, validation, dispatch, `fencepost faults`, the tables and what `make chaos` must show all
+come from this list. Injectors are named and not imported: the simulator needs none.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from fencepost.fault_injection.faults import (
     zookeeper_faults,
 )
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.fault_kind import Backend, FaultKind
+from fencepost.fault_injection.faults.fault_kind import DECLARED, Backend, FaultKind
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.faults.zookeeper_faults import HurtZooKeeperLink
 
@@ -33,7 +33,12 @@ AREAS = (
     load_faults,
 )
 
-KINDS: dict[str, FaultKind] = {kind.kind: kind for area in AREAS for kind in area.KINDS}
+KINDS: dict[str, FaultKind] = {
+    kind.kind: kind
+    for area in AREAS
+    for kind in DECLARED
+    if kind.fault_class.__module__ == area.__name__
+}
 """Kind -> all that is known of it, area by area."""
 
 ALL_KINDS = frozenset(KINDS)

@@ -99,6 +99,12 @@ class LastingBrokerFault(BrokerFault, frozen=True, kw_only=True):
     for_ms: ForMs
 
 
+class RestartedBrokerFault(LastingBrokerFault, frozen=True, kw_only=True):
+    """What the faults that end a process, and start another one when healed, have in common."""
+
+    starts_anew: ClassVar[bool] = True
+
+
 class LinkFault(Fault, frozen=True, kw_only=True):
     """What the faults on the link from one broker to another have in common."""
 

@@ -1,12 +1,19 @@
-"""What is known of a kind of fault besides its class; each area's module lists its own."""
+"""What is known of a kind of fault besides its class; said above the class, by `@fault_kind`."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, TypeVar
 
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.parameters import Json, is_required, parameters_of
 from fencepost.spec.vocabulary import EnvironmentAction
+
+RESTARTS = (EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER)
+SESSION_GAP = (EnvironmentAction.SUSPEND_SESSION, EnvironmentAction.RESUME_SESSION)
+"""Environment actions of the specs that are several kinds of fault."""
+
+FaultClass = TypeVar("FaultClass", bound=type[Fault])
 
 
 class Backend(StrEnum):
@@ -29,7 +36,7 @@ class FaultKind:
     """Why network namespaces cannot do it and the proxy can, as the end of a sentence."""
     needs_relay: bool = False
     """True when in network namespaces a process of ours keeps packets for it, by a TAP device."""
-    missing: Mapping[Backend, str]
+    missing: Mapping[Backend, str] = field(default_factory=dict)
     """Why a backend cannot do it, as the end of a sentence."""
     evidence: str
     """What proves that it took effect."""
@@ -69,3 +76,17 @@ class FaultKind:
     def backends(self) -> tuple[Backend, ...]:
         """Those that can do it."""
         return tuple(backend for backend in Backend if backend not in self.missing)
+
+
+DECLARED: list[FaultKind] = []
+"""All kinds, in the order of their declaration."""
+
+
+def fault_kind(**about: Any) -> Callable[[FaultClass], FaultClass]:  # noqa: ANN401 - as the fields
+    """The class below is a kind of fault; `about` are the other fields of `FaultKind`."""
+
+    def declare(fault_class: FaultClass) -> FaultClass:
+        DECLARED.append(FaultKind(fault_class=fault_class, **about))
+        return fault_class
+
+    return declare

@@ -6,21 +6,37 @@ In network namespaces the kernel drops packets, and TCP sends them again; what i
 in front of the bridge.
 """
 
+from collections.abc import Callable
 from typing import Annotated
 
 from msgspec import Meta
 
 from fencepost.fault_injection.faults.fault import Fault, ForMs, LastingBrokerFault, LinkFault
-from fencepost.fault_injection.faults.fault_kind import Backend, FaultKind
+from fencepost.fault_injection.faults.fault_kind import Backend, FaultClass, fault_kind
 from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.spec.vocabulary import EnvironmentAction
 
 
+def _cut(requirement: str, in_turns: str = "") -> Callable[[FaultClass], FaultClass]:
+    """A kind that closes links; `in_turns` is what proves it of one that closes them by turns."""
+    held = "bytes or connections are held, and probes pass on all other ways only"
+    return fault_kind(
+        injector="links:TimedCutInjector" if in_turns else "links:LinkCutInjector",
+        needs_links=True,
+        evidence=in_turns or held,
+        undo="probes pass again",
+        requirements=("ISR-001", requirement),
+        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
+    )
+
+
+@_cut("CMD-010")
 class IsolateBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="net.isolate"):
     """Nothing passes between the broker and other brokers or clients; ZooKeeper stays in reach."""
 
 
+@_cut("CMD-010")
 class PartitionBrokers(Fault, frozen=True, kw_only=True, tag="net.partition"):
     """Nothing passes between the brokers of one side and all others; clients reach both sides."""
 
@@ -28,26 +44,24 @@ class PartitionBrokers(Fault, frozen=True, kw_only=True, tag="net.partition"):
     for_ms: ForMs
 
 
+@_cut("CTL-012")
 class CutOneWay(LinkFault, frozen=True, kw_only=True, tag="net.oneway"):
     """Neither requests nor answers get from the sender to the receiver; the way back is open."""
 
 
-class ReorderLink(LinkFault, frozen=True, kw_only=True, tag="net.reorder"):
-    """Each message to the receiver takes its own time, so that later ones overtake earlier ones."""
-
-    delay_ms: Annotated[int, milliseconds("at most this much more than usual", ge=1)]
-
-
+@_cut("CMD-010")
 class BridgeBrokers(LastingBrokerFault, frozen=True, kw_only=True, tag="net.bridge"):
     """The brokers fall into two halves, and one broker alone still reaches both; clients all."""
 
 
+@_cut("CTL-012")
 class RingOfMajorities(Fault, frozen=True, kw_only=True, tag="net.majority_ring"):
     """Each broker hears only from a majority around itself, and no two from the same one."""
 
     for_ms: ForMs
 
 
+@_cut("CMD-010", in_turns="each broker was cut off, and bytes or connections were held")
 class SwizzleBrokers(Fault, frozen=True, kw_only=True, tag="net.swizzle"):
     """Brokers are cut off from all others one by one, and come back one by one otherwise."""
 
@@ -79,6 +93,9 @@ class SwizzleBrokers(Fault, frozen=True, kw_only=True, tag="net.swizzle"):
         }
 
 
+@_cut(
+    "CMD-010", in_turns="the broker was cut off twice or more, and bytes or connections were held"
+)
 class FlapBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="net.flap"):
     """The broker is cut off from other brokers and clients again and again, for a while each."""
 
@@ -91,6 +108,29 @@ class FlapBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="net.flap"):
         return tuple((start, min(start + self.cut_ms, self.for_ms)) for start in starts)
 
 
+@fault_kind(
+    missing={
+        Backend.REAL: "bytes on a connection never overtake each other, and brokers send "
+        "what they have for each other over one connection"
+    },
+    evidence="how many messages took their own time",
+    undo="messages go their usual way again",
+    requirements=("CMD-002", "CTL-006"),
+)
+class ReorderLink(LinkFault, frozen=True, kw_only=True, tag="net.reorder"):
+    """Each message to the receiver takes its own time, so that later ones overtake earlier ones."""
+
+    delay_ms: Annotated[int, milliseconds("at most this much more than usual", ge=1)]
+
+
+@fault_kind(
+    injector="links:SlowLinkInjector",
+    needs_links=True,
+    needs_relay=True,
+    evidence="how many bytes came late; for real, a probe took that long too",
+    undo="nothing waits any more, and probes pass",
+    requirements=("ISR-001", "REPL-004"),
+)
 class DelayLink(LinkFault, frozen=True, kw_only=True, tag="net.latency"):
     """What the sender says to the receiver comes late; the way back is as fast as always."""
 
@@ -98,12 +138,32 @@ class DelayLink(LinkFault, frozen=True, kw_only=True, tag="net.latency"):
     jitter_ms: Annotated[int, milliseconds("up to this much more", ge=0)] = 0
 
 
+@fault_kind(
+    injector="links:SlowLinkInjector",
+    needs_links=True,
+    missing={Backend.SIM: "its messages have no size"},
+    evidence="how many bytes had to wait, by the count of the proxy or of the kernel's queue",
+    undo="nothing waits any more, and probes pass",
+    requirements=("ISR-001", "REPL-004"),
+)
 class NarrowLink(LinkFault, frozen=True, kw_only=True, tag="net.bandwidth"):
     """Only so many bytes per second get from the sender to the receiver."""
 
     kb_per_s: Annotated[int, number("how many thousand bytes per second pass", ge=1)]
 
 
+@fault_kind(
+    injector="links:ConnectionResetInjector",
+    needs_links=True,
+    needs_proxy="a packet filter drops packets and resets nothing",
+    missing={
+        Backend.SIM: "it has messages and no connections; "
+        "what a reset loses, rpc.drop_request and rpc.drop_response lose too"
+    },
+    evidence="how many connections were reset",
+    undo="probes pass",
+    requirements=("CMD-002", "REPL-004"),
+)
 class ResetStreams(LinkFault, frozen=True, kw_only=True, tag="rpc.stream_reset"):
     """Whatever the sender has connected to the receiver is reset, again and again."""
 
@@ -113,79 +173,3 @@ class ResetStreams(LinkFault, frozen=True, kw_only=True, tag="rpc.stream_reset")
 def windows_of_moments(for_ms: int, every_ms: int) -> tuple[tuple[int, int], ...]:
     """A short window every `every_ms`, for `for_ms`; all of it in milliseconds."""
     return tuple((start, start + 1) for start in range(0, for_ms, every_ms))
-
-
-def _cut(fault_class: type[Fault], requirement: str, in_turns: str = "") -> FaultKind:
-    """A kind that closes links; `in_turns` is what proves it of one that closes them by turns."""
-    held = "bytes or connections are held, and probes pass on all other ways only"
-    return FaultKind(
-        fault_class=fault_class,
-        injector="links:TimedCutInjector" if in_turns else "links:LinkCutInjector",
-        needs_links=True,
-        missing={},
-        evidence=in_turns or held,
-        undo="probes pass again",
-        requirements=("ISR-001", requirement),
-        spec_actions=(EnvironmentAction.LOSE_MESSAGE,),
-    )
-
-
-KINDS = (
-    _cut(IsolateBroker, "CMD-010"),
-    _cut(PartitionBrokers, "CMD-010"),
-    _cut(CutOneWay, "CTL-012"),
-    _cut(BridgeBrokers, "CMD-010"),
-    _cut(RingOfMajorities, "CTL-012"),
-    _cut(
-        SwizzleBrokers,
-        "CMD-010",
-        in_turns="each broker was cut off, and bytes or connections were held",
-    ),
-    _cut(
-        FlapBroker,
-        "CMD-010",
-        in_turns="the broker was cut off twice or more, and bytes or connections were held",
-    ),
-    FaultKind(
-        fault_class=ReorderLink,
-        missing={
-            Backend.REAL: "bytes on a connection never overtake each other, and brokers send "
-            "what they have for each other over one connection"
-        },
-        evidence="how many messages took their own time",
-        undo="messages go their usual way again",
-        requirements=("CMD-002", "CTL-006"),
-    ),
-    FaultKind(
-        fault_class=DelayLink,
-        injector="links:SlowLinkInjector",
-        needs_links=True,
-        needs_relay=True,
-        missing={},
-        evidence="how many bytes came late; for real, a probe took that long too",
-        undo="nothing waits any more, and probes pass",
-        requirements=("ISR-001", "REPL-004"),
-    ),
-    FaultKind(
-        fault_class=NarrowLink,
-        injector="links:SlowLinkInjector",
-        needs_links=True,
-        missing={Backend.SIM: "its messages have no size"},
-        evidence="how many bytes had to wait, by the count of the proxy or of the kernel's queue",
-        undo="nothing waits any more, and probes pass",
-        requirements=("ISR-001", "REPL-004"),
-    ),
-    FaultKind(
-        fault_class=ResetStreams,
-        injector="links:ConnectionResetInjector",
-        needs_links=True,
-        needs_proxy="a packet filter drops packets and resets nothing",
-        missing={
-            Backend.SIM: "it has messages and no connections; "
-            "what a reset loses, rpc.drop_request and rpc.drop_response lose too"
-        },
-        evidence="how many connections were reset",
-        undo="probes pass",
-        requirements=("CMD-002", "REPL-004"),
-    ),
-)

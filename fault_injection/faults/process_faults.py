@@ -4,11 +4,22 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from fencepost.fault_injection.faults.fault import BrokerFault, Fault, LastingBrokerFault
-from fencepost.fault_injection.faults.fault_kind import FaultKind
+from fencepost.fault_injection.faults.fault import (
+    BrokerFault,
+    Fault,
+    LastingBrokerFault,
+    RestartedBrokerFault,
+)
+from fencepost.fault_injection.faults.fault_kind import RESTARTS, fault_kind
 from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import FaultError
-from fencepost.spec.vocabulary import HOLD_POINTS, CrashPoint, EnvironmentAction
+from fencepost.spec.vocabulary import HOLD_POINTS, CrashPoint
+
+WIPED_REPLICAS_FORGET = (
+    "with wipe an acknowledged record may be lost when no replica that holds it outlives the "
+    "fault in sync; a broker that has flushed its records refuses a log that is gone (START-003), "
+    "and its replica stays offline"
+)
 
 
 class DownBrokerFault(BrokerFault, frozen=True, kw_only=True):
@@ -26,10 +37,24 @@ class DownBrokerFault(BrokerFault, frozen=True, kw_only=True):
         return self.restart_after_ms
 
 
+@fault_kind(
+    injector="processes:PauseInjector",
+    evidence="the process is in state T; a long pause also ends its session",
+    undo="SIGCONT, and the broker is registered",
+    requirements=("ISR-001", "CTL-008", "FAIL-008"),
+)
 class PauseBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="proc.pause"):
     """The process stands still and goes on later, as in a long garbage collection."""
 
 
+@fault_kind(
+    injector="processes:KillInjector",
+    evidence="the process has ended; with wipe, what of its data is gone",
+    undo="a new process on the data that is left, registered anew",
+    requirements=("FAIL-001", "FAIL-005", "FAIL-008", "START-003"),
+    spec_actions=RESTARTS,
+    relaxes=WIPED_REPLICAS_FORGET,
+)
 class KillBroker(DownBrokerFault, frozen=True, kw_only=True, tag="proc.kill"):
     """The process dies at once; after a while it starts again, on what it finds of its data."""
 
@@ -43,6 +68,12 @@ class KillBroker(DownBrokerFault, frozen=True, kw_only=True, tag="proc.kill"):
     left_out: ClassVar[tuple[str, ...]] = ("wipe",)
 
 
+@fault_kind(
+    injector="processes:PauseCycleInjector",
+    evidence="how often the process stood still, and for which part of the time",
+    undo="the process goes on",
+    requirements=("ISR-001", "ISR-005"),
+)
 class StutterBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="proc.stutter"):
     """The process stands still again and again, each time for less than its session lasts."""
 
@@ -50,10 +81,16 @@ class StutterBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="proc.stu
     runs_ms: Annotated[int, milliseconds("how long it runs in between", ge=1)]
 
 
-class CrashAt(LastingBrokerFault, frozen=True, kw_only=True, tag="proc.crash_at"):
+@fault_kind(
+    injector="processes:CrashPointInjector",
+    evidence="the process ended or is in state T, and said at which point",
+    undo="a new process on the same data; SIGCONT for one that holds",
+    requirements=("FAIL-006", "START-003", "CTL-012"),
+    spec_actions=RESTARTS,
+)
+class CrashAt(RestartedBrokerFault, frozen=True, kw_only=True, tag="proc.crash_at"):
     """The process dies or stands still at a named point of a step, and goes on when healed."""
 
-    starts_anew: ClassVar[bool] = True
     point: Annotated[CrashPoint, Meta(description="where in a step it dies")]
     nth: Annotated[
         int,
@@ -77,16 +114,37 @@ class CrashAt(LastingBrokerFault, frozen=True, kw_only=True, tag="proc.crash_at"
             )
 
 
+@fault_kind(
+    injector="processes:StopInjector",
+    evidence="the process has ended by itself, with exit code 0",
+    undo="a new process on the same data, registered anew",
+    requirements=("FAIL-001", "FAIL-005", "START-002"),
+    spec_actions=RESTARTS,
+)
 class StopBroker(DownBrokerFault, frozen=True, kw_only=True, tag="proc.term"):
     """The process is told to end and does so in good order; after a while it starts again."""
 
 
+@fault_kind(
+    injector="processes:BounceInjector",
+    evidence="the new process waits for the session of the old one to end",
+    undo="nothing: the new process registers when the old session is over",
+    requirements=("BEP-004", "FAIL-005", "ZK-006"),
+    spec_actions=RESTARTS,
+)
 class BounceBroker(BrokerFault, frozen=True, kw_only=True, tag="proc.bounce_fast"):
     """The process dies and starts again at once, so that its old session is not over yet."""
 
     starts_anew: ClassVar[bool] = True
 
 
+@fault_kind(
+    injector="rolling:RollingRestartInjector",
+    evidence="every broker has ended and started again, in order",
+    undo="whoever is down starts again, and all are registered",
+    requirements=("FAIL-001", "FAIL-005", "START-002", "CTL-002"),
+    spec_actions=RESTARTS,
+)
 class RollBrokers(Fault, frozen=True, kw_only=True, tag="proc.rolling"):
     """All brokers are restarted one after the other, as for a new version."""
 
@@ -107,6 +165,12 @@ class RollBrokers(Fault, frozen=True, kw_only=True, tag="proc.rolling"):
         return True
 
 
+@fault_kind(
+    injector="processes:PauseCycleInjector",
+    evidence="for which part of the time the process stood still, and what it used",
+    undo="the process goes on",
+    requirements=("ISR-001", "ISR-005"),
+)
 class StarveBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="cpu.starve"):
     """The process gets only a small part of a processor's time."""
 
@@ -122,83 +186,3 @@ class StarveBroker(LastingBrokerFault, frozen=True, kw_only=True, tag="cpu.starv
     def stands_ms(self) -> int:
         """In each period."""
         return self.period_ms - self.runs_ms
-
-
-WIPED_REPLICAS_FORGET = (
-    "with wipe an acknowledged record may be lost when no replica that holds it outlives the "
-    "fault in sync; a broker that has flushed its records refuses a log that is gone (START-003), "
-    "and its replica stays offline"
-)
-
-KINDS = (
-    FaultKind(
-        fault_class=PauseBroker,
-        injector="processes:PauseInjector",
-        missing={},
-        evidence="the process is in state T; a long pause also ends its session",
-        undo="SIGCONT, and the broker is registered",
-        requirements=("ISR-001", "CTL-008", "FAIL-008"),
-    ),
-    FaultKind(
-        fault_class=KillBroker,
-        injector="processes:KillInjector",
-        missing={},
-        evidence="the process has ended; with wipe, what of its data is gone",
-        undo="a new process on the data that is left, registered anew",
-        requirements=("FAIL-001", "FAIL-005", "FAIL-008", "START-003"),
-        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
-        relaxes=WIPED_REPLICAS_FORGET,
-    ),
-    FaultKind(
-        fault_class=StutterBroker,
-        injector="processes:PauseCycleInjector",
-        missing={},
-        evidence="how often the process stood still, and for which part of the time",
-        undo="the process goes on",
-        requirements=("ISR-001", "ISR-005"),
-    ),
-    FaultKind(
-        fault_class=CrashAt,
-        injector="processes:CrashPointInjector",
-        missing={},
-        evidence="the process ended or is in state T, and said at which point",
-        undo="a new process on the same data; SIGCONT for one that holds",
-        requirements=("FAIL-006", "START-003", "CTL-012"),
-        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
-    ),
-    FaultKind(
-        fault_class=StopBroker,
-        injector="processes:StopInjector",
-        missing={},
-        evidence="the process has ended by itself, with exit code 0",
-        undo="a new process on the same data, registered anew",
-        requirements=("FAIL-001", "FAIL-005", "START-002"),
-        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
-    ),
-    FaultKind(
-        fault_class=BounceBroker,
-        injector="processes:BounceInjector",
-        missing={},
-        evidence="the new process waits for the session of the old one to end",
-        undo="nothing: the new process registers when the old session is over",
-        requirements=("BEP-004", "FAIL-005", "ZK-006"),
-        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
-    ),
-    FaultKind(
-        fault_class=RollBrokers,
-        injector="rolling:RollingRestartInjector",
-        missing={},
-        evidence="every broker has ended and started again, in order",
-        undo="whoever is down starts again, and all are registered",
-        requirements=("FAIL-001", "FAIL-005", "START-002", "CTL-002"),
-        spec_actions=(EnvironmentAction.CRASH_BROKER, EnvironmentAction.RESTART_BROKER),
-    ),
-    FaultKind(
-        fault_class=StarveBroker,
-        injector="processes:PauseCycleInjector",
-        missing={},
-        evidence="for which part of the time the process stood still, and what it used",
-        undo="the process goes on",
-        requirements=("ISR-001", "ISR-005"),
-    ),
-)
