@@ -51,6 +51,11 @@ class LamportClock:
             self._now += 1
             return self._now
 
+    @property
+    def now(self) -> int:
+        """The time of the last event."""
+        return self._now
+
     def observe(self, other: int) -> None:
         """Advance to the time of a message that arrived, so that later events get a larger one."""
         with self._lock:

@@ -5,7 +5,7 @@ from typing import Any
 from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.zookeeper import ZnodeChange
 from fencepost.impl.trace_lines import Line
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import Kind, LamportClock, TraceEvent
 
 NS_PER_US = 1000
 
@@ -30,11 +30,11 @@ class TraceBuffer:
 
 
 class NodeTrace:
-    """Numbers the lines of one node, and keeps its Lamport clock."""
+    """Numbers the lines of one node, and has its Lamport clock."""
 
     def __init__(self, recorder: TraceBuffer, run_id: str, name: str, incarnation: int) -> None:
         self.name = name
-        self.lamport = 0
+        self.clock = LamportClock()
         self._recorder = recorder
         self._run_id = run_id
         self._incarnation = incarnation
@@ -47,22 +47,17 @@ class NodeTrace:
     def write(self, line: Line, mono_ns: int | None = None) -> None:
         """Add one line."""
         fields: dict[str, Any] = line
-        self.lamport += 1
         event = TraceEvent(
             run_id=self._run_id,
             node=self.name,
             incarnation=self._incarnation,
             seq=self._seq,
             mono_ns=self.now_ns() if mono_ns is None else mono_ns,
-            lamport=self.lamport,
+            lamport=self.clock.tick(),
             **fields,
         )
         self._recorder.events.append(event)
         self._seq += 1
-
-    def observe(self, lamport: int) -> None:
-        """A message with this clock arrived."""
-        self.lamport = max(self.lamport, lamport)
 
 
 def transaction_line(transaction: ZnodeChange) -> Line:

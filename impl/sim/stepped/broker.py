@@ -295,7 +295,7 @@ class SteppedBroker(SimulatedBroker):
 
         `sent` is the peer that sent it, and what; None for a client.
         """
-        self.trace.observe(lamport)
+        self.trace.clock.observe(lamport)
         token = self._owe_answer(lambda response, _: answer(response))
         if sent is None:
             self._note(
@@ -313,7 +313,7 @@ class SteppedBroker(SimulatedBroker):
 
     def respond(self, send: Send, response: Response, lamport: int) -> None:
         """Take the peer's answer."""
-        self.trace.observe(lamport)
+        self.trace.clock.observe(lamport)
         self._note(Verb.RESPOND, number=send.request_id)
         self.step(
             ResponseReceived(

@@ -242,7 +242,7 @@ class SteppedWorld(VirtualWorld):
             if waiting.get(int(command.send.to)) is command.send:
                 del waiting[int(command.send.to)]
             controller = self.nodes[command.sender]
-            controller.respond(command.send, response, broker.trace.lamport)
+            controller.respond(command.send, response, broker.trace.clock.now)
 
         broker.receive(command.request, command.lamport, answer, self.sent(command))
 
@@ -294,7 +294,7 @@ class SteppedWorld(VirtualWorld):
         request = ProduceRequest(
             topic=KEY.topic, partition=KEY.partition, values=(str(value),), timeout_ms=NEVER_MS
         )
-        broker.receive(request, self.client.lamport, answer)
+        broker.receive(request, self.client.clock.now, answer)
 
     def _complete(self, line: Line, value: int, response: ProduceResponse) -> None:
         op_id = line["op_id"]
@@ -326,7 +326,7 @@ class SteppedWorld(VirtualWorld):
             request = FetchRequest(
                 topic=KEY.topic, partition=KEY.partition, fetch_offset=Offset(found)
             )
-            broker.receive(request, reader.lamport, answers.append)
+            broker.receive(request, reader.clock.now, answers.append)
             (response,) = answers
             assert isinstance(response, FetchResponse)
             self.moves.append(Move(verb=Verb.READ, step=self.step, number=op_id))
@@ -344,7 +344,7 @@ class SteppedWorld(VirtualWorld):
     def hold_command(self, broker: SteppedBroker, send: Send) -> None:
         """Hold a command until a step sends it."""
         self.outstanding[broker.number][int(send.to)] = send
-        self.commands.append(HeldCommand(broker.number, send, broker.trace.lamport))
+        self.commands.append(HeldCommand(broker.number, send, broker.trace.clock.now))
 
     def free_channels(self, controller: int) -> None:
         """Expire the commands that were not answered, so that the controller sends again."""

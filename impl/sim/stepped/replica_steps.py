@@ -152,11 +152,11 @@ class ReplicaSteps(StepContext):
         if leader is None or leader.node is None:
             raise ImpossibleStepError(f"{send.to}, the leader of {broker.number}, is down")
         answers: list[Response] = []
-        leader.receive(send.request, broker.trace.lamport, answers.append, (broker, send))
+        leader.receive(send.request, broker.trace.clock.now, answers.append, (broker, send))
         if answers:
             self.cluster.note(Verb.HEARD, broker, number=send.request_id)
         for answer in answers:
-            on_answer(send, answer, leader.trace.lamport)
+            on_answer(send, answer, leader.trace.clock.now)
 
     def exchange(self, broker: SteppedBroker) -> None:
         """The follower's next question to its leader is asked and answered."""

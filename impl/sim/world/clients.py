@@ -93,7 +93,7 @@ class SimulatedClient:
         def finish(response: Response | None, lamport: int) -> None:
             if pending:
                 pending.clear()
-                self.trace.observe(lamport)
+                self.trace.clock.observe(lamport)
                 if move_recorder and origin:
                     move_recorder.hears(origin, response)
                 then(response)
@@ -102,7 +102,7 @@ class SimulatedClient:
             sender=CLIENT,
             receiver=to,
             request=request,
-            lamport=self.trace.lamport,
+            lamport=self.trace.clock.now,
             on_answer=finish,
             origin=origin,
         )

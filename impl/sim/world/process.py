@@ -316,7 +316,7 @@ class Process(SimulatedBroker):
             sender=self.broker_id,
             receiver=to,
             request=request,
-            lamport=self.trace.lamport,
+            lamport=self.trace.clock.now,
             on_answer=on_answer,
             origin=RequestOrigin(number=request_id, process=self),
         )
@@ -326,7 +326,7 @@ class Process(SimulatedBroker):
         sent = self._sent.pop(request_id, None)
         if sent is None:
             return
-        self.trace.observe(lamport)
+        self.trace.clock.observe(lamport)
         if response is None:
             self.step(RequestFailed(request_id=request_id, to=sent.to, request=sent.request))
             return
@@ -345,7 +345,7 @@ class Process(SimulatedBroker):
     def _on_request(
         self, request: Request, lamport: int, answer: Answer, origin: RequestOrigin | None
     ) -> None:
-        self.trace.observe(lamport)
+        self.trace.clock.observe(lamport)
         token = self._owe_answer(answer)
         if self.cluster.move_recorder is not None:
             self.cluster.move_recorder.arrived(self, token, origin)

@@ -88,12 +88,12 @@ class SimulatedBroker(ABC):
                 self._send(effect)
             case Reply(token=token, response=response):
                 self._make_durable()
-                self._answers.pop(token)(response, self.trace.lamport)
+                self._answers.pop(token)(response, self.trace.clock.now)
             case ReplyRecords(token=token, response=response, topic_partition=key):
                 self._make_durable()
                 records = self.disk.read(key, effect.start, effect.end)
                 full = replace(response, records=records) if records else response
-                self._answers.pop(token)(full, self.trace.lamport)
+                self._answers.pop(token)(full, self.trace.clock.now)
             case ReadZnodes() | ListChildren() | WriteZnodes():
                 self._ask(effect)
             case ReportWaiting():

@@ -61,12 +61,12 @@ def test_a_paused_broker_takes_nothing_and_loses_its_session() -> None:
     injector = inject(cluster)
     run_for(cluster, 100)
     process = cluster.processes[TWO]
-    session_id, seen = process.zookeeper.session_id, process.trace.lamport
+    session_id, seen = process.zookeeper.session_id, process.trace.clock.now
 
     run_for(cluster, 2_500)
 
     assert process.is_paused
-    assert process.trace.lamport == seen
+    assert process.trace.clock.now == seen
     assert not cluster.zookeeper.touch(session_id)
     injector.heal_all()
     assert settled(cluster)
