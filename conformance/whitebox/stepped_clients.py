@@ -1,33 +1,19 @@
-"""Clients of a stepped run: each operation and each request is made when its move comes.
-
-A counterexample has one producer and one reader, with one request per operation; a
-simulated run names its clients, and may send several requests for one operation. Both are asked,
-answered and traced in the same way.
-"""
+"""Clients of a stepped run: each operation and each request is made when its move comes."""
 
 from concurrent.futures import Future, TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import Any
 
 from fencepost.conformance.adapters.grpc_transport import answer_of
-from fencepost.conformance.checks.log_history import FINAL_READER
 from fencepost.conformance.clients.client import completion_fields
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
-from fencepost.spec.pacing import Move, Verb
+from fencepost.spec.pacing import Move
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent
 from fencepost.spec.vocabulary import Outcome
 from fencepost.spec.wire.conventions import LAMPORT_KEY, NODE_KEY
 
 ANSWER_S = 15.0
-PRODUCER = "client-1"
-FOLLOWER = "follower"
-"""The node of a fetch that no follower of the run sends."""
-CONSUMER_ID = -1
-"""The replica id of a fetch that is no follower's."""
-_PRODUCED = {"topic": "topic", "partition": "partition", "acks": "acks", "values": "values"}
-_FETCHED = {"topic": "topic", "partition": "partition", "offset": "fetch_offset"}
-"""Field of the trace -> field of the request."""
 
 Answered = tuple[Any, dict[str, Any]]
 """A response, and the metadata that came with it."""
@@ -53,29 +39,22 @@ class SteppedClients:
         self._begun[move.client, move.number] = invoked, move.body
 
     def request(self, move: Move, broker: PacedBroker) -> None:
-        """Send the request to the broker; of a counterexample, trace its operation first."""
-        named = move if move.client else self._invoked(move)
-        metadata = {LAMPORT_KEY: str(self._clock.tick()), NODE_KEY: named.client}
+        """Send the request to the broker."""
+        metadata = {LAMPORT_KEY: str(self._clock.tick()), NODE_KEY: move.client}
         answer = broker.request(move.method, move.body, metadata)
-        self._asked[named.client, named.number] = answer
+        self._asked[move.client, move.number] = answer
 
     def heard(self, move: Move) -> None:
         """Wait for the answer to the request; raises `PacingError`."""
         self._answer(move.client, move.number)
 
     def completed(self, move: Move) -> None:
-        """Trace the end of the operation, by the answer to request `to` or without one.
-
-        Of a counterexample the answer is to the request of the operation's own number.
-        """
-        client, answered = move.client, move.to
-        if not client:
-            client = PRODUCER if move.verb is Verb.COMPLETED else FINAL_READER
-            answered = move.number
+        """Trace the end of the operation, by the answer to request `to` or without one."""
+        client = move.client
         invoked, body = self._begun[client, move.number]
         told: dict[str, Any] = {}
-        if answered:
-            response, trailing = self._answer(client, answered)
+        if move.to:
+            response, trailing = self._answer(client, move.to)
             self._clock.observe(int(trailing.get(LAMPORT_KEY, 0)))
             told = completion_fields(invoked.action, answer_of(invoked.action, response))
         if told.get("outcome") is not Outcome.OK and move.body:
@@ -89,19 +68,6 @@ class SteppedClients:
         """Close the traces."""
         for recorder in self._recorders.values():
             recorder.close()
-
-    def _invoked(self, move: Move) -> Move:
-        """Trace the operation of the request; the request with its client and number."""
-        is_produce = move.method == "Produce"
-        is_reader = is_produce or move.body.get("replica_id") == CONSUMER_ID
-        client = PRODUCER if is_produce else FINAL_READER if is_reader else FOLLOWER
-        number = 1 + sum(node == client for node, _ in self._asked)
-        named = Move(verb=move.verb, client=client, number=number, method=move.method)
-        if client != FOLLOWER:
-            said = _PRODUCED if is_produce else _FETCHED
-            named.body = {ours: move.body[theirs] for ours, theirs in said.items()}
-            self.invoke(named)
-        return named
 
     def _answer(self, client: str, number: int) -> Answered:
         try:

@@ -81,9 +81,12 @@ class SteppedProcesses:
 
     def make(self, move: Move) -> None:
         """The move is made; raises `PacingError` when it cannot be, or shows something else."""
-        alone = _ALONE.get(move.verb) or (_NAMED.get(move.verb) if move.client else None)
+        alone = _ALONE.get(move.verb)
         if alone is not None:
             alone(self, move)
+            return
+        if move.verb is Verb.HEARD and move.client:
+            self._clients.heard(move)
             return
         if move.verb is Verb.SEND:
             address = self.brokers[move.to].where()
@@ -153,19 +156,11 @@ class SteppedProcesses:
         self._is_awake = True
         self.brokers[move.broker].take(move)
 
-    def expire(self, move: Move) -> None:
-        """The session has ended at ZooKeeper, and the broker has heard of it."""
-        broker = self.brokers[move.broker]
-        session = broker.session()
-        expire_session(self.zookeeper, session.session_id, session.password)
-        broker.take(move)
-
     def establish(self, move: Move) -> None:
         """The broker has heard of its session, which can be ended from now on."""
         broker = self.brokers[move.broker]
         self._compare(move, broker.take(move))
-        if self.listed.is_free:
-            self._sessions[move.broker, move.number] = broker.session()
+        self._sessions[move.broker, move.number] = broker.session()
 
     def post(self, move: Move) -> None:
         """The request has arrived, and its receiver keeps it for later."""
@@ -209,10 +204,6 @@ class SteppedProcesses:
         self._clients.request(move, broker)
         self._compare(move, broker.take(move))
 
-    def heard(self, move: Move) -> None:
-        """Wait for a client's answer."""
-        self._clients.heard(move)
-
     def completed(self, move: Move) -> None:
         """Trace the end of a client's operation."""
         self._clients.completed(move)
@@ -223,7 +214,6 @@ _ALONE: dict[Verb, Callable[[SteppedProcesses, Move], None]] = {
     Verb.KILL: SteppedProcesses.kill,
     Verb.LOSE_POWER: SteppedProcesses.lose_power,
     Verb.AWAKEN: SteppedProcesses.awaken,
-    Verb.EXPIRE: SteppedProcesses.expire,
     Verb.ESTABLISH: SteppedProcesses.establish,
     Verb.POST: SteppedProcesses.post,
     Verb.FORGET_SESSION: SteppedProcesses.forget_session,
@@ -231,14 +221,8 @@ _ALONE: dict[Verb, Callable[[SteppedProcesses, Move], None]] = {
     Verb.CREATE: SteppedProcesses.create,
     Verb.SET: SteppedProcesses.overwrite,
     Verb.DELETE: SteppedProcesses.delete,
+    Verb.INVOKE: SteppedProcesses.invoke,
     Verb.REQUEST: SteppedProcesses.request,
     Verb.COMPLETED: SteppedProcesses.completed,
-    Verb.READ: SteppedProcesses.completed,
 }
 """Moves that are more than one broker's."""
-
-_NAMED: dict[Verb, Callable[[SteppedProcesses, Move], None]] = {
-    Verb.INVOKE: SteppedProcesses.invoke,
-    Verb.HEARD: SteppedProcesses.heard,
-}
-"""Moves of the client that they name; without a name they are a broker's."""

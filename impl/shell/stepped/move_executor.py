@@ -161,8 +161,6 @@ class MoveExecutor:
                 await self._broker.send(held_send.send, address)
             case Verb.HEARD:
                 await self._heard(move)
-            case Verb.FORGET_WATCHES:
-                self._held.watches.clear()
             case Verb.GREET:
                 return
             case Verb.KEEP:
@@ -192,7 +190,7 @@ class MoveExecutor:
                 await self._broker.step(
                     RequestFailed(request_id=send.request_id, to=send.to, request=send.request)
                 )
-            case Verb.ESTABLISH | Verb.EXPIRE | Verb.SESSION_LOST:
+            case Verb.ESTABLISH | Verb.SESSION_LOST:
                 await self._session(move)
             case Verb.SUSPEND | Verb.RECONNECT:
                 await self._broker.step(self._connection(move))

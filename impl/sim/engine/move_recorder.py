@@ -1,8 +1,9 @@
 """Records a simulated cluster as moves that brokers as processes can repeat (`spec/pacing.py`).
 
-The moves repeat what the scheduler of the simulator decides: which question is answered when, which
-message arrives where, which broker dies, which session ends. Ticks without effects are added to the
-next move of their broker. `obstacle` names the first thing that no move can repeat.
+The moves repeat what the scheduler of the simulator, or a schedule of steps, decides: which
+question is answered when, which message arrives where, which broker dies, which session ends. Ticks
+without effects are added to the next move of their broker. `obstacle` names the first thing that no
+move can repeat.
 """
 
 from collections.abc import Sequence
@@ -31,18 +32,11 @@ from fencepost.impl.core.types.events import (
 from fencepost.impl.core.types.messages import Response
 from fencepost.impl.core.types.scripts import Answer, Ask
 from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, Unknown
-from fencepost.impl.paced import told
+from fencepost.impl.paced import told as told_action
+from fencepost.impl.sim.engine.clock import VirtualClock
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.vocabulary import BrokerId, Outcome, SessionId
-
-
-class LocalClock(Protocol):
-    """The clock of one process."""
-
-    @property
-    def now_ms(self) -> int:
-        """Whole milliseconds."""
 
 
 class RecordedProcess(Protocol):
@@ -57,7 +51,7 @@ class RecordedProcess(Protocol):
         """False once the process has died."""
 
     @property
-    def clock(self) -> LocalClock:
+    def clock(self) -> VirtualClock:
         """Gives the time of each move."""
 
 
@@ -81,6 +75,8 @@ class MoveRecorder:
         disk all that a step has written.
         """
         self.is_for_processes = is_for_processes
+        self.step = 0
+        """The step of a counterexample that the next moves belong to; 0: none."""
         self.settles = False
         """True when the cluster had its time to heal after the last fault."""
         self.obstacle = ""
@@ -113,37 +109,39 @@ class MoveRecorder:
         places = enumerate(self._moves)
         return tuple(one for n, move in places for one in (*self._late.get(n, ()), move))
 
-    def _note(self, verb: Verb, **fields: Any) -> Move:  # noqa: ANN401 - fields of `Move`
-        move = Move(verb=verb, **fields)
+    def note(self, verb: Verb, **fields: Any) -> Move:  # noqa: ANN401 - fields of `Move`
+        """Append a move."""
+        move = Move(verb=verb, step=self.step, **fields)
         self._moves.append(move)
         return move
 
     # Brokers
 
-    def started(self, broker_id: int) -> None:
-        """Record the start of a process of this broker."""
+    def started(self, broker_id: int, checkpoint: int = -1) -> None:
+        """Record the start of a process of this broker; `checkpoint` as in `Move`."""
         self._births[broker_id] = len(self._moves)
-        self._note(Verb.START, broker=broker_id)
+        self.note(Verb.START, broker=broker_id, checkpoint=checkpoint)
 
     def died(self, process: RecordedProcess) -> None:
         """Record the death of the process."""
         self._deaths[id(process)] = len(self._moves)
+        self._idle.pop(id(process), None)
         self._dead.append(process)
-        self._note(Verb.KILL, broker=process.broker_id)
+        self.note(Verb.KILL, broker=process.broker_id)
 
     def lost_power(self, broker_id: int) -> None:
         """Record that the broker lost what it had not flushed."""
-        self._note(Verb.LOSE_POWER, broker=broker_id)
+        self.note(Verb.LOSE_POWER, broker=broker_id)
 
     def asked(self, process: RecordedProcess, ask: Ask) -> None:
         """Record that ZooKeeper has done what the broker asked."""
-        self._note(Verb.ASK, broker=process.broker_id, number=ask.op_id)
+        self.note(Verb.ASK, broker=process.broker_id, number=ask.op_id)
 
     def session_ended(self, session_id: SessionId) -> None:
         """Record the end of the session, unless no broker was told of it."""
         owner = self._sessions.pop(session_id, None)
         if owner is not None:
-            self._note(Verb.END_SESSION, broker=owner[0], number=owner[1])
+            self.note(Verb.END_SESSION, broker=owner[0], number=owner[1])
 
     def is_lost(self, receiver: int, origin: RequestOrigin | None) -> bool:
         """True of a dead broker's request that would reach a later start of its receiver."""
@@ -156,17 +154,27 @@ class MoveRecorder:
         """Remember the sender of the request that the broker takes under this token."""
         self._origins[id(process), token] = origin
 
-    def stepped(self, process: RecordedProcess, event: Event, effects: Sequence[Effect]) -> None:
-        """Record the event that the broker took, with all actions that the step reports."""
-        now_ms = process.clock.now_ms
-        if isinstance(event, Tick) and not effects:
-            self._idle.setdefault(id(process), []).append(now_ms)
+    def stepped(
+        self,
+        process: RecordedProcess,
+        event: Event,
+        effects: Sequence[Effect],
+        **told: Any,  # noqa: ANN401 - fields of `Move`
+    ) -> None:
+        """Record the event that the broker took, with all actions that the step reports.
+
+        `told` are fields of the move that the event alone does not decide.
+        """
+        if isinstance(event, Tick) and not effects and not told:
+            self._idle.setdefault(id(process), []).append(process.clock.now_ms)
             return
         move = self._taken(process, event)
         if move is None:
             return
+        for name, value in told.items():
+            setattr(move, name, value)
         move.idle_ms = self._idle.pop(id(process), [])
-        move.takes = [told(effect) for effect in effects if isinstance(effect, ActionTaken)]
+        move.takes = [told_action(effect) for effect in effects if isinstance(effect, ActionTaken)]
         for effect in effects:
             if isinstance(effect, Reply | ReplyRecords):
                 self._replied(self._origins.pop((id(process), effect.token), None))
@@ -175,17 +183,17 @@ class MoveRecorder:
         own = {"broker": int(process.broker_id), "at_ms": process.clock.now_ms}
         match event:
             case Tick():
-                return self._note(Verb.TICK, **own)
+                return self.note(Verb.TICK, **own)
             case ZnodesRead() | ChildrenListed() | ZnodesWritten():
                 return self._answered(event, own)
             case WatchFired(path=path, children=children):
-                return self._note(Verb.WATCH, path=path, children=children, **own)
+                return self.note(Verb.WATCH, path=path, children=children, **own)
             case RequestReceived():
                 return self._taken_in(self._origins.get((id(process), event.token)), event, own)
             case ResponseReceived(request_id=number):
-                return self._note(Verb.RESPOND, number=number, **own)
+                return self.note(Verb.RESPOND, number=number, **own)
             case RequestFailed(request_id=number):
-                return self._note(Verb.FAIL, number=number, **own)
+                return self.note(Verb.FAIL, number=number, **own)
             case LogFailed():
                 self.obstacle = self.obstacle or "a disk fails, and no move does that"
                 return None
@@ -194,8 +202,8 @@ class MoveRecorder:
 
     def _answered(self, event: Answer, own: dict[str, int]) -> Move:
         if _is_unknown(event):
-            self._note(Verb.LOSE, broker=own["broker"], number=event.op_id)
-        return self._note(Verb.ANSWER, number=event.op_id, **own)
+            self.note(Verb.LOSE, broker=own["broker"], number=event.op_id)
+        return self.note(Verb.ANSWER, number=event.op_id, **own)
 
     def _of_session(self, event: Event, own: dict[str, int]) -> Move:
         match event:
@@ -203,12 +211,12 @@ class MoveRecorder:
                 return self._begun(session_id, own)
             case SessionLost():
                 self._forget(own["broker"])
-                return self._note(Verb.SESSION_LOST, **own)
+                return self.note(Verb.SESSION_LOST, **own)
             case SessionSuspended():
-                return self._note(Verb.SUSPEND, **own)
+                return self.note(Verb.SUSPEND, **own)
             case _:
                 assert isinstance(event, SessionReconnected), event
-                return self._note(Verb.RECONNECT, **own)
+                return self.note(Verb.RECONNECT, **own)
 
     def _taken_in(
         self, origin: RequestOrigin | None, event: RequestReceived, own: dict[str, int]
@@ -221,11 +229,11 @@ class MoveRecorder:
             method = type(event.request).__name__.removesuffix("Request")
             body = to_builtins(event.request)
             given = {"number": origin.number, "client": origin.client, "method": method}
-            return self._note(Verb.REQUEST, body=body, **given, **own)
+            return self.note(Verb.REQUEST, body=body, **given, **own)
         if not sender.is_alive:
             return self._arrived_late(sender, origin.number, own)
         own = {**own, "broker": int(sender.broker_id), "to": own["broker"]}
-        return self._note(Verb.SEND, number=origin.number, **own)
+        return self.note(Verb.SEND, number=origin.number, **own)
 
     def _arrived_late(
         self, sender: RecordedProcess, number: int, own: dict[str, int]
@@ -244,27 +252,27 @@ class MoveRecorder:
             copy=self._copies,
         )
         self._late.setdefault(died, []).append(left)
-        return self._note(Verb.TAKE, number=self._copies, **own)
+        return self.note(Verb.TAKE, number=self._copies, **own)
 
     def _replied(self, origin: RequestOrigin | None) -> None:
         """Record that the answer has left: from now on it can be delivered at any time."""
         if origin is None:
             return
         if origin.process is None:
-            self._note(Verb.HEARD, client=origin.client, number=origin.number)
+            self.note(Verb.HEARD, client=origin.client, number=origin.number)
         elif origin.process.is_alive:
-            self._note(Verb.HEARD, broker=origin.process.broker_id, number=origin.number)
+            self.note(Verb.HEARD, broker=origin.process.broker_id, number=origin.number)
 
     def _begun(self, session_id: SessionId, own: dict[str, int]) -> Move:
         broker_id = own["broker"]
         number = self._established[broker_id] = self._established.get(broker_id, 0) + 1
         self._sessions[session_id] = broker_id, number
-        return self._note(Verb.ESTABLISH, number=number, **own)
+        return self.note(Verb.ESTABLISH, number=number, **own)
 
     def _forget(self, broker_id: int) -> None:
         """Record that only the broker takes the session for lost, if ZooKeeper still has it."""
         if (broker_id, self._established.get(broker_id, 0)) in self._sessions.values():
-            self._note(Verb.FORGET_SESSION, broker=broker_id)
+            self.note(Verb.FORGET_SESSION, broker=broker_id)
 
     # Clients
 
@@ -280,7 +288,7 @@ class MoveRecorder:
     def invoked(self, client: str, line: Line) -> None:
         """Record the invocation of an operation."""
         body = {name: value for name, value in line.items() if name not in ("op_id", "action")}
-        self._note(
+        self.note(
             Verb.INVOKE, client=client, number=line["op_id"], method=line["action"], body=body
         )
 
@@ -290,7 +298,7 @@ class MoveRecorder:
         if line["outcome"] is not Outcome.OK:
             body = {"outcome": line["outcome"].value, "error_code": str(line.get("error_code"))}
         given = {"number": line["op_id"], "method": line["action"], "to": self._answering}
-        self._note(Verb.COMPLETED, client=client, body=body, **given)
+        self.note(Verb.COMPLETED, client=client, body=body, **given)
 
     # Writes by hand
 
@@ -298,7 +306,7 @@ class MoveRecorder:
         """Record a write of a znode that no broker made."""
         verbs = {Create: Verb.CREATE, Delete: Verb.DELETE, SetData: Verb.SET}
         data = "" if isinstance(op, Delete) else op.data.decode()
-        self._note(verbs[type(op)], path=op.path, data=data)
+        self.note(verbs[type(op)], path=op.path, data=data)
 
 
 def _is_unknown(event: Event) -> bool:

@@ -4,7 +4,6 @@ A description is drawn from a seed (`draw/`) or read from a plan (`plan_run.py`)
 the same `SimulatedRun` verb by verb (`script/stage.py`).
 """
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +17,7 @@ from fencepost.impl.sim.world.clients import FinalReader, SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.workload import break_connections, create_topic, start_clients
 from fencepost.impl.trace_lines import Line
-from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent
+from fencepost.spec.trace import TRACE_VERSION, TraceEvent
 from fencepost.spec.vocabulary import BrokerId, Liveness
 from fencepost.spec.znodes import TopicPartition
 
@@ -39,11 +38,10 @@ class SimulatedRun:
     def __init__(self, cluster: VirtualCluster, begins: Line) -> None:
         """`begins` is the detail of the line `RunStarted`."""
         self.cluster = cluster
-        self.harness = cluster.recorder.node("harness")
-        self.harness.write(run_line("RunStarted", begins))
+        cluster.tell_run("RunStarted", begins)
         self.clients: list[SimulatedClient] = []
         """At work until they are stopped; faults may add to them."""
-        self.injector = SimulatedFaultEngine(cluster, self.harness, self.clients)
+        self.injector = SimulatedFaultEngine(cluster, cluster.harness, self.clients)
 
     def pass_time(self, for_ms: int, is_done: Callable[[], bool] | None = None) -> bool:
         """Let virtual time pass, at most until `is_done`; returns whether it is done."""
@@ -86,7 +84,7 @@ class SimulatedRun:
         reader = FinalReader(self.cluster, sorted(self.cluster.assignments()))
         reader.read_all()
         read = self.pass_time(FINAL_READ_MS, lambda: reader.is_done)
-        self.harness.write(run_line("RunEnded", {**ending, "final_read": read}))
+        self.cluster.tell_run("RunEnded", {**ending, "final_read": read})
         return self.cluster.recorder.events
 
 
@@ -203,9 +201,3 @@ def described(options: RunOptions) -> RunDescription[OptionsPart]:
         prepare=prepare_topic,
         parts=(OptionsPart(),),
     )
-
-
-def run_line(action: str, detail: Line) -> Line:
-    """What the harness writes about a run."""
-    text = json.dumps(detail, sort_keys=True)
-    return {"kind": Kind.RUN, "action": action, "detail": text}

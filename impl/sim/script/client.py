@@ -19,11 +19,10 @@ from fencepost.impl.core.types.topic_messages import (
 from fencepost.impl.sim.world.clients import (
     FETCH_RECORDS,
     PRODUCE_TIMEOUT_MS,
-    Operation,
     SimulatedClient,
 )
 from fencepost.impl.sim.world.cluster import VirtualCluster
-from fencepost.impl.sim.world.outcomes import fetched, produced
+from fencepost.impl.sim.world.operations import Operation, fetched, produced
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Offset, Outcome, ProducerId
 from fencepost.spec.znodes import TopicPartition

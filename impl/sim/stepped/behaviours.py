@@ -6,17 +6,21 @@ Both are asked for within `CoreCan.tla`: the steps that the core takes too.
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from fencepost.impl.sim.stepped.schedule import (
     ScheduleError,
+    SpecStep,
     SteppedSchedule,
-    make_schedule,
+    SteppedSetting,
     read_setting,
 )
+from fencepost.impl.sim.stepped.spec_state import canonical
+from fencepost.impl.sim.stepped.steps import read_step
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.config import ModelConfig
 from fencepost.spec.tlc.java.installation import find_tlc
@@ -50,7 +54,7 @@ def counterexample(model: Model) -> SteppedSchedule:
     if found.counterexample is None:
         raise ScheduleError(f"model {model.name} has no counterexample: {found.why}")
     behaviour = [state.values for state in found.counterexample.states]
-    return make_schedule(model.name, read_setting(config), behaviour, model.invariant)
+    return _schedule(model.name, read_setting(config), behaviour, model.invariant)
 
 
 def random_behaviours(
@@ -73,7 +77,30 @@ def random_behaviours(
             raise ScheduleError(f"TLC wrote {len(files)} behaviours instead of {count}")
         for number, path in enumerate(files):
             name = f"{model.name}-{seed}-{number}"
-            yield make_schedule(name, read_setting(config), list(_states(path.read_text())))
+            yield _schedule(name, read_setting(config), list(_states(path.read_text())))
+
+
+def _schedule(
+    name: str,
+    setting: SteppedSetting,
+    behaviour: Sequence[Mapping[str, Value]],
+    violates: str | None = None,
+) -> SteppedSchedule:
+    """The schedule of a behaviour; raises `ScheduleError` for a change that no action makes."""
+    states = [canonical(values) for values in behaviour]
+    steps: list[SpecStep] = []
+    for number, (before, after) in enumerate(pairwise(states), start=1):
+        if before == after:
+            continue
+        try:
+            action, actor, parameters = read_step(before, after)
+        except ScheduleError as error:
+            raise ScheduleError(f"{name}, step {number}: {error}") from error
+        changed = {key: value for key, value in after.items() if before[key] != value}
+        steps.append(SpecStep(action=action, actor=actor, parameters=parameters, changed=changed))
+    return SteppedSchedule(
+        name=name, setting=setting, violates=violates, first=states[0], steps=tuple(steps)
+    )
 
 
 @contextmanager

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from msgspec import to_builtins
-
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
 from fencepost.impl.core.rules.replica import Replica
@@ -17,9 +15,6 @@ from fencepost.impl.core.types.effects import (
 )
 from fencepost.impl.core.types.events import (
     Event,
-    RequestFailed,
-    RequestReceived,
-    ResponseReceived,
     SessionEstablished,
     SessionLost,
     SessionReconnected,
@@ -31,13 +26,15 @@ from fencepost.impl.core.types.scripts import Answer, Ask, unknown
 from fencepost.impl.core.types.zookeeper import Create
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import with_mutant
-from fencepost.impl.paced import PacedPermissions, expand_now, paced, told, truncate_now
+from fencepost.impl.paced import PacedPermissions, expand_now, paced, truncate_now
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
 from fencepost.impl.sim.engine.recorder import TraceBuffer
+from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.stepped.schedule import SteppedSetting
 from fencepost.impl.sim.world.disk import SimulatedDisk
-from fencepost.impl.sim.world.simulated_broker import SimulatedBroker
+from fencepost.impl.sim.world.simulated_broker import Answer as OnAnswer, SimulatedBroker
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
-from fencepost.spec.pacing import Move, Verb
+from fencepost.spec.pacing import Verb
 from fencepost.spec.vocabulary import Offset, SessionId
 from fencepost.spec.znodes import CONTROLLER, TopicPartition
 
@@ -75,21 +72,13 @@ class SteppedBrokerHost(Protocol):
     key: TopicPartition
     """The one partition of the specs."""
     recorder: TraceBuffer
+    scheduler: Scheduler
     setting: SteppedSetting
+    move_recorder: MoveRecorder
 
     @property
     def zookeeper(self) -> SimulatedZooKeeper:
         """The server that answers what is released."""
-
-    def note(
-        self,
-        verb: Verb,
-        broker: "SteppedBroker",
-        *,
-        at_ms: int | None = None,
-        **fields: Any,  # noqa: ANN401 - fields of `Move`
-    ) -> Move:
-        """Append the move to the list that processes repeat."""
 
     def hold_command(self, broker: "SteppedBroker", send: Send) -> None:
         """Keep a LeaderAndIsr request until a step of the schedule sends it."""
@@ -98,12 +87,13 @@ class SteppedBrokerHost(Protocol):
 class SteppedBroker(SimulatedBroker):
     """A node while it runs, its disk, and the messages that are held to and from it."""
 
+    move_recorder: MoveRecorder
+
     def __init__(self, cluster: SteppedBrokerHost, config: Config) -> None:
-        super().__init__(config, SimulatedDisk())
+        super().__init__(config, SimulatedDisk(), cluster.scheduler, cluster.move_recorder)
         self.cluster = cluster
+        self.is_alive = False
         self.number = int(config.broker_id)
-        self.now_ms = 0
-        """The clock of this broker, which stands still unless a step lets time pass."""
         self.node: Node | None = None
         self.session_id = NO_SESSION
         self.asks: list[HeldAsk] = []
@@ -114,8 +104,6 @@ class SteppedBroker(SimulatedBroker):
         """As last observed, also while the broker is down."""
         self.taken: list[ActionTaken] = []
         """The actions since the last comparison."""
-        self._move = Move(verb=Verb.START)
-        """The move that the broker makes now."""
         self._checkpoint = -1
         self._starts = 0
 
@@ -128,13 +116,14 @@ class SteppedBroker(SimulatedBroker):
         """
         assert len(mutants) <= 1, "the core knows one mutant at a time"
         for mutant in mutants:
-            self._note(Verb.AWAKEN, mutant=mutant)
+            self.move_recorder.note(Verb.AWAKEN, broker=self.number, mutant=mutant)
             object.__setattr__(self.config, "rules", with_mutant(self.config.rules, mutant))
 
     def start(self) -> None:
         """Start the process, without a session."""
-        self._note(Verb.START, checkpoint=self._checkpoint)
+        self.move_recorder.started(self.number, self._checkpoint)
         self._starts += 1
+        self.is_alive = True
         trace = self.cluster.recorder.node(f"broker-{self.number}", self._starts)
         self.node = self._boot(trace)
         self.pace: PacedPermissions = paced(self.node, self.config)
@@ -146,8 +135,8 @@ class SteppedBroker(SimulatedBroker):
 
     def crash(self) -> None:
         """End the process, and drop all messages to it."""
-        self._note(Verb.KILL)
-        self.node = None
+        self.move_recorder.died(self)
+        self.node, self.is_alive = None, False
         self.session_id = NO_SESSION
         self.asks, self.watches, self.question = [], [], None
         self._answers = {}
@@ -160,12 +149,10 @@ class SteppedBroker(SimulatedBroker):
                 self.lose(held)
                 self.deliver(held)
             self.watches.clear()
-            self._note(Verb.FORGET_WATCHES)
-            self._note(Verb.EXPIRE)
+            self.move_recorder.session_ended(self.session_id)
             self.step(SessionLost())
             self.cluster.zookeeper.end_session(self.session_id)
         self.session_id = self.cluster.zookeeper.open_session(SESSION_TIMEOUT_MS)
-        self._note(Verb.ESTABLISH)
         self.step(SessionEstablished(session_id=self.session_id))
 
     @property
@@ -180,41 +167,37 @@ class SteppedBroker(SimulatedBroker):
 
     # Steps
 
-    def _note(self, verb: Verb, **fields: Any) -> None:  # noqa: ANN401 - fields of `Move`
-        """Append the move, which makes a process do the same."""
-        self._move = self.cluster.note(verb, self, **fields)
-
-    def step(self, event: Event) -> None:
+    def step(self, event: Event, **told: Any) -> None:  # noqa: ANN401 - fields of `Move`
         """Let the core take the event, and hold its effects."""
-        for effect in self.running.step(event, self.now_ms):
+        effects = self.running.step(event, self.clock.now_ms)
+        self.move_recorder.stepped(self, event, effects, **told)
+        for effect in effects:
             self._perform(effect)
         self._lose_elections()
 
     def tick(self, after_ms: int = 0) -> None:
         """Let time pass for this broker."""
-        self.now_ms += after_ms
+        self.clock.jump(after_ms)
         may = [
             *(["advance"] if self.pace.may_advance else []),
             *(["shrink"] if self.pace.may_shrink else []),
         ]
-        self._note(Verb.TICK, may=may)
-        self.step(Tick())
-
-    def nudge(self) -> None:
-        """Collect the effects of what the core did between two events."""
-        self.step(SessionReconnected(session_id=self.session_id))
+        self.step(Tick(), **({"may": may} if may else {}))
 
     def expand_now(self) -> None:
         """Let the leader ask ready followers into the ISR."""
-        self._note(Verb.EXPAND, topic=self.cluster.key.topic)
         expand_now(self.running, self.pace, self.cluster.key)
-        self.nudge()
+        self._urged(Verb.EXPAND)
 
     def truncate_now(self) -> None:
         """Do the truncation that was held (below level 2)."""
-        self._note(Verb.TRUNCATE, topic=self.cluster.key.topic)
         truncate_now(self.running, self.cluster.key)
-        self.nudge()
+        self._urged(Verb.TRUNCATE)
+
+    def _urged(self, verb: Verb) -> None:
+        """Perform what the core has asked for between two events."""
+        event = SessionReconnected(session_id=self.session_id)
+        self.step(event, verb=verb, topic=self.cluster.key.topic)
 
     def _make_durable(self) -> None:
         """No broker of the specs loses power."""
@@ -222,7 +205,6 @@ class SteppedBroker(SimulatedBroker):
     def _take_action(self, effect: ActionTaken) -> None:
         super()._take_action(effect)
         self.taken.append(effect)
-        self._move.takes.append(told(effect))
 
     def _send(self, effect: Send) -> None:
         if isinstance(effect.request, LeaderAndIsrRequest):
@@ -249,12 +231,11 @@ class SteppedBroker(SimulatedBroker):
 
     def serve(self, held: HeldAsk) -> None:
         """Let ZooKeeper do what was asked, and hold the answer."""
-        self._note(Verb.ASK, number=held.ask.op_id)
+        self.move_recorder.asked(self, held.ask)
         held.answer = self.cluster.zookeeper.answer(self.session_id, held.ask)
 
     def lose(self, held: HeldAsk) -> None:
         """Lose the answer: the outcome will be unknown, whatever ZooKeeper did."""
-        self._note(Verb.LOSE, number=held.ask.op_id)
         held.answer = unknown(held.ask)
 
     def deliver(self, held: HeldAsk) -> None:
@@ -262,7 +243,6 @@ class SteppedBroker(SimulatedBroker):
         if held.answer is None:
             self.serve(held)
         assert held.answer is not None
-        self._note(Verb.ANSWER, number=held.ask.op_id)
         self.asks.remove(held)
         self._take_zookeeper(held.answer)
 
@@ -278,59 +258,28 @@ class SteppedBroker(SimulatedBroker):
         fired = next((w for w in self.watches if w.path in paths), None)
         if fired is not None:
             self.watches.remove(fired)
-            self._note(Verb.WATCH, path=fired.path, children=fired.children)
             self.step(fired)
         return fired is not None
 
     # Peers
 
     def receive(
-        self,
-        request: Request,
-        lamport: int,
-        answer: Callable[[Response], None],
-        sent: "tuple[SteppedBroker, Send] | None" = None,
+        self, request: Request, lamport: int, answer: OnAnswer, origin: RequestOrigin
     ) -> None:
-        """Take a request; `answer` gets the response, now or later.
+        """Take a request; `answer` gets the response, now or later."""
+        self._take_request(request, lamport, answer, origin)
 
-        `sent` is the peer that sent it, and what; None for a client.
-        """
-        self.trace.clock.observe(lamport)
-        token = self._owe_answer(lambda response, _: answer(response))
-        if sent is None:
-            self._note(
-                Verb.REQUEST,
-                method=type(request).__name__.removesuffix("Request"),
-                body=_body(request),
-                number=token,
-            )
-        else:
-            sender, send = sent
-            self._move = self.cluster.note(
-                Verb.SEND, sender, number=send.request_id, to=self.number, at_ms=self.now_ms
-            )
-        self.step(RequestReceived(token=token, request=request))
+    def origin(self, send: Send) -> RequestOrigin:
+        """This broker, as the sender of the request."""
+        return RequestOrigin(number=send.request_id, process=self)
 
     def respond(self, send: Send, response: Response, lamport: int) -> None:
         """Take the peer's answer."""
-        self.trace.clock.observe(lamport)
-        self._note(Verb.RESPOND, number=send.request_id)
-        self.step(
-            ResponseReceived(
-                request_id=send.request_id, sender=send.to, request=send.request, response=response
-            )
-        )
+        self._take_response(send, response, lamport)
 
     def fail(self, send: Send) -> None:
         """Fail a request that was not answered in time."""
-        self._note(Verb.FAIL, number=send.request_id)
-        self.step(RequestFailed(request_id=send.request_id, to=send.to, request=send.request))
-
-
-def _body(request: Request) -> dict[str, Any]:
-    """The fields of the request in a file of moves."""
-    body = to_builtins(request)
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in body.items()}
+        self._take_response(send, None, 0)
 
 
 def _is_election(ask: Ask) -> bool:

@@ -7,7 +7,6 @@ Each broker has a clock that stands still unless a step needs time to pass.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, Send
@@ -23,19 +22,17 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.zookeeper import Create, Delete, Written
 from fencepost.impl.mutants.mutants import mutant_name, rules_of
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.stepped.broker import SESSION_TIMEOUT_MS, HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.schedule import SteppedSetting
-from fencepost.impl.sim.world.outcomes import fetched, produced
+from fencepost.impl.sim.world.operations import Operation, TracedClient, fetched, produced
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.impl.sim.world.zookeeper import ZnodeChange
 from fencepost.impl.trace_lines import Line
-from fencepost.spec.pacing import Move, Verb
-from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
     BrokerId,
-    ErrorCode,
     Offset,
     Outcome,
     SessionId,
@@ -63,6 +60,9 @@ FINAL_READER = "client-final"
 """The client that reads everything at the end; the checks know it by this name."""
 READS_MAX = 20
 SETTLES_MAX = 1_000
+_ABOUT: Line = {"topic": KEY.topic, "partition": KEY.partition}
+_PRODUCE: Line = {"action": "Produce", **_ABOUT, "acks": ACKS_ALL}
+_FETCH: Line = {"action": "Fetch", **_ABOUT}
 FLAGS = {
     "replica-lag-ms": LAG_MS,
     "fetch-wait-ms": 0,
@@ -123,28 +123,24 @@ class SpecHistory:
 class SteppedWorld(VirtualWorld):
     """Brokers, one ZooKeeper and the messages in flight, all moved by the stepper alone."""
 
+    move_recorder: MoveRecorder
+
     def __init__(self, setting: SteppedSetting, assignment: tuple[int, ...], run_id: str) -> None:
-        super().__init__(run_id)
+        super().__init__(run_id, MoveRecorder())
         self.setting = setting
         self.key = KEY
         self.assignment = assignment
-        self.moves: list[Move] = []
-        """All that has happened, as moves that processes can repeat."""
-        self.step = 0
-        """The step of the schedule that is being taken."""
         self.commands: list[HeldCommand] = []
         self.answers: list[FetchAnswer] = []
         self.outstanding: dict[int, dict[int, Send]] = {c: {} for c in setting.controllers}
         self.ledger = SpecHistory()
-        self.client = self.recorder.node("client-1")
-        self._operations = 0
+        self.producer = TracedClient(self, "client-1")
         self._owners: dict[SessionId, int] = {}
         self._last_state: LeaderAndIsr | None = None
         self._decided_needlessly: set[int] = set()
         """Controllers that decided while a member of the ISR was there."""
         self.is_state_a_leaders = False
         """True when the partition's state was last written by a leader."""
-        self.harness = self.recorder.node("harness")
         self.operator = self.zookeeper.open_session(SESSION_TIMEOUT_MS)
         self._write(Create(path=CONTROLLER_EPOCH, data=b"0"))
         self.nodes = {
@@ -164,20 +160,6 @@ class SteppedWorld(VirtualWorld):
             retry_ms=RETRY_MS,
             checkpoint_ms=NEVER_MS,
         )
-
-    def note(
-        self,
-        verb: Verb,
-        broker: SteppedBroker,
-        *,
-        at_ms: int | None = None,
-        **fields: Any,  # noqa: ANN401 - fields of `Move`
-    ) -> Move:
-        """Append the move; `at_ms` is the broker's clock unless it is given."""
-        now_ms = broker.now_ms if at_ms is None else at_ms
-        move = Move(verb=verb, step=self.step, broker=broker.number, at_ms=now_ms, **fields)
-        self.moves.append(move)
-        return move
 
     # Beginning
 
@@ -236,19 +218,15 @@ class SteppedWorld(VirtualWorld):
 
     def _deliver_command(self, broker: SteppedBroker, command: HeldCommand) -> None:
         """Deliver the command, and its answer at once."""
+        controller = self.nodes[command.sender]
 
-        def answer(response: Response) -> None:
+        def answer(response: Response, lamport: int) -> None:
             waiting = self.outstanding[command.sender]
             if waiting.get(int(command.send.to)) is command.send:
                 del waiting[int(command.send.to)]
-            controller = self.nodes[command.sender]
-            controller.respond(command.send, response, broker.trace.clock.now)
+            controller.respond(command.send, response, lamport)
 
-        broker.receive(command.request, command.lamport, answer, self.sent(command))
-
-    def sent(self, command: HeldCommand) -> tuple[SteppedBroker, Send]:
-        """The sender, and what it sends."""
-        return self.nodes[command.sender], command.send
+        broker.receive(command.request, command.lamport, answer, controller.origin(command.send))
 
     # Acts of the environment
 
@@ -264,79 +242,45 @@ class SteppedWorld(VirtualWorld):
         self._write(Delete(path=path, expected_version=ANY_VERSION))
 
     def _write(self, op: Create | Delete) -> None:
-        if isinstance(op, Create):
-            move = Move(verb=Verb.CREATE, step=self.step, path=op.path, data=op.data.decode())
-        else:
-            move = Move(verb=Verb.DELETE, step=self.step, path=op.path)
-        self.moves.append(move)
+        self.move_recorder.written(op)
         result = self.zookeeper.write(self.operator, (op,))
         assert isinstance(result, Written), f"{op} was refused: {result}"
 
     def produce(self, number: int, value: int) -> None:
         """Let a client append a record with acks=all."""
-        broker = self.nodes[number]
-        self._operations += 1
-        line: Line = {
-            "op_id": self._operations,
-            "action": "Produce",
-            "topic": KEY.topic,
-            "partition": KEY.partition,
-            "acks": ACKS_ALL,
-            "values": [str(value)],
-        }
-        inv_ns = self.client.now_ns()
-        self.client.write({"kind": Kind.INVOKE, **line}, inv_ns)
-
-        def answer(response: Response) -> None:
-            assert isinstance(response, ProduceResponse)
-            self._complete({**line, "kind": Kind.COMPLETE, "inv_ns": inv_ns}, value, response)
-
         request = ProduceRequest(
             topic=KEY.topic, partition=KEY.partition, values=(str(value),), timeout_ms=NEVER_MS
         )
-        broker.receive(request, self.client.clock.now, answer)
+        operation = self.producer.begin({**_PRODUCE, "values": [str(value)]})
+        origin = self.move_recorder.asks(self.producer.name)
 
-    def _complete(self, line: Line, value: int, response: ProduceResponse) -> None:
-        op_id = line["op_id"]
-        assert isinstance(op_id, int)
-        self.moves.append(Move(verb=Verb.COMPLETED, step=self.step, number=op_id))
-        outcome, fields = produced(response)
-        if outcome is not Outcome.OK:
-            fields = {"error_code": fields["error_code"]}
-        else:
-            record = {"leader_epoch": response.leader_epoch, "value": value}
-            self.ledger.acknowledged.append({"offset": response.base_offset, "record": record})
-        self.client.write({**line, "outcome": outcome, **fields})
+        def answer(response: Response, _: int) -> None:
+            assert isinstance(response, ProduceResponse)
+            self.move_recorder.hears(origin, response)
+            if _end(operation, *produced(response)):
+                record = {"leader_epoch": response.leader_epoch, "value": value}
+                self.ledger.acknowledged.append({"offset": response.base_offset, "record": record})
+
+        self.nodes[number].receive(request, self.producer.trace.clock.now, answer, origin)
 
     def read(self, number: int) -> None:
         """Let a client read the committed records of this broker, from offset 0."""
-        broker, reader = self.nodes[number], self.recorder.node(FINAL_READER)
-        found = 0
-        for op_id in range(1, READS_MAX + 1):
-            line: Line = {
-                "op_id": op_id,
-                "action": "Fetch",
-                "topic": KEY.topic,
-                "partition": KEY.partition,
-                "offset": found,
-            }
-            inv_ns = reader.now_ns()
-            reader.write({"kind": Kind.INVOKE, **line}, inv_ns)
+        reader, found = TracedClient(self, FINAL_READER), Offset(0)
+        for _ in range(READS_MAX):
+            request = FetchRequest(topic=KEY.topic, partition=KEY.partition, fetch_offset=found)
+            operation = reader.begin({**_FETCH, "offset": found})
+            origin = self.move_recorder.asks(reader.name)
             answers: list[Response] = []
-            request = FetchRequest(
-                topic=KEY.topic, partition=KEY.partition, fetch_offset=Offset(found)
-            )
-            broker.receive(request, reader.clock.now, answers.append)
+
+            def answer(response: Response, _: int, answers: list[Response] = answers) -> None:
+                answers.append(response)
+
+            self.nodes[number].receive(request, reader.trace.clock.now, answer, origin)
             (response,) = answers
             assert isinstance(response, FetchResponse)
-            self.moves.append(Move(verb=Verb.READ, step=self.step, number=op_id))
-            outcome, fields = fetched(response)
-            if outcome is not Outcome.OK:
-                fields = {"error_code": fields["error_code"]}
-            ending = {"kind": Kind.COMPLETE, "inv_ns": inv_ns, "outcome": outcome}
-            reader.write({**line, **ending, **fields})
-            found += len(response.records)
-            if response.error_code is not ErrorCode.NONE or found >= response.high_watermark:
+            self.move_recorder.hears(origin, response)
+            found = Offset(found + len(response.records))
+            if not _end(operation, *fetched(response)) or found >= response.high_watermark:
                 return
 
     # Commands
@@ -352,7 +296,7 @@ class SteppedWorld(VirtualWorld):
         waiting, self.outstanding[controller] = self.outstanding[controller], {}
         for send in waiting.values():
             broker.fail(send)
-        broker.now_ms += RETRY_MS
+        broker.clock.jump(RETRY_MS)
 
     def drop_answers(self, follower: int, copies: tuple[int, ...] = (1, 2)) -> None:
         """Drop answers to the follower, which come too late to be used."""
@@ -425,6 +369,13 @@ class SteppedWorld(VirtualWorld):
     def running(self) -> Iterator[SteppedBroker]:
         """The brokers with a node."""
         return (a for n, a in self.nodes.items() if n in self.setting.brokers and a.node)
+
+
+def _end(operation: Operation, outcome: Outcome, fields: Line) -> bool:
+    """Record the completion; returns whether it is a success."""
+    is_ok = outcome is Outcome.OK
+    operation.end(outcome, fields if is_ok else {"error_code": fields["error_code"]})
+    return is_ok
 
 
 def is_read(held: HeldAsk) -> bool:

@@ -3,7 +3,6 @@
 A run ends at its last step, at the first that the core cannot take, or at the first difference.
 """
 
-import json
 from dataclasses import dataclass, field
 
 import msgspec
@@ -16,24 +15,10 @@ from fencepost.impl.sim.stepped.properties import violated
 from fencepost.impl.sim.stepped.schedule import SpecStep, SteppedSchedule, preference
 from fencepost.impl.sim.stepped.spec_state import Abstract, Difference, differences
 from fencepost.impl.sim.stepped.step_context import ImpossibleStepError
-from fencepost.impl.sim.stepped.steps import StepPerformer
+from fencepost.impl.sim.stepped.steps import SPEC_ACTIONS, StepPerformer
 from fencepost.spec.pacing import Move, MoveList
-from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent
+from fencepost.spec.trace import TRACE_VERSION, TraceEvent
 from fencepost.spec.vocabulary import ANY_VERSION, Action, ProtocolLevel
-
-_COMPANIONS: dict[str, frozenset[Action]] = {
-    Action.ELECT_CONTROLLER.value: frozenset(
-        {Action.DETECT_BROKER_CHANGE, Action.LEARN_CONTROLLER}
-    ),
-    Action.RESIGN_CONTROLLER.value: frozenset({Action.LEARN_CONTROLLER}),
-    Action.PUBLISH_DECISION.value: frozenset(
-        {Action.SEND_LEADER_AND_ISR, Action.ELECT_LEADER, Action.RESIGN_CONTROLLER}
-    ),
-    Action.SEND_LEADER_AND_ISR.value: frozenset({Action.SEND_LEADER_AND_ISR}),
-    Action.FENCE_LEADER.value: frozenset({Action.ADOPT_ISR}),
-    Action.REGISTER_BROKER.value: frozenset(),
-}
-"""What the core does in the same step as an action of the specs."""
 
 _UNCOMPOSED = frozenset(
     {
@@ -45,24 +30,6 @@ _UNCOMPOSED = frozenset(
     }
 )
 """Of topics that come and go, which the composed specs leave out."""
-
-_SILENT = frozenset(
-    {
-        Action.SEND_LEADER_AND_ISR,
-        Action.RESIGN_CONTROLLER,
-        Action.DETECT_BROKER_CHANGE,
-        Action.PUBLISH_DECISION,
-        Action.TRUNCATE_LOG,
-        Action.SERVE_FETCH,
-        Action.FOLLOWER_APPEND,
-        Action.ELECT_CONTROLLER,
-        Action.INIT_LEADER,
-        Action.ELECT_LEADER,
-        Action.FENCE_LEADER,
-        Action.CREATE_TOPIC,
-    }
-)
-"""Actions that the core may have reported before, or not at all when they change nothing."""
 
 _OBEYS_OLDER_CONTROLLERS = frozenset({"accept_older_controller_epoch", "commands_without_epochs"})
 
@@ -145,7 +112,7 @@ class _Stepper:
         self.steps = StepPerformer(self.cluster)
 
     def run(self) -> SteppedReplay:
-        self._tell("RunStarted", {"trace_version": TRACE_VERSION, **self._describe()})
+        self.cluster.tell_run("RunStarted", {"trace_version": TRACE_VERSION, **self._describe()})
         self.cluster.begin()
         states = self.schedule.states()
         before = observe(self.cluster)
@@ -162,16 +129,16 @@ class _Stepper:
             broken |= violated(before, now)
             before = now
         if self.probes_loss:
-            self.cluster.step = len(self.schedule.steps) + 1
+            self.cluster.move_recorder.step = len(self.schedule.steps) + 1
             LossProbe(self.cluster, self.steps, self.schedule.violates).happen()
-        self._tell("RunEnded", {"steps": taken})
+        self.cluster.tell_run("RunEnded", {"steps": taken})
         events = self.cluster.recorder.events
         return SteppedReplay(
             steps=taken,
             mismatch=mismatch,
             violated=frozenset(broken),
             events=events,
-            moves=tuple(self.cluster.moves),
+            moves=self.cluster.move_recorder.moves,
         )
 
     def _describe(self) -> dict[str, object]:
@@ -184,14 +151,10 @@ class _Stepper:
             "mutant": setting.mutants[0] if setting.mutants else None,
         }
 
-    def _tell(self, action: str, detail: dict[str, object]) -> None:
-        text = json.dumps(detail, sort_keys=True)
-        self.cluster.harness.write({"kind": Kind.RUN, "action": action, "detail": text})
-
     def _take(self, number: int, step: SpecStep, expected: Abstract) -> Mismatch | None:
         for broker in self.cluster.nodes.values():
             broker.taken.clear()
-        self.cluster.step = number
+        self.cluster.move_recorder.step = number
         try:
             self.steps.take(step)
         except ImpossibleStepError as error:
@@ -215,14 +178,13 @@ class _Stepper:
         ]
         others = [(who, t) for who, t in taken if not self._belongs(step, who, t)]
         is_reported = any(t.action == step.action and who == step.actor for who, t in taken)
-        must_report = step.action in {a.value for a in Action} - {a.value for a in _SILENT}
-        if not others and (is_reported or not must_report):
+        if not others and (is_reported or not SPEC_ACTIONS[step.action].is_reported):
             return None
         core = [(who, t.action.value) for who, t in taken]
         return Difference(field="actions", spec=[(step.actor, step.action)], core=core)
 
     def _belongs(self, step: SpecStep, who: int, taken: ActionTaken) -> bool:
-        companions = _COMPANIONS.get(step.action, frozenset())
+        companions = SPEC_ACTIONS[step.action].reports
         if not self.schedule.setting.has_logs:
             companions |= {Action.SERVE_FETCH}
         return who == step.actor and (taken.action == step.action or taken.action in companions)

@@ -14,7 +14,6 @@ from fencepost.impl.sim.stepped.step_context import (
     StepContext,
     repeat,
 )
-from fencepost.spec.pacing import Verb
 from fencepost.spec.vocabulary import BrokerId, Offset
 from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, broker_path
 
@@ -50,7 +49,8 @@ class ReplicaSteps(StepContext):
         command = self.command(step.parameters["message"])
         known = broker.running.broker.controller_epoch
         self.cluster.commands.remove(command)
-        broker.receive(command.request, command.lamport, lambda _: None, self.cluster.sent(command))
+        origin = self.cluster.nodes[command.sender].origin(command.send)
+        broker.receive(command.request, command.lamport, _ignore, origin)
         if all(taken.action != step.action for taken in broker.taken):
             raise ImpossibleStepError(f"broker {step.actor} refuses {message(command)}")
         broker.is_reply_lost = False
@@ -68,7 +68,7 @@ class ReplicaSteps(StepContext):
     def shrink_isr(self, step: SpecStep) -> None:
         """Let time pass until the member lags; without logs the other replicas fetch."""
         broker = self.broker(step)
-        broker.now_ms += LAG_MS + 1
+        broker.clock.jump(LAG_MS + 1)
         replica = broker.replica()
         assert replica is not None
         if not self.cluster.setting.has_logs:
@@ -99,7 +99,7 @@ class ReplicaSteps(StepContext):
             leader_epoch=replica.leader_epoch,
             fetch_offset=replica.log_end_offset,
         )
-        leader.receive(request, 0, lambda _: None)
+        leader.receive(request, 0, _ignore, self.cluster.move_recorder.asks("follower"))
 
     def end_isr_write(self, step: SpecStep) -> None:
         """The write's outcome, or what is read after it is lost, until the leader knows."""
@@ -151,12 +151,14 @@ class ReplicaSteps(StepContext):
         leader = self.cluster.nodes.get(int(send.to))
         if leader is None or leader.node is None:
             raise ImpossibleStepError(f"{send.to}, the leader of {broker.number}, is down")
-        answers: list[Response] = []
-        leader.receive(send.request, broker.trace.clock.now, answers.append, (broker, send))
-        if answers:
-            self.cluster.note(Verb.HEARD, broker, number=send.request_id)
-        for answer in answers:
-            on_answer(send, answer, leader.trace.clock.now)
+        answers: list[tuple[Response, int]] = []
+
+        def answer(response: Response, lamport: int) -> None:
+            answers.append((response, lamport))
+
+        leader.receive(send.request, broker.trace.clock.now, answer, broker.origin(send))
+        for response, lamport in answers:
+            on_answer(send, response, lamport)
 
     def exchange(self, broker: SteppedBroker) -> None:
         """The follower's next question to its leader is asked and answered."""
@@ -209,3 +211,7 @@ class ReplicaSteps(StepContext):
             }
             if entry not in self.cluster.ledger.committed:
                 self.cluster.ledger.committed.append(entry)
+
+
+def _ignore(_: Response, _lamport: int) -> None:
+    """Drop the answer: the specs have none, or are late to read it."""

@@ -5,21 +5,13 @@ file is JSON with the fields of `SteppedSchedule`; states are as in `spec_state.
 keeps those variables that it changed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from fencepost.impl.mutants.mutants import MUTANTS
-from fencepost.impl.sim.stepped.spec_state import (
-    LOG_VARIABLES,
-    VARIABLES,
-    Abstract,
-    Plain,
-    canonical,
-)
-from fencepost.impl.sim.stepped.step_reader import UnknownStepError, read_step
+from fencepost.impl.sim.stepped.spec_state import LOG_VARIABLES, VARIABLES, Abstract, Plain
 from fencepost.spec.tlc.config import ModelConfig
 from fencepost.spec.tlc.values import Value, parse_value
 from fencepost.spec.vocabulary import Action, EnvironmentAction, ProtocolLevel
@@ -27,9 +19,6 @@ from fencepost.spec.vocabulary import Action, EnvironmentAction, ProtocolLevel
 SCHEDULES = Path(__file__).resolve().parents[1] / "schedules"
 FORMAT = 1
 """Raised when an older reader would misread a newer file."""
-
-Behaviour = Sequence[Mapping[str, Value]]
-"""Per state TLC's values."""
 
 _LEVELS = {'"high_watermark"': 1, '"leader_epoch"': 2}
 _NEWEST = 2
@@ -109,26 +98,6 @@ def _items(text: str) -> list[Value]:
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(sorted(int(str(item)) for item in _items(text)))
-
-
-def make_schedule(
-    name: str, setting: SteppedSetting, behaviour: Behaviour, violates: str | None = None
-) -> SteppedSchedule:
-    """The schedule of a behaviour; raises `ScheduleError` for a change that no action makes."""
-    states = [canonical(values) for values in behaviour]
-    steps: list[SpecStep] = []
-    for number, (before, after) in enumerate(pairwise(states), start=1):
-        if before == after:
-            continue
-        try:
-            action, actor, parameters = read_step(before, after)
-        except UnknownStepError as error:
-            raise ScheduleError(f"{name}, step {number}: {error}") from error
-        changed = {key: value for key, value in after.items() if before[key] != value}
-        steps.append(SpecStep(action=action, actor=actor, parameters=parameters, changed=changed))
-    return SteppedSchedule(
-        name=name, setting=setting, violates=violates, first=states[0], steps=tuple(steps)
-    )
 
 
 def preference(schedule: SteppedSchedule) -> tuple[int, ...]:

@@ -1,83 +1,102 @@
-"""Reads an action, its actor and its parameters out of two successive states of a spec.
+"""What one action of the specs changes: finds its actor and parameters in two successive states.
 
-Each reader looks for the effect of one action, and an effect belongs to one action only.
+`steps.py` has the table of actions with their readers. An effect belongs to one action only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from fencepost.impl.sim.stepped.spec_state import Abstract, Plain
-from fencepost.spec.vocabulary import Action, EnvironmentAction
 
 Found = tuple[int, dict[str, Plain]]
 """The actor and the parameters."""
 
 Reader = Callable[[Abstract, Abstract], Found | None]
+"""Of the states before and after; None: another action led from one to the other."""
 
-NOBODY = 0
-
-
-class UnknownStepError(ValueError):
-    """Two states between which no known action lies."""
+ENVIRONMENT = 0
+"""The actor of a step that no broker takes."""
 
 
-def read_step(before: Abstract, after: Abstract) -> tuple[str, int, dict[str, Plain]]:
-    """The action, its actor and its parameters; raises `UnknownStepError`."""
-    for name, reader in _READERS.items():
-        found = reader(before, after)
-        if found is not None:
-            return name, *found
-    raise UnknownStepError("no known action leads from one state to the next")
+def changed(
+    variable: str,
+    when: Callable[[Plain, Plain], object],
+    told: Callable[[Plain, Plain], dict[str, Plain]] = lambda _was, _now: {},
+) -> Reader:
+    """Reads the first broker or controller with a change for which `when` holds; it acts.
+
+    Both functions get its part of the variable before and after; `told` makes the parameters.
+    """
+
+    def read(before: Abstract, after: Abstract) -> Found | None:
+        for key, was in before.get(variable, {}).items():
+            now = after[variable][key]
+            if was != now and when(was, now):
+                return int(key), told(was, now)
+        return None
+
+    return read
 
 
-def _changed(variable: str, before: Abstract, after: Abstract) -> list[tuple[int, Plain, Plain]]:
-    """(number, before, after) of each broker or controller with a different part."""
-    return [
-        (int(key), before[variable][key], after[variable][key])
-        for key in before.get(variable, {})
-        if before[variable][key] != after[variable][key]
-    ]
+def spending(budget: str, reader: Reader, *, is_spent: bool = True) -> Reader:
+    """As the reader, for steps that the specs count in this budget, or do not."""
+
+    def read(before: Abstract, after: Abstract) -> Found | None:
+        return reader(before, after) if _spends(budget, before, after) == is_spent else None
+
+    return read
 
 
-def _new(variable: str, before: Abstract, after: Abstract) -> list[Plain]:
-    return [item for item in after.get(variable, []) if item not in before[variable]]
+def first_of(*readers: Reader) -> Reader:
+    """What the first of the readers finds."""
+
+    def read(before: Abstract, after: Abstract) -> Found | None:
+        return next(filter(None, (reader(before, after) for reader in readers)), None)
+
+    return read
 
 
-def _gone(variable: str, before: Abstract, after: Abstract) -> list[Plain]:
-    return [item for item in before.get(variable, []) if item not in after[variable]]
+def _spends(budget: str, before: Abstract, after: Abstract) -> bool:
+    return bool(before["budget"].get(budget, 0) != after["budget"].get(budget, 0))
 
 
-def _spent(what: str, before: Abstract, after: Abstract) -> bool:
-    return bool(before["budget"].get(what, 0) != after["budget"].get(what, 0))
+def _in_flight(before: Abstract, after: Abstract) -> Iterator[tuple[str, Plain]]:
+    """Variable and item of each message in `after` that is not in `before`."""
+    for variable in ("messages", "fetches"):
+        for item in after.get(variable, ()):
+            if item not in before[variable]:
+                yield variable, item
 
 
 # Brokers
 
 
-def _register_broker(before: Abstract, after: Abstract) -> Found | None:
+def register_broker(before: Abstract, after: Abstract) -> Found | None:
+    """A broker is registered that was not."""
     arrived = set(after["registered"]) - set(before["registered"])
     return (min(arrived), {}) if arrived else None
 
 
-def _create_topic(before: Abstract, after: Abstract) -> Found | None:
-    return (NOBODY, {}) if after["topic"] and not before["topic"] else None
+def create_topic(before: Abstract, after: Abstract) -> Found | None:
+    """The topic exists that did not."""
+    return (ENVIRONMENT, {}) if after["topic"] and not before["topic"] else None
 
 
-def _crash_broker(before: Abstract, after: Abstract) -> Found | None:
-    for broker, _, now in _changed("replicas", before, after):
-        if now["role"] == "down":
-            return broker, {}
-    return None
+_starts = changed("replicas", lambda was, now: was["role"] == "down" and now["role"] == "starting")
 
 
-def _restart_broker(before: Abstract, after: Abstract) -> Found | None:
-    for broker, was, now in _changed("replicas", before, after):
-        if was["role"] == "down" and now["role"] == "starting":
-            logs = after.get("logs", {}).get(str(broker), {})
-            return broker, {"checkpoint": logs.get("high_watermark", 0)}
-    return None
+def restart_broker(before: Abstract, after: Abstract) -> Found | None:
+    """A broker that was down starts, with the checkpoint that its log has then."""
+    reader = changed(
+        "replicas", lambda was, now: (was["role"], now["role"]) == ("down", "starting")
+    )
+    if (found := reader(before, after)) is None:
+        return None
+    log = after.get("logs", {}).get(str(found[0]), {})
+    return found[0], {"checkpoint": log.get("high_watermark", 0)}
 
 
-def _expire_session(before: Abstract, after: Abstract) -> Found | None:
+def expire_session(before: Abstract, after: Abstract) -> Found | None:
+    """A registration is gone, or `/controller`."""
     gone = set(before["registered"]) - set(after["registered"])
     if gone:
         return min(gone), {}
@@ -86,211 +105,165 @@ def _expire_session(before: Abstract, after: Abstract) -> Found | None:
     return None
 
 
-def _learn_controller(before: Abstract, after: Abstract) -> Found | None:
-    for broker, was, now in _changed("replicas", before, after):
-        same = was["leader_epoch"] == now["leader_epoch"] and was["role"] == now["role"]
-        if same and was["controller_epoch"] != now["controller_epoch"]:
-            return broker, {}
-    return None
+def _learns_controller(was: Plain, now: Plain) -> bool:
+    same = was["leader_epoch"] == now["leader_epoch"] and was["role"] == now["role"]
+    return bool(same and was["controller_epoch"] != now["controller_epoch"])
+
+
+crash_broker = changed("replicas", lambda _, now: now["role"] == "down")
+learn_controller = changed("replicas", _learns_controller)
 
 
 # Controllers
 
 
-def _elect_controller(before: Abstract, after: Abstract) -> Found | None:
-    for controller, was, now in _changed("controllers", before, after):
-        if was["status"] != now["status"] and now["status"] in ("active", "created"):
-            return controller, {"status": now["status"], "tells": bool(now["to_send"])}
-    return None
+def _detects_change(was: Plain, now: Plain) -> bool:
+    return bool(was["status"] == now["status"] and was["live_brokers"] != now["live_brokers"])
 
 
-def _resign_controller(before: Abstract, after: Abstract) -> Found | None:
-    for controller, _, now in _changed("controllers", before, after):
-        if now["status"] == "standing":
-            return controller, {}
-    return None
+def _of_detection(was: Plain, now: Plain) -> dict[str, Plain]:
+    return {"tells": bool({*now["live_brokers"]} - {*was["live_brokers"]} and now["to_send"])}
 
 
-def _detect_broker_change(before: Abstract, after: Abstract) -> Found | None:
-    for controller, was, now in _changed("controllers", before, after):
-        if was["status"] == now["status"] and was["live_brokers"] != now["live_brokers"]:
-            arrived = set(now["live_brokers"]) - set(was["live_brokers"])
-            return controller, {"tells": bool(arrived and now["to_send"])}
-    return None
+def _of_decision(_: Plain, now: Plain) -> dict[str, Plain]:
+    state = now["decision"][0]["state"]
+    return {"leader": state["leader"], "isr": state["isr"]}
 
 
-def _decide(*, is_first: bool) -> Reader:
-    def read(before: Abstract, after: Abstract) -> Found | None:
-        if _spent("elections", before, after) == is_first:
-            return None
-        for controller, was, now in _changed("controllers", before, after):
-            if now["decision"] and not was["decision"]:
-                state = now["decision"][0]["state"]
-                return controller, {"leader": state["leader"], "isr": state["isr"]}
-        return None
-
-    return read
+def _of_publication(was: Plain, now: Plain) -> dict[str, Plain]:
+    decision, tells = was["decision"][0], now["to_send"]
+    mine = {"state": decision["state"], "znode_version": decision["expected_version"] + 1}
+    return {"is_published": tells == [mine], "tells": bool(tells)}
 
 
-def _publish_decision(before: Abstract, after: Abstract) -> Found | None:
-    for controller, was, now in _changed("controllers", before, after):
-        if was["decision"] and not now["decision"] and now["status"] != "standing":
-            decision, tells = was["decision"][0], now["to_send"]
-            version = decision["expected_version"] + 1
-            mine = {"state": decision["state"], "znode_version": version}
-            is_published = tells == [mine]
-            return controller, {"is_published": is_published, "tells": bool(tells)}
-    return None
+def _drops(field: str) -> Callable[[Plain, Plain], object]:
+    """A controller that still acts has this no more."""
+    return lambda was, now: was[field] and not now[field] and now["status"] != "standing"
 
 
-def _send_leader_and_isr(before: Abstract, after: Abstract) -> Found | None:
-    for controller, was, now in _changed("controllers", before, after):
-        if was["to_send"] and not now["to_send"] and now["status"] != "standing":
-            return controller, {**was["to_send"][0], "controller_epoch": was["controller_epoch"]}
-    return None
+elect_controller = changed(
+    "controllers",
+    lambda was, now: was["status"] != now["status"] and now["status"] in ("active", "created"),
+    lambda _, now: {"status": now["status"], "tells": bool(now["to_send"])},
+)
+resign_controller = changed("controllers", lambda _, now: now["status"] == "standing")
+detect_broker_change = changed("controllers", _detects_change, _of_detection)
+decide = changed(
+    "controllers", lambda was, now: now["decision"] and not was["decision"], _of_decision
+)
+publish_decision = changed("controllers", _drops("decision"), _of_publication)
+send_leader_and_isr = changed(
+    "controllers",
+    _drops("to_send"),
+    lambda was, _: {**was["to_send"][0], "controller_epoch": was["controller_epoch"]},
+)
 
 
 # Commands and the ISR
 
 
-def _become(*, is_leader: bool) -> Reader:
+def become(*, is_leader: bool) -> Reader:
+    """A command of this kind has been taken out of the network."""
+
     def read(before: Abstract, after: Abstract) -> Found | None:
-        for message in _gone("messages", before, after):
-            if _spent("losses", before, after):
-                return None
-            if (message["leader"] == message["to"]) == is_leader:
-                return message["to"], {"message": message}
+        for variable, item in _in_flight(after, before):
+            if variable == "messages" and (item["leader"] == item["to"]) == is_leader:
+                return item["to"], {"message": item}
         return None
 
-    return read
+    return spending("losses", read, is_spent=False)
 
 
-def _ask_isr(*, grows: bool) -> Reader:
-    def read(before: Abstract, after: Abstract) -> Found | None:
-        for broker, was, now in _changed("replicas", before, after):
-            if now["pending_isr"] not in ([], was["pending_isr"]):
-                wanted, isr = set(now["pending_isr"][0]), set(now["isr"])
-                if (wanted > isr) == grows:
-                    return broker, {"member": min(wanted ^ isr)}
-        return None
+def ask_isr(*, grows: bool) -> Reader:
+    """A leader waits for an ISR with one member more, or less."""
 
-    return read
+    def when(was: Plain, now: Plain) -> bool:
+        is_asked = now["pending_isr"] not in ([], was["pending_isr"])
+        return is_asked and ({*now["pending_isr"][0]} > {*now["isr"]}) == grows
 
-
-def _isr_write_ended(role: str, *, is_fencing: bool) -> Reader:
-    def read(before: Abstract, after: Abstract) -> Found | None:
-        for broker, was, now in _changed("replicas", before, after):
-            if was["pending_isr"] and not now["pending_isr"] and now["role"] == role:
-                same_version = was["znode_version"] == now["znode_version"]
-                if same_version == is_fencing and was["leader_epoch"] == now["leader_epoch"]:
-                    return broker, {}
-        return None
-
-    return read
+    return changed(
+        "replicas", when, lambda _, now: {"member": min({*now["pending_isr"][0]} ^ {*now["isr"]})}
+    )
 
 
-def _fence_leader(before: Abstract, after: Abstract) -> Found | None:
-    fenced = _isr_write_ended("fenced", is_fencing=True)(before, after)
-    return fenced or _isr_write_ended("leader", is_fencing=True)(before, after)
+def end_isr_write(*roles: str, is_fencing: bool) -> Reader:
+    """A broker, now in one of these roles, waits no more; one that adopts has a newer version."""
+
+    def when(was: Plain, now: Plain) -> bool:
+        has_ended = was["pending_isr"] and not now["pending_isr"] and now["role"] in roles
+        same_version = was["znode_version"] == now["znode_version"]
+        same_epoch = was["leader_epoch"] == now["leader_epoch"]
+        return bool(has_ended and same_version == is_fencing and same_epoch)
+
+    return changed("replicas", when)
 
 
-def _lose_reply(before: Abstract, after: Abstract) -> Found | None:
-    for variable in ("replicas", "controllers"):
-        for number, was, now in _changed(variable, before, after):
-            if now["is_reply_lost"] and not was["is_reply_lost"]:
-                return number, {"is_controller": variable == "controllers"}
-    return None
+def _loses_reply(variable: str) -> Reader:
+    return changed(
+        variable,
+        lambda was, now: now["is_reply_lost"] and not was["is_reply_lost"],
+        lambda _was, _now: {"is_controller": variable == "controllers"},
+    )
+
+
+lose_reply = first_of(_loses_reply("replicas"), _loses_reply("controllers"))
 
 
 # Records
 
 
-def _truncate_log(before: Abstract, after: Abstract) -> Found | None:
-    for broker, was, now in _changed("logs", before, after):
-        if now["is_truncated"] and not was["is_truncated"]:
-            return broker, {}
-    return None
-
-
-def _leader_append(before: Abstract, after: Abstract) -> Found | None:
-    if not _spent("records", before, after):
-        return None
-    for broker, was, now in _changed("logs", before, after):
-        if len(now["records"]) > len(was["records"]):
-            return broker, {"value": now["records"][-1]["value"]}
-    return None
-
-
-def _serve_fetch(before: Abstract, after: Abstract) -> Found | None:
-    for answer in _new("fetches", before, after):
-        if answer["copy"] == 1:
+def serve_fetch(before: Abstract, after: Abstract) -> Found | None:
+    """An answer is in flight, or the leader knows of another end offset of a follower."""
+    for variable, answer in _in_flight(before, after):
+        if variable == "fetches" and answer["copy"] == 1:
             return answer["from"], {"follower": answer["to"]}
-    for leader, was, now in _changed("logs", before, after):
-        for follower, end_offset in now["end_offsets"].items():
+    for leader, was in before.get("logs", {}).items():
+        for follower, end_offset in after["logs"][leader]["end_offsets"].items():
             if end_offset != was["end_offsets"][follower] and end_offset >= 0:
-                return leader, {"follower": int(follower)}
+                return int(leader), {"follower": int(follower)}
     return None
 
 
 def _follower_append(before: Abstract, after: Abstract) -> Found | None:
-    for answer in _gone("fetches", before, after):
-        if not _spent("losses", before, after):
+    for variable, answer in _in_flight(after, before):
+        if variable == "fetches":
             return answer["to"], {"answer": answer}
     return None
 
 
-def _advance_high_watermark(before: Abstract, after: Abstract) -> Found | None:
-    for broker, was, now in _changed("logs", before, after):
-        if was["high_watermark"] != now["high_watermark"] and was["records"] == now["records"]:
-            return broker, {}
-    return None
+truncate_log = changed("logs", lambda was, now: now["is_truncated"] and not was["is_truncated"])
+leader_append = spending(
+    "records",
+    changed(
+        "logs",
+        lambda was, now: len(now["records"]) > len(was["records"]),
+        lambda _, now: {"value": now["records"][-1]["value"]},
+    ),
+)
+follower_append = spending("losses", _follower_append, is_spent=False)
+advance_high_watermark = changed(
+    "logs",
+    lambda was, now: (
+        was["high_watermark"] != now["high_watermark"] and was["records"] == now["records"]
+    ),
+)
 
 
 # The network
 
 
 def _lose_message(before: Abstract, after: Abstract) -> Found | None:
-    for variable in ("messages", "fetches"):
-        for item in _gone(variable, before, after) if _spent("losses", before, after) else ():
-            return item["to"], {variable: item}
+    for variable, item in _in_flight(after, before):
+        return item["to"], {variable: item}
     return None
 
 
 def _duplicate_message(before: Abstract, after: Abstract) -> Found | None:
-    for variable in ("messages", "fetches"):
-        for item in _new(variable, before, after):
-            if item["copy"] == 2 and _spent("duplicates", before, after):
-                return item["to"], {variable: item}
+    for variable, item in _in_flight(before, after):
+        if item["copy"] == 2:
+            return item["to"], {variable: item}
     return None
 
 
-_READERS: dict[str, Reader] = {
-    EnvironmentAction.LOSE_MESSAGE.value: _lose_message,
-    EnvironmentAction.DUPLICATE_MESSAGE.value: _duplicate_message,
-    EnvironmentAction.LOSE_REPLY.value: _lose_reply,
-    EnvironmentAction.CRASH_BROKER.value: _crash_broker,
-    EnvironmentAction.RESTART_BROKER.value: _restart_broker,
-    EnvironmentAction.EXPIRE_SESSION.value: _expire_session,
-    Action.REGISTER_BROKER.value: _register_broker,
-    Action.CREATE_TOPIC.value: _create_topic,
-    Action.ELECT_CONTROLLER.value: _elect_controller,
-    Action.RESIGN_CONTROLLER.value: _resign_controller,
-    Action.DETECT_BROKER_CHANGE.value: _detect_broker_change,
-    Action.INIT_LEADER.value: _decide(is_first=True),
-    Action.ELECT_LEADER.value: _decide(is_first=False),
-    Action.PUBLISH_DECISION.value: _publish_decision,
-    Action.SEND_LEADER_AND_ISR.value: _send_leader_and_isr,
-    Action.BECOME_LEADER.value: _become(is_leader=True),
-    Action.BECOME_FOLLOWER.value: _become(is_leader=False),
-    Action.SHRINK_ISR.value: _ask_isr(grows=False),
-    Action.EXPAND_ISR.value: _ask_isr(grows=True),
-    Action.ADOPT_ISR.value: _isr_write_ended("leader", is_fencing=False),
-    Action.FENCE_LEADER.value: _fence_leader,
-    Action.TRUNCATE_LOG.value: _truncate_log,
-    Action.LEADER_APPEND.value: _leader_append,
-    Action.SERVE_FETCH.value: _serve_fetch,
-    Action.FOLLOWER_APPEND.value: _follower_append,
-    Action.ADVANCE_HIGH_WATERMARK.value: _advance_high_watermark,
-    Action.LEARN_CONTROLLER.value: _learn_controller,
-}
-"""In an order in which the first reader that finds something is right."""
+lose_message = spending("losses", _lose_message)
+duplicate_message = spending("duplicates", _duplicate_message)

@@ -1,20 +1,22 @@
-"""How each action of the specs is performed on the core: which held messages to deliver.
+"""The actions of the specs: how each is read from their states, and performed on the core.
 
-Every step ends with the core having taken that action, or unable to; `replay.py` then compares.
+Performing one is to deliver held messages. Every step ends with the core having taken that action,
+or unable to; `replay.py` then compares.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
+from fencepost.impl.sim.stepped import step_reader
 from fencepost.impl.sim.stepped.cluster import is_state_read
 from fencepost.impl.sim.stepped.controller_steps import ControllerSteps
 from fencepost.impl.sim.stepped.observed_state import pending_write
 from fencepost.impl.sim.stepped.replica_steps import ReplicaSteps
-from fencepost.impl.sim.stepped.schedule import SpecStep
+from fencepost.impl.sim.stepped.schedule import ScheduleError, SpecStep
+from fencepost.impl.sim.stepped.spec_state import Abstract, Plain
 from fencepost.impl.sim.stepped.step_context import ImpossibleStepError, repeat
+from fencepost.impl.sim.stepped.step_reader import Reader, spending
 from fencepost.spec.vocabulary import Action, EnvironmentAction
-
-Move = Callable[["StepPerformer", SpecStep], None]
 
 
 class StepPerformer(ControllerSteps, ReplicaSteps):
@@ -22,7 +24,7 @@ class StepPerformer(ControllerSteps, ReplicaSteps):
 
     def take(self, step: SpecStep) -> None:
         """Take the action; raises `ImpossibleStepError` when the core has no way to."""
-        _MOVES[step.action](self, step)
+        SPEC_ACTIONS[step.action].perform(self, step)
 
     # The environment
 
@@ -82,32 +84,111 @@ class StepPerformer(ControllerSteps, ReplicaSteps):
         self.cluster.commands.append(replace(command, copy=2))
 
 
-_MOVES: dict[str, Move] = {
-    EnvironmentAction.LOSE_MESSAGE.value: StepPerformer.lose_message,
-    EnvironmentAction.DUPLICATE_MESSAGE.value: StepPerformer.duplicate_message,
-    EnvironmentAction.LOSE_REPLY.value: StepPerformer.lose_reply,
-    EnvironmentAction.CRASH_BROKER.value: StepPerformer.crash_broker,
-    EnvironmentAction.RESTART_BROKER.value: StepPerformer.restart_broker,
-    EnvironmentAction.EXPIRE_SESSION.value: StepPerformer.expire_session,
-    Action.REGISTER_BROKER.value: StepPerformer.register_broker,
-    Action.CREATE_TOPIC.value: StepPerformer.create_topic,
-    Action.ELECT_CONTROLLER.value: StepPerformer.elect_controller,
-    Action.RESIGN_CONTROLLER.value: StepPerformer.resign_controller,
-    Action.DETECT_BROKER_CHANGE.value: StepPerformer.detect_broker_change,
-    Action.INIT_LEADER.value: StepPerformer.decide,
-    Action.ELECT_LEADER.value: StepPerformer.decide,
-    Action.PUBLISH_DECISION.value: StepPerformer.publish_decision,
-    Action.SEND_LEADER_AND_ISR.value: StepPerformer.send_leader_and_isr,
-    Action.BECOME_LEADER.value: StepPerformer.become,
-    Action.BECOME_FOLLOWER.value: StepPerformer.become,
-    Action.SHRINK_ISR.value: StepPerformer.shrink_isr,
-    Action.EXPAND_ISR.value: StepPerformer.expand_isr,
-    Action.ADOPT_ISR.value: StepPerformer.end_isr_write,
-    Action.FENCE_LEADER.value: StepPerformer.end_isr_write,
-    Action.TRUNCATE_LOG.value: StepPerformer.truncate_log,
-    Action.LEADER_APPEND.value: StepPerformer.leader_append,
-    Action.FOLLOWER_APPEND.value: StepPerformer.follower_append,
-    Action.SERVE_FETCH.value: StepPerformer.serve_fetch,
-    Action.ADVANCE_HIGH_WATERMARK.value: StepPerformer.advance_high_watermark,
-    Action.LEARN_CONTROLLER.value: StepPerformer.learn_controller,
+@dataclass(frozen=True, slots=True)
+class SpecAction:
+    """One action of the specs: how it is seen in their states, and what makes the core take it."""
+
+    read: Reader
+    perform: Callable[[StepPerformer, SpecStep], None]
+    reports: frozenset[Action] = frozenset()
+    """What the core may report in the same step, besides the action itself."""
+    is_reported: bool = False
+    """True when the core reports it in this step; others it may have reported before, or not at all
+    when they change nothing."""
+
+
+SPEC_ACTIONS: Mapping[str, SpecAction] = {
+    EnvironmentAction.LOSE_MESSAGE: SpecAction(
+        step_reader.lose_message, StepPerformer.lose_message
+    ),
+    EnvironmentAction.DUPLICATE_MESSAGE: SpecAction(
+        step_reader.duplicate_message, StepPerformer.duplicate_message
+    ),
+    EnvironmentAction.LOSE_REPLY: SpecAction(step_reader.lose_reply, StepPerformer.lose_reply),
+    EnvironmentAction.CRASH_BROKER: SpecAction(
+        step_reader.crash_broker, StepPerformer.crash_broker
+    ),
+    EnvironmentAction.RESTART_BROKER: SpecAction(
+        step_reader.restart_broker, StepPerformer.restart_broker
+    ),
+    EnvironmentAction.EXPIRE_SESSION: SpecAction(
+        step_reader.expire_session, StepPerformer.expire_session
+    ),
+    Action.REGISTER_BROKER: SpecAction(
+        step_reader.register_broker, StepPerformer.register_broker, is_reported=True
+    ),
+    Action.CREATE_TOPIC: SpecAction(step_reader.create_topic, StepPerformer.create_topic),
+    Action.ELECT_CONTROLLER: SpecAction(
+        step_reader.elect_controller,
+        StepPerformer.elect_controller,
+        frozenset({Action.DETECT_BROKER_CHANGE, Action.LEARN_CONTROLLER}),
+    ),
+    Action.RESIGN_CONTROLLER: SpecAction(
+        step_reader.resign_controller,
+        StepPerformer.resign_controller,
+        frozenset({Action.LEARN_CONTROLLER}),
+    ),
+    Action.DETECT_BROKER_CHANGE: SpecAction(
+        step_reader.detect_broker_change, StepPerformer.detect_broker_change
+    ),
+    Action.INIT_LEADER: SpecAction(
+        spending("elections", step_reader.decide, is_spent=False), StepPerformer.decide
+    ),
+    Action.ELECT_LEADER: SpecAction(
+        spending("elections", step_reader.decide), StepPerformer.decide
+    ),
+    Action.PUBLISH_DECISION: SpecAction(
+        step_reader.publish_decision,
+        StepPerformer.publish_decision,
+        frozenset({Action.SEND_LEADER_AND_ISR, Action.ELECT_LEADER, Action.RESIGN_CONTROLLER}),
+    ),
+    Action.SEND_LEADER_AND_ISR: SpecAction(
+        step_reader.send_leader_and_isr, StepPerformer.send_leader_and_isr
+    ),
+    Action.BECOME_LEADER: SpecAction(
+        step_reader.become(is_leader=True), StepPerformer.become, is_reported=True
+    ),
+    Action.BECOME_FOLLOWER: SpecAction(
+        step_reader.become(is_leader=False), StepPerformer.become, is_reported=True
+    ),
+    Action.SHRINK_ISR: SpecAction(
+        step_reader.ask_isr(grows=False), StepPerformer.shrink_isr, is_reported=True
+    ),
+    Action.EXPAND_ISR: SpecAction(
+        step_reader.ask_isr(grows=True), StepPerformer.expand_isr, is_reported=True
+    ),
+    Action.ADOPT_ISR: SpecAction(
+        step_reader.end_isr_write("leader", is_fencing=False),
+        StepPerformer.end_isr_write,
+        is_reported=True,
+    ),
+    Action.FENCE_LEADER: SpecAction(
+        step_reader.end_isr_write("fenced", "leader", is_fencing=True),
+        StepPerformer.end_isr_write,
+        frozenset({Action.ADOPT_ISR}),
+    ),
+    Action.TRUNCATE_LOG: SpecAction(step_reader.truncate_log, StepPerformer.truncate_log),
+    Action.LEADER_APPEND: SpecAction(
+        step_reader.leader_append, StepPerformer.leader_append, is_reported=True
+    ),
+    Action.SERVE_FETCH: SpecAction(step_reader.serve_fetch, StepPerformer.serve_fetch),
+    Action.FOLLOWER_APPEND: SpecAction(step_reader.follower_append, StepPerformer.follower_append),
+    Action.ADVANCE_HIGH_WATERMARK: SpecAction(
+        step_reader.advance_high_watermark,
+        StepPerformer.advance_high_watermark,
+        is_reported=True,
+    ),
+    Action.LEARN_CONTROLLER: SpecAction(
+        step_reader.learn_controller, StepPerformer.learn_controller, is_reported=True
+    ),
 }
+"""In an order in which the first reader that finds something is right."""
+
+
+def read_step(before: Abstract, after: Abstract) -> tuple[str, int, dict[str, Plain]]:
+    """The action, its actor and its parameters; raises `ScheduleError`."""
+    for name, action in SPEC_ACTIONS.items():
+        found = action.read(before, after)
+        if found is not None:
+            return str(name), *found
+    raise ScheduleError("no known action leads from one state to the next")

@@ -28,9 +28,8 @@ from fencepost.impl.core.types.topic_messages import (
 )
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX
 from fencepost.impl.sim.world.cluster import CLIENT, VirtualCluster
-from fencepost.impl.sim.world.outcomes import fetched, produced
+from fencepost.impl.sim.world.operations import Operation, TracedClient, fetched, produced
 from fencepost.impl.trace_lines import Line
-from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import (
     NO_INCARNATION,
     NO_PRODUCER,
@@ -50,19 +49,17 @@ RETRIES = 8
 RETRY_PAUSE_MS = (5, 150)
 
 
-class SimulatedClient:
+class SimulatedClient(TracedClient):
     """One client process: requests in turn, each with a deadline."""
 
     def __init__(self, cluster: VirtualCluster, name: str) -> None:
+        super().__init__(cluster, name)
         self.cluster = cluster
-        self.name = name
         self.random: Random = cluster.random(name)
-        self.trace = cluster.recorder.node(name)
         self.is_stopped = False
         self.think_ms = cluster.options.think_ms
         """Between two operations."""
         self._leaders: dict[TopicPartition, BrokerId] = {}
-        self._op_id = 0
 
     def guess(self, key: TopicPartition) -> BrokerId:
         """The broker that gets the next request about the partition."""
@@ -82,12 +79,12 @@ class SimulatedClient:
     @property
     def has_done_its_work(self) -> bool:
         """True when all operations of the options are done."""
-        return 0 < self.cluster.options.operations <= self._op_id
+        return 0 < self.cluster.options.operations <= self.operations
 
     def ask(self, to: BrokerId, request: Request, then: Callable[[Response | None], None]) -> None:
         """Send one request; `then` runs exactly once, with None when no answer came in time."""
         pending = [True]
-        move_recorder = self.cluster.move_recorder
+        move_recorder = self.move_recorder
         origin = move_recorder.asks(self.name) if move_recorder else None
 
         def finish(response: Response | None, lamport: int) -> None:
@@ -107,34 +104,6 @@ class SimulatedClient:
             origin=origin,
         )
         self.cluster.scheduler.after_ms(TIMEOUT_MS, lambda: finish(None, 0))
-
-    def begin(self, line: Line) -> "Operation":
-        """Record the invocation, before its request leaves."""
-        self._op_id += 1
-        line = {"op_id": self._op_id, **line}
-        inv_ns = self.trace.now_ns()
-        self.trace.write({"kind": Kind.INVOKE, **line}, inv_ns)
-        if self.cluster.move_recorder is not None:
-            self.cluster.move_recorder.invoked(self.name, line)
-        return Operation(self, line, inv_ns)
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """An operation with its invocation recorded."""
-
-    client: SimulatedClient
-    line: Line
-    inv_ns: int
-
-    def end(self, outcome: Outcome, fields: Line) -> None:
-        """Record the completion."""
-        told = {name: value for name, value in fields.items() if value not in (None, -1)}
-        ending: Line = {"kind": Kind.COMPLETE, "inv_ns": self.inv_ns, "outcome": outcome}
-        self.client.trace.write({**self.line, **told, **ending})
-        move_recorder = self.client.cluster.move_recorder
-        if move_recorder is not None:
-            move_recorder.completed(self.client.name, {**self.line, **told, **ending})
 
 
 @dataclass(frozen=True, slots=True)

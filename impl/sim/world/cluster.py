@@ -37,14 +37,12 @@ class VirtualCluster(VirtualWorld):
         first: BrokerId | None = None,
         boot_ms: int = 0,
     ) -> None:
-        """With a move recorder, all that happens is written down as moves.
+        """With a `first`, only that broker starts, and the caller starts the rest.
 
-        With a `first`, only that broker starts, and the caller starts the rest. A process that is
-        restarted takes `boot_ms` to come up.
+        A process that is restarted takes `boot_ms` to come up.
         """
-        super().__init__(run_id)
+        super().__init__(run_id, move_recorder)
         self.options = options
-        self.move_recorder = move_recorder
         self.malformed: list[str] = []
         self.network = SimulatedNetwork(
             self.random("network"), options.weather, self.random("network of clients")

@@ -5,7 +5,6 @@ again on its disk.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Protocol
@@ -20,19 +19,11 @@ from fencepost.impl.core.types.effects import (
     Send,
     WriteZnodes,
 )
-from fencepost.impl.core.types.events import (
-    Event,
-    LogFailed,
-    RequestFailed,
-    RequestReceived,
-    ResponseReceived,
-    Tick,
-)
-from fencepost.impl.core.types.messages import PeerRequest, Request, Response
+from fencepost.impl.core.types.events import Event, LogFailed, Tick
+from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.crash_points import CrashPlan
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
-from fencepost.impl.sim.engine.clock import VirtualClock
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.recorder import NodeTrace
@@ -43,9 +34,7 @@ from fencepost.impl.sim.world.simulated_broker import Answer, SimulatedBroker
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
 from fencepost.impl.sim.world.zookeeper_client import SimulatedZooKeeperClient
 from fencepost.impl.sim.world.zookeeper_link import HurtLink
-from fencepost.impl.trace_lines import (
-    log_failed,
-)
+from fencepost.impl.trace_lines import log_failed
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import TopicPartition
 
@@ -94,12 +83,6 @@ class ProcessHost(Protocol):
         """Carry the request to the receiver, and its answer back."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    to: BrokerId
-    request: PeerRequest
-
-
 class Process(SimulatedBroker):
     """One incarnation of one broker."""
 
@@ -111,10 +94,9 @@ class Process(SimulatedBroker):
         trace: NodeTrace,
         random: Random,
     ) -> None:
-        super().__init__(config, disk)
+        super().__init__(config, disk, cluster.scheduler, cluster.move_recorder)
         self.cluster = cluster
         self.is_alive = True
-        self.clock = VirtualClock(cluster.scheduler)
         self._pauses = 0
         """How many faults pause it."""
         self._random = random
@@ -125,7 +107,8 @@ class Process(SimulatedBroker):
         """Called with each effect before it is performed; it may pause or end the process."""
         self.failed_logs: set[TopicPartition] = set()
         """Logs that are not used until the next start."""
-        self._sent: dict[int, _Sent] = {}
+        self._sent: dict[int, Send] = {}
+        """Requests that are not answered, by number."""
         self.node = self._boot(trace)
         self.zookeeper = SimulatedZooKeeperClient(
             scheduler=cluster.scheduler,
@@ -199,8 +182,8 @@ class Process(SimulatedBroker):
             if isinstance(one, partial) and one.func == self._perform_all:
                 self._write_cut_off(one.args[0])
         self.is_alive = False
-        if self.cluster.move_recorder is not None:
-            self.cluster.move_recorder.died(self)
+        if self.move_recorder is not None:
+            self.move_recorder.died(self)
         self.zookeeper.close()
         for deed in self._on_death:
             deed()
@@ -224,8 +207,8 @@ class Process(SimulatedBroker):
     def step(self, event: Event) -> None:
         """Let the core take the event, and perform what it asks."""
         effects = self.node.step(event, self.clock.now_ms)
-        if self.cluster.move_recorder is not None:
-            self.cluster.move_recorder.stepped(self, event, effects)
+        if self.move_recorder is not None:
+            self.move_recorder.stepped(self, event, effects)
         self._perform_all(effects, [])
 
     def _perform_all(self, effects: Sequence[Effect], failed: list[TopicPartition]) -> None:
@@ -282,7 +265,7 @@ class Process(SimulatedBroker):
 
     def _write_cut_off(self, rest: Sequence[Effect]) -> None:
         """Processes that follow moves make whole steps: all that one writes is on the disk."""
-        if self.cluster.move_recorder is None or not self.cluster.move_recorder.is_for_processes:
+        if self.move_recorder is None or not self.move_recorder.is_for_processes:
             return
         for effect in rest:
             if isinstance(effect, DiskEffect):
@@ -306,47 +289,28 @@ class Process(SimulatedBroker):
     # Requests
 
     def _send(self, effect: Send) -> None:
-        request_id, to, request = effect.request_id, effect.to, effect.request
-        self._sent[request_id] = _Sent(to, request)
+        self._sent[effect.request_id] = effect
 
         def on_answer(response: Response | None, lamport: int) -> None:
-            self.gate(lambda: self._receive(request_id, response, lamport))
+            self.gate(lambda: self._receive(effect.request_id, response, lamport))
 
         self.cluster.send_request(
             sender=self.broker_id,
-            receiver=to,
-            request=request,
+            receiver=effect.to,
+            request=effect.request,
             lamport=self.trace.clock.now,
             on_answer=on_answer,
-            origin=RequestOrigin(number=request_id, process=self),
+            origin=RequestOrigin(number=effect.request_id, process=self),
         )
         self.cluster.scheduler.after_ms(effect.timeout_ms, lambda: on_answer(None, 0))
 
     def _receive(self, request_id: int, response: Response | None, lamport: int) -> None:
         sent = self._sent.pop(request_id, None)
-        if sent is None:
-            return
-        self.trace.clock.observe(lamport)
-        if response is None:
-            self.step(RequestFailed(request_id=request_id, to=sent.to, request=sent.request))
-            return
-        self.step(
-            ResponseReceived(
-                request_id=request_id, sender=sent.to, request=sent.request, response=response
-            )
-        )
+        if sent is not None:
+            self._take_response(sent, response, lamport)
 
     def receive(
         self, request: Request, lamport: int, answer: Answer, origin: RequestOrigin | None = None
     ) -> None:
         """A request has reached the process."""
-        self.gate(lambda: self._on_request(request, lamport, answer, origin))
-
-    def _on_request(
-        self, request: Request, lamport: int, answer: Answer, origin: RequestOrigin | None
-    ) -> None:
-        self.trace.clock.observe(lamport)
-        token = self._owe_answer(answer)
-        if self.cluster.move_recorder is not None:
-            self.cluster.move_recorder.arrived(self, token, origin)
-        self.step(RequestReceived(token=token, request=request))
+        self.gate(lambda: self._take_request(request, lamport, answer, origin))

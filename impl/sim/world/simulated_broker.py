@@ -23,10 +23,19 @@ from fencepost.impl.core.types.effects import (
     Send,
     WriteZnodes,
 )
-from fencepost.impl.core.types.events import Event, ZooKeeperEvent
-from fencepost.impl.core.types.messages import Response
+from fencepost.impl.core.types.events import (
+    Event,
+    RequestFailed,
+    RequestReceived,
+    ResponseReceived,
+    ZooKeeperEvent,
+)
+from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.core.types.scripts import Ask
+from fencepost.impl.sim.engine.clock import VirtualClock
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
 from fencepost.impl.sim.engine.recorder import NodeTrace
+from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
 from fencepost.spec.vocabulary import Action, SessionId
@@ -41,7 +50,18 @@ class SimulatedBroker(ABC):
     trace: NodeTrace
     """Of the incarnation that runs."""
 
-    def __init__(self, config: Config, disk: SimulatedDisk) -> None:
+    is_alive: bool
+    """True while a process of the broker runs."""
+
+    def __init__(
+        self,
+        config: Config,
+        disk: SimulatedDisk,
+        scheduler: Scheduler,
+        move_recorder: MoveRecorder | None,
+    ) -> None:
+        self.move_recorder = move_recorder
+        self.clock = VirtualClock(scheduler)
         self.config = config
         self.broker_id = config.broker_id
         self.disk = disk
@@ -63,11 +83,26 @@ class SimulatedBroker(ABC):
     def step(self, event: Event) -> None:
         """Let the core take the event, and perform what it asks."""
 
-    def _owe_answer(self, answer: Answer) -> int:
-        """Keep what takes the response to a request; returns the token of the request."""
+    def _take_request(
+        self, request: Request, lamport: int, answer: Answer, origin: RequestOrigin | None
+    ) -> None:
+        """Let the core take a request; `answer` gets the response, now or later."""
+        self.trace.clock.observe(lamport)
         self._tokens += 1
         self._answers[self._tokens] = answer
-        return self._tokens
+        if self.move_recorder is not None:
+            self.move_recorder.arrived(self, self._tokens, origin)
+        self.step(RequestReceived(token=self._tokens, request=request))
+
+    def _take_response(self, send: Send, response: Response | None, lamport: int) -> None:
+        """Let the core take the response to its request; None: there was none in time."""
+        number, to, request = send.request_id, send.to, send.request
+        self.trace.clock.observe(lamport)
+        self.step(
+            RequestFailed(request_id=number, to=to, request=request)
+            if response is None
+            else ResponseReceived(request_id=number, sender=to, request=request, response=response)
+        )
 
     def _take_zookeeper(self, event: ZooKeeperEvent) -> None:
         """Trace what the answer says of LeaderAndISR znodes, and let the core take it."""

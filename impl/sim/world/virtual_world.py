@@ -3,14 +3,18 @@
 Brokers run free in it (`cluster.py`), or one step at a time (`stepped/cluster.py`).
 """
 
+import json
 from abc import ABC, abstractmethod
 from contextlib import suppress
 
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.impl.core.types.events import WatchFired
+from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.recorder import TraceBuffer, transaction_line
 from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper, ZnodeChange
+from fencepost.impl.trace_lines import Line
+from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import BrokerId, SessionId
 from fencepost.spec.znodes import (
     CONTROLLER,
@@ -32,7 +36,9 @@ from fencepost.spec.znodes import (
 class VirtualWorld(ABC):
     """What all simulated brokers share, and what ZooKeeper publishes about them."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, move_recorder: MoveRecorder | None) -> None:
+        """With a move recorder, all that happens is recorded as moves."""
+        self.move_recorder = move_recorder
         self.scheduler = Scheduler()
         self.recorder = TraceBuffer(run_id, self.scheduler)
         self._zookeeper_trace = self.recorder.node("zookeeper")
@@ -43,6 +49,12 @@ class VirtualWorld(ABC):
             on_transaction=self._on_transaction,
         )
         self.zookeeper.ensure(PERSISTENT_PATHS)
+        self.harness = self.recorder.node("harness")
+
+    def tell_run(self, action: str, detail: Line) -> None:
+        """Write what the harness says of the whole run: that it starts, or has ended."""
+        text = json.dumps(detail, sort_keys=True)
+        self.harness.write({"kind": Kind.RUN, "action": action, "detail": text})
 
     @abstractmethod
     def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:

@@ -1,6 +1,7 @@
 """Behaviours of the specs on the core: equal states after each step, the same property broken."""
 
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from fencepost.impl.sim.stepped.schedule import (
     write_schedule,
 )
 from fencepost.impl.sim.stepped.sources import SOURCES, make
+from fencepost.impl.sim.stepped.steps import read_step
 from fencepost.spec.tlc.models import load_models, select
 from fencepost.spec.vocabulary import Action, EnvironmentAction, Invariant, Liveness
 from tests.impl.sim.build import violated
@@ -106,6 +108,15 @@ def test_a_counterexample_of_the_specs_is_one_of_the_core(name: str) -> None:
     assert done.mismatch is None
     assert done.steps == len(schedule.steps)
     assert schedule.violates in done.violated
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_is_read_from_the_states_around_it(name: str) -> None:
+    schedule = committed(name)
+
+    read = [read_step(*states) for states in pairwise(schedule.states())]
+
+    assert read == [(step.action, step.actor, step.parameters) for step in schedule.steps]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,8 +1,51 @@
-"""How a client's operation ended, and the fields of its trace line: from the answer that it got."""
+"""Operations of simulated clients: their lines in the trace, and what an answer makes of them."""
+
+from dataclasses import dataclass
 
 from fencepost.impl.core.types.messages import FetchResponse, ProduceResponse, Response
+from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.impl.trace_lines import Line
+from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import ErrorCode, Outcome
+
+
+class TracedClient:
+    """The trace of one client; its operations are moves too where these are recorded."""
+
+    def __init__(self, world: VirtualWorld, name: str) -> None:
+        self.name = name
+        self.trace = world.recorder.node(name)
+        self.move_recorder = world.move_recorder
+        self.operations = 0
+        """How many were begun."""
+
+    def begin(self, line: Line) -> "Operation":
+        """Record the invocation, before its request leaves."""
+        self.operations += 1
+        line = {"op_id": self.operations, **line}
+        inv_ns = self.trace.now_ns()
+        self.trace.write({"kind": Kind.INVOKE, **line}, inv_ns)
+        if self.move_recorder is not None:
+            self.move_recorder.invoked(self.name, line)
+        return Operation(self, line, inv_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation with its invocation recorded."""
+
+    client: TracedClient
+    line: Line
+    inv_ns: int
+
+    def end(self, outcome: Outcome, fields: Line) -> None:
+        """Record the completion."""
+        told = {name: value for name, value in fields.items() if value not in (None, -1)}
+        ending: Line = {"kind": Kind.COMPLETE, "inv_ns": self.inv_ns, "outcome": outcome}
+        line = {**self.line, **told, **ending}
+        self.client.trace.write(line)
+        if self.client.move_recorder is not None:
+            self.client.move_recorder.completed(self.client.name, line)
 
 
 def produced(response: Response | None) -> tuple[Outcome, Line]:
