@@ -48,6 +48,18 @@ def test_the_lines_of_a_brokers_actions_are_made_in_one_module() -> None:
     assert makers == ["impl/core/broker/action_lines.py"]
 
 
+def test_znodes_are_written_in_one_way() -> None:
+    """Where the table `MAY_WRITE` is asked."""
+    makers = [
+        name_of(path)
+        for path in core_modules()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Yield) and ast.unparse(node).startswith("(yield WriteZnodes(")
+    ]
+
+    assert makers == ["impl/core/rules/znode_writes.py"]
+
+
 LAYERS = (
     ("types",),
     ("rules",),

@@ -83,7 +83,7 @@ class Node:
         self.registration = BrokerRegistration(
             config, self._outbox, session, self.broker, self.controller_election
         )
-        self.partition_admin = PartitionAdmin(self._outbox)
+        self.partition_admin = PartitionAdmin(config, self._outbox)
         self.topic_creation = TopicCreation(config, self._outbox, session)
         self.deletion = TopicDeletion(config, self._outbox)
         self.topic_batches = TopicBatches(config, self._outbox, self.topic_creation, self.deletion)

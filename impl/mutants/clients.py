@@ -6,8 +6,9 @@ from msgspec import structs
 
 from fencepost.impl.core.rules.producers import UNKNOWN_PRODUCER, ProducerState, ProducerTable
 from fencepost.impl.core.rules.produces import ProduceEnd
-from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.messages import FetchRequest, ProduceRequest
 from fencepost.impl.mutants.mutant import mutant
 from fencepost.spec.vocabulary import NO_BROKER, ErrorCode, Invariant, ProducerId

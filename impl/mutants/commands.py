@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from fencepost.impl.core.rules.commands import CommandKind, are_different, trust_any_controller
+from fencepost.impl.core.rules.commands import are_different, trust_any_controller
 from fencepost.impl.core.rules.controller.leadership import FIRST_LEADER_EPOCH
-from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import ReplicaJudgement, Rules
+from fencepost.impl.core.rules.tables import CommandKind, Role
 from fencepost.impl.core.types.effects import DiskEffect
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, PartitionStop
 from fencepost.impl.core.types.zookeeper import Znode
@@ -69,8 +70,8 @@ def accept_older_leader_epoch(rules: Rules) -> Rules:
 )
 def leader_ignores_command(rules: Rules) -> Rules:
     """A leader ignores a command that says again that it leads."""
-    ignoring = {**rules.leader_and_isr, (Role.LEADER, CommandKind.LEAD): ErrorCode.NONE}
-    return replace(rules, leader_and_isr=ignoring)
+    ignoring = {**rules.commands, (Role.LEADER, CommandKind.LEAD): ErrorCode.NONE}
+    return replace(rules, commands=ignoring)
 
 
 @mutant(

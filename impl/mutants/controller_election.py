@@ -19,7 +19,9 @@ from fencepost.impl.core.rules.controller.controller_election import (
     raise_epoch,
 )
 from fencepost.impl.core.rules.rules import Rules
-from fencepost.impl.core.types.scripts import read, write
+from fencepost.impl.core.rules.tables import Permissions, WriteKind, Writer, ZnodeKind
+from fencepost.impl.core.rules.znode_writes import write
+from fencepost.impl.core.types.scripts import read
 from fencepost.impl.core.types.zookeeper import (
     Check,
     Create,
@@ -29,7 +31,7 @@ from fencepost.impl.core.types.zookeeper import (
     Written,
     Znode,
 )
-from fencepost.impl.mutants.mutant import mutant
+from fencepost.impl.mutants.mutant import allowing, mutant
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
@@ -86,9 +88,9 @@ def two_step_controller_election(rules: Rules) -> Rules:
     """A controller creates `/controller` first and raises the epoch later."""
 
     def win_controller(
-        candidacy: Candidacy, _operations: Operations, _elected_of: Result
+        candidacy: Candidacy, _operations: Operations, _elected_of: Result, may_write: Permissions
     ) -> Election:
-        created = yield from write(candidacy.holder)
+        created = yield from write(may_write, candidacy.holder)
         znodes = (yield from read(CONTROLLER_EPOCH)) if isinstance(created, Written) else None
         if znodes is None:
             return None, True
@@ -97,9 +99,10 @@ def two_step_controller_election(rules: Rules) -> Rules:
         raised = raise_epoch(later.epoch, later.next_epoch)
         if isinstance(raised, SetData):
             raised = structs.replace(raised, expected_version=ANY_VERSION)
-        return elected_under_next_epoch(later, (yield from write(raised))), False
+        return elected_under_next_epoch(later, (yield from write(may_write, raised))), False
 
-    return replace(rules, win_controller=win_controller, accepts_election=lambda _node: True)
+    raising = allowing(rules, Writer.CANDIDATE, ZnodeKind.CONTROLLER_EPOCH, WriteKind.SET)
+    return replace(raising, win_controller=win_controller, accepts_election=lambda _node: True)
 
 
 @mutant(
@@ -173,7 +176,8 @@ def persistent_controller_znode(rules: Rules) -> Rules:
     def candidate_znode(broker_id: BrokerId, now_ms: int) -> Create:
         return structs.replace(rules.candidate_znode(broker_id, now_ms), ephemeral=False)
 
-    return replace(rules, candidate_znode=candidate_znode)
+    keeping = allowing(rules, Writer.CANDIDATE, ZnodeKind.CONTROLLER, WriteKind.CREATE)
+    return replace(keeping, candidate_znode=candidate_znode)
 
 
 @mutant(

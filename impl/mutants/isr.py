@@ -9,8 +9,9 @@ from fencepost.impl.core.rules.controller.leadership import Decided, PartitionFa
 from fencepost.impl.core.rules.isr import admit, adopt_isr, drop_lagging, first_lags_at_ms
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
 from fencepost.impl.core.types.zookeeper import SetData, WriteOp
-from fencepost.impl.mutants.mutant import mutant
+from fencepost.impl.mutants.mutant import allowing, mutant
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     ControllerEpoch,
@@ -40,6 +41,8 @@ def no_znode_version_check(rules: Rules) -> Rules:
         unchecked = structs.replace(facts, znode_version=ANY_VERSION)
         return rules.elect_leader(unchecked, controller_epoch)
 
+    for writer in (Writer.CONTROLLER, Writer.LEADER):
+        rules = allowing(rules, writer, ZnodeKind.LEADER_AND_ISR, WriteKind.SET)
     return replace(rules, isr_operations=isr_operations, elect_leader=elect_leader)
 
 

@@ -7,10 +7,11 @@ that was given its rules. Nothing reads the environment, and a broker process ta
 """
 
 from collections.abc import Callable, Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NewType
 
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
 from fencepost.spec.vocabulary import Invariant, Liveness
 
 MutantName = NewType("MutantName", str)
@@ -69,3 +70,10 @@ def mutant(
         )
 
     return declare
+
+
+def allowing(rules: Rules, writer: Writer, znode: ZnodeKind, kind: WriteKind) -> Rules:
+    """The same rules, with one more permission to write."""
+    permissions = rules.may_write[writer]
+    wider = {**permissions, znode: {*permissions.get(znode, ()), kind}}
+    return replace(rules, may_write={**rules.may_write, writer: wider})

@@ -10,8 +10,9 @@ from fencepost.impl.core.rules.controller.partition_change_step import ChangeFac
 from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest
 from fencepost.impl.core.rules.controller.reassignment import Advance, Assignment, Replicas
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
 from fencepost.impl.core.types.zookeeper import Create, Rejected, WriteOp, WriteResult, ZkError
-from fencepost.impl.mutants.mutant import mutant
+from fencepost.impl.mutants.mutant import allowing, mutant
 from fencepost.spec.vocabulary import Action, BrokerId, Invariant, Liveness
 from fencepost.spec.znodes import (
     LeaderAndIsr,
@@ -178,4 +179,5 @@ def write_assignment_creates(rules: Rules) -> Rules:
             return rules.written_instead(topic, document, result)
         return (Create(path=topic_path(topic), data=document_bytes(document)),)
 
-    return replace(rules, written_instead=written_instead)
+    creating = allowing(rules, Writer.CONTROLLER, ZnodeKind.TOPIC, WriteKind.CREATE)
+    return replace(creating, written_instead=written_instead)

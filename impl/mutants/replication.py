@@ -5,9 +5,10 @@ from dataclasses import replace
 from msgspec import structs
 
 from fencepost.impl.core.rules.fetches import fetch_error, is_from_leader
-from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.replication import commit_with
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.messages import PartitionState, Record
 from fencepost.impl.mutants.mutant import mutant
 from fencepost.spec.vocabulary import (

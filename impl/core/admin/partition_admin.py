@@ -11,6 +11,7 @@ from fencepost.impl.core.admin.admin_actions import (
     request_partitions,
     start_reassignment,
 )
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.controller.partition_change_step import assignment_in
 from fencepost.impl.core.rules.controller.partition_requests import read_requests
 from fencepost.impl.core.rules.controller.partition_rules import (
@@ -21,6 +22,8 @@ from fencepost.impl.core.rules.controller.partition_rules import (
     refuse_reassignment,
     refuse_removal,
 )
+from fencepost.impl.core.rules.tables import Writer
+from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import (
     AdminRequest,
@@ -46,7 +49,6 @@ from fencepost.impl.core.types.scripts import (
     Script,
     list_children,
     read,
-    write,
 )
 from fencepost.impl.core.types.zookeeper import (
     Create,
@@ -54,6 +56,7 @@ from fencepost.impl.core.types.zookeeper import (
     Rejected,
     SetData,
     Unknown,
+    WriteOp,
     WriteResult,
     Written,
     ZkError,
@@ -87,7 +90,8 @@ CANCELS_MAX = 8
 class PartitionAdmin:
     """Requests about partitions: judged by what ZooKeeper holds now, then written there."""
 
-    def __init__(self, outbox: Outbox) -> None:
+    def __init__(self, config: Config, outbox: Outbox) -> None:
+        self._config = config
         self._outbox = outbox
 
     def on_request(self, token: int, request: AdminRequest) -> None:
@@ -147,7 +151,7 @@ class PartitionAdmin:
             znodes = yield from read(topic_path(key.topic))
             if znodes is None:
                 return NO_CONNECTION
-            result = yield from write(end, *_as_it_is(znodes[0]))
+            result = yield from self._write(end, *_as_it_is(znodes[0]))
             if not isinstance(result, Rejected) or result.error is not ZkError.BAD_VERSION:
                 break
         if isinstance(result, Rejected) and result.error is ZkError.NO_NODE:
@@ -222,12 +226,15 @@ class PartitionAdmin:
     def _ask(self, kind: str, key: TopicPartition, data: bytes) -> Asked:
         """The request stands, instead of one that stood."""
         path = request_path(kind, key)
-        yield from write(Create(path=path.rpartition("/")[0], data=b""))
-        result = yield from write(Create(path=path, data=data))
+        yield from self._write(Create(path=path.rpartition("/")[0], data=b""))
+        result = yield from self._write(Create(path=path, data=data))
         if isinstance(result, Rejected) and result.error is ZkError.NODE_EXISTS:
             instead = SetData(path=path, data=data, expected_version=ANY_VERSION)
-            result = yield from write(instead)
+            result = yield from self._write(instead)
         return _refusal(result)
+
+    def _write(self, *ops: WriteOp) -> Generator[Ask, Answer, WriteResult]:
+        return write(self._config.rules.may_write[Writer.ADMINISTRATOR], *ops)
 
     def _reply(self, token: int, response: Response) -> None:
         self._outbox.emit(Reply(token=token, response=response))

@@ -4,9 +4,11 @@ A block that was taken under a lost reply is never used: ids need be unique, not
 """
 
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.rules.tables import Writer
+from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.effects import Reply, ReportMalformed
 from fencepost.impl.core.types.messages import InitProducerIdResponse
-from fencepost.impl.core.types.scripts import Outbox, Script, read, write
+from fencepost.impl.core.types.scripts import Outbox, Script, read
 from fencepost.impl.core.types.zookeeper import Create, Rejected, SetData, WriteOp, Written, Znode
 from fencepost.spec.vocabulary import ErrorCode, ProducerId
 from fencepost.spec.znodes import (
@@ -47,7 +49,8 @@ class ProducerIds:
                 continue  # another request has taken a block meanwhile
             if znodes is None or taken is None:
                 break
-            result = yield from write(self._claim(znodes[0], taken))
+            may_write = self._config.rules.may_write[Writer.BROKER]
+            result = yield from write(may_write, self._claim(znodes[0], taken))
             if isinstance(result, Written):
                 self._block = self._block or taken
             elif not isinstance(result, Rejected):

@@ -5,11 +5,13 @@ Below level 5 every broker writes topics itself (V3 Paths 3); the controller lea
 
 from fencepost.impl.core.admin.admin_actions import create_topic
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.rules.tables import Writer
+from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataResponse, PartitionState
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
-from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read, write
+from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read
 from fencepost.impl.core.types.topic_messages import CreateTopicRequest, CreateTopicResponse
 from fencepost.impl.core.types.zookeeper import (
     Children,
@@ -74,7 +76,8 @@ class TopicCreation:
         if refusal is not None:
             self._answer(token, *refusal)
             return
-        result = yield from write(*self.creation(request, live))
+        may_write = self._config.rules.may_write[Writer.ADMINISTRATOR]
+        result = yield from write(may_write, *self.creation(request, live))
         error, reason = creation_error(request.topic, result)
         if error is ErrorCode.NONE:
             self._outbox.took(create_topic(request.topic))

@@ -8,9 +8,11 @@ from collections.abc import Generator
 from fencepost.impl.core.admin.admin_actions import delete_topic
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.controller.topic_tree import deletion, read_tree
+from fencepost.impl.core.rules.tables import Writer
+from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
-from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read, write
+from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
 from fencepost.impl.core.types.topic_messages import DeleteTopicRequest, DeleteTopicResponse
 from fencepost.impl.core.types.zookeeper import Rejected, Written, ZkError
 from fencepost.spec.vocabulary import ErrorCode
@@ -54,7 +56,8 @@ class TopicDeletion:
             if stat is None or first not in (None, stat.czxid):
                 return no_topic(topic)
             first = stat.czxid
-            result = yield from write(*deletion(topic, znodes[0], tree))
+            may_write = self._config.rules.may_write[Writer.ADMINISTRATOR]
+            result = yield from write(may_write, *deletion(topic, znodes[0], tree))
             if isinstance(result, Written):
                 self._outbox.took(delete_topic(topic, result.zxid))
                 return ErrorCode.NONE, ""

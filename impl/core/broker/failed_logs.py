@@ -6,7 +6,7 @@ KIP-589 does it so for KIP-112's failed log directories.
 
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.rules.replica import Role
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.failed_log_messages import (
     LogsFailedRequest,

@@ -12,7 +12,8 @@ from fencepost.impl.core.broker.action_lines import log_truncated, records_appen
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import whole_batches
-from fencepost.impl.core.rules.replica import Replica, Role, truncate_log
+from fencepost.impl.core.rules.replica import Replica, truncate_log
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.effects import AppendRecords, Send, TruncateRecords
 from fencepost.impl.core.types.messages import (
     FetchRequest,

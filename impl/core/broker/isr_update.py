@@ -9,7 +9,9 @@ from fencepost.impl.core.rules.commands import are_different
 from fencepost.impl.core.rules.controller.controller_election import FIRST_VERSION
 from fencepost.impl.core.rules.isr import adopt_isr
 from fencepost.impl.core.rules.replica import Replica
-from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read, write
+from fencepost.impl.core.rules.tables import Writer
+from fencepost.impl.core.rules.znode_writes import write
+from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
 from fencepost.impl.core.types.timers import earliest
 from fencepost.impl.core.types.zookeeper import Written
 from fencepost.spec.vocabulary import (
@@ -75,7 +77,7 @@ class IsrUpdates:
             wanted = replica.wanted_isr
             assert wanted is not None
             operations = self._config.rules.isr_operations(replica, self._folder_version(replica))
-            result = yield from write(*operations)
+            result = yield from write(self._config.rules.may_write[Writer.LEADER], *operations)
             if not self._is_waiting(key, leader_epoch):
                 return
             if isinstance(result, Written):

@@ -6,11 +6,8 @@ from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.commands import are_different
 from fencepost.impl.core.rules.fetches import fence_leader_epoch
-from fencepost.impl.core.rules.replica import (
-    SERVING,
-    Replica,
-    end_offset_for_epoch,
-)
+from fencepost.impl.core.rules.replica import Replica, end_offset_for_epoch
+from fencepost.impl.core.rules.tables import SERVING
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import (
     ListOffsetsRequest,

@@ -11,8 +11,9 @@ from fencepost.impl.core.rules.producers import (
     find_duplicate,
 )
 from fencepost.impl.core.rules.produces import ProduceEnd
-from fencepost.impl.core.rules.replica import SERVING, Replica
+from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.replication import leader_append
+from fencepost.impl.core.rules.tables import SERVING
 from fencepost.impl.core.types.effects import AppendRecords, Reply
 from fencepost.impl.core.types.messages import ACKS_ALL, ProduceRequest, ProduceResponse
 from fencepost.impl.core.types.scripts import Outbox

@@ -7,7 +7,8 @@ from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.broker.stop_replica import StopReplicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.commands import command_of
-from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.effects import StartLog
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState
 from fencepost.impl.core.types.scripts import Outbox
@@ -34,14 +35,14 @@ class RoleChanges:
         self._stop_replicas = stop_replicas
 
     def obey(self, command: PartitionState, request: LeaderAndIsrRequest) -> ErrorCode:
-        """What `Rules.leader_and_isr` says is done, or answered."""
+        """What `Rules.commands` says is done, or answered."""
         rules = self._config.rules
         is_over = rules.is_over(command, request, self._replicas.states)
         if is_over or self._stop_replicas.is_overtaken(command):
             return ErrorCode.UNKNOWN_TOPIC_ID
         replica = self._replica_for(command)
         kind = command_of(replica, command, newer=rules.is_newer(replica, command))
-        reaction = rules.leader_and_isr[replica.role, kind]
+        reaction = rules.commands[replica.role, kind]
         if isinstance(reaction, ErrorCode):
             return reaction
         key = command.key

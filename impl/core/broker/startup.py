@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from fencepost.impl.core.broker.action_lines import assignment_read, replica_deleted
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, list_children, read
 from fencepost.impl.core.types.zookeeper import Znode

@@ -14,7 +14,8 @@ from fencepost.impl.core.broker.fetcher import Fetcher
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.commands import Stopped
-from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.tables import CommandKind, Role
 from fencepost.impl.core.types.effects import DeleteLog
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, PartitionStop
 from fencepost.impl.core.types.scripts import Outbox
@@ -78,8 +79,12 @@ class StopReplicas:
     def stop_replica(self, stop: PartitionStop, controller_epoch: ControllerEpoch) -> ErrorCode:
         """The replica is given up, unless it is newer than the command (CMD-008)."""
         replica = self._replicas.get(stop.key)
-        if replica is not None and self._config.rules.is_newer_than_stop(replica, stop):
-            return ErrorCode.STALE_LEADER_EPOCH
+        if replica is not None:
+            is_older = self._config.rules.is_newer_than_stop(replica, stop)
+            kind = CommandKind.STOP_OLDER if is_older else CommandKind.STOP
+            reaction = self._config.rules.commands[replica.role, kind]
+            if isinstance(reaction, ErrorCode):
+                return reaction
         self._remember(stop, controller_epoch)
         if replica is None:
             return ErrorCode.NONE

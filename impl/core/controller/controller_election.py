@@ -15,6 +15,7 @@ from fencepost.impl.core.rules.controller.controller_election import (
     NodeView,
     WatchedReading,
 )
+from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.scripts import Outbox, Script, read
@@ -131,7 +132,10 @@ class ControllerElection:
     def _win(self, candidacy: Candidacy) -> Script:
         session_id, rules = self._session.session_id, self._config.rules
         elected, must_retry = yield from rules.win_controller(
-            candidacy, rules.election_operations, rules.elected_of
+            candidacy,
+            rules.election_operations,
+            rules.elected_of,
+            rules.may_write[Writer.CANDIDATE],
         )
         if self._session.session_id != session_id:
             return

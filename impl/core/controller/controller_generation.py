@@ -8,6 +8,7 @@ from fencepost.impl.core.controller.controller_channel import ControllerChannel
 from fencepost.impl.core.controller.controller_context import ControllerContext
 from fencepost.impl.core.controller.fenced_writes import FencedWrites
 from fencepost.impl.core.rules.controller.controller_election import FIRST_VERSION
+from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.zookeeper import Check
@@ -24,6 +25,8 @@ class ControllerGeneration:
 
     A script that has waited for ZooKeeper stops when its generation `is_over`.
     """
+
+    writer = Writer.CONTROLLER
 
     def __init__(
         self, config: Config, outbox: Outbox, epoch: ControllerEpoch, epoch_version: ZnodeVersion

@@ -13,7 +13,9 @@ from typing import Generic, Protocol, TypeVar
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.controller.publication import MultiLimits
-from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, write
+from fencepost.impl.core.rules.tables import Writer
+from fencepost.impl.core.rules.znode_writes import write
+from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script
 from fencepost.impl.core.types.zookeeper import (
     Check,
     Create,
@@ -33,6 +35,8 @@ IN_FLIGHT_MAX = 16
 class WriteFence(Protocol):
     """What allows the writes: a generation of a controller, or nothing at all."""
 
+    writer: Writer
+
     def is_over(self) -> bool:
         """True when nothing may be written any more."""
 
@@ -45,6 +49,8 @@ class WriteFence(Protocol):
 
 class NoFence:
     """For what any broker may write, at any time."""
+
+    writer = Writer.ADMINISTRATOR
 
     def is_over(self) -> bool:
         """Never."""
@@ -107,7 +113,8 @@ class FencedWrites:
     def write(self, *ops: WriteOp) -> Generator[Ask, Answer, WriteResult | None]:
         """One fenced multi for a script; None when the generation ended, also by its fence."""
         fence = self._fence.fence()
-        result = yield from write(*fence, *ops)
+        may_write = self._config.rules.may_write[self._fence.writer]
+        result = yield from write(may_write, *fence, *ops)
         if self._fence.is_over():
             return None
         if isinstance(result, Rejected) and _is_deposed(result, len(fence)):

@@ -17,6 +17,7 @@ from fencepost.impl.core.controller.controller_generation import ControllerResou
 from fencepost.impl.core.controller.fenced_writes import Ended, FencedWrite
 from fencepost.impl.core.rules.controller.leadership import Decided
 from fencepost.impl.core.rules.controller.publication import AfterReading
+from fencepost.impl.core.rules.tables import PartitionEvent, PartitionStage, PartitionStep
 from fencepost.impl.core.types.scripts import Answer, Ask, Script, read
 from fencepost.impl.core.types.zookeeper import (
     Check,
@@ -187,9 +188,13 @@ class LeaderElections:
     def _decide(self, key: TopicPartition) -> None:
         if key in self._busy or key not in self._context.assignments:
             return
-        if self._config.rules.is_uninitialised(self._context.state(key), self._controller_epoch):
+        rules, state = self._config.rules, self._context.state(key)
+        is_new = rules.is_uninitialised(state, self._controller_epoch)
+        stage = PartitionStage.NEW if is_new else PartitionStage.UNSETTLED
+        step = rules.partitions[stage, PartitionEvent.BROKERS_CHANGED]
+        if step is PartitionStep.INIT_LEADER:
             self._init(key)
-        else:
+        elif step is PartitionStep.ELECT_LEADER:
             self._elect(key)
 
     def _init(self, key: TopicPartition) -> None:

@@ -126,7 +126,7 @@ class PartitionChanges:
             self._unsure = {key for key in self._unsure if key.topic != view.topic}
             return
         for key in view.keys:
-            leaving = leaving_in(view.document, key.partition).removing
+            leaving = leaving_in(view.document, key.partition)
             self._resources.channel.forget_stops(key, leaving)
             assignment = assignment_in(view.document, key.partition)
             if assignment is None:

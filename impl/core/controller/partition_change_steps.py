@@ -7,11 +7,7 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.controller.controller_generation import ControllerResources
 from fencepost.impl.core.controller.partition_change_view import TopicView
-from fencepost.impl.core.rules.controller.leadership import (
-    choose_leader,
-    elect_preferred,
-    is_unclean,
-)
+from fencepost.impl.core.rules.controller.leadership import choose_leader, is_unclean
 from fencepost.impl.core.rules.controller.partition_change_step import (
     ChangeFacts,
     Seen,
@@ -21,9 +17,12 @@ from fencepost.impl.core.rules.controller.partition_change_step import (
 )
 from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest, Requests
 from fencepost.impl.core.rules.controller.partitions import remove_partitions
-from fencepost.impl.core.rules.controller.reassignment import (
-    Assignment,
-    complete_reassignment,
+from fencepost.impl.core.rules.controller.reassignment import complete_reassignment
+from fencepost.impl.core.rules.tables import (
+    ElectionCause,
+    PartitionEvent,
+    PartitionStage,
+    PartitionStep,
 )
 from fencepost.impl.core.types.messages import PartitionStop
 from fencepost.spec.vocabulary import (
@@ -39,6 +38,7 @@ from fencepost.spec.znodes import (
     PARTITIONS_REASSIGNED,
     PARTITIONS_REMOVE,
     LeaderAndIsr,
+    TopicDocument,
     TopicPartition,
 )
 
@@ -69,91 +69,94 @@ class StepDecisions:
     ) -> NextSteps:
         """At most so many steps about partitions that are not busy: one multi."""
         for key in self._view.keys:
-            asked = requests.get(key, {})
-            step = self._step(key, asked, busy) if self._view.document else end_requests(key, asked)
+            step = None
+            if key in busy and self._view.document is not None:
+                self._next.must_retry = True
+            else:
+                step = self._step(key, requests.get(key, {}))
             if step is not None:
                 self._next.steps.append(step)
             if len(self._next.steps) == most:
                 break
         return self._next
 
-    def _step(
-        self, key: TopicPartition, asked: Requests, busy: AbstractSet[TopicPartition]
-    ) -> Step | None:
-        assert self._view.document is not None
-        if key in busy:
-            self._next.must_retry = True
-            return None
-        named = assignment_in(self._view.document, key.partition)
-        seen = self._view.seen.get(key)
-        leaving = leaving_in(self._view.document, key.partition)
-        if PARTITIONS_REMOVE in asked or (named is None and leaving.removing):
-            return self._remove(key, asked.get(PARTITIONS_REMOVE), named, leaving, seen)
-        if PARTITIONS_ADD in asked:
-            return self._add(key, asked[PARTITIONS_ADD], named, seen)
-        if named is None:
-            return end_requests(key, asked)
-        if seen is None or not self._is_at_rest(key, seen):
-            return None
-        if PARTITIONS_REASSIGNED in asked or named.adding or named.removing:
-            step = self._reassign(key, named, asked.get(PARTITIONS_REASSIGNED), seen)
-            if step is not None:
+    def _step(self, key: TopicPartition, asked: Requests) -> Step | None:
+        """What `Rules.partitions` says of the first event; of an election after a move that waits.
+
+        The events are what is asked, and what was begun.
+        """
+        document = self._view.document or TopicDocument(partitions={})
+        facts = ChangeFacts(
+            key=key,
+            named=assignment_in(document, key.partition),
+            leaving=leaving_in(document, key.partition),
+            seen=self._view.seen.get(key),
+            live=self._context.live_for(key),
+            controller_epoch=self._resources.generation.controller_epoch,
+        )
+        stage = self._stage(facts)
+        for event in _events(facts, asked):
+            step = self._take(self._config.rules.partitions[stage, event], facts, asked)
+            if step is not None or event is not PartitionEvent.REASSIGNMENT:
                 return step
-        election = asked.get(LEADER_ELECTION)
-        return self._elect(key, named, election, seen) if election is not None else None
+        return None
 
-    def _is_at_rest(self, key: TopicPartition, seen: Seen) -> bool:
-        """No decision of the controller is due: those go first."""
-        is_led = seen.state.leader == NO_BROKER or seen.state.leader in self._context.live_for(key)
-        is_at_rest = is_led and not self._context.bounced.get(key)
-        self._next.must_retry |= not is_at_rest
-        return is_at_rest
+    def _take(self, step: PartitionStep, facts: ChangeFacts, asked: Requests) -> Step | None:
+        match step:
+            case PartitionStep.REMOVE:
+                return self._remove(facts, asked.get(PARTITIONS_REMOVE))
+            case PartitionStep.ADD:
+                return self._add(facts, asked[PARTITIONS_ADD])
+            case PartitionStep.REASSIGN:
+                return self._reassign(facts, asked.get(PARTITIONS_REASSIGNED))
+            case PartitionStep.ELECT_AS_ASKED:
+                return self._elect(facts, asked[LEADER_ELECTION])
+            case PartitionStep.END_REQUESTS:
+                ends = tuple(asked[kind].end() for kind in sorted(asked))
+                return Step(key=facts.key, action=None, requests=ends)
+            case _:
+                self._next.must_retry |= step is PartitionStep.RETRY
+                return None
 
-    def _remove(
-        self,
-        key: TopicPartition,
-        request: PartitionRequest | None,
-        named: Assignment | None,
-        leaving: Assignment,
-        seen: Seen | None,
-    ) -> Step | None:
+    def _stage(self, facts: ChangeFacts) -> PartitionStage:
+        if self._view.document is None:
+            return PartitionStage.NO_TOPIC
+        if facts.named is None:
+            return PartitionStage.LEAVING if facts.leaving else PartitionStage.UNNAMED
+        if facts.seen is None:
+            return PartitionStage.NEW
+        leader = facts.seen.state.leader
+        is_led = leader == NO_BROKER or leader in facts.live
+        if is_led and not self._context.bounced.get(facts.key):
+            return PartitionStage.SETTLED
+        return PartitionStage.UNSETTLED
+
+    def _remove(self, facts: ChangeFacts, request: PartitionRequest | None) -> Step | None:
+        key, named, seen = facts.key, facts.named, facts.seen
         zxid = PartitionIncarnation(self._view.last_zxid)
-        stopped = named is None and self._have_stopped(key, leaving.removing, zxid)
+        stopped = named is None and self._have_stopped(key, facts.leaving, zxid)
         if named is not None and seen is not None:
             action, assigned = Action.REMOVE_PARTITIONS, frozenset(named.assigned)
             first = self._config.rules.stopped_before(action, assigned)
             if not self._have_stopped(key, first, seen.incarnation, seen):
                 return None
-        return remove_partitions(key, request, named, leaving, seen, is_stopped=stopped)
+        return remove_partitions(facts, request, is_stopped=stopped)
 
-    def _add(
-        self,
-        key: TopicPartition,
-        request: PartitionRequest,
-        named: Assignment | None,
-        seen: Seen | None,
-    ) -> Step | None:
-        facts = ChangeFacts(
-            key=key,
-            named=named,
-            seen=seen,
-            live=self._context.live_for(key),
-            controller_epoch=self._resources.generation.controller_epoch,
-        )
+    def _add(self, facts: ChangeFacts, request: PartitionRequest) -> Step | None:
         step = self._config.rules.add_partitions(facts, request)
         if step is None:
-            self._next.without_state.append(key)
+            self._next.without_state.append(facts.key)
         return step
 
-    def _reassign(
-        self, key: TopicPartition, named: Assignment, request: PartitionRequest | None, seen: Seen
-    ) -> Step | None:
+    def _reassign(self, facts: ChangeFacts, request: PartitionRequest | None) -> Step | None:
+        key, named, seen = facts.key, facts.named, facts.seen
+        assert named is not None, "it is settled"
+        assert seen is not None, "it is settled"
         if request is not None:
             request = self._config.rules.followed_request(key, request)
         target = request.replicas if request is not None else None
         checks = (request.check(),) if request is not None else ()
-        live = self._context.live_for(key)
-        advance = self._config.rules.advance_reassignment(named, seen.state, target, live)
+        advance = self._config.rules.advance_reassignment(named, seen.state, target, facts.live)
         if advance is not None:
             action, removing = Action.ADVANCE_REASSIGNMENT, advance.assignment.removing
             first = self._config.rules.stopped_before(action, removing)
@@ -173,22 +176,18 @@ class StepDecisions:
         ends = (request.end(),) if request is not None else ()
         return Step(key=key, action=Action.COMPLETE_REASSIGNMENT, requests=ends, assignment=done)
 
-    def _elect(
-        self, key: TopicPartition, named: Assignment, request: PartitionRequest, seen: Seen
-    ) -> Step:
+    def _elect(self, facts: ChangeFacts, request: PartitionRequest) -> Step:
         """The leader that was asked for; the request also ends when it cannot be elected."""
-        context = self._context
-        if request.election is ElectionKind.PREFERRED:
-            elected = elect_preferred(seen.state, named.assigned, context.live_for(key))
-        else:
+        key, named, seen, context = facts.key, facts.named, facts.seen, self._context
+        assert named is not None, "it is settled"
+        assert seen is not None, "it is settled"
+        cause, live = ElectionCause.PREFERRED_ASKED, facts.live
+        if request.election is ElectionKind.UNCLEAN:
             assert self._view.registered is not None
-            elected = choose_leader(
-                seen.state,
-                named.assigned,
-                self._view.registered - context.offline_in(key),
-                context.bounced.get(key, frozenset()),
-                unclean_leader_election=True,
-            )
+            cause = ElectionCause.UNCLEAN_ALLOWED
+            live = self._view.registered - context.offline_in(key)
+        bounced = context.bounced.get(key, frozenset())
+        elected = choose_leader(seen.state, named.assigned, live, bounced, cause)
         if elected is None or elected.leader == NO_BROKER:
             return Step(key=key, action=None, requests=(request.end(),))
         return Step(
@@ -222,10 +221,18 @@ class StepDecisions:
         return len(stopped) == len(live)
 
 
-def end_requests(key: TopicPartition, asked: Requests) -> Step | None:
-    """Requests about what does not exist end."""
-    ends = tuple(asked[kind].end() for kind in sorted(asked))
-    return Step(key=key, action=None, requests=ends) if ends else None
+def _events(facts: ChangeFacts, asked: Requests) -> list[PartitionEvent]:
+    """What stands, in the order of its turn."""
+    named = facts.named
+    is_moving = named is not None and bool(named.adding or named.removing)
+    is_leaving = named is None and bool(facts.leaving)
+    stands = {
+        PartitionEvent.REMOVAL: PARTITIONS_REMOVE in asked or is_leaving,
+        PartitionEvent.ADDITION: PARTITIONS_ADD in asked,
+        PartitionEvent.REASSIGNMENT: PARTITIONS_REASSIGNED in asked or is_moving,
+        PartitionEvent.ELECTION: LEADER_ELECTION in asked,
+    }
+    return [event for event in stands if stands[event]] or [PartitionEvent.LOOK]
 
 
 def remaining(

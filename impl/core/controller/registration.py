@@ -12,9 +12,11 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_actions import register_broker
 from fencepost.impl.core.controller.controller_election import ControllerElection
 from fencepost.impl.core.rules.controller.controller_election import WatchedReading
+from fencepost.impl.core.rules.tables import Writer
+from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.effects import ReportWaiting
 from fencepost.impl.core.types.node_session import NodeSession
-from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read, write
+from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
 from fencepost.impl.core.types.zookeeper import Create, Written
 from fencepost.spec.vocabulary import BrokerEpoch, SessionId
 from fencepost.spec.znodes import (
@@ -131,7 +133,8 @@ class BrokerRegistration:
         if zxid is None:
             document = BrokerDocument(host=self._config.host, port=self._config.port)
             data = document_bytes(document)
-            result = yield from write(Create(path=path, data=data, ephemeral=True))
+            may_write = self._config.rules.may_write[Writer.BROKER]
+            result = yield from write(may_write, Create(path=path, data=data, ephemeral=True))
             if self._session.session_id != session_id:
                 return False
             if not isinstance(result, Written):

@@ -12,6 +12,7 @@ from fencepost.impl.core.rules import (
     replica,
     replication,
     startup,
+    tables,
 )
 from fencepost.impl.core.rules.controller import (
     change_order,
@@ -26,11 +27,13 @@ from fencepost.impl.core.rules.controller import (
 from fencepost.impl.core.rules.rules import Rules
 
 RULES = Rules(
+    commands=tables.COMMANDS,
+    partitions=tables.PARTITIONS,
+    may_write=tables.MAY_WRITE,
     # Commands
     is_stale_controller=commands.trust_any_controller,
     deposes_controller=commands.trust_any_controller,
     adopt_controller_epoch=commands.adopt_controller_epoch,
-    leader_and_isr=commands.LEADER_AND_ISR,
     is_newer=commands.is_newer,
     skips_epochs=commands.skips_epochs,
     become_leader=replica.become_leader,

@@ -1,73 +1,26 @@
-"""What a broker makes of a command: the table of roles and commands, and what it compares (V3 C).
+"""What a broker compares before it obeys a command, by the table `COMMANDS` (V3 C).
 
 A command is judged by its controller epoch, then by the incarnation that it names, then by its
 leader epoch; each partition of a request alone (CMD-009).
 """
 
 from collections.abc import Mapping
-from enum import Enum, auto
 
 from msgspec import Struct
 
-from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.tables import CommandKind, Role
 from fencepost.impl.core.types.effects import DeleteLog, DiskEffect
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, PartitionStop
 from fencepost.spec.vocabulary import (
     NO_EPOCH,
     NO_INCARNATION,
-    Action,
     BrokerEpoch,
     ControllerEpoch,
-    ErrorCode,
     LeaderEpoch,
     PartitionIncarnation,
 )
 from fencepost.spec.znodes import TopicPartition
-
-
-class CommandKind(Enum):
-    """What a LeaderAndIsr request says about a partition, as the broker's replica finds it."""
-
-    LEAD = auto()
-    FOLLOW = auto()
-    LEAD_AGAIN = auto()
-    """As the next two, not newer than what the replica knows: to lead,"""
-    FOLLOW_AGAIN = auto()
-    """to follow in the epoch that the replica knows,"""
-    FOLLOW_OLDER = auto()
-    """or in an older one."""
-
-
-Reaction = Action | ErrorCode
-"""The action that is taken, or the error that is answered; `NONE` takes a command as obeyed."""
-CommandTable = Mapping[tuple[Role, CommandKind], Reaction]
-
-LEADER_AND_ISR: CommandTable = {
-    # Nothing was obeyed since the start. A replica that may not do as told says so: no other
-    # command would come, and it would wait for ever (START-002).
-    (Role.WAITING, CommandKind.LEAD): Action.BECOME_LEADER,
-    (Role.WAITING, CommandKind.FOLLOW): Action.BECOME_FOLLOWER,
-    (Role.WAITING, CommandKind.LEAD_AGAIN): ErrorCode.REPLICA_NOT_AVAILABLE,
-    (Role.WAITING, CommandKind.FOLLOW_AGAIN): ErrorCode.REPLICA_NOT_AVAILABLE,
-    (Role.WAITING, CommandKind.FOLLOW_OLDER): ErrorCode.STALE_LEADER_EPOCH,
-    # A newer command is obeyed, also by a replica that has the role already (CMD-002 to 005).
-    (Role.LEADER, CommandKind.LEAD): Action.BECOME_LEADER,
-    (Role.LEADER, CommandKind.FOLLOW): Action.BECOME_FOLLOWER,
-    (Role.LEADER, CommandKind.LEAD_AGAIN): ErrorCode.STALE_LEADER_EPOCH,
-    (Role.LEADER, CommandKind.FOLLOW_AGAIN): ErrorCode.STALE_LEADER_EPOCH,
-    (Role.LEADER, CommandKind.FOLLOW_OLDER): ErrorCode.STALE_LEADER_EPOCH,
-    (Role.FOLLOWER, CommandKind.LEAD): Action.BECOME_LEADER,
-    (Role.FOLLOWER, CommandKind.FOLLOW): Action.BECOME_FOLLOWER,
-    (Role.FOLLOWER, CommandKind.LEAD_AGAIN): ErrorCode.STALE_LEADER_EPOCH,
-    (Role.FOLLOWER, CommandKind.FOLLOW_AGAIN): ErrorCode.STALE_LEADER_EPOCH,
-    (Role.FOLLOWER, CommandKind.FOLLOW_OLDER): ErrorCode.STALE_LEADER_EPOCH,
-    # After its log failed, a replica does nothing until the broker starts again (START-006).
-    (Role.OFFLINE, CommandKind.LEAD): ErrorCode.STORAGE_ERROR,
-    (Role.OFFLINE, CommandKind.FOLLOW): ErrorCode.STORAGE_ERROR,
-    (Role.OFFLINE, CommandKind.LEAD_AGAIN): ErrorCode.STORAGE_ERROR,
-    (Role.OFFLINE, CommandKind.FOLLOW_AGAIN): ErrorCode.STORAGE_ERROR,
-    (Role.OFFLINE, CommandKind.FOLLOW_OLDER): ErrorCode.STORAGE_ERROR,
-}
 
 
 def command_of(replica: Replica, command: PartitionState, *, newer: bool) -> CommandKind:

@@ -7,7 +7,8 @@ truncates to its high watermark. From level 2 on, epochs decide both (KIP-101, K
 from msgspec.structs import replace
 
 from fencepost.impl.core.rules.commands import are_different
-from fencepost.impl.core.rules.replica import SERVING, Replica, truncate_log
+from fencepost.impl.core.rules.replica import Replica, truncate_log
+from fencepost.impl.core.rules.tables import SERVING
 from fencepost.impl.core.types.messages import FetchRequest, FetchResponse
 from fencepost.spec.vocabulary import NO_BROKER, NO_EPOCH, ErrorCode, LeaderEpoch, Offset
 

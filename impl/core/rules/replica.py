@@ -7,12 +7,12 @@ The records themselves live with the shell: a step costs the same at 10 and at 1
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fencepost.impl.core.rules.producers import ProducerState
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.messages import PartitionState
 from fencepost.spec.vocabulary import (
     NO_BROKER,
@@ -22,7 +22,6 @@ from fencepost.spec.vocabulary import (
     NO_OFFSET,
     BrokerId,
     ControllerEpoch,
-    ErrorCode,
     LeaderEpoch,
     Offset,
     PartitionIncarnation,
@@ -37,26 +36,6 @@ EpochStarts = tuple[tuple[LeaderEpoch, Offset], ...]
 
 LOG_START = Offset(0)
 NO_VERSION = ZnodeVersion(-1)
-
-
-class Role(StrEnum):
-    """What a replica believes it is."""
-
-    WAITING = "waiting"
-    """Started, but not yet told by a controller what to be (START-002)."""
-    LEADER = "leader"
-    FOLLOWER = "follower"
-    OFFLINE = "offline"
-    """Its log failed: it serves no request and obeys no command until the broker starts again."""
-
-
-SERVING: Mapping[Role, ErrorCode] = {
-    Role.LEADER: ErrorCode.NONE,
-    Role.FOLLOWER: ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    Role.WAITING: ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    Role.OFFLINE: ErrorCode.STORAGE_ERROR,
-}
-"""Role -> what a request that is meant for the leader is answered (CLI-003, START-006)."""
 
 
 class RecoveredLog(Struct, frozen=True, kw_only=True):

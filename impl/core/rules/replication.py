@@ -6,7 +6,8 @@ Actions of `spec/tla/Replication.tla`, as in `replica.py`: values in, values out
 
 from msgspec.structs import replace
 
-from fencepost.impl.core.rules.replica import FollowerProgress, Replica, Role
+from fencepost.impl.core.rules.replica import FollowerProgress, Replica
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.messages import Record
 from fencepost.spec.vocabulary import BrokerId, Offset
 

@@ -7,7 +7,7 @@ none of them themselves. A level is `replace(rules of the level below, ...)` in 
 from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 
-from fencepost.impl.core.rules.commands import CommandTable, InitId, Stopped
+from fencepost.impl.core.rules.commands import InitId, Stopped
 from fencepost.impl.core.rules.controller.controller_election import (
     Candidacy,
     Elected,
@@ -30,6 +30,7 @@ from fencepost.impl.core.rules.controller.reassignment import Advance, Assignmen
 from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.produces import ProduceEnd
 from fencepost.impl.core.rules.replica import RecoveredLog, Replica
+from fencepost.impl.core.rules.tables import CommandTable, PartitionTable, Permissions, Writer
 from fencepost.impl.core.types.effects import DiskEffect
 from fencepost.impl.core.types.messages import (
     FetchRequest,
@@ -74,11 +75,15 @@ ReplicaJudgement = Callable[[Replica, PartitionState], bool]
 class Rules:
     """Named as the functions of level 0 or of the level that brings them; documented there."""
 
+    # What happens when, and which node may write what: `tables.py`
+    commands: CommandTable
+    partitions: PartitionTable
+    may_write: Mapping[Writer, Permissions]
+
     # Commands (CMD, CTL-006, CTL-007): `commands.py`, `replica.py`
     is_stale_controller: EpochJudgement
     deposes_controller: EpochJudgement
     adopt_controller_epoch: Callable[[ControllerEpoch, ControllerEpoch], ControllerEpoch]
-    leader_and_isr: CommandTable
     is_newer: ReplicaJudgement
     skips_epochs: ReplicaJudgement
     become_leader: Callable[[Replica, PartitionState, ControllerEpoch, int], Replica]
@@ -137,7 +142,7 @@ class Rules:
     holds_controller: Callable[[NodeView, Znode], bool]
     election_step: Callable[[NodeView, BrokerId], ElectionStep]
     candidate_znode: Callable[[BrokerId, int], Create]
-    win_controller: Callable[[Candidacy, Operations, Result], Election]
+    win_controller: Callable[[Candidacy, Operations, Result, Permissions], Election]
     election_operations: Operations
     elected_of: Result
     accepts_election: Callable[[NodeView], bool]

@@ -18,13 +18,14 @@ from fencepost.impl.core.types.effects import (
     WriteZnodes,
 )
 from fencepost.impl.core.types.events import ChildrenListed, ZnodesRead, ZnodesWritten
-from fencepost.impl.core.types.zookeeper import Children, Unknown, WriteOp, WriteResult, Znode
+from fencepost.impl.core.types.zookeeper import Children, Unknown, Znode
 
 Ask = ReadZnodes | ListChildren | WriteZnodes
 Answer = ZnodesRead | ChildrenListed | ZnodesWritten
 Script = Generator[Ask, Answer, None]
 
-_UNASSIGNED = 0
+UNASSIGNED = 0
+"""What a script asks has no number before the outbox gives it one."""
 
 
 @dataclass(slots=True)
@@ -92,7 +93,7 @@ def read(*paths: str, watch: bool = False) -> Generator[Ask, Answer, tuple[Znode
     """Ask for the data of znodes; None when the connection was lost."""
     if not paths:
         return ()
-    answer = yield ReadZnodes(op_id=_UNASSIGNED, paths=paths, watch=watch)
+    answer = yield ReadZnodes(op_id=UNASSIGNED, paths=paths, watch=watch)
     assert isinstance(answer, ZnodesRead)
     return answer.znodes
 
@@ -101,13 +102,6 @@ def list_children(
     *paths: str, watch: bool = False
 ) -> Generator[Ask, Answer, tuple[Children, ...] | None]:
     """Ask for the children of znodes; None when the connection was lost."""
-    answer = yield ListChildren(op_id=_UNASSIGNED, paths=paths, watch=watch)
+    answer = yield ListChildren(op_id=UNASSIGNED, paths=paths, watch=watch)
     assert isinstance(answer, ChildrenListed)
     return answer.children
-
-
-def write(*ops: WriteOp) -> Generator[Ask, Answer, WriteResult]:
-    """Ask for one multi."""
-    answer = yield WriteZnodes(op_id=_UNASSIGNED, ops=ops)
-    assert isinstance(answer, ZnodesWritten)
-    return answer.result

@@ -5,7 +5,8 @@ A property must hold some time after the last fault; the caller sets that bound.
 
 from collections.abc import Collection, Iterator, Mapping
 
-from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId, Liveness
 from fencepost.spec.znodes import (

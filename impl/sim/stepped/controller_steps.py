@@ -1,6 +1,7 @@
 """How the specs' actions of controllers are brought about on the core."""
 
 from fencepost.impl.core.rules.controller.leadership import choose_leader
+from fencepost.impl.core.rules.tables import ElectionCause
 from fencepost.impl.core.types.events import ZnodesRead
 from fencepost.impl.sim.stepped.broker import HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.cluster import (
@@ -119,12 +120,13 @@ class ControllerSteps(StepContext):
         controller_epoch = broker.running.controller.controller_epoch
         if broker.config.rules.is_uninitialised(state, controller_epoch):
             return True
+        is_unclean_allowed = broker.config.unclean_leader_election
         elected = choose_leader(
             state,
             context.assignments[self.cluster.key],
             context.live.keys(),
             context.bounced.get(self.cluster.key, frozenset()),
-            unclean_leader_election=broker.config.unclean_leader_election,
+            ElectionCause.UNCLEAN_ALLOWED if is_unclean_allowed else ElectionCause.BROKERS_CHANGED,
         )
         return elected is not None
 

@@ -21,7 +21,8 @@ Not compared, and why:
   answers when it reads the high watermark, the specs when they move it.
 """
 
-from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.effects import WriteZnodes
 from fencepost.impl.core.types.events import ZnodesRead
 from fencepost.impl.core.types.messages import FetchResponse

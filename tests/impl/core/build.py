@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, Record
 from fencepost.spec.vocabulary import (
     BrokerId,

@@ -4,7 +4,8 @@ import pytest
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
-from fencepost.impl.core.rules.replica import RecoveredLog, Role
+from fencepost.impl.core.rules.replica import RecoveredLog
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.effects import Effect
 from fencepost.impl.core.types.events import Event, RequestReceived, ResponseReceived
 from fencepost.impl.core.types.messages import FetchRequest, FetchResponse, ListOffsetsResponse

@@ -4,7 +4,7 @@ import pytest
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.controller.partition_rules import PARTITIONS_MAX
-from fencepost.impl.core.rules.replica import Role
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.messages import ProduceResponse
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,

@@ -5,7 +5,9 @@ from enum import Enum
 
 from msgspec import Struct
 
-from fencepost.impl.core.types.scripts import Answer, Ask, write
+from fencepost.impl.core.rules.tables import Permissions
+from fencepost.impl.core.rules.znode_writes import write
+from fencepost.impl.core.types.scripts import Answer, Ask
 from fencepost.impl.core.types.zookeeper import (
     Check,
     Create,
@@ -122,9 +124,11 @@ def accepts_election(node: NodeView) -> bool:
     return not node.is_active
 
 
-def win_controller(candidacy: Candidacy, operations: Operations, elected_of: Result) -> Election:
+def win_controller(
+    candidacy: Candidacy, operations: Operations, elected_of: Result, may_write: Permissions
+) -> Election:
     """One multi decides: one node succeeds (CTL-002, CTL-005)."""
-    elected = elected_of(candidacy, (yield from write(*operations(candidacy))))
+    elected = elected_of(candidacy, (yield from write(may_write, *operations(candidacy))))
     return elected, elected is None
 
 

@@ -4,13 +4,13 @@ A decision is the next state of a partition and its line of the trace. What is d
 which brokers of the ISR are alive; the table `CHOICES` says how.
 """
 
-from collections.abc import Mapping, Set as AbstractSet
-from enum import Enum
+from collections.abc import Set as AbstractSet
 from typing import assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fencepost.impl.core.rules.tables import CHOICES, Choice, ElectionCause, IsrCondition
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
@@ -26,37 +26,6 @@ from fencepost.spec.vocabulary import (
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 FIRST_LEADER_EPOCH = LeaderEpoch(0)
-
-
-class IsrCondition(Enum):
-    """Which replicas of a partition could lead it."""
-
-    STEADY = "leader and ISR are alive, and were not away"
-    SHAKEN = "some of the ISR are alive"
-    OUTSIDE_ONLY = "none of the ISR is alive, another assigned replica is"
-    DEAD = "no assigned replica is alive"
-
-
-class Choice(Enum):
-    """What is decided about a partition that has a state."""
-
-    KEEP = "leader and ISR stay"
-    LEAD_IN_ISR = "the live members are the ISR, the leader is one of them"
-    LEAD_FROM_OUTSIDE = "one live replica is leader and ISR; records may be lost"
-    LEAVE_WITHOUT_LEADER = "no leader; the ISR stays, so that only one of it can lead next"
-
-
-CHOICES: Mapping[tuple[IsrCondition, bool], Choice] = {
-    # condition of the ISR, unclean elections are allowed
-    (IsrCondition.STEADY, False): Choice.KEEP,
-    (IsrCondition.STEADY, True): Choice.KEEP,
-    (IsrCondition.SHAKEN, False): Choice.LEAD_IN_ISR,  # FAIL-001, FAIL-004
-    (IsrCondition.SHAKEN, True): Choice.LEAD_IN_ISR,
-    (IsrCondition.OUTSIDE_ONLY, False): Choice.LEAVE_WITHOUT_LEADER,  # FAIL-003
-    (IsrCondition.OUTSIDE_ONLY, True): Choice.LEAD_FROM_OUTSIDE,  # FAIL-002
-    (IsrCondition.DEAD, False): Choice.LEAVE_WITHOUT_LEADER,  # FAIL-003
-    (IsrCondition.DEAD, True): Choice.LEAVE_WITHOUT_LEADER,
-}
 
 
 class PartitionFacts(Struct, frozen=True, kw_only=True):
@@ -96,13 +65,9 @@ def init_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Dec
 def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
     """A leader and an ISR that are alive, under the next leader epoch; None when all can stay."""
     assert facts.state is not None
-    chosen = choose_leader(
-        facts.state,
-        facts.assigned_replicas,
-        facts.live,
-        facts.bounced,
-        unclean_leader_election=facts.unclean_leader_election,
-    )
+    is_unclean_allowed = facts.unclean_leader_election
+    cause = ElectionCause.UNCLEAN_ALLOWED if is_unclean_allowed else ElectionCause.BROKERS_CHANGED
+    chosen = choose_leader(facts.state, facts.assigned_replicas, facts.live, facts.bounced, cause)
     if chosen is None:
         return None
     state = replace(chosen, controller_epoch=controller_epoch)
@@ -158,8 +123,7 @@ def choose_leader(
     assigned_replicas: tuple[BrokerId, ...],
     live: AbstractSet[BrokerId],
     bounced: AbstractSet[BrokerId],
-    *,
-    unclean_leader_election: bool = False,
+    cause: ElectionCause,
 ) -> LeaderAndIsr | None:
     """The next leader and ISR under the next epoch, or None when all can stay (FAIL-001 to 004).
 
@@ -169,7 +133,7 @@ def choose_leader(
     alive = state.isr & live
     steady = alive - bounced
     outside = [replica for replica in assigned_replicas if replica in live]
-    match CHOICES[_condition(state, alive, steady, outside), unclean_leader_election]:
+    match CHOICES[_condition(state, alive, steady, outside), cause]:
         case Choice.KEEP:
             return None
         case Choice.LEAD_IN_ISR:
@@ -178,6 +142,9 @@ def choose_leader(
             return _lead(state, next(replica for replica in preferred if replica in isr), isr)
         case Choice.LEAD_FROM_OUTSIDE:
             return _lead(state, outside[0], frozenset(outside[:1]))
+        case Choice.LEAD_PREFERRED:
+            first = assigned_replicas[0]
+            return _lead(state, first, state.isr) if first in alive - {state.leader} else None
         case Choice.LEAVE_WITHOUT_LEADER:
             return None if state.leader == NO_BROKER else _lead(state, NO_BROKER, state.isr)
         case choice:
@@ -200,22 +167,6 @@ def _condition(
 def is_unclean(state: LeaderAndIsr, decision: LeaderAndIsr) -> bool:
     """True when `decision` replaces `state` by a leader outside the ISR (FAIL-002)."""
     return decision.leader != NO_BROKER and decision.leader not in state.isr
-
-
-def elect_preferred(
-    state: LeaderAndIsr,
-    assigned_replicas: tuple[BrokerId, ...],
-    live: AbstractSet[BrokerId],
-) -> LeaderAndIsr | None:
-    """The first assigned replica leads the same ISR under the next epoch.
-
-    None when it leads already, or is not a live member of the ISR: only such a one may lead.
-    """
-    preferred = assigned_replicas[0]
-    if preferred == state.leader or preferred not in state.isr & live:
-        return None
-    next_epoch = LeaderEpoch(state.leader_epoch + 1)
-    return replace(state, leader=preferred, leader_epoch=next_epoch)
 
 
 def _lead(state: LeaderAndIsr, leader: BrokerId, isr: frozenset[BrokerId]) -> LeaderAndIsr:

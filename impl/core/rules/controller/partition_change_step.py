@@ -39,6 +39,8 @@ class ChangeFacts(Struct, frozen=True, kw_only=True):
     key: TopicPartition
     named: Assignment | None
     """What the topic znode says of it; None when it does not name it."""
+    leaving: frozenset[BrokerId]
+    """The brokers that are to give it up, also when the topic names it no more."""
     seen: Seen | None
     live: AbstractSet[BrokerId]
     """The brokers that can serve the partition now."""
@@ -115,10 +117,9 @@ def assignment_in(document: TopicDocument, partition: int) -> Assignment | None:
     )
 
 
-def leaving_in(document: TopicDocument, partition: int) -> Assignment:
+def leaving_in(document: TopicDocument, partition: int) -> frozenset[BrokerId]:
     """The brokers that are to give the partition up, also when the topic names it no more."""
-    removing = (document.removing or {}).get(str(partition), ())
-    return Assignment(assigned=(), removing=frozenset(map(BrokerId, removing)))
+    return frozenset(map(BrokerId, (document.removing or {}).get(str(partition), ())))
 
 
 def with_steps(document: TopicDocument, steps: Iterable[Step]) -> TopicDocument:

@@ -4,11 +4,10 @@ Actions of `spec/tla/Partitions.tla`. The topic znode says first what is to be, 
 last, and each step between follows from the two: a new controller goes on from there.
 """
 
-from fencepost.impl.core.rules.controller.partition_change_step import ChangeFacts, Seen, Step
+from fencepost.impl.core.rules.controller.partition_change_step import ChangeFacts, Step
 from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest
 from fencepost.impl.core.rules.controller.reassignment import Assignment
 from fencepost.spec.vocabulary import Action
-from fencepost.spec.znodes import TopicPartition
 
 
 def add_partitions(facts: ChangeFacts, request: PartitionRequest) -> Step | None:
@@ -26,33 +25,27 @@ def add_partitions(facts: ChangeFacts, request: PartitionRequest) -> Step | None
 
 
 def remove_partitions(
-    key: TopicPartition,
-    request: PartitionRequest | None,
-    named: Assignment | None,
-    leaving: Assignment,
-    seen: Seen | None,
-    *,
-    is_stopped: bool,
+    facts: ChangeFacts, request: PartitionRequest | None, *, is_stopped: bool
 ) -> Step | None:
     """Topic and state change in one multi, the stops are sent, the request goes (PART-002).
 
-    `leaving` has the brokers that are still to be stopped. None while they are.
+    None while brokers are still to be stopped.
     """
+    key, action, named = facts.key, Action.REMOVE_PARTITIONS, facts.named
     if named is not None and request is not None:
-        gone = named.removing | set(named.assigned)
         return Step(
             key=key,
-            action=Action.REMOVE_PARTITIONS,
+            action=action,
             requests=(request.check(),),
-            assignment=Assignment(assigned=(), removing=gone),
+            assignment=Assignment(assigned=(), removing=named.removing | set(named.assigned)),
             is_removal=True,
-            seen=seen,
+            seen=facts.seen,
         )
     if not is_stopped:
         return None
     return Step(
         key=key,
-        action=Action.REMOVE_PARTITIONS,
+        action=action,
         requests=(request.end(),) if request is not None else (),
-        assignment=Assignment(assigned=()) if leaving.removing else None,
+        assignment=Assignment(assigned=()) if facts.leaving else None,
     )

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from fencepost.impl.core.rules.replica import Role
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.effects import DeleteLog, Send, StartLog
 from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.failed_log_messages import (

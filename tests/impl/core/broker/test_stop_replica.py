@@ -3,7 +3,7 @@
 import pytest
 
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.rules.replica import Role
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.effects import DeleteLog, StartLog
 from fencepost.impl.core.types.messages import (
     FetchResponse,

@@ -26,6 +26,12 @@ from fencepost.impl.core.types.zookeeper import (
     ZkError,
 )
 from fencepost.spec.vocabulary import ControllerEpoch, ProtocolLevel, ZnodeVersion
+from fencepost.spec.znodes import (
+    TopicPartition,
+    leader_and_isr_path,
+    partition_path,
+    topic_path,
+)
 from tests.impl.core.build import ME
 
 FENCE = 2
@@ -72,26 +78,34 @@ def bench() -> Bench:
 
 
 def update(number: int, data: bytes = b"") -> FencedWrite:
-    op = SetData(path=f"/{number}", data=data, expected_version=FIRST_VERSION)
+    op = SetData(
+        path=leader_and_isr_path(TopicPartition("t", number)),
+        data=data,
+        expected_version=FIRST_VERSION,
+    )
     return FencedWrite(ops=(op,))
 
 
 def creation(number: int) -> FencedWrite:
-    return FencedWrite(
-        ops=(Create(path=f"/{number}", data=b""), Create(path=f"/{number}/state", data=b""))
-    )
+    key = TopicPartition("t", number)
+    folder = Create(path=partition_path(key), data=b"")
+    return FencedWrite(ops=(folder, Create(path=leader_and_isr_path(key), data=b"")))
 
 
 def paths(ask: WriteZnodes, fence: int = FENCE) -> list[str]:
-    return [op.path for op in ask.ops[fence:]]
+    return [short(op.path) for op in ask.ops[fence:]]
+
+
+def short(path: str) -> str:
+    return path.removeprefix(topic_path("t")).replace("leaderAndISR", "state")
 
 
 def test_many_writes_are_one_multi_behind_one_fence(bench: Bench) -> None:
     one, two = creation(1), update(2)
     bench.submit(one, two)
     (ask,) = bench.asked()
-    assert [op.path for op in ask.ops] == [
-        "/controller_epoch", "/controller", "/1", "/1/state", "/2",
+    assert [short(op.path) for op in ask.ops] == [
+        "/controller_epoch", "/controller", "/1", "/1/state", "/2/state",
     ]  # fmt: skip
 
     bench.accept(ask, zxid=9)
@@ -129,15 +143,16 @@ def test_a_refusal_of_one_is_not_a_refusal_of_the_others(bench: Bench) -> None:
 
     assert bench.ended == [(writes[2], Rejected(errors=(ZkError.BAD_VERSION,)))]
     first, second = bench.asked()
-    assert (paths(first), paths(second)) == (["/0", "/1"], ["/3", "/4"])
+    assert (paths(first), paths(second)) == (["/0/state", "/1/state"], ["/3/state", "/4/state"])
     bench.accept(first)
     bench.refuse(second, FENCE)
     (last,) = bench.asked()
-    assert paths(last) == ["/4"]
+    assert paths(last) == ["/4/state"]
     bench.accept(last)
-    results = {write.ops[0].path: type(result) for write, result in bench.ended}
+    results = {short(write.ops[0].path): type(result) for write, result in bench.ended}
     assert results == {
-        "/0": Written, "/1": Written, "/2": Rejected, "/3": Rejected, "/4": Written,
+        "/0/state": Written, "/1/state": Written,
+        "/2/state": Rejected, "/3/state": Rejected, "/4/state": Written,
     }  # fmt: skip
 
 
@@ -159,7 +174,7 @@ def test_what_is_written_again_goes_before_what_waits(bench: Bench) -> None:
     bench.refuse(asked[0], FENCE)
 
     (again,) = bench.asked()
-    assert paths(again) == ["/1"]
+    assert paths(again) == ["/1/state"]
 
 
 def test_of_a_lost_answer_nothing_is_known_of_any(bench: Bench) -> None:
@@ -188,7 +203,7 @@ def test_without_an_epoch_an_ended_session_is_a_refusal_of_all() -> None:
     bench = Bench(ProtocolLevel.DRAFT_V3)
     bench.submit(update(1), update(2))
     (ask,) = bench.asked()
-    assert paths(ask, fence=0) == ["/1", "/2"]
+    assert paths(ask, fence=0) == ["/1/state", "/2/state"]
 
     bench.answer(ask, Rejected(errors=(ZkError.SESSION_EXPIRED,)))
 

@@ -6,7 +6,7 @@ import pytest
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.levels import LEVELS
-from fencepost.impl.core.rules.replica import Role
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.events import SessionReconnected, SessionSuspended
 from fencepost.impl.core.types.messages import LeaderAndIsrResponse
 from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteOp

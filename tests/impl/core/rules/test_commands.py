@@ -5,23 +5,22 @@ from itertools import product
 import pytest
 
 from fencepost.impl.core.levels import LEVELS
-from fencepost.impl.core.rules.commands import LEADER_AND_ISR, CommandKind
 from fencepost.impl.core.rules.produces import PRODUCE_ENDS, ProduceEnd
-from fencepost.impl.core.rules.replica import SERVING, Role
+from fencepost.impl.core.rules.tables import COMMANDS, SERVING, CommandKind, Role
 from fencepost.spec.vocabulary import Action, ErrorCode, ProtocolLevel
 
 
 def test_every_role_has_an_answer_to_every_command() -> None:
-    assert LEADER_AND_ISR.keys() == {*product(Role, CommandKind)}
+    assert COMMANDS.keys() == {*product(Role, CommandKind)}
     assert SERVING.keys() == {*Role}
     assert PRODUCE_ENDS.keys() == {*ProduceEnd}
 
 
 def test_only_newer_commands_change_a_role() -> None:
-    changing = {kind for (_, kind), reaction in LEADER_AND_ISR.items() if reaction in {*Action}}
+    changing = {kind for (_, kind), reaction in COMMANDS.items() if reaction in {*Action}}
 
-    assert changing == {CommandKind.LEAD, CommandKind.FOLLOW}
-    assert ErrorCode.NONE not in LEADER_AND_ISR.values()
+    assert changing == {CommandKind.LEAD, CommandKind.FOLLOW, CommandKind.STOP}
+    assert ErrorCode.NONE not in COMMANDS.values()
 
 
 def test_only_a_leader_serves_and_only_a_committed_produce_is_acknowledged() -> None:

@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from fencepost.impl.core.rules.isr import adopt_isr, expand_isr, fence_leader, shrink_isr
-from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.replication import leader_append, serve_fetch
+from fencepost.impl.core.rules.tables import Role
 from fencepost.spec.vocabulary import BrokerId, Offset, ZnodeVersion
 from tests.impl.core.build import replica
 from tests.impl.core.driver import broker_ids

@@ -2,11 +2,8 @@
 
 from hypothesis import given, settings, strategies as st
 
-from fencepost.impl.core.rules.controller.leadership import (
-    choose_leader,
-    elect_preferred,
-    first_leader,
-)
+from fencepost.impl.core.rules.controller.leadership import choose_leader, first_leader
+from fencepost.impl.core.rules.tables import ElectionCause
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ControllerEpoch
 from fencepost.spec.znodes import LeaderAndIsr
 from tests.impl.core.build import state
@@ -23,7 +20,12 @@ def elect(
     *,
     unclean: bool = False,
 ) -> LeaderAndIsr | None:
-    return choose_leader(before, ASSIGNED, live, bounced, unclean_leader_election=unclean)
+    cause = ElectionCause.UNCLEAN_ALLOWED if unclean else ElectionCause.BROKERS_CHANGED
+    return choose_leader(before, ASSIGNED, live, bounced, cause)
+
+
+def elect_preferred(before: LeaderAndIsr, live: frozenset[BrokerId]) -> LeaderAndIsr | None:
+    return choose_leader(before, ASSIGNED, live, NOBODY, ElectionCause.PREFERRED_ASKED)
 
 
 # The first leader
@@ -167,12 +169,14 @@ def test_elections_come_to_rest() -> None:
 def test_the_first_assigned_replica_leads_when_it_is_a_live_member() -> None:
     before = state(2, 4, (1, 2, 3))
 
-    assert elect_preferred(before, ASSIGNED, broker_ids(1, 2)) == state(1, 5, (1, 2, 3))
+    assert elect_preferred(before, broker_ids(1, 2)) == state(1, 5, (1, 2, 3))
 
 
 def test_the_preferred_replica_leads_already_or_may_not() -> None:
     everybody = broker_ids(1, 2, 3)
 
-    assert elect_preferred(state(1, 4, (1, 2)), ASSIGNED, everybody) is None
-    assert elect_preferred(state(2, 4, (2, 3)), ASSIGNED, everybody) is None
-    assert elect_preferred(state(2, 4, (1, 2)), ASSIGNED, broker_ids(2, 3)) is None
+    assert elect_preferred(state(1, 4, (1, 2)), everybody) is None
+    assert elect_preferred(state(2, 4, (2, 3)), everybody) is None
+    assert elect_preferred(state(2, 4, (1, 2)), broker_ids(2, 3)) is None
+    assert elect_preferred(state(2, 4, (1, 2)), broker_ids(3)) is None
+    assert elect_preferred(state(2, 4, (1, 2)), NOBODY) is None

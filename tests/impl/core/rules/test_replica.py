@@ -10,13 +10,13 @@ from fencepost.impl.core.rules.replica import (
     EpochStarts,
     FollowerProgress,
     Replica,
-    Role,
     become_leader,
     compare_logs,
     end_offset_for_epoch,
     truncate_log,
 )
 from fencepost.impl.core.rules.replication import serve_fetch
+from fencepost.impl.core.rules.tables import Role
 from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, LeaderEpoch, Offset, ZnodeVersion
 from tests.impl.core.build import ME, T0, command, replica
 from tests.impl.core.driver import broker_ids

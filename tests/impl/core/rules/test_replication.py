@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from fencepost.impl.core.rules.replica import Replica, Role
+from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.replication import (
     advance_high_watermark,
     follower_append,
@@ -11,6 +11,7 @@ from fencepost.impl.core.rules.replication import (
     note_high_watermark_sent,
     serve_fetch,
 )
+from fencepost.impl.core.rules.tables import Role
 from fencepost.spec.vocabulary import BrokerId, Offset
 from tests.impl.core.build import records, replica
 from tests.impl.core.driver import broker_ids

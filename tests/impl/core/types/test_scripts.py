@@ -1,9 +1,13 @@
 """Scripts: they go on with the answer to their own question, and with no other."""
 
+from fencepost.impl.core.rules.tables import WriteKind, ZnodeKind
+from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, WriteZnodes
 from fencepost.impl.core.types.events import ChildrenListed, ZnodesRead, ZnodesWritten
-from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read, write
+from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read
 from fencepost.impl.core.types.zookeeper import Children, Create, Rejected, Unknown, ZkError, Znode
+
+ANYTHING = dict.fromkeys(ZnodeKind, frozenset(WriteKind))
 
 
 def reading(path: str, log: list[object]) -> Script:
@@ -49,8 +53,8 @@ def test_every_question_has_its_answer() -> None:
 
     def script() -> Script:
         log.append((yield from list_children("/a", "/b", watch=True)))
-        log.append((yield from write(Create(path="/c", data=b""))))
-        log.append((yield from write(Create(path="/c", data=b""))))
+        log.append((yield from write(ANYTHING, Create(path="/controller", data=b""))))
+        log.append((yield from write(ANYTHING, Create(path="/controller", data=b""))))
 
     outbox = Outbox()
     outbox.run(script())

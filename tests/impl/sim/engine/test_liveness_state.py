@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fencepost.impl.core.rules.replica import Role
+from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.sim.engine.liveness_state import unhealed
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId, Liveness
