@@ -199,6 +199,11 @@ class Implementation(ABC):
         """The parts of a cluster at this site; raises `ZooKeeperError` or `ClusterError`."""
 
     @property
+    def needs(self) -> frozenset[Capability]:
+        """What every run of it needs: to break a rule is a capability."""
+        return frozenset({Capability.MUTANTS} if self.broken_rule else ())
+
+    @property
     def target(self) -> str:
         """What `--fencepost-command` takes to choose it; empty for the reference."""
         return ""

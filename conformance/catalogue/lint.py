@@ -107,10 +107,10 @@ def _orphans(requirements: Sequence[Requirement], found: Surroundings) -> Iterat
     for mutant in sorted(found.mutants - mutants):
         yield f"Mutant {mutant} breaks no requirement."
     links = {
-        (module, name, requirement.id)
+        (stated.module, name, requirement.id)
         for requirement in requirements
-        for module, names in requirement.tla.items()
-        for name in names
+        for stated in requirement.tla
+        for name in stated.names
     }
     for module, name, id_ in found.tags:
         if (module, name, id_) not in links:
@@ -126,12 +126,12 @@ def _orphans(requirements: Sequence[Requirement], found: Surroundings) -> Iterat
 
 def _link_faults(requirement: Requirement, found: Surroundings) -> Iterator[str]:
     """Ends of its links that do not exist."""
-    for module, names in requirement.tla.items():
-        if module not in found.operators:
-            yield f"there is no module spec/tla/{module}.tla"
+    for stated in requirement.tla:
+        if stated.module not in found.operators:
+            yield f"there is no module spec/tla/{stated.module}.tla"
             continue
-        missing = [name for name in names if name not in found.operators[module]]
-        yield from (f"{module} does not define {name}" for name in missing)
+        missing = [name for name in stated.names if name not in found.operators[stated.module]]
+        yield from (f"{stated.module} does not define {name}" for name in missing)
     judges = {invariant.value for invariant in (*CHECKS, *IMPLIED_BY)}
     known = {invariant.value for invariant in Invariant}
     for check in requirement.checks:

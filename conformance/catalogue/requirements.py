@@ -1,24 +1,26 @@
 """The requirement catalogue: what the protocol demands, and what shows that it is met.
 
-`catalogue/<area>.yaml` holds one list of requirements per area, in the form of
-`catalogue/schema.json`. From a requirement the chain leads to the TLA+ operators that state it,
-the checks and tests that judge it, the mutants that break it and the scenarios that provoke it.
-`lint` (module `catalogue_lint`) holds both ends of every link together.
+`catalogue/<area>.yaml` holds one list of requirements per area. From a requirement the chain leads
+to the TLA+ operators that state it, the checks and tests that judge it, the mutants that break it
+and the scenarios that provoke it. `lint` holds both ends of every link together.
 """
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping
 from enum import StrEnum
-from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import Annotated, Literal
 
-import jsonschema
+import msgspec
 import yaml
+from msgspec import Meta
 
 CATALOGUE = Path(__file__).resolve().parent
-SCHEMA = CATALOGUE / "schema.json"
+_PLACE = re.compile(r"^(?P<fault>.*) - at `\$\[(?P<entry>\d+)\]\.?(?P<field>.*)`$")
+"""How msgspec says where a value is wrong."""
+
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9_-]+$")]
+Reason = Annotated[str, Meta(min_length=20, pattern=r"\.$")]
 
 
 class CatalogueError(ValueError):
@@ -42,44 +44,55 @@ class Status(StrEnum):
     PLANNED = "planned"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequirementSource:
+class RequirementSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the rule comes from."""
 
-    text: str
-    """V3, EL, MBE, FWD, Q, or + for what no text says."""
-    section: str | None = None
+    text: Literal["V3", "EL", "MBE", "FWD", "Q", "+"]
+    """The designs of controller, election, max broker epoch, forwarding, mutation quota.
+
+    `+` is what a user expects and no text says.
+    """
+    section: Annotated[str, Meta(min_length=1)] | None = None
 
     def __str__(self) -> str:
         return f"{self.text} {self.section}" if self.section else self.text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requirement:
+class SpecifiedIn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Operators of one TLA+ module."""
+
+    module: Annotated[str, Meta(pattern=r"^[A-Z][A-Za-z0-9]*$")]
+    names: Annotated[tuple[str, ...], Meta(min_length=1)]
+
+
+class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule of the protocol and its links."""
 
-    id: str
+    id: Annotated[str, Meta(pattern=r"^[A-Z]+-[0-9]{3}$")]
     kind: RequirementKind
-    title: str
-    statement: str
-    source: tuple[RequirementSource, ...]
-    level: int
+    title: Annotated[str, Meta(min_length=8, max_length=80)]
+    statement: Annotated[str, Meta(pattern=r"^[A-Z0-9`/].*\.$")]
+    """One sentence that can be true or false of a run."""
+    source: Annotated[tuple[RequirementSource, ...], Meta(min_length=1)]
+    level: Annotated[int, Meta(ge=0, le=5)]
+    """The first at which it must hold."""
     status: Status
     reading: bool = False
-    tla: Mapping[str, tuple[str, ...]]
-    """Module -> operators."""
+    """True where the text is silent, wrong or contradicts another: the statement is our choice."""
+    tla: tuple[SpecifiedIn, ...] = ()
     checks: tuple[str, ...] = ()
     """Values of `Invariant`."""
-    tests: tuple[str, ...] = ()
+    tests: tuple[Annotated[str, Meta(pattern="^tests/")], ...] = ()
     """Files or folders, relative to the root of the project."""
-    mutants: tuple[str, ...] = ()
-    scenarios: tuple[str, ...] = ()
+    mutants: tuple[Name, ...] = ()
+    scenarios: tuple[Name, ...] = ()
     """On real processes."""
-    stories: tuple[str, ...] = ()
+    stories: tuple[Name, ...] = ()
     """On the simulator: text files of `tests/scenarios` and `impl/sim/schedules`."""
-    without: Mapping[str, str] = field(default_factory=dict)
-    """`tla`, `judge`, `scenario` or `mutant` -> why it cannot have one."""
+    without: Mapping[Literal["tla", "judge", "scenario", "mutant"], Reason] = {}
+    """Why it cannot have a part of the chain; sparingly."""
     note: str = ""
+    """Says what is missing where the status is partial or planned."""
 
     @property
     def area(self) -> str:
@@ -95,53 +108,23 @@ def load_catalogue(folder: Path = CATALOGUE) -> tuple[Requirement, ...]:
     return tuple(requirement for file in files for requirement in _read(file))
 
 
-def _read(file: Path) -> Iterator[Requirement]:
+def _read(file: Path) -> list[Requirement]:
     try:
         entries = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise CatalogueError(f"{file.name} is not YAML: {' '.join(str(error).split())}") from error
-    fault = next(_validator().iter_errors(entries), None)
-    if fault is not None:
-        raise CatalogueError(f"{file.name}, {_place(entries, fault)}: {fault.message}")
-    for entry in cast(list[dict[str, object]], entries):
-        yield _requirement(entry)
+    try:
+        return msgspec.convert(entries, list[Requirement])
+    except msgspec.ValidationError as error:
+        raise CatalogueError(f"{file.name}, {_place(entries, str(error))}") from error
 
 
-@cache
-def _validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
-
-
-def _place(entries: object, fault: jsonschema.ValidationError) -> str:
-    """The id of the entry at fault, or its position, and the field."""
-    path = list(fault.absolute_path)
-    if not path or not isinstance(entries, list) or not isinstance(path[0], int):
-        return "top level"
-    entry = entries[path[0]]
-    name = entry.get("id", f"entry {path[0] + 1}") if isinstance(entry, dict) else path[0] + 1
-    return " ".join([str(name), *map(str, path[1:])])
-
-
-def _requirement(entry: Mapping[str, object]) -> Requirement:
-    """The requirement of an entry that satisfies the schema."""
-    lists = {
-        name: tuple(cast(list[str], entry.get(name, ())))
-        for name in ("checks", "tests", "mutants", "scenarios", "stories")
-    }
-    modules = cast(list[dict[str, object]], entry.get("tla", []))
-    return Requirement(
-        id=str(entry["id"]),
-        kind=RequirementKind(str(entry["kind"])),
-        title=str(entry["title"]),
-        statement=str(entry["statement"]),
-        source=tuple(
-            RequirementSource(**item) for item in cast(list[dict[str, str]], entry["source"])
-        ),
-        level=cast(int, entry["level"]),
-        status=Status(str(entry["status"])),
-        reading=bool(entry.get("reading", False)),
-        tla={str(item["module"]): tuple(cast(list[str], item["names"])) for item in modules},
-        without=cast(dict[str, str], entry.get("without", {})),
-        note=str(entry.get("note", "")),
-        **lists,
-    )
+def _place(entries: object, told: str) -> str:
+    """The id of the entry at fault, or its position, the field, and what is wrong."""
+    found = _PLACE.match(told)
+    if found is None or not isinstance(entries, list):
+        return f"top level: {told}"
+    number = int(found["entry"])
+    entry = entries[number]
+    name = entry.get("id") if isinstance(entry, dict) else None
+    return f"{name or f'entry {number + 1}'} {found['field']}".rstrip() + f": {found['fault']}"

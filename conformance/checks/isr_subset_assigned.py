@@ -1,6 +1,6 @@
 """`IsrSubsetAssigned`: the ISR holds assigned replicas only (REAS-002, REAS-005).
 
-Whoever reads the assignment would take such a replica for one to delete. Judged after each
+A reader of the assignment would take such a replica for one to delete. Judged after each
 transaction of ZooKeeper, for partitions that their topic names.
 """
 

@@ -1,9 +1,9 @@
 """`LeaderComplete`: a new leader has every record committed before it (REPL-004, FAIL-001).
 
 A record is committed in epoch e when the leader of e moves its high watermark above it
-(`AdvanceHighWatermark`). Whoever becomes leader in a later epoch must hold the same entry at the
-same offset, whenever in real time the two happened: an old leader may commit late only what its
-successor had already fetched. An election outside the ISR that says so begins a new generation:
+(`AdvanceHighWatermark`). A broker that becomes leader in a later epoch must hold the same entry
+at the same offset, whenever in real time the two happened: an old leader may commit late only what
+its successor had already fetched. An election outside the ISR that says so begins a new generation:
 what was committed before it may be lost (FAIL-002). So does another incarnation of the partition.
 
 `CommittedDurable`, the invariant of the specs, has no check of its own. It asks at every instant

@@ -117,8 +117,9 @@ class ScenarioRun:
         Raises `ChoiceError` when the folder is there already. A scenario that needs what the
         implementation does not declare is `UNSUPPORTED`, and not begun.
         """
-        missing = self.scenario.needs - self.settings.implementation.capabilities
-        if missing:
+        implementation = self.settings.implementation
+        needs = self.scenario.needs | implementation.needs
+        if missing := needs - implementation.capabilities:
             return self._unsupported(", ".join(sorted(missing)))
         try:
             with self.running() as stage:
@@ -382,7 +383,7 @@ class ScenarioRun:
 
     def _unsupported(self, what: str) -> ScenarioResult:
         name = self.settings.implementation.name
-        sentence = f"{name} does not declare what the scenario needs: {what}"
+        sentence = f"{name} does not declare what the run needs: {what}"
         problem = Problem(verdict=Verdict.UNSUPPORTED, sentence=sentence)
         return self._result(Verdict.UNSUPPORTED, Verdict.UNSUPPORTED, [problem])
 

@@ -135,8 +135,6 @@ class SimulationOptions:
     """What is seldom asked for."""
 
     target: str = REFERENCE_TARGET
-    stop_at_first: bool = False
-    """Run no further seed after the first one with a violation."""
     out: Path | None = None
     """Where the traces of the first violating seeds are written."""
     spread: Spread = in_order
@@ -184,7 +182,7 @@ class SimulationResult:
     level: int
     mutant: str | None
     seeds: int
-    """How many were run; fewer than asked for when it stopped at the first violation."""
+    """How many were run."""
     verdicts: dict[Verdict, int]
     premises: dict[Invariant, int]
     """How often each check had something to decide, over all seeds."""
@@ -281,8 +279,6 @@ def run_seeds(
             results.append(result)
             if on_progress:
                 on_progress(len(results), len(wanted), f"seed {result.seed}")
-            if options.stop_at_first and result.failures:
-                break
     traces = _write_failing(subject, results, options.out) if options.out else ()
     return _summary(subject, results, seconds=monotonic() - started, traces=tuple(traces))
 

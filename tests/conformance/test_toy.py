@@ -46,8 +46,15 @@ def test_what_it_does_not_declare_is_unsupported_and_not_begun(tmp_path: Path) -
     result = play("leader_pause", Toy(), tmp_path)
 
     assert result.verdict is Verdict.UNSUPPORTED
-    assert result.why == "toy does not declare what the scenario needs: processes"
+    assert result.why == "toy does not declare what the run needs: processes"
     assert not list(tmp_path.iterdir())
+
+
+def test_a_rule_to_break_is_unsupported_where_no_mutants_are_declared(tmp_path: Path) -> None:
+    result = play("quiet", Toy(broken_rule="no_step_down"), tmp_path)
+
+    assert result.verdict is Verdict.UNSUPPORTED
+    assert result.why == "toy does not declare what the run needs: mutants"
 
 
 def test_most_of_the_library_is_told_to_be_unsupported() -> None:

@@ -57,14 +57,6 @@ def test_result_does_not_depend_on_the_number_of_processes() -> None:
     assert together.failing == alone.failing
 
 
-def test_stop_at_first_runs_no_seed_after_the_violation() -> None:
-    options = SimulationOptions(target=TARGET, stop_at_first=True)
-
-    result = run_seeds(range(100), level=0, jobs=2, options=options)
-
-    assert result.seeds == fake_simulator.LOSING_SEED + 1
-
-
 def test_trace_of_a_violating_seed_is_written(tmp_path: Path) -> None:
     options = SimulationOptions(target=TARGET, out=tmp_path)
 
@@ -101,9 +93,9 @@ def test_failing_simulator_is_an_error_of_that_seed_only() -> None:
 def test_run_that_does_not_end_well_fails(
     seed: int, name: str, message: str, tmp_path: Path
 ) -> None:
-    options = SimulationOptions(target=TARGET, out=tmp_path, stop_at_first=True)
+    options = SimulationOptions(target=TARGET, out=tmp_path)
 
-    result = run_seeds([seed, seed + 20], level=0, jobs=1, options=options)
+    result = run_seeds([seed], level=0, jobs=1, options=options)
 
     (failing,) = result.failing
     assert (result.verdict, result.seeds) == (Verdict.FAIL, 1)
