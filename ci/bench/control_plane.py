@@ -25,7 +25,7 @@ from fencepost.ci.bench.cluster_load import (
 )
 from fencepost.ci.bench.measured import Measured, show_measured
 from fencepost.ci.screens.console import say
-from fencepost.conformance.adapters.cluster import ClusterUnderTest, running_cluster
+from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import zookeeper_for
@@ -64,9 +64,10 @@ def bench_cluster(
             zookeeper_for(RUN_ID, supervisor=supervisor, folder=folder) as zookeeper,
         ):
             before(zookeeper.address)
-            with running_cluster(
+            cluster = ClusterUnderTest(
                 settings, folder=folder, run_id=RUN_ID, supervisor=supervisor, zookeeper=zookeeper
-            ) as cluster:
+            )
+            with cluster.running():
                 yield cluster
 
 

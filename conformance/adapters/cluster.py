@@ -137,6 +137,23 @@ class ClusterUnderTest:
             raise InjectionError("no clients are at work here")
         return self.workload
 
+    @contextmanager
+    def running(self) -> Iterator["ClusterUnderTest"]:
+        """It has started, and is stopped and closed at the end; raises `ClusterError`.
+
+        Ctrl-C, also while it starts, kills the brokers instead of asking them to end.
+        """
+        try:
+            self.start()
+            yield self
+        except KeyboardInterrupt:
+            for process in self._running():
+                process.kill()
+            raise
+        finally:
+            self.stop()
+            self.close()
+
     def start(self) -> None:
         """All brokers are registered and one of them is the controller; raises `ClusterError`."""
         first = self.settings.first_controller
@@ -152,11 +169,6 @@ class ClusterUnderTest:
         """Ask the brokers to end, and kill those that did not in time."""
         for process in self._running():
             process.terminate(STOP_GRACE_S)
-
-    def kill(self) -> None:
-        """Kill the brokers."""
-        for process in self._running():
-            process.kill()
 
     def close(self) -> None:
         """Close connections and the session that the state is read in; stop the proxy."""
@@ -384,36 +396,3 @@ class ClusterUnderTest:
         tails = {broker_id: self.log_tail(broker_id) for broker_id in self.settings.broker_ids}
         said = [f"broker {broker_id}: {tail}" for broker_id, tail in tails.items() if tail]
         return "; the brokers said last:\n" + "\n".join(said) if said else ""
-
-
-@contextmanager
-def running_cluster(
-    settings: ClusterSettings,
-    *,
-    folder: Path,
-    run_id: str,
-    supervisor: Supervisor,
-    zookeeper: ZooKeeperInUse,
-    wiring: Wiring | None = None,
-) -> Iterator[ClusterUnderTest]:
-    """A started cluster, stopped at the end; raises `ClusterError` or `ZooKeeperError`.
-
-    Ctrl-C, also while it starts, kills the brokers instead of asking them to end.
-    """
-    cluster = ClusterUnderTest(
-        settings,
-        folder=folder,
-        run_id=run_id,
-        supervisor=supervisor,
-        zookeeper=zookeeper,
-        wiring=wiring,
-    )
-    try:
-        cluster.start()
-        yield cluster
-    except KeyboardInterrupt:
-        cluster.kill()
-        raise
-    finally:
-        cluster.stop()
-        cluster.close()

@@ -1,15 +1,19 @@
 """How an implementation's state is read from ZooKeeper: the paths and documents of its znodes."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeVar
 
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent, ZooKeeperClient
 from fencepost.spec import znodes
 from fencepost.spec.vocabulary import Liveness
 from fencepost.spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
+
+Document = TypeVar("Document")
+Parse = Callable[[str, bytes], Document]
+"""The document of a path and its data; raises `MalformedZnodeError`."""
 
 
 class TopicAssignment(NamedTuple):
@@ -21,90 +25,64 @@ class TopicAssignment(NamedTuple):
     """True while a reassignment adds or removes replicas."""
 
 
-class ZnodeDialect(Protocol):
-    """Paths and documents; every `parse_*` raises `MalformedZnodeError`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZnodeDialect:
+    """Paths and documents."""
 
     broker_ids: str
     """The parent of registrations, each named by its broker id."""
+    broker_path: Callable[[int], str]
+    parse_address: Parse[str]
+    """`HOST:PORT` of a registration."""
     controller: str
+    parse_controller: Parse[int]
+    """The broker id of the controller."""
     topics: str
     """The parent of topics, each named by its topic."""
+    topic_path: Callable[[str], str]
+    parse_topic: Parse[TopicAssignment]
+    state_path: Callable[[TopicPartition], str]
+    """Of the leader, leader epoch and ISR of a partition."""
+    parse_state: Parse[LeaderAndIsr]
     requests: Mapping[str, Liveness]
     """Parent of `<topic>/<partition>` that asks for a change -> the promise that it stands for."""
 
-    def broker_path(self, broker_id: int) -> str:
-        """The registration of a broker."""
 
-    def topic_path(self, topic: str) -> str:
-        """The assignment of a topic."""
-
-    def state_path(self, partition: TopicPartition) -> str:
-        """The LeaderAndISR of a partition."""
-
-    def parse_address(self, path: str, data: bytes) -> str:
-        """`HOST:PORT` of a registration."""
-
-    def parse_controller(self, path: str, data: bytes) -> int:
-        """The broker id of the controller."""
-
-    def parse_topic(self, path: str, data: bytes) -> TopicAssignment:
-        """The replicas of each partition."""
-
-    def parse_state(self, path: str, data: bytes) -> LeaderAndIsr:
-        """Leader, leader epoch and ISR."""
+def _address(path: str, data: bytes) -> str:
+    document = znodes.parse_broker(path, data)
+    return f"{document.host}:{document.port}"
 
 
-class SpecDialect:
-    """The dialect of `spec/znodes.py`."""
+def _assignment(path: str, data: bytes) -> TopicAssignment:
+    document = znodes.parse_topic_document(path, data)
+    assigned = znodes.assignment_of(document)
+    return TopicAssignment(
+        assigned={number: tuple(map(int, replicas)) for number, replicas in assigned.items()},
+        is_moving=bool(document.adding or document.removing),
+    )
 
-    broker_ids = znodes.BROKER_IDS
-    controller = znodes.CONTROLLER
-    topics = znodes.TOPICS
-    requests: Mapping[str, Liveness] = MappingProxyType(
+
+SPEC_DIALECT = ZnodeDialect(
+    broker_ids=znodes.BROKER_IDS,
+    broker_path=znodes.broker_path,
+    parse_address=_address,
+    controller=znodes.CONTROLLER,
+    parse_controller=lambda path, data: int(znodes.parse_controller(path, data).brokerid),
+    topics=znodes.TOPICS,
+    topic_path=znodes.topic_path,
+    parse_topic=_assignment,
+    state_path=znodes.leader_and_isr_path,
+    parse_state=znodes.parse_leader_and_isr,
+    requests=MappingProxyType(
         {
             znodes.LEADER_ELECTION: Liveness.EVENTUALLY_LEADER,
             znodes.PARTITIONS_ADD: Liveness.ADDITION_COMPLETES,
             znodes.PARTITIONS_REMOVE: Liveness.REMOVAL_COMPLETES,
             znodes.PARTITIONS_REASSIGNED: Liveness.REASSIGNMENT_COMPLETES,
         }
-    )
-
-    def broker_path(self, broker_id: int) -> str:
-        """The registration of a broker."""
-        return znodes.broker_path(broker_id)
-
-    def topic_path(self, topic: str) -> str:
-        """The assignment of a topic."""
-        return znodes.topic_path(topic)
-
-    def state_path(self, partition: TopicPartition) -> str:
-        """The LeaderAndISR of a partition."""
-        return znodes.leader_and_isr_path(partition)
-
-    def parse_address(self, path: str, data: bytes) -> str:
-        """`HOST:PORT` of a registration."""
-        document = znodes.parse_broker(path, data)
-        return f"{document.host}:{document.port}"
-
-    def parse_controller(self, path: str, data: bytes) -> int:
-        """The broker id of the controller."""
-        return int(znodes.parse_controller(path, data).brokerid)
-
-    def parse_topic(self, path: str, data: bytes) -> TopicAssignment:
-        """The replicas of each partition."""
-        document = znodes.parse_topic_document(path, data)
-        assigned = znodes.assignment_of(document)
-        return TopicAssignment(
-            assigned={number: tuple(map(int, replicas)) for number, replicas in assigned.items()},
-            is_moving=bool(document.adding or document.removing),
-        )
-
-    def parse_state(self, path: str, data: bytes) -> LeaderAndIsr:
-        """Leader, leader epoch and ISR."""
-        return znodes.parse_leader_and_isr(path, data)
-
-
-SPEC_DIALECT = SpecDialect()
+    ),
+)
+"""The dialect of `spec/znodes.py`."""
 
 
 class ZooKeeperState:
@@ -124,23 +102,15 @@ class ZooKeeperState:
         """The broker's registration now."""
         path = self.dialect.broker_path(broker_id)
         znode = self._read(path)
-        if znode is None:
+        address = _parsed(self.dialect.parse_address, path, znode)
+        if znode is None or address is None:
             return None
-        with suppress(MalformedZnodeError):
-            return Registration(
-                session_id=znode.ephemeral_owner,
-                zxid=znode.czxid,
-                address=self.dialect.parse_address(path, znode.data),
-            )
-        return None
+        return Registration(session_id=znode.ephemeral_owner, zxid=znode.czxid, address=address)
 
     def controller(self) -> int | None:
         """The broker that owns the controller's znode."""
-        znode = self._read(self.dialect.controller)
-        if znode is not None:
-            with suppress(MalformedZnodeError):
-                return self.dialect.parse_controller(self.dialect.controller, znode.data)
-        return None
+        path = self.dialect.controller
+        return _parsed(self.dialect.parse_controller, path, self._read(path))
 
     def topics(self) -> list[str]:
         """All topics, ascending."""
@@ -154,11 +124,7 @@ class ZooKeeperState:
     def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
         """The published leader, epoch and ISR of a partition."""
         path = self.dialect.state_path(partition)
-        znode = self._read(path)
-        if znode is not None:
-            with suppress(MalformedZnodeError):
-                return self.dialect.parse_state(path, znode.data)
-        return None
+        return _parsed(self.dialect.parse_state, path, self._read(path))
 
     def pending(self) -> frozenset[Liveness]:
         """The promises that open requests, and moves under way, stand for."""
@@ -177,11 +143,7 @@ class ZooKeeperState:
 
     def _topic(self, topic: str) -> TopicAssignment | None:
         path = self.dialect.topic_path(topic)
-        znode = self._read(path)
-        if znode is not None:
-            with suppress(MalformedZnodeError):
-                return self.dialect.parse_topic(path, znode.data)
-        return None
+        return _parsed(self.dialect.parse_topic, path, self._read(path))
 
     def _read(self, path: str) -> ZnodeContent | None:
         try:
@@ -194,3 +156,10 @@ class ZooKeeperState:
             return self.client.children(path)
         except NoZnodeError:
             return []
+
+
+def _parsed(parse: Parse[Document], path: str, znode: ZnodeContent | None) -> Document | None:
+    try:
+        return None if znode is None else parse(path, znode.data)
+    except MalformedZnodeError:
+        return None

@@ -17,7 +17,7 @@ from shlex import quote
 from time import monotonic
 
 from fencepost.conformance.adapters.choices import CONTAINERS, EMBEDDED, ENSEMBLE, OWN, PROXY
-from fencepost.conformance.adapters.cluster import ClusterUnderTest, running_cluster
+from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.implementation import Capability, TraceSource
@@ -144,23 +144,22 @@ class ScenarioRun:
         with Supervisor(folders.processes, self.run_id) as supervisor:
             switch = switch_for(self.settings.network, supervisor)
             with self._zookeeper(supervisor, switch) as zookeeper, self._traced() as harness:
-                with (
-                    running_cluster(
-                        self.settings,
-                        folder=self.folder,
-                        run_id=self.run_id,
-                        supervisor=supervisor,
-                        zookeeper=zookeeper,
-                        wiring=wiring_for(
-                            supervisor,
-                            switch=switch,
-                            needs_links=self.scenario.needs_links,
-                            zookeeper=zookeeper.address,
-                            broker_ids=self.settings.broker_ids,
-                        ),
-                    ) as cluster,
-                    self._clients_of(cluster, harness) as stage,
-                ):
+                wiring = wiring_for(
+                    supervisor,
+                    switch=switch,
+                    needs_links=self.scenario.needs_links,
+                    zookeeper=zookeeper.address,
+                    broker_ids=self.settings.broker_ids,
+                )
+                cluster = ClusterUnderTest(
+                    self.settings,
+                    folder=self.folder,
+                    run_id=self.run_id,
+                    supervisor=supervisor,
+                    zookeeper=zookeeper,
+                    wiring=wiring,
+                )
+                with cluster.running(), self._clients_of(cluster, harness) as stage:
                     yield stage
                 self._note_lost_sessions(harness)
                 transactions = zookeeper.transactions()

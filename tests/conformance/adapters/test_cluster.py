@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fencepost.conformance.adapters import local_cluster
-from fencepost.conformance.adapters.cluster import ClusterUnderTest, running_cluster
+from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.folders import Folders
@@ -278,7 +278,7 @@ def test_brokers_that_never_register_end_the_wait_with_their_last_words(
     client: ZooKeeperClient, supervisor: Supervisor, tmp_path: Path
 ) -> None:
     settings = of_command("sh -c 'echo no more disk; exit 1' --", brokers=1)
-    waiting = running_cluster(
+    waiting = ClusterUnderTest(
         settings,
         folder=tmp_path,
         run_id="test-cluster",
@@ -286,7 +286,10 @@ def test_brokers_that_never_register_end_the_wait_with_their_last_words(
         zookeeper=ZooKeeperInUse(address=client.address),
     )
 
-    with pytest.raises(ClusterError, match=r"broker 1 ended by itself .*\n.*no more disk"), waiting:
+    with (
+        pytest.raises(ClusterError, match=r"broker 1 ended by itself .*\n.*no more disk"),
+        waiting.running(),
+    ):
         pytest.fail("the cluster cannot have started")
 
 
@@ -294,7 +297,7 @@ def test_brokers_of_an_interrupted_start_are_not_asked_to_end(
     client: ZooKeeperClient, supervisor: Supervisor, tmp_path: Path
 ) -> None:
     presses_ctrl_c = "trap 'echo asked' TERM; kill -INT $PPID; while :; do sleep 0.1; done"
-    starting = running_cluster(
+    starting = ClusterUnderTest(
         of_command(f"sh -c {quote(presses_ctrl_c)} --", brokers=1),
         folder=tmp_path,
         run_id="test-cluster",
@@ -302,7 +305,7 @@ def test_brokers_of_an_interrupted_start_are_not_asked_to_end(
         zookeeper=ZooKeeperInUse(address=client.address),
     )
 
-    with pytest.raises(KeyboardInterrupt), starting:
+    with pytest.raises(KeyboardInterrupt), starting.running():
         pytest.fail("the cluster cannot have started")
     broker = supervisor.processes["broker-1"]
 
