@@ -142,9 +142,7 @@ def spoil(path: Path) -> None:
 
 
 @pytest.mark.zookeeper
-@pytest.mark.parametrize(
-    ("change", "which"), [(cut, 0), (spoil, 0), (Path.unlink, 0), (cut, 1), (spoil, 1)]
-)
+@pytest.mark.parametrize(("change", "which"), [(cut, 0), (spoil, 1)])
 def test_what_is_damaged_or_gone_is_made_again(
     place: Path, supervisor: Supervisor, change: Change, which: int
 ) -> None:

@@ -36,17 +36,13 @@ def starts_from(archive: Path, tlc: Tlc) -> bool:
     return "shared archive" not in told.stdout + told.stderr
 
 
-def test_java_takes_the_archive(tlc: Tlc) -> None:
-    assert starts_from(make(tlc), tlc)
+def test_java_takes_the_archive_until_its_jar_is_put_there_anew(tlc: Tlc) -> None:
+    archive = make(tlc)
 
-
-def test_a_jar_that_was_put_there_anew_gets_an_archive_of_its_own(tlc: Tlc) -> None:
-    before = make(tlc)
+    assert starts_from(archive, tlc)
     os.utime(tlc.jar, (1, 1))
-
     assert class_archive(tlc.java, tlc.jar) is None
-    assert not starts_from(before, tlc)
-    assert starts_from(make(tlc), tlc)
+    assert not starts_from(archive, tlc)
 
 
 def test_a_torn_archive_is_made_again(tlc: Tlc) -> None:
