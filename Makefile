@@ -20,7 +20,7 @@ help:
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
 	@echo 'make models  all models of tier pull_request, and the committed counterexamples again: some minutes'
 	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes: about an hour'
-	@echo 'make bench   control plane, producing, storage, faults, simulator and specs, with targets: some ten minutes'
+	@echo 'make bench   control plane, producing, faults, simulator and specs, with targets: some ten minutes'
 	@echo 'make setup   only .venv'
 	@echo 'make lock    renew requirements.lock (needs uv)'
 	@echo 'make clean   remove what the other targets made'
@@ -62,7 +62,6 @@ nightly: setup
 bench: setup
 	@$(RUN) fencepost.ci.bench.control_plane $(ARGS)
 	@$(RUN) fencepost.ci.bench.produce
-	@$(RUN) fencepost.ci.bench.storage
 	@$(RUN) fencepost.ci.bench.faults
 	@$(RUN) fencepost.ci.bench.simulator
 	@$(RUN) fencepost.ci.bench.specs

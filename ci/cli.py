@@ -1,7 +1,7 @@
 """The `fencepost` command: its tree, and how every way of ending becomes an exit code.
 
-The commands themselves are in `ci.commands`; they import the other rooms when they run, so that
-`fencepost --help` is quick.
+The commands themselves are in `ci.commands`; the module of one is imported when it is called, so
+that `fencepost --help` is quick.
 """
 
 import errno
@@ -9,28 +9,14 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from fencepost.ci.commands import (
-    chaos,
-    check,
-    cluster,
-    describe,
-    faults,
-    gate,
-    heal,
-    mutants,
-    partitions,
-    reassign,
-    records,
-    report,
-    simulate,
-    topics,
-)
 from fencepost.ci.gate.failures import INTERRUPTED, ExpectedError, HarnessError, UsageError
 from fencepost.ci.screens.console import complain, note, say
 
@@ -56,8 +42,54 @@ OF_THE_WORLD = frozenset(
 """A folder that cannot be used is no defect of Fencepost."""
 
 
+COMMANDS = {
+    "gate": ("gate.gate", "Run every stage and judge the whole."),
+    "check": ("check.check", "Check the specs with TLC."),
+    "simulate": ("simulate.simulate", "Run the protocol in virtual time."),
+    "chaos": ("chaos.chaos", "Run fault scenarios on real processes."),
+    "heal": ("heal.heal", "End the processes and undo the faults of killed runs."),
+    "report": ("report.report", "Analyse a stored run again."),
+    "cluster": ("cluster.app", "A local cluster to play with."),
+    "mutants": ("mutants.app", "The deliberately wrong rules of the core."),
+    "faults": ("faults.app", "The kinds of faults that can be injected."),
+    "topics": ("topics.app", "Create, delete, list and describe topics."),
+    "partitions": ("partitions.app", "Add and remove partitions of a topic."),
+    "reassign": ("reassign.app", "Move replicas to other brokers."),
+    "elect": ("reassign.elect", "Give partitions another leader, and wait for it."),
+    "produce": ("records.produce", "Append records to a partition."),
+    "consume": ("records.consume", "Print the committed records of a partition."),
+    "describe": ("describe.describe", "Show brokers, controller and topics."),
+}
+"""Command -> the function or group of `ci.commands`, and what it does."""
+
+
+def command_of(name: str) -> TyperCommand | TyperGroup:
+    """The command, imported."""
+    place, sentence = COMMANDS[name]
+    module, _, attribute = place.partition(".")
+    found = getattr(import_module(f"fencepost.ci.commands.{module}"), attribute)
+    alone = typer.Typer(rich_markup_mode=None)
+    if isinstance(found, typer.Typer):
+        alone.add_typer(found, name=name, help=sentence)
+    else:
+        alone.command(name)(found)
+    command = typer.main.get_group(alone).commands[name]
+    assert isinstance(command, TyperCommand | TyperGroup)
+    return command
+
+
+class CommandTree(TyperGroup):
+    """Lists the commands without importing them."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  of typer's own types
+        """The command that `args` begins with, imported."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command_of(name) if name else command, rest
+
+
 app = typer.Typer(
     name="fencepost",
+    cls=CommandTree,
     help="A formally checked conformance suite for leader-and-ISR replication.",
     epilog=(
         "Exit codes: 0 fine, 1 violation, 2 inconclusive or vacuous, "
@@ -68,22 +100,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("gate")(gate.gate)
-app.command("check")(check.check)
-app.command("simulate")(simulate.simulate)
-app.command("chaos")(chaos.chaos)
-app.command("heal")(heal.heal)
-app.command("report")(report.report)
-app.add_typer(cluster.app, name="cluster")
-app.add_typer(mutants.app, name="mutants")
-app.add_typer(faults.app, name="faults")
-app.add_typer(topics.app, name="topics")
-app.add_typer(partitions.app, name="partitions")
-app.add_typer(reassign.app, name="reassign")
-app.command("elect")(reassign.elect)
-app.command("produce")(records.produce)
-app.command("consume")(records.consume)
-app.command("describe")(describe.describe)
+
+
+def _not_imported() -> None:
+    """Stands for a command in the list."""
+
+
+for _name, (_, _sentence) in COMMANDS.items():
+    app.command(_name, help=_sentence)(_not_imported)
 
 
 def _show_version(is_asked: bool) -> None:

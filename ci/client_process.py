@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from fencepost.ci.gate.failures import INTERRUPTED, HarnessError, UsageError
+from fencepost.conformance.adapters.local_cluster import addresses, command
 
 
 def bootstrap_servers(given: str | None, cluster: Path) -> str:
@@ -17,7 +18,6 @@ def bootstrap_servers(given: str | None, cluster: Path) -> str:
     """
     if given is not None:
         return given
-    from fencepost.conformance.adapters.local_cluster import addresses, command
 
     found = addresses(cluster)
     if not found:

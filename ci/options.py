@@ -1,4 +1,4 @@
-"""Options that several commands share: their help texts, defaults, and what must hold first."""
+"""Options that several commands share: their help texts, and what a value must be."""
 
 import re
 from pathlib import Path
@@ -6,13 +6,11 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.gate.failures import HarnessError, UsageError, as_usage
-from fencepost.ci.gate.tiers import GateTier
-from fencepost.conformance.adapters.choices import OWN, PROXY
+from fencepost.ci.gate.failures import UsageError
+from fencepost.spec.tlc.models import Tier
+from fencepost.spec.vocabulary import ProtocolLevel
 
-TierOption = Annotated[
-    GateTier, typer.Option(help="How many models, seeds and scenarios are tried.")
-]
+TierOption = Annotated[Tier, typer.Option(help="How many models, seeds and scenarios are tried.")]
 LevelOption = Annotated[
     int, typer.Option(min=0, max=2, help="Protocol level: 0 draft-v3, 2 the newest.")
 ]
@@ -58,10 +56,7 @@ BootstrapServers = Annotated[
         help="Brokers of any cluster.  [default: those of the local cluster]",
     ),
 ]
-ANSWER_DEADLINE_S = 5.0
-"""A ZooKeeper that takes longer to grant a session is not one to measure failovers on."""
-NEWEST_LEVEL = 2
-DEFAULT_CLUSTER = Path(".fencepost") / "cluster"
+NEWEST_LEVEL = max(ProtocolLevel).value
 
 
 def require_text(given: str | list[str] | None) -> str | list[str] | None:
@@ -81,36 +76,3 @@ PartitionNumbers = Annotated[
 OptionalPartitionNumbers = Annotated[
     list[int] | None, typer.Option("--partition", min=0, help="May be given again.")
 ]
-
-
-def enter_network(choice: str) -> None:
-    """This process is where a run with that network must be started from.
-
-    Of namespaces, that is a network of our own, so that the machine's is left alone. Raises
-    `HarnessError` when there can be none.
-    """
-    if choice == PROXY:
-        return
-    from fencepost.fault_injection.network.namespaces.links import (
-        NoNamespacesError,
-        enter_own_network,
-    )
-
-    try:
-        enter_own_network()
-    except NoNamespacesError as error:
-        raise HarnessError(f"skipped: {error}") from error
-
-
-def check_zookeeper(choice: str) -> None:
-    """Return when `choice` will do: one of our own, or an address where a ZooKeeper answers.
-
-    Raises `UsageError` for what is no address, `ZooKeeperError` without an answer.
-    """
-    if choice in OWN:
-        return
-    from fencepost.fault_injection.zookeeper.server import check_external
-    from fencepost.spec.zookeeper import AddressError
-
-    with as_usage(AddressError):
-        check_external(choice, deadline_s=ANSWER_DEADLINE_S)

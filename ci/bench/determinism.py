@@ -11,7 +11,10 @@ from contextlib import closing
 from hashlib import sha256
 
 from fencepost.ci.screens.console import progress, say
+from fencepost.conformance.adapters.command_line import LEVELS
+from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
 from fencepost.reports.page.words import count
+from fencepost.spec.trace import encode_all
 
 SEEDS = 10_000
 HASH_SEEDS = ("1", "4000000007")
@@ -41,10 +44,6 @@ def main() -> None:
 
 def tell_digests(seeds: int) -> None:
     """One line per seed: the digest of its trace."""
-    from fencepost.conformance.adapters.command_line import LEVELS
-    from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
-    from fencepost.spec.trace import encode_all
-
     for seed in range(seeds):
         subject = Subject(target=REFERENCE_TARGET, level=LEVELS[seed % len(LEVELS)])
         trace = b"".join(encode_all(subject.simulate(seed)))

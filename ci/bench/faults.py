@@ -7,14 +7,11 @@ thread of a broker is seen to stand still; with the ledger, from the line on the
 it is undone. An expiry counts from the first request to the moment when another session hears that
 the ephemeral znode is gone; by the server itself, until it says that nothing of the session is
 left. A rule counts as what it adds to requests that it does not apply to, between two ends over the
-loopback; the proxy, as what it adds to them when they go through it, and to a hundred bytes that
-come back: a gRPC call is several messages each way. A cut by the kernel isolates one of three
-brokers, and counts from the command to the answer; it needs root.
+loopback; the proxy, as what it adds to them when they go through it. A cut by the kernel isolates
+one of three brokers, and counts from the command to the answer; it needs root.
 """
 
 import asyncio
-import socket
-import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -71,18 +68,6 @@ RULE_TARGET_MS = 0.05
 """Of the median."""
 PROXY_TARGET_MS = 0.1
 """Of the median, added to a request and its answer together."""
-ECHO_BYTES = 100
-ECHO = """
-import socket
-listener = socket.create_server(("127.0.0.1", 0))
-print(listener.getsockname()[1], flush=True)
-while True:
-    connection, _ = listener.accept()
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    while data := connection.recv(65536):
-        connection.sendall(data)
-"""
-"""A process that sends back what it gets, to one after the other."""
 RECEIVER = BrokerId(2)
 DEADLINE_MS = 10_000
 CUTS = 200
@@ -167,6 +152,10 @@ def gone_ms(address: str) -> float:
     return gone
 
 
+Rounds = Callable[[], Awaitable[list[float]]]
+"""Makes requests and tells how long each took, in ms."""
+
+
 class Ends:
     """A broker that asks and one that answers at once."""
 
@@ -240,19 +229,30 @@ async def round_trips(ask: Callable[[], Awaitable[None]]) -> list[float]:
     return times_ms
 
 
+async def in_turn(plain: Rounds, other: Rounds) -> dict[bool, list[float]]:
+    """The times of both, in ms; `ROUNDS` of one after the other, as the machine's load changes."""
+    found: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(ROUNDS):
+        found[False] += await plain()
+        found[True] += await other()
+    return found
+
+
 async def measure_rules() -> list[Measured]:
     """Requests without a rule, then with one that is for another topic, in turn."""
     lines = []
     async with two_ends() as ends:
         for method, request in ends.requests().items():
+            ask = partial(round_trips, partial(ends.ask, request))
+
+            async def ruled(ask: Rounds = ask) -> list[float]:
+                ends.client.rules.add(RpcRule(rule_id="bench", to=-1, verb="hold", topic="other"))
+                times_ms = await ask()
+                await ends.client.rules.remove("bench")
+                return times_ms
+
             await ends.ask(request)  # the connection
-            found: dict[bool, list[float]] = {False: [], True: []}
-            for number in range(ROUNDS):
-                rule = RpcRule(rule_id=f"{method}-{number}", to=-1, verb="hold", topic="other")
-                found[False] += await round_trips(lambda request=request: ends.ask(request))  # type: ignore[misc]
-                ends.client.rules.add(rule)
-                found[True] += await round_trips(lambda request=request: ends.ask(request))  # type: ignore[misc]
-                await ends.client.rules.remove(rule.rule_id)
+            found = await in_turn(ask, ruled)
             what = f"a rule, beside {method} ({quantile(found[False], 0.5):.2f} ms)"
             lines.append(_added(what, found, RULE_TARGET_MS))
     return lines
@@ -281,60 +281,23 @@ async def measure_proxy(links: ProxyLinks) -> list[Measured]:
         await led.client.reach(RECEIVER, place)
         requests = zip(direct.requests().items(), led.requests().values(), strict=True)
         for (method, request), same in requests:
-            await direct.ask(request)  # the connections
-            await led.ask(same)
-            found: dict[bool, list[float]] = {False: [], True: []}
-            for _ in range(ROUNDS):
-                found[False] += await round_trips(lambda request=request: direct.ask(request))  # type: ignore[misc]
-                found[True] += await round_trips(lambda request=same: led.ask(request))  # type: ignore[misc]
+            plain, other = partial(direct.ask, request), partial(led.ask, same)
+            await plain()  # the connections
+            await other()
+            found = await in_turn(partial(round_trips, plain), partial(round_trips, other))
             what = f"the proxy, around {method} ({quantile(found[False], 0.5):.2f} ms)"
             lines.append(_added(what, found, PROXY_TARGET_MS))
     return lines
 
 
-def measure_echoes(links: ProxyLinks) -> Measured:
-    """Some bytes and back, without the proxy and with it, in turn."""
-    with subprocess.Popen([sys.executable, "-c", ECHO], stdout=subprocess.PIPE, text=True) as echo:
-        assert echo.stdout is not None
-        try:
-            direct = f"127.0.0.1:{int(echo.stdout.readline())}"
-            found: dict[bool, list[float]] = {False: [], True: []}
-            for number in range(ROUNDS):
-                led = links.open_place(
-                    f"echo-{number}", server="echo", client="bench", upstream=direct
-                )
-                found[False] += echo_times(direct)
-                found[True] += echo_times(led)
-        finally:
-            echo.kill()
-    what = f"the proxy, around {ECHO_BYTES} bytes ({quantile(found[False], 0.5):.2f} ms)"
-    return _added(what, found, PROXY_TARGET_MS)
-
-
-def echo_times(address: str) -> list[float]:
-    """Each in ms, over a connection of their own."""
-    host, _, port = address.rpartition(":")
-    times_ms = []
-    with socket.create_connection((host, int(port))) as connection:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for _ in range(REQUESTS):
-            begun = time.perf_counter()
-            connection.sendall(b"x" * ECHO_BYTES)
-            echo = connection.recv(ECHO_BYTES, socket.MSG_WAITALL)
-            times_ms.append((time.perf_counter() - begun) * 1000)
-            assert len(echo) == ECHO_BYTES
-    return times_ms
-
-
 def proxy() -> Iterator[Measured]:
-    """What the proxy adds to bytes and requests on ways that no rule is about."""
+    """What the proxy adds to requests on links that no rule is about."""
     with (
         scratch_folder("bench") as folder,
         Supervisor(folder, "bench-proxy") as supervisor,
     ):
         links = ProxyLinks.start(supervisor)
         try:
-            yield measure_echoes(links)
             yield from asyncio.run(measure_proxy(links))
         finally:
             links.close()

@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from fencepost.ci.screens.console import complain, show_table
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 
 TARGET_S = 2.0
@@ -93,8 +94,6 @@ def main(arguments: Sequence[str]) -> int:
 
     3 when not every line could be read.
     """
-    from fencepost.conformance.runs.run_folder import read_folder
-
     if len(arguments) != 1:
         complain("name one run folder: python -m fencepost.ci.bench.heals RUN")
         return 4

@@ -96,7 +96,7 @@ def said_in(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.log")
 
 
-def _await_processes(harness: "subprocess.Popen[bytes]", mark: str, processes: int) -> None:
+def _await_processes(harness: subprocess.Popen[bytes], mark: str, processes: int) -> None:
     """So many besides the harness run: there is something that could be left."""
     wait, deadline = threading.Event(), time.monotonic() + START_S
     while len(marked(mark)) <= processes and time.monotonic() < deadline:

@@ -22,14 +22,21 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from fencepost.ci.screens.console import note, say
-
-if TYPE_CHECKING:
-    from fencepost.conformance.whitebox.mutants_on_processes import Directed, Drawn
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.whitebox import mutants_on_processes as mutants
+from fencepost.conformance.whitebox.mutants_on_processes import (
+    Directed,
+    Drawn,
+    play_drawn,
+    run_drawn,
+    run_varied,
+)
+from fencepost.spec.zookeeper import ZooKeeperError
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEDULES = Path(__file__).with_name("mutants_on_processes.toml")
@@ -105,10 +112,8 @@ def ways() -> dict[str, dict[str, str]]:
     return {mutant: {how: what} for how, rows in document.items() for mutant, what in rows.items()}
 
 
-def lead(mutant: str, folder: Path) -> "Directed":
+def lead(mutant: str, folder: Path) -> Directed:
     """The mutant along its schedule; raises `ChoiceError`, or `ZooKeeperError` without a server."""
-    from fencepost.conformance.whitebox import mutants_on_processes as mutants
-
     ((how, what),) = ways()[mutant].items()
     if how == "scenarios":
         return mutants.play(mutant, what, out=folder)
@@ -118,9 +123,6 @@ def lead(mutant: str, folder: Path) -> "Directed":
 
 def lead_all(results: Results, names: Sequence[str], scratch: Path, in_time: InTime) -> None:
     """Every mutant without a kill along its schedule is tried again."""
-    from fencepost.conformance.adapters.errors import ChoiceError
-    from fencepost.spec.zookeeper import ZooKeeperError
-
     for mutant in names:
         how = ways()[mutant]
         if "unplayable" in how or is_killed(results.directed.get(mutant)):
@@ -176,14 +178,8 @@ def draw_all(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def draw(kind: str, mutant: str, number: int, folder: Path) -> "Drawn":
+def draw(kind: str, mutant: str, number: int, folder: Path) -> Drawn:
     """The random run of that kind and number."""
-    from fencepost.conformance.whitebox.mutants_on_processes import (
-        play_drawn,
-        run_drawn,
-        run_varied,
-    )
-
     if kind == FREE:
         return play_drawn(mutant, number, out=folder)
     if kind == DENSE:

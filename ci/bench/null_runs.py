@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from time import monotonic
 
 from fencepost.ci.screens.console import note, say, show_table
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs.null_runs import PER_CLUSTER, NullRuns, play_null_runs
 from fencepost.spec.scratch import scratch_folder
 
 RUNS = 200
@@ -19,9 +21,6 @@ RUNS = 200
 
 def main(arguments: Sequence[str]) -> int:
     """Print the count; 1 when there was a false alarm, 2 when not all could be played."""
-    from fencepost.conformance.adapters.settings import ClusterSettings
-    from fencepost.conformance.runs.null_runs import PER_CLUSTER, NullRuns, play_null_runs
-
     parser = argparse.ArgumentParser(
         prog="python -m fencepost.ci.bench.null_runs", description=__doc__
     )

@@ -6,16 +6,15 @@ under way. Half load: batches are due at even intervals, and each counts from wh
 """
 
 import asyncio
-import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
 from fencepost.ci.bench.cluster_load import BrokerTraces, assignment_of, cpu_seconds, create_topics
 from fencepost.ci.bench.control_plane import DEADLINE_S, ROLES, bench_cluster
-from fencepost.ci.bench.measured import quantile
-from fencepost.ci.screens.console import say, show_table
+from fencepost.ci.bench.measured import Measured, quantile, show_measured
+from fencepost.ci.screens.console import say
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
 
 TOPIC = "bench"
@@ -25,23 +24,6 @@ BATCHES = (1, 10, 100)
 SECONDS = 6.0
 """Of full load, and of half load, with each batch size."""
 P99_TARGET_MS = 50.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchSpeed:
-    """One line of the table."""
-
-    batch: int
-    full: float
-    """Records per second."""
-    processor: float
-    """Of the brokers at full load, as cores."""
-    latencies_ms: list[float]
-    """Of the batches at half load, ascending."""
-
-    def quantile(self, share: float) -> float:
-        """The latency that this share of the batches did not exceed, in ms."""
-        return quantile(self.latencies_ms, share)
 
 
 async def full_load(producer: Any, values: list[str]) -> float:  # noqa: ANN401  known by name alone
@@ -82,45 +64,44 @@ async def paced_load(
     return sorted(latencies_ms)
 
 
-async def measure(cluster: ClusterUnderTest, batch: int) -> BatchSpeed:
-    """Full load is found, then half of it is offered."""
+async def measure(cluster: ClusterUnderTest, batch: int) -> Measured:
+    """Find full load, then offer half of it; the figure is the p99 of the latter."""
     values = [RECORD] * batch
-    async with import_module("fencepost.impl.client").Producer(cluster.addresses()) as producer:
+    async with import_module("fencepost.impl.client").AsyncProducer(
+        cluster.addresses()
+    ) as producer:
         for partition in range(PARTITIONS):  # connections and producer ids
             await producer.send(TOPIC, RECORD, partition=partition)
         begun_cpu = cpu_seconds(cluster)
         full = await full_load(producer, values)
-        processor = (cpu_seconds(cluster) - begun_cpu) / SECONDS
+        cores = (cpu_seconds(cluster) - begun_cpu) / SECONDS
         latencies_ms = await paced_load(producer, values, full / 2)
-    return BatchSpeed(batch=batch, full=full, processor=processor, latencies_ms=latencies_ms)
+    return Measured(
+        what=f"produce, {batch} per batch",
+        size=f"full load {full:,.0f} records/s on {cores:.2f} cores of the brokers",
+        figure=quantile(latencies_ms, 0.99),
+        target=P99_TARGET_MS,
+        unit="ms",
+        parts=f"p50 at half load {quantile(latencies_ms, 0.5):.1f} ms",
+    )
+
+
+def measured(batches: Sequence[int]) -> Iterator[Measured]:
+    """One line per batch size."""
+    with bench_cluster(3) as cluster:
+        traces = BrokerTraces(cluster.folder)
+        create_topics(cluster, {TOPIC: assignment_of(0, PARTITIONS, cluster.settings.broker_ids)})
+        traces.until(ROLES, 3 * PARTITIONS, DEADLINE_S)
+        for batch in batches:
+            yield asyncio.run(measure(cluster, batch))
 
 
 def main(arguments: list[str]) -> None:
     """Measure each batch size."""
     if wrong := [text for text in arguments if not text.isdecimal() or not int(text)]:
         raise SystemExit(f"{wrong[0]} is no number of records")
-    load = os.getloadavg()[0]
-    with bench_cluster(3) as cluster:
-        traces = BrokerTraces(cluster.folder)
-        create_topics(cluster, {TOPIC: assignment_of(0, PARTITIONS, cluster.settings.broker_ids)})
-        traces.until(ROLES, 3 * PARTITIONS, DEADLINE_S)
-        lines = [asyncio.run(measure(cluster, int(b))) for b in arguments or BATCHES]
-    show_table(
-        "produce",
-        ("records per batch", "full load", "brokers' cores", "half load: p50", "p99", "target"),
-        [
-            [
-                f"{one.batch}",
-                f"{one.full:,.0f} records/s",
-                f"{one.processor:.2f}",
-                f"{one.quantile(0.5):.1f} ms",
-                f"{one.quantile(0.99):.1f} ms",
-                f"{P99_TARGET_MS:g} ms",
-            ]
-            for one in lines
-        ],
-    )
-    say(f"load of the machine {load:.1f} before and {os.getloadavg()[0]:.1f} after")
+    show_measured("produce", measured([int(text) for text in arguments] or BATCHES))
+    say("the figure is the p99 at half load")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from functools import partial
 from time import process_time
 
 from fencepost.ci.screens.console import note, say, show_table
+from fencepost.conformance.whitebox.shrink import failures, shrink_seed
+from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject, load
 
 SEEDS = 100
 TARGET_FAULTS = 5
@@ -43,9 +45,6 @@ class Shrink:
 
 def first_failing(mutant: str, seeds: int) -> int | None:
     """The first seed that violates something; None when none does."""
-    from fencepost.conformance.whitebox.shrink import failures
-    from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject, load
-
     subject = Subject(target=REFERENCE_TARGET, level=2, mutant=mutant)
     known = {record["mutant"]: record["seed"] for record in load(subject.target).mutants()}
     order = dict.fromkeys([known[mutant], *range(seeds)])
@@ -54,9 +53,6 @@ def first_failing(mutant: str, seeds: int) -> int | None:
 
 def measure(mutant: str, seed: int) -> Shrink:
     """The run of the seed, made small."""
-    from fencepost.conformance.whitebox.shrink import shrink_seed
-    from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
-
     subject = Subject(target=REFERENCE_TARGET, level=2, mutant=mutant)
     started = process_time()
     done = shrink_seed(subject, seed)
@@ -78,8 +74,6 @@ def is_enough(found: Sequence[Shrink]) -> bool:
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table; 0 when the targets are met, else 1."""
-    from fencepost.conformance.whitebox.simulate import load
-
     parser = argparse.ArgumentParser(
         prog="python -m fencepost.ci.bench.shrinks", description=__doc__
     )

@@ -10,6 +10,7 @@ from time import process_time
 from typing import Any
 
 from fencepost.ci.screens.console import say, show_table
+from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject, judge_seed
 
 SEEDS = 100
 LEVEL = 2
@@ -23,8 +24,6 @@ NS_PER_S = 1_000_000_000
 
 def main() -> None:
     """Run some seeds and tell what 30 virtual seconds cost."""
-    from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject, judge_seed
-
     subject = Subject(target=REFERENCE_TARGET, level=LEVEL)
     started = process_time()
     lines = sum(judge_seed(subject, seed).events for seed in range(SEEDS))

@@ -1,42 +1,21 @@
-"""How long the specs take on this machine.
+"""How long the models of the tiers take that people wait for: `… -m fencepost.ci.bench.specs`.
 
-Run `python -m fencepost.ci.bench.specs [tiers | replay | long]`.
-
-Each line has the target for two cores. Nothing is taken from the cache.
+Nothing is taken from the cache; the targets are for two cores (`spec/docs/models.md`).
 """
 
-import sys
 from collections.abc import Iterator
-from importlib import import_module
-from typing import TYPE_CHECKING
+from time import monotonic
 
-from fencepost.ci.bench.measured import Benches, Measured, measure_all, show_measured
-from fencepost.ci.gate.tiers import EFFORT, GateTier
+from fencepost.ci.bench.measured import Measured, show_measured
+from fencepost.ci.gate.tiers import EFFORT
+from fencepost.spec.tlc.models import Tier, load_models, select
+from fencepost.spec.tlc.runner import TlcOptions, check_models
 
-if TYPE_CHECKING:
-    from fencepost.spec.replay.recorded_run import RecordedRun
-
-TARGET_S = {GateTier.QUICK: 60, GateTier.PULL_REQUEST: 300}
-REPLAY_TARGET_S = 20
-EVENTS = 50_000
-SEEDS = 30
-"""Somewhat fewer events than that; the seconds are scaled."""
-
-SIMULATOR = "fencepost.impl.sim.adapter"
-LONG_SEEDS = 10
-LONG_S = 120
-"""Virtual seconds of a long run."""
-
-LEVEL = 2
+TARGET_S = {Tier.QUICK: 60, Tier.PULL_REQUEST: 300}
 
 
 def tiers() -> Iterator[Measured]:
-    """The models of the two tiers that people wait for."""
-    from time import monotonic
-
-    from fencepost.spec.tlc.models import load_models, select
-    from fencepost.spec.tlc.runner import TlcOptions, check_models
-
+    """One line per tier; raises `SystemExit` for a model that does not end as expected."""
     for tier, target_s in TARGET_S.items():
         models = select(load_models(), tier=tier)
         started = monotonic()
@@ -51,60 +30,5 @@ def tiers() -> Iterator[Measured]:
         yield Measured(what=f"tier {tier}", size=size, figure=seconds, target=target_s)
 
 
-def replay() -> Iterator[Measured]:
-    """Fully logged runs of the simulator; the seconds are those of as many events as targeted."""
-    from fencepost.conformance.whitebox.simulate import load
-    from fencepost.spec.replay.recorded_run import as_lines, recorded_run
-
-    simulator = load()
-    runs = [
-        recorded_run(f"seed {seed}", as_lines(simulator.simulate(seed, level=LEVEL, mutant=None)))
-        for seed in range(SEEDS)
-    ]
-    yield _replayed(f"replay of {EVENTS:,} events", runs)
-
-
-def long() -> Iterator[Measured]:
-    """The same of runs that are ten times as long."""
-    from fencepost.spec.replay.recorded_run import as_lines, recorded_run
-
-    simulator = import_module(SIMULATOR)
-    runs = [
-        recorded_run(
-            f"seed {seed}, {LONG_S} s",
-            as_lines(simulator.simulate_long(seed, level=LEVEL, seconds=LONG_S)),
-        )
-        for seed in range(LONG_SEEDS)
-    ]
-    yield _replayed(f"{EVENTS:,} events of long runs", runs)
-
-
-def _replayed(what: str, runs: "list[RecordedRun]") -> Measured:
-    from fencepost.spec.replay.replay import Replayed, replay as replay_runs
-
-    done = replay_runs(runs)
-    if wrong := [one for one in done.results if one.verdict is not Replayed.ACCEPTED]:
-        raise SystemExit(f"{wrong[0].run} is not accepted: {wrong[0].why}")
-    size = f"{len(runs)} runs, {done.events:,} events"
-    return Measured(
-        what=what,
-        size=size,
-        figure=done.seconds * EVENTS / done.events,
-        target=REPLAY_TARGET_S,
-    )
-
-
-BENCHES: Benches = {
-    "tiers": tiers,
-    "replay": replay,
-    "long": long,
-}
-
-
-def main(names: list[str]) -> None:
-    """Measure what is named, or all."""
-    show_measured("specs", measure_all(names, BENCHES))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    show_measured("specs", tiers())

@@ -3,26 +3,31 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from fencepost.ci.commands.chaos_soak import begin_soak, resume_soak, soak_plan
 from fencepost.ci.commands.chaos_stepped import follow_counterexamples, make_moves
 from fencepost.ci.gate.failures import UsageError, as_usage
-from fencepost.ci.options import (
-    NEWEST_LEVEL,
-    JsonOption,
-    OutFolder,
-    ZookeeperOption,
-    check_zookeeper,
-    enter_network,
-)
+from fencepost.ci.gate.outcomes import of_scenarios
+from fencepost.ci.gate.places import check_zookeeper, enter_network
+from fencepost.ci.gate.runs import make_run_folder, new_run_id
+from fencepost.ci.options import NEWEST_LEVEL, JsonOption, OutFolder, ZookeeperOption
+from fencepost.ci.screens.console import note, progress, say, show_json, show_table
+from fencepost.conformance.adapters import errors
 from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
-
-if TYPE_CHECKING:
-    from fencepost.conformance.adapters.settings import ClusterSettings
-    from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
+from fencepost.conformance.adapters.networks import require_network, why_proxy
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs import fault_table
+from fencepost.conformance.runs.chaos import run_all
+from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
+from fencepost.conformance.runs.schedule_files import find_executed, find_schedule
+from fencepost.conformance.scenarios import SCENARIOS, find
+from fencepost.conformance.verdict import exit_code
+from fencepost.conformance.whitebox.mutants import settings_of
+from fencepost.conformance.whitebox.run_shrink import shrink_run
+from fencepost.fault_injection.stories.story_file import as_document, to_yaml
 
 ScenarioNames = Annotated[
     list[str] | None, typer.Option("--scenario", help="May be given again.  [default: all]")
@@ -108,11 +113,6 @@ def chaos(
 
     Brokers run under a real ZooKeeper, and every check judges what they did.
     """
-    from fencepost.ci.gate.runs import make_run_folder, new_run_id
-    from fencepost.ci.screens.console import progress
-    from fencepost.conformance.adapters import errors
-    from fencepost.conformance.runs.chaos import run_all
-
     given = [scenario or soak, schedule, replay, shrink, from_counterexample, moves]
     require_one(given)
     if (from_counterexample or moves) and (zookeeper != EMBEDDED or network):
@@ -151,14 +151,6 @@ def chaos(
 
 def make_small(run: Path, out: Path | None, network: str | None, *, as_json: bool) -> int:
     """Print the smallest schedule that still violates what the run violated; keep it in a file."""
-    from fencepost.ci.gate.runs import make_run_folder, new_run_id
-    from fencepost.ci.screens.console import note, say, show_json
-    from fencepost.conformance.adapters import errors
-    from fencepost.conformance.adapters.networks import require_network
-    from fencepost.conformance.runs.schedule_files import find_executed
-    from fencepost.conformance.whitebox.run_shrink import shrink_run
-    from fencepost.fault_injection.stories.story_file import as_document, to_yaml
-
     with as_usage(errors.ChoiceError):
         executed = find_executed(run)
         network = network or origin_of([executed]).get("network", PROXY)
@@ -199,12 +191,8 @@ def chosen(
     schedule: Path | None,
     replay: Path | None,
     network: str = PROXY,
-) -> list["Scenario"]:
+) -> list[Scenario]:
     """What is to be run, by default all that can; raises `UsageError`."""
-    from fencepost.conformance.adapters.networks import why_proxy
-    from fencepost.conformance.runs.schedule_files import find_executed, find_schedule
-    from fencepost.conformance.scenarios import SCENARIOS, find
-
     if schedule is not None:
         return [find_schedule(schedule)]
     if replay is not None:
@@ -216,13 +204,11 @@ def chosen(
 
 def settings_for(
     before: Mapping[str, Any], level: int | None, mutant: str, network: str | None
-) -> "ClusterSettings":
+) -> ClusterSettings:
     """What the brokers have in common: as in the run of `before`, unless told otherwise.
 
     Raises `fencepost.conformance.adapters.errors.ChoiceError`.
     """
-    from fencepost.conformance.whitebox.mutants import settings_of
-
     return settings_of(
         before.get("level", NEWEST_LEVEL) if level is None else level,
         mutant or before.get("mutant", ""),
@@ -230,32 +216,22 @@ def settings_for(
     )
 
 
-def make_ready(network: str, zookeeper: str, scenarios: Sequence["Scenario"]) -> None:
+def make_ready(network: str, zookeeper: str, scenarios: Sequence[Scenario]) -> None:
     """The network and the ZooKeeper will do for all that is to be run; raises `UsageError`."""
-    from fencepost.conformance.adapters import errors
-    from fencepost.conformance.adapters.networks import require_network
-
     with as_usage(errors.ChoiceError):
         require_network(network, scenarios, zookeeper)
     enter_network(network)
     check_zookeeper(zookeeper)
 
 
-def origin_of(scenarios: Sequence["Scenario"]) -> Mapping[str, Any]:
+def origin_of(scenarios: Sequence[Scenario]) -> Mapping[str, Any]:
     """`level`, `mutant` and `network` of a run that is replayed, or was made small; else empty."""
     story = scenarios[0].story if len(scenarios) == 1 else None
     return story.origin if story and story.origin.get("kind") in ("executed", "shrunk") else {}
 
 
-def tell(
-    results: Sequence["ScenarioResult"], folder: Path, *, as_json: bool, is_whole: bool
-) -> int:
+def tell(results: Sequence[ScenarioResult], folder: Path, *, as_json: bool, is_whole: bool) -> int:
     """Show what came of it, fault by fault, or kind by kind when all was run; the exit code."""
-    from fencepost.ci.gate.outcomes import of_scenarios
-    from fencepost.ci.screens.console import say, show_json, show_table
-    from fencepost.conformance.runs import fault_table
-    from fencepost.conformance.verdict import exit_code
-
     outcome = of_scenarios(results)
     rows = outcome.detail["scenarios"]
     kinds = fault_table.kind_rows(results)
@@ -275,7 +251,7 @@ def tell(
     return exit_code([row["verdict"] for row in rows])
 
 
-def faults(result: "ScenarioResult") -> list[list[str]]:
+def faults(result: ScenarioResult) -> list[list[str]]:
     """How each fault of a run went."""
     return [
         [

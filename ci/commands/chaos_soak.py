@@ -2,13 +2,22 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from fencepost.ci.gate.failures import UsageError as Misuse, as_usage
+import msgspec
 
-if TYPE_CHECKING:
-    from fencepost.conformance.adapters.settings import ClusterSettings
-    from fencepost.conformance.runs.soak import Soak, SoakPlan, Totals
+from fencepost.ci.gate.failures import INTERRUPTED, UsageError as Misuse, as_usage
+from fencepost.ci.gate.places import enter_network
+from fencepost.ci.gate.runs import make_run_folder, new_run_id
+from fencepost.ci.screens.console import say_fitted, show_json
+from fencepost.ci.screens.soak_screen import soak_screen
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.networks import require_network
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs.soak import PLAN, Soak, SoakPlan, Totals, begin, read_soak, resume
+from fencepost.conformance.scenarios import find
+from fencepost.conformance.verdict import exit_code
+from fencepost.conformance.whitebox.mutants import settings_of
+from fencepost.reports.page.words import count
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 DURATION_MAX_S = 7 * 24 * 3600
@@ -29,15 +38,13 @@ def seconds_of(text: str) -> float:
 
 def soak_plan(
     duration: str,
-    settings: "ClusterSettings",
+    settings: ClusterSettings,
     scenarios: Sequence[str] | None,
     *,
     seed: int,
     zookeeper: str,
-) -> "SoakPlan":
+) -> SoakPlan:
     """What is asked for; raises `UsageError` when that is no duration."""
-    from fencepost.conformance.runs.soak import SoakPlan
-
     return SoakPlan(
         duration_s=seconds_of(duration),
         seed=seed,
@@ -49,11 +56,8 @@ def soak_plan(
     )
 
 
-def begin_soak(plan: "SoakPlan", out: Path | None, *, as_json: bool) -> int:
+def begin_soak(plan: SoakPlan, out: Path | None, *, as_json: bool) -> int:
     """A new soak; the exit code of what it found."""
-    from fencepost.ci.gate.runs import make_run_folder, new_run_id
-    from fencepost.conformance.runs.soak import begin
-
     return _run(begin(plan, make_run_folder(new_run_id(), out)), as_json=as_json)
 
 
@@ -62,12 +66,6 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
 
     It says itself what it plays: with other options beside it, it is no `is_alone` and refused.
     """
-    from fencepost.ci.options import enter_network
-    from fencepost.conformance.adapters.errors import ChoiceError
-    from fencepost.conformance.adapters.networks import require_network
-    from fencepost.conformance.runs.soak import resume
-    from fencepost.conformance.scenarios import find
-
     if not is_alone:
         raise Misuse("--resume continues a soak with its own settings; give only --soak beside it")
     with as_usage(ChoiceError):
@@ -78,13 +76,7 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
     return _run(soak, as_json=as_json)
 
 
-def _run(soak: "Soak", *, as_json: bool) -> int:
-    from fencepost.ci.gate.failures import INTERRUPTED
-    from fencepost.ci.screens.console import say_fitted, show_json
-    from fencepost.ci.screens.soak_screen import soak_screen
-    from fencepost.conformance.adapters.errors import ChoiceError
-    from fencepost.conformance.verdict import exit_code
-    from fencepost.conformance.whitebox.mutants import settings_of
+def _run(soak: Soak, *, as_json: bool) -> int:
 
     plan = soak.plan
     with as_usage(ChoiceError), soak_screen(plan) as watcher:
@@ -98,10 +90,8 @@ def _run(soak: "Soak", *, as_json: bool) -> int:
     return INTERRUPTED if totals.is_interrupted and code != 1 else int(code)
 
 
-def summary_lines(soak: "Soak", totals: "Totals") -> list[str]:
+def summary_lines(soak: Soak, totals: Totals) -> list[str]:
     """What was found, each finding with its folder and the command that shows it again."""
-    from fencepost.reports.page.words import count
-
     lines = []
     for found in totals.findings:
         where = soak.folder / found.bundle
@@ -122,11 +112,6 @@ def summary_lines(soak: "Soak", totals: "Totals") -> list[str]:
 
 def tell_soak(folder: Path) -> int | None:
     """Say what a soak has found so far; its exit code, None when `folder` holds no soak."""
-    from fencepost.ci.screens.console import say_fitted
-    from fencepost.conformance.adapters.errors import ChoiceError
-    from fencepost.conformance.runs.soak import PLAN, read_soak
-    from fencepost.conformance.verdict import exit_code
-
     if not (folder / PLAN).is_file():
         return None
     with as_usage(ChoiceError):
@@ -136,8 +121,7 @@ def tell_soak(folder: Path) -> int | None:
     return int(exit_code(soak.totals.verdicts))
 
 
-def _document(soak: "Soak", totals: "Totals") -> dict[str, object]:
-    import msgspec
+def _document(soak: Soak, totals: Totals) -> dict[str, object]:
 
     return {
         "verdict": totals.verdict,

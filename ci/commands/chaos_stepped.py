@@ -1,28 +1,31 @@
 """`fencepost chaos --from-counterexample`: what TLC found, on real processes, move by move."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.ci.gate.failures import HarnessError, as_usage
-
-if TYPE_CHECKING:
-    from fencepost.conformance.whitebox.stepped import SteppedPair
+from fencepost.ci.gate.runs import make_run_folder, new_run_id
+from fencepost.ci.screens.console import progress, say, show_json, show_table
+from fencepost.conformance.adapters.errors import ChoiceError as WrongName
+from fencepost.conformance.verdict import exit_code, worst
+from fencepost.conformance.whitebox.stepped import (
+    SteppedPair,
+    follow,
+    follow_file,
+    run_verdict,
+    select,
+)
+from fencepost.reports.page.words import count
+from fencepost.spec.pacing import MoveError, read_moves
+from fencepost.spec.zookeeper import ZooKeeperError
 
 COLUMNS = ("model", "verdict", "steps", "with the hazard", "repaired: steps", "found", "seconds")
 
 
 def make_moves(path: Path, out: Path | None, *, as_json: bool) -> int:
     """Make the moves of a file again, and say what the checks found."""
-    from dataclasses import asdict
-
-    from fencepost.ci.gate.runs import make_run_folder, new_run_id
-    from fencepost.ci.screens.console import say, show_json
-    from fencepost.conformance.verdict import exit_code
-    from fencepost.conformance.whitebox.stepped import follow_file, run_verdict
-    from fencepost.spec.pacing import MoveError, read_moves
-    from fencepost.spec.zookeeper import ZooKeeperError
-
     with as_usage(MoveError):
         read_moves(path)
     folder = make_run_folder(new_run_id(), out)
@@ -44,14 +47,6 @@ def make_moves(path: Path, out: Path | None, *, as_json: bool) -> int:
 
 def follow_counterexamples(names: Sequence[str], out: Path | None, *, as_json: bool) -> int:
     """Lead processes along each counterexample twice, and say what the checks found."""
-    from fencepost.ci.gate.runs import make_run_folder, new_run_id
-    from fencepost.ci.screens.console import progress, say, show_json, show_table
-    from fencepost.conformance.adapters.errors import ChoiceError as WrongName
-    from fencepost.conformance.verdict import exit_code, worst
-    from fencepost.conformance.whitebox.stepped import follow, select
-    from fencepost.reports.page.words import count
-    from fencepost.spec.zookeeper import ZooKeeperError
-
     with as_usage(WrongName):
         select(names)
     folder = make_run_folder(new_run_id(), out)
@@ -77,10 +72,8 @@ def follow_counterexamples(names: Sequence[str], out: Path | None, *, as_json: b
     return exit_code(verdicts)
 
 
-def guided_row(result: "SteppedPair") -> dict[str, Any]:
+def guided_row(result: SteppedPair) -> dict[str, Any]:
     """One counterexample as `--json` shows it."""
-    from dataclasses import asdict
-
     return {
         "model": result.row,
         "schedule": result.name,
@@ -93,7 +86,7 @@ def guided_row(result: "SteppedPair") -> dict[str, Any]:
     }
 
 
-def _cells(result: "SteppedPair") -> list[object]:
+def _cells(result: SteppedPair) -> list[object]:
     hazard, repaired = result.hazard, result.repaired
     found, left = (", ".join(run.found) or "nothing" for run in (hazard, repaired))
     return [

@@ -1,23 +1,25 @@
 """`fencepost check`: TLC on the models of `spec/models.toml`, expected against found."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fencepost.ci.commands.check_replay import TraceOption
-from fencepost.ci.gate.tiers import EFFORT, GateTier
+from fencepost.ci.commands.check_replay import TraceOption, replay
+from fencepost.ci.gate.failures import UsageError, as_usage
+from fencepost.ci.gate.places import require_cache, require_out, require_tlc
+from fencepost.ci.gate.tiers import EFFORT
 from fencepost.ci.options import JsonOption
-
-if TYPE_CHECKING:
-    from fencepost.spec.tlc.models import Model
+from fencepost.ci.screens import check_output
+from fencepost.spec.tlc.models import Model, ModelError, Tier, load_models, select
+from fencepost.spec.tlc.runner import TlcOptions
 
 ModelNames = Annotated[
     list[str] | None,
     typer.Argument(metavar="[MODEL]...", help="Default: those of the tier; --list names all."),
 ]
 ModelTier = Annotated[
-    GateTier | None, typer.Option(help="Which models.  [default: quick, when none is named]")
+    Tier | None, typer.Option(help="Which models.  [default: quick, when none is named]")
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Run TLC even where a verdict is kept.")]
 TimeBudget = Annotated[
@@ -81,11 +83,6 @@ def check(
     Every model must end exactly as spec/models.toml expects. With --trace, recorded runs are
     replayed instead: each must be a behaviour of the protocol.
     """
-    from fencepost.ci.commands.check_replay import replay
-    from fencepost.ci.gate.places import require_cache, require_out, require_tlc
-    from fencepost.ci.screens import check_output
-    from fencepost.spec.tlc.runner import TlcOptions
-
     others = {"--list": list_them, "--coverage": coverage, "--without-repairs": without_repairs}
     others |= {"--trace": trace is not None, "--graph": graph is not None}
     rest: dict[str, object] = {
@@ -100,7 +97,7 @@ def check(
     if trace is not None:
         return replay(trace, as_json=as_json)
     options = TlcOptions(use_cache=not no_cache, time_budget_s=time_budget, heap_mb=heap)
-    widest = GateTier.NIGHTLY if list_them or without_repairs else GateTier.QUICK
+    widest = Tier.NIGHTLY if list_them or without_repairs else Tier.QUICK
     selected = _selected(models or [], tier or widest)
     if list_them:
         return check_output.list_models(selected, as_json=as_json)
@@ -109,7 +106,7 @@ def check(
     require_cache(is_wanted=options.use_cache)
     if graph is not None:
         return check_output.draw_graph(selected, options, graph)
-    workers = EFFORT[tier or GateTier.QUICK].workers
+    workers = EFFORT[tier or Tier.QUICK].workers
     if coverage:
         return check_output.check_coverage(selected, options, workers=workers, as_json=as_json)
     if without_repairs:
@@ -123,7 +120,6 @@ def check(
 
 
 def _refuse_contradictions(given: set[str]) -> None:
-    from fencepost.ci.gate.failures import UsageError
 
     if {"MODEL", "--tier"} <= given:
         raise UsageError("a named model is checked in any tier; leave out --tier or the name")
@@ -134,9 +130,7 @@ def _refuse_contradictions(given: set[str]) -> None:
             raise UsageError(f"{check_} does nothing with {lost[0]}; leave out one of the two")
 
 
-def _selected(names: list[str], tier: GateTier) -> "tuple[Model, ...]":
-    from fencepost.ci.gate.failures import as_usage
-    from fencepost.spec.tlc.models import ModelError, load_models, select
+def _selected(names: list[str], tier: Tier) -> tuple[Model, ...]:
 
     with as_usage(ModelError):
         return select(load_models(), names, None if names else tier)

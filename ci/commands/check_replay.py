@@ -2,12 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from fencepost.spec.replay.replay import Explanation, ReplayResult
+from fencepost.ci.gate.failures import as_usage
+from fencepost.ci.gate.outcomes import of_replay
+from fencepost.ci.gate.places import require_tlc
+from fencepost.ci.screens.console import say, say_fitted, show_json, show_table
+from fencepost.conformance.verdict import exit_code
+from fencepost.spec.replay.recorded_run import ReplayError, find_runs
+from fencepost.spec.replay.replay import Explanation, ReplayResult, line_text, replay_folder
 
 TraceOption = Annotated[
     Path | None,
@@ -20,14 +25,6 @@ COLUMNS = ("run", "partition", "verdict", "events", "why")
 
 def replay(folder: Path, *, as_json: bool) -> int:
     """Replay the runs below `folder`, tell what the spec does not allow, return the exit code."""
-    from fencepost.ci.gate.failures import as_usage
-    from fencepost.ci.gate.outcomes import of_replay
-    from fencepost.ci.gate.places import require_tlc
-    from fencepost.ci.screens.console import say, say_fitted, show_json, show_table
-    from fencepost.conformance.verdict import exit_code
-    from fencepost.spec.replay.recorded_run import ReplayError, find_runs
-    from fencepost.spec.replay.replay import replay_folder
-
     with as_usage(ReplayError):
         find_runs(folder)
         require_tlc()
@@ -45,10 +42,8 @@ def replay(folder: Path, *, as_json: bool) -> int:
     return exit_code([outcome.verdict])
 
 
-def explained(result: "ReplayResult") -> list[str]:
+def explained(result: ReplayResult) -> list[str]:
     """Where a replay stopped: the line, the spec's state and what it allowed there."""
-    from fencepost.spec.replay.replay import line_text
-
     explanation = result.explanation
     if explanation is None:
         return []
@@ -80,7 +75,7 @@ def state_lines(state: object) -> list[str]:
     return lines
 
 
-def enabled_actions(explanation: "Explanation") -> str:
+def enabled_actions(explanation: Explanation) -> str:
     """The actions of the spec that could have come, each with its actors."""
     actors: dict[str, list[int]] = {}
     for action, actor in explanation.enabled:

@@ -1,22 +1,25 @@
 """`fencepost cluster`: brokers and a ZooKeeper on this machine that stay after the command."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from fencepost.ci.options import (
-    DEFAULT_CLUSTER,
-    NEWEST_LEVEL,
-    ClusterFolder,
-    JsonOption,
-    LevelOption,
+from fencepost.ci.gate.places import require_cluster_folder
+from fencepost.ci.options import NEWEST_LEVEL, ClusterFolder, JsonOption, LevelOption
+from fencepost.ci.screens.console import note, say, show_json, show_table
+from fencepost.conformance.adapters.local_cluster import (
+    DEFAULT_FOLDER,
+    ClusterStatus,
+    down as stop,
+    status as look,
+    up as start,
 )
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.verdict import ExitCode
+from fencepost.reports.page.words import count
 
-if TYPE_CHECKING:
-    from fencepost.conformance.adapters.local_cluster import ClusterStatus
-
-app = typer.Typer(help="A local cluster to play with.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 Brokers = Annotated[int, typer.Option(min=1, max=50, help="How many.")]
 Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Default: a free one.")]
@@ -28,16 +31,10 @@ def up(
     brokers: Brokers = 3,
     level: LevelOption = NEWEST_LEVEL,
     zookeeper_port: Port = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
     """Start a cluster that stays up."""
-    from fencepost.ci.gate.places import require_cluster_folder
-    from fencepost.ci.screens.console import note
-    from fencepost.conformance.adapters.local_cluster import up as start
-    from fencepost.conformance.adapters.settings import ClusterSettings
-    from fencepost.reports.page.words import count
-
     require_cluster_folder(cluster)
     note(f"cluster: starting ZooKeeper and {count(brokers, 'broker')} in {cluster}")
     settings = ClusterSettings(brokers=brokers, level=level)
@@ -46,32 +43,24 @@ def up(
 
 
 @app.command("down")
-def down(cluster: ClusterFolder = DEFAULT_CLUSTER) -> int:
+def down(cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
     """Stop the cluster; its data stays."""
-    from fencepost.ci.screens.console import say
-    from fencepost.conformance.adapters.local_cluster import down as stop
-
     stop(cluster)
     say(f"the cluster in {cluster} is down; its data is still there")
     return 0
 
 
 @app.command("status")
-def status(cluster: ClusterFolder = DEFAULT_CLUSTER, as_json: JsonOption = False) -> int:
+def status(cluster: ClusterFolder = DEFAULT_FOLDER, as_json: JsonOption = False) -> int:
     """Show the brokers that run, and the controller among them."""
-    from fencepost.conformance.adapters.local_cluster import status as look
-    from fencepost.conformance.verdict import ExitCode
-
     found = look(cluster)
     show(found, as_json)
     missing = [broker for broker in found.brokers if broker.pid is None or broker.address is None]
     return ExitCode.INCOMPLETE if missing else ExitCode.FINE
 
 
-def show(found: "ClusterStatus", as_json: bool) -> None:
+def show(found: ClusterStatus, as_json: bool) -> None:
     """Print a cluster as a table, or as JSON."""
-    from fencepost.ci.screens.console import show_json, show_table
-
     if as_json:
         show_json(asdict(found))
         return

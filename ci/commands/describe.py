@@ -4,12 +4,11 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.options import (
-    DEFAULT_CLUSTER,
-    BootstrapServers,
-    ClusterFolder,
-    JsonOption,
-)
+from fencepost.ci.client_process import bootstrap_servers
+from fencepost.ci.commands.topics import described, show_topic
+from fencepost.ci.options import BootstrapServers, ClusterFolder, JsonOption
+from fencepost.ci.screens.console import say, show_json
+from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 
 UnderReplicated = Annotated[
     bool,
@@ -24,14 +23,10 @@ def describe(
     under_replicated: UnderReplicated = False,
     unavailable: Unavailable = False,
     bootstrap_server: BootstrapServers = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
     """Show brokers, controller and topics."""
-    from fencepost.ci.client_process import bootstrap_servers
-    from fencepost.ci.commands.topics import described, show_topic
-    from fencepost.ci.screens.console import say, show_json
-
     found = described(bootstrap_servers(bootstrap_server, cluster))
     live = {broker["broker_id"] for broker in found["brokers"]}
     topics = {

@@ -6,8 +6,13 @@ import typer
 
 from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.options import JsonOption
+from fencepost.ci.screens.console import say, show_json, show_table
+from fencepost.fault_injection.faults.catalogue import KINDS, kind_of
+from fencepost.fault_injection.faults.table import as_document
+from fencepost.fault_injection.faults.targets import FaultError
+from fencepost.fault_injection.stories.story_schema import schema_text
 
-app = typer.Typer(help="The kinds of faults that can be injected.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 COLUMNS = ("kind", "backends", "parameters", "what happens")
 
 KindName = Annotated[str, typer.Argument(metavar="KIND", help="As proc.pause.")]
@@ -16,10 +21,6 @@ KindName = Annotated[str, typer.Argument(metavar="KIND", help="As proc.pause.")]
 @app.command("list")
 def list_faults(as_json: JsonOption = False) -> int:
     """Name each kind, where it can be done, its parameters, and what happens."""
-    from fencepost.ci.screens.console import show_json, show_table
-    from fencepost.fault_injection.faults.catalogue import KINDS
-    from fencepost.fault_injection.faults.table import as_document
-
     if as_json:
         show_json({"faults": [as_document(kind) for kind in KINDS.values()]})
         return 0
@@ -39,11 +40,6 @@ def list_faults(as_json: JsonOption = False) -> int:
 @app.command("explain")
 def explain(kind: KindName, as_json: JsonOption = False) -> int:
     """Show a kind: parameters with unit and range, backends, evidence, undo, requirements."""
-    from fencepost.ci.screens.console import say, show_json, show_table
-    from fencepost.fault_injection.faults.catalogue import kind_of
-    from fencepost.fault_injection.faults.table import as_document
-    from fencepost.fault_injection.faults.targets import FaultError
-
     with as_usage(FaultError):
         found = kind_of(kind)
     document = as_document(found)
@@ -73,8 +69,6 @@ def explain(kind: KindName, as_json: JsonOption = False) -> int:
 @app.command("schema")
 def schema() -> int:
     """Print the JSON Schema of schedule files, for editors and other programs."""
-    from fencepost.fault_injection.stories.story_schema import schema_text
-
     print(schema_text(), end="")
     return 0
 

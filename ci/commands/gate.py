@@ -1,8 +1,10 @@
 """`fencepost gate`: every stage, one verdict, one exit code."""
 
-from typing import TYPE_CHECKING
-
-from fencepost.ci.gate.tiers import GateTier
+from fencepost.ci.gate.gate import run_gate
+from fencepost.ci.gate.places import check_zookeeper
+from fencepost.ci.gate.runs import make_run_folder, new_run_id
+from fencepost.ci.gate.stages import STAGES
+from fencepost.ci.gate.verdict_files import VERDICT, GateRun, StageRecord
 from fencepost.ci.options import (
     NEWEST_LEVEL,
     JsonOption,
@@ -12,12 +14,12 @@ from fencepost.ci.options import (
     SparkMasterOption,
     TierOption,
     ZookeeperOption,
-    check_zookeeper,
 )
+from fencepost.ci.screens.broken import broken_lines
+from fencepost.ci.screens.console import note, say, show_table
 from fencepost.conformance.adapters.choices import EMBEDDED
-
-if TYPE_CHECKING:
-    from fencepost.ci.gate.verdict_files import GateRun, StageRecord
+from fencepost.conformance.verdict import exit_code, worst
+from fencepost.spec.tlc.models import Tier
 
 MEANING = {
     0: "fine",
@@ -29,7 +31,7 @@ MEANING = {
 
 
 def gate(
-    tier: TierOption = GateTier.QUICK,
+    tier: TierOption = Tier.QUICK,
     out: OutFolder = None,
     level: LevelOption = NEWEST_LEVEL,
     seed: SeedOption = 0,
@@ -41,10 +43,6 @@ def gate(
 
     The stages are spec, simulate, chaos, canary, replay, analyse and report.
     """
-    from fencepost.ci.gate.gate import run_gate
-    from fencepost.ci.gate.runs import make_run_folder, new_run_id
-    from fencepost.ci.gate.verdict_files import GateRun
-
     check_zookeeper(zookeeper)
     run_id = new_run_id()
     run = GateRun(
@@ -56,26 +54,18 @@ def gate(
         zookeeper=zookeeper,
         spark_master=spark_master,
     )
-    from fencepost.ci.gate.stages import STAGES
 
     records = run_gate(run, STAGES, announce)
     return show_end(run, records, as_json)
 
 
-def announce(record: "StageRecord") -> None:
+def announce(record: StageRecord) -> None:
     """Say on stderr how a stage ended, as soon as it did."""
-    from fencepost.ci.screens.console import note
-
     note(f"{record.stage}: {record.verdict} in {record.seconds:.1f} s: {record.summary}")
 
 
-def show_end(run: "GateRun", records: "tuple[StageRecord, ...]", as_json: bool) -> int:
+def show_end(run: GateRun, records: tuple[StageRecord, ...], as_json: bool) -> int:
     """Print the summary, what broke, where the report is, and the exit code; returns that code."""
-    from fencepost.ci.gate.verdict_files import VERDICT
-    from fencepost.ci.screens.broken import broken_lines
-    from fencepost.ci.screens.console import say, show_table
-    from fencepost.conformance.verdict import exit_code, worst
-
     code = exit_code(record.verdict for record in records)
     if as_json:
         say((run.folder / VERDICT).read_text().rstrip())

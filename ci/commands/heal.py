@@ -8,6 +8,11 @@ import typer
 
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.options import JsonOption
+from fencepost.ci.screens.console import say, show_json
+from fencepost.conformance.verdict import ExitCode
+from fencepost.fault_injection.engine.healing import heal_below
+from fencepost.reports.page.words import count
+from fencepost.spec.scratch import sweep
 
 HealedFolder = Annotated[
     Path, typer.Argument(metavar="DIR", help="A folder with runs; every ledger below it is read.")
@@ -16,12 +21,6 @@ HealedFolder = Annotated[
 
 def heal(directory: HealedFolder = Path(), as_json: JsonOption = False) -> int:
     """End the processes and undo the faults of killed runs; runs at work are left alone."""
-    from fencepost.ci.screens.console import say, show_json
-    from fencepost.conformance.verdict import ExitCode
-    from fencepost.fault_injection.engine.healing import heal_below
-    from fencepost.reports.page.words import count
-    from fencepost.spec.scratch import sweep
-
     if not directory.is_dir():
         raise UsageError(f"{directory} is not a folder; name one that holds runs")
     runs = heal_below(directory)

@@ -5,8 +5,12 @@ from typing import Any
 import typer
 
 from fencepost.ci.options import JsonOption
+from fencepost.ci.screens.console import show_json, show_table
+from fencepost.conformance.verdict import Verdict, exit_code
+from fencepost.conformance.whitebox.simulate import load
+from fencepost.spec.hazards import load_hazards
 
-app = typer.Typer(help="The deliberately wrong rules of the core.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 COLUMNS = ("name", "breaks the rule", "requirement", "hazard", "caught by", "found")
 
 
@@ -16,9 +20,6 @@ def list_mutants(as_json: JsonOption = False) -> int:
 
     A seed is a random schedule that shows it; steps are a counterexample, or a scenario of its own.
     """
-    from fencepost.ci.screens.console import show_json, show_table
-    from fencepost.conformance.verdict import Verdict, exit_code
-
     rows = described()
     if as_json:
         show_json({"mutants": rows})
@@ -34,9 +35,6 @@ def group() -> None:
 
 def described() -> list[dict[str, Any]]:
     """Each mutant's record, with the ids of the hazards that have a switch of its name."""
-    from fencepost.conformance.whitebox.simulate import load
-    from fencepost.spec.hazards import load_hazards
-
     hazards: dict[str, list[str]] = {}
     for hazard in load_hazards():
         hazards.setdefault(str(hazard.switch.get("mutants", "")), []).append(hazard.id)

@@ -10,17 +10,19 @@ from typing import Annotated, Any
 
 import typer
 
+from fencepost.ci.client_process import answers, bootstrap_servers
 from fencepost.ci.commands.topics import OptionalTopic, described
 from fencepost.ci.gate.failures import HarnessError, UsageError
 from fencepost.ci.options import (
-    DEFAULT_CLUSTER,
     BootstrapServers,
     ClusterFolder,
     JsonOption,
     OptionalPartitionNumbers,
 )
+from fencepost.ci.screens.console import complain, say, show_json
+from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 
-app = typer.Typer(help="Move replicas to other brokers.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 Replicas = Annotated[
     str, typer.Option(metavar="1,2,3", help="Where to, the preferred leader first.")
@@ -58,7 +60,7 @@ def execute(
     replicas: Replicas = "",
     reassignment_json_file: ReassignmentFile = None,
     bootstrap_server: BootstrapServers = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
 ) -> int:
     """Begin to move partitions; `reassign list` shows how far they are."""
     wanted = wanted_moves(topic, partition, replicas, reassignment_json_file)
@@ -71,7 +73,7 @@ def cancel(
     partition: PartitionNumber = 0,
     reassignment_json_file: ReassignmentFile = None,
     bootstrap_server: BootstrapServers = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
 ) -> int:
     """Cancel reassignments: partitions go back to their previous replicas."""
     wanted = wanted_moves(topic, partition, None, reassignment_json_file)
@@ -81,13 +83,10 @@ def cancel(
 @app.command("list")
 def list_moves(
     bootstrap_server: BootstrapServers = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
     """Show the partitions that move."""
-    from fencepost.ci.client_process import answers, bootstrap_servers
-    from fencepost.ci.screens.console import say, show_json
-
     moving: list[Any] = list(
         answers("list_reassignments", bootstrap_servers(bootstrap_server, cluster))
     )
@@ -113,12 +112,9 @@ def verify(
     replicas: Replicas = "",
     reassignment_json_file: ReassignmentFile = None,
     bootstrap_server: BootstrapServers = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
 ) -> int:
     """Tell whether partitions have their target replicas; exit code 3 while one has not."""
-    from fencepost.ci.client_process import answers, bootstrap_servers
-    from fencepost.ci.screens.console import say
-
     wanted = wanted_moves(topic, partition, replicas, reassignment_json_file)
     servers = bootstrap_servers(bootstrap_server, cluster)
     moving: list[Any] = list(answers("list_reassignments", servers))
@@ -161,15 +157,12 @@ def elect(
     ] = False,
     election_type: Kind = ElectionType.PREFERRED,
     bootstrap_server: BootstrapServers = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
 ) -> int:
     """Give partitions another leader, and wait for it.
 
     Without --partition, those of the topic that need it.
     """
-    from fencepost.ci.client_process import bootstrap_servers
-    from fencepost.ci.screens.console import say
-
     if all_topic_partitions == (topic is not None):
         raise UsageError("give a topic, or --all-topic-partitions")
     if all_topic_partitions and partition:
@@ -216,9 +209,6 @@ def ask(
     **arguments: object,
 ) -> int:
     """Print what became of each partition; the exit code of the worst."""
-    from fencepost.ci.client_process import answers, bootstrap_servers
-    from fencepost.ci.screens.console import complain, say
-
     worst = 0
     servers = bootstrap_servers(bootstrap_server, cluster)
     for answer in answers(name, servers, given=json.dumps(partitions), **arguments):

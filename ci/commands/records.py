@@ -5,15 +5,18 @@ from typing import Annotated
 
 import typer
 
+from fencepost.ci.client_process import answers, bootstrap_servers, call
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.options import (
-    DEFAULT_CLUSTER,
     BootstrapServers,
     ClusterFolder,
     JsonOption,
     TopicName,
     require_text,
 )
+from fencepost.ci.screens.console import printable, say, show_json
+from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
+from fencepost.reports.page.words import count
 
 PartitionNumber = Annotated[int, typer.Option(min=0)]
 Values = Annotated[
@@ -37,17 +40,13 @@ def produce(
     partition: PartitionNumber = 0,
     acks: Acks = -1,
     bootstrap_server: BootstrapServers = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
     """Append records to a partition.
 
     Exit code 3 with "may or may not have happened": consume to see, then decide.
     """
-    from fencepost.ci.client_process import bootstrap_servers, call
-    from fencepost.ci.screens.console import say, show_json
-    from fencepost.reports.page.words import count
-
     placed = call(
         "produce",
         bootstrap_servers(bootstrap_server, cluster),
@@ -74,16 +73,13 @@ def consume(
     max_messages: MaxMessages = None,
     follow: Follow = False,
     bootstrap_server: BootstrapServers = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
     """Print the committed records of a partition, one a line after its offset.
 
     Control characters are shown as escapes; --json gives the exact values.
     """
-    from fencepost.ci.client_process import answers, bootstrap_servers
-    from fencepost.ci.screens.console import printable, say, show_json
-
     start = parse_offset(offset)
     if follow and as_json and max_messages is None:
         raise UsageError("--follow has no end, and one JSON document has; give --max-messages")

@@ -2,15 +2,20 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fencepost.ci.commands.chaos_soak import tell_soak
+from fencepost.ci.gate.outcomes import of_analysis
+from fencepost.ci.gate.runs import existing_run
 from fencepost.ci.options import JsonOption, SparkMasterOption
-
-if TYPE_CHECKING:
-    from fencepost.reports.analysis.aggregates import Analysis
+from fencepost.ci.screens.broken import HARMLESS, lines_of
+from fencepost.ci.screens.console import complain, progress, say, show_json
+from fencepost.conformance.verdict import ExitCode, Verdict, exit_code
+from fencepost.reports.analysis.aggregates import Analysis
+from fencepost.reports.analysis.analyse import analyse
+from fencepost.reports.page.render import render
 
 TRACES = "trace-*.ndjson"
 
@@ -25,16 +30,9 @@ def report(
     Its report is written again: the same input gives the same bytes. Of a soak, its sums are told
     first; rounds that passed have left no trace.
     """
-    from fencepost.ci.gate.outcomes import of_analysis
-    from fencepost.ci.gate.runs import existing_run
-    from fencepost.ci.screens.broken import HARMLESS, lines_of
-    from fencepost.ci.screens.console import complain, progress, say, show_json
-
     existing_run(run)
     if not as_json and (code := tell_soak(run)) is not None and not any(run.rglob(TRACES)):
         return code
-    from fencepost.reports.analysis.analyse import analyse
-    from fencepost.reports.page.render import render
 
     with progress("report") as advance:
         analysis = analyse(run, spark_master=spark_master, on_progress=advance)
@@ -54,10 +52,8 @@ def report(
     return exit_code_of(analysis)
 
 
-def exit_code_of(analysis: "Analysis") -> int:
+def exit_code_of(analysis: Analysis) -> int:
     """As for any verdicts, but a stored run that is not whole is incomplete input: 3, not 2."""
-    from fencepost.conformance.verdict import ExitCode, Verdict, exit_code
-
     code = exit_code(analysis.verdicts.values())
     if code is ExitCode.UNDECIDED and analysis.verdicts["traces"] is not Verdict.PASS:
         return ExitCode.INCOMPLETE

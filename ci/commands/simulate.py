@@ -3,22 +3,34 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from fencepost.ci.gate.failures import as_usage
-from fencepost.ci.gate.tiers import EFFORT, GateTier
-from fencepost.ci.options import (
-    NEWEST_LEVEL,
-    JsonOption,
-    LevelOption,
-    require_spark_master,
+from fencepost.ci.gate.failures import UsageError, as_usage
+from fencepost.ci.gate.outcomes import of_seeds
+from fencepost.ci.gate.runs import make_run_folder, new_run_id
+from fencepost.ci.gate.tiers import EFFORT
+from fencepost.ci.options import NEWEST_LEVEL, JsonOption, LevelOption, require_spark_master
+from fencepost.ci.screens.console import progress, say, show_json, show_table
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.checks.registry import judge
+from fencepost.conformance.verdict import Verdict, exit_code
+from fencepost.conformance.whitebox.coverage import CALM
+from fencepost.conformance.whitebox.scripts import play_file
+from fencepost.conformance.whitebox.shrink import ShrunkSeed, shrink_seed
+from fencepost.conformance.whitebox.simulate import (
+    REFERENCE_TARGET,
+    SimulationOptions,
+    SimulationResult,
+    Subject,
+    load,
+    run_seeds,
 )
-
-if TYPE_CHECKING:
-    from fencepost.conformance.whitebox.shrink import ShrunkSeed
-    from fencepost.conformance.whitebox.simulate import SimulationResult
+from fencepost.fault_injection.faults.catalogue import DRAWN_KINDS
+from fencepost.reports.page.words import count
+from fencepost.reports.tables.seeds import on_spark
+from fencepost.spec.tlc.models import Tier
 
 SeedCount = Annotated[
     int | None, typer.Option(min=1, help="How many seeds.  [default: 200, or 1 with --seed]")
@@ -117,25 +129,16 @@ class SimulationRequest:
 
 def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest) -> int:
     """Run the seeds and tell what they showed."""
-    from fencepost.ci.gate.outcomes import of_seeds
-    from fencepost.ci.gate.runs import make_run_folder, new_run_id
-    from fencepost.ci.screens.console import progress
-    from fencepost.conformance.adapters.errors import ChoiceError
-    from fencepost.conformance.verdict import exit_code
-    from fencepost.conformance.whitebox.simulate import SimulationOptions, run_seeds
-
     traces = make_run_folder(new_run_id(), wish.out) if wish.out else None
     options = SimulationOptions(out=traces)
     if wish.spark is not None:
-        from fencepost.reports.tables.seeds import on_spark
-
         options = replace(options, spread=on_spark(wish.spark))
     with progress("simulate") as advance, as_usage(ChoiceError):
         result = run_seeds(
             seeds,
             level=level,
             mutant=mutant,
-            jobs=EFFORT[GateTier.QUICK].workers,
+            jobs=EFFORT[Tier.QUICK].workers,
             on_progress=advance,
             options=options,
         )
@@ -146,12 +149,8 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest
     return exit_code([of_seeds(result).verdict])
 
 
-def tell_people(result: "SimulationResult", wish: SimulationRequest, traces: Path | None) -> None:
+def tell_people(result: SimulationResult, wish: SimulationRequest, traces: Path | None) -> None:
     """The first violation of each seed, what else was asked for, and the verdict."""
-    from fencepost.ci.gate.outcomes import of_seeds
-    from fencepost.ci.screens.console import say, show_table
-    from fencepost.reports.page.words import count
-
     outcome = of_seeds(result)
     seen = first_of_each_seed(outcome.detail["violations"])
     if rows := seen[:ROWS_MAX]:
@@ -167,17 +166,14 @@ def tell_people(result: "SimulationResult", wish: SimulationRequest, traces: Pat
     say(f"{outcome.verdict}: {outcome.summary}")
 
 
-def tell_machines(result: "SimulationResult", wish: SimulationRequest) -> None:
+def tell_machines(result: SimulationResult, wish: SimulationRequest) -> None:
     """All of it as JSON."""
-    from fencepost.ci.gate.outcomes import of_seeds
-    from fencepost.ci.screens.console import show_json
-
     outcome = of_seeds(result)
     document = {"verdict": outcome.verdict, "figures": outcome.figures, **outcome.detail}
     show_json(document | mutant_fields(result) | result_fields(result, wish))
 
 
-def result_fields(result: "SimulationResult", wish: SimulationRequest) -> dict[str, object]:
+def result_fields(result: SimulationResult, wish: SimulationRequest) -> dict[str, object]:
     """What was asked for beside the verdict, for machines."""
     fields: dict[str, object] = {"coverage": result.coverage.as_json()} if wish.coverage else {}
     shrunk = small_scenario(result) if wish.shrink else None
@@ -186,13 +182,8 @@ def result_fields(result: "SimulationResult", wish: SimulationRequest) -> dict[s
     return fields
 
 
-def show_coverage(result: "SimulationResult") -> None:
+def show_coverage(result: SimulationResult) -> None:
     """Each action of the core: in how many seeds, and beside how many kinds of fault."""
-    from fencepost.ci.screens.console import say, show_table
-    from fencepost.conformance.whitebox.coverage import CALM
-    from fencepost.fault_injection.faults.catalogue import DRAWN_KINDS
-    from fencepost.reports.page.words import count
-
     found = result.coverage
     rows = [
         [action, str(seeds), str(sum((kind, action) in found.pairs for kind in DRAWN_KINDS))]
@@ -208,22 +199,16 @@ def show_coverage(result: "SimulationResult") -> None:
         say(f"actions that no seed reached: {', '.join(found.unreached)}")
 
 
-def small_scenario(result: "SimulationResult") -> "ShrunkSeed | None":
+def small_scenario(result: SimulationResult) -> ShrunkSeed | None:
     """The first failing seed, shrunk; None when there is none."""
-    from fencepost.conformance.whitebox.shrink import shrink_seed
-    from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
-
     if not result.failing:
         return None
     subject = Subject(target=REFERENCE_TARGET, level=result.level, mutant=result.mutant)
     return shrink_seed(subject, result.failing[0].seed)
 
 
-def show_small_scenario(result: "SimulationResult") -> None:
+def show_small_scenario(result: SimulationResult) -> None:
     """The small scenario on its own, so that it can be copied into a file."""
-    from fencepost.ci.screens.console import say
-    from fencepost.reports.page.words import count
-
     shrunk = small_scenario(result)
     if shrunk is None:
         say("no seed violates anything: there is nothing to shrink")
@@ -237,20 +222,12 @@ def show_small_scenario(result: "SimulationResult") -> None:
 
 def refuse_beside(reason: str, given: Mapping[str, object]) -> None:
     """Raise `UsageError` for options that would be forgotten."""
-    from fencepost.ci.gate.failures import UsageError
-
     if lost := [name for name, value in given.items() if value is not None]:
         raise UsageError(f"{reason}; leave out {lost[0]}")
 
 
 def play_scenario(path: Path, *, rewrite: bool, as_json: bool) -> int:
     """Say whether a scenario prints what its file says; with `rewrite` the file says it now."""
-    from fencepost.ci.screens.console import say, show_json
-    from fencepost.conformance.adapters.errors import ChoiceError
-    from fencepost.conformance.verdict import Verdict, exit_code
-    from fencepost.conformance.whitebox.scripts import play_file
-    from fencepost.reports.page.words import count
-
     with as_usage(ChoiceError):
         played = play_file(path)
     if rewrite and not played.holds:
@@ -271,12 +248,6 @@ def play_scenario(path: Path, *, rewrite: bool, as_json: bool) -> int:
 
 def replay_steps(steps: str, *, as_json: bool) -> int:
     """Say how far the core followed the specs, and what its states violate."""
-    from fencepost.ci.gate.failures import UsageError
-    from fencepost.ci.screens.console import say, show_json
-    from fencepost.conformance.checks.registry import judge
-    from fencepost.conformance.verdict import Verdict, exit_code
-    from fencepost.conformance.whitebox.simulate import load
-
     try:
         done = load().replay(steps, judge)
     except ValueError as error:
@@ -303,10 +274,8 @@ def first_of_each_seed(violations: list[dict[str, Any]]) -> list[dict[str, Any]]
     return [first[seed] for seed in sorted(first)]
 
 
-def mutant_lines(result: "SimulationResult") -> list[str]:
+def mutant_lines(result: SimulationResult) -> list[str]:
     """Whether the mutant was caught, by which checks and at which seed; nothing without one."""
-    from fencepost.reports.page.words import count
-
     if result.mutant is None:
         return []
     if result.catch is None:
@@ -317,14 +286,14 @@ def mutant_lines(result: "SimulationResult") -> list[str]:
     return [f"mutant {result.mutant} caught at seed {result.catch.seed} by {checks}"]
 
 
-def mutant_fields(result: "SimulationResult") -> dict[str, object]:
+def mutant_fields(result: SimulationResult) -> dict[str, object]:
     """The same for machines."""
     if result.mutant is None:
         return {}
     return {"mutant": result.mutant, "caught": result.catch is not None}
 
 
-def trace_lines(result: "SimulationResult", folder: Path | None) -> list[str]:
+def trace_lines(result: SimulationResult, folder: Path | None) -> list[str]:
     """Where the traces are, when --out asks for them."""
     if folder is None:
         return []

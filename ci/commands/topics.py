@@ -5,17 +5,19 @@ from typing import Annotated, Any
 
 import typer
 
+from fencepost.ci.client_process import bootstrap_servers, call
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.options import (
-    DEFAULT_CLUSTER,
     BootstrapServers,
     ClusterFolder,
     JsonOption,
     TopicName,
     require_text,
 )
+from fencepost.ci.screens.console import say, show_json
+from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 
-app = typer.Typer(help="Create, delete, list and describe topics.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 Partitions = Annotated[int | None, typer.Option(min=1, help="How many; one by default.")]
 ReplicationFactor = Annotated[
@@ -49,12 +51,9 @@ def create(
         ),
     ] = False,
     bootstrap_server: BootstrapServers = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
 ) -> int:
     """Create a topic, and wait until each partition has a leader."""
-    from fencepost.ci.client_process import bootstrap_servers, call
-    from fencepost.ci.screens.console import say
-
     assignment = parse_assignment(replica_assignment)
     if assignment and (partitions or replication_factor):
         raise UsageError("--replica-assignment says how many: leave the counts out")
@@ -91,12 +90,9 @@ def delete(
         bool, typer.Option("--if-exists", help="A topic that does not exist is no error.")
     ] = False,
     bootstrap_server: BootstrapServers = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
 ) -> int:
     """Delete a topic with all its records, and wait until it is gone."""
-    from fencepost.ci.client_process import bootstrap_servers, call
-    from fencepost.ci.screens.console import say
-
     servers = bootstrap_servers(bootstrap_server, cluster)
     answer = call("delete_topic", servers, topic=topic, if_exists=if_exists)
     assert isinstance(answer, dict)
@@ -107,13 +103,10 @@ def delete(
 @app.command("list")
 def list_topics(
     bootstrap_server: BootstrapServers = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
     """List the topics; --json with their number of partitions."""
-    from fencepost.ci.client_process import bootstrap_servers
-    from fencepost.ci.screens.console import say, show_json
-
     topics = described(bootstrap_servers(bootstrap_server, cluster))["topics"]
     if as_json:
         show_json({name: len(partitions) for name, partitions in topics.items()})
@@ -127,13 +120,10 @@ def list_topics(
 def describe(
     topic: OptionalTopic = None,
     bootstrap_server: BootstrapServers = None,
-    cluster: ClusterFolder = DEFAULT_CLUSTER,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
     """Show leader, replicas and ISR of each partition, of one topic or of all."""
-    from fencepost.ci.client_process import bootstrap_servers
-    from fencepost.ci.screens.console import show_json
-
     topics = described(bootstrap_servers(bootstrap_server, cluster))["topics"]
     if topic is not None and topic not in topics:
         raise UsageError(f"there is no topic {topic}; see fencepost topics list")
@@ -147,8 +137,6 @@ def describe(
 
 def described(servers: str) -> dict[str, Any]:
     """Controller, brokers and topics as the cluster publishes them."""
-    from fencepost.ci.client_process import call
-
     found = call("describe_cluster", servers)
     assert isinstance(found, dict)
     return found
@@ -156,8 +144,6 @@ def described(servers: str) -> dict[str, Any]:
 
 def show_topic(name: str, partitions: Sequence[Partition]) -> None:
     """Print a topic as kafka-topics.sh --describe does."""
-    from fencepost.ci.screens.console import say
-
     factor = max(len(partition["assigned_replicas"]) for partition in partitions)
     topic_id = partitions[0]["topic_id"] or "none"
     counts = f"PartitionCount: {len(partitions)}\tReplicationFactor: {factor}"

@@ -1,18 +1,25 @@
-"""What `fencepost check` needs around it, looked for before anything long begins."""
+"""What commands need around them, looked for before anything long begins."""
 
 import os
 from pathlib import Path
 
-from fencepost.ci.gate.failures import ExpectedError, HarnessError, UsageError
+from fencepost.ci.gate.failures import ExpectedError, HarnessError, UsageError, as_usage
 from fencepost.ci.gate.runs import check_writable
 from fencepost.ci.screens.console import note
+from fencepost.conformance.adapters.choices import OWN, PROXY
+from fencepost.fault_injection.network.namespaces.links import NoNamespacesError, enter_own_network
+from fencepost.fault_injection.zookeeper.server import check_external
+from fencepost.spec.tlc.cache.cache_folder import OVERRIDE, cache_folder
+from fencepost.spec.tlc.java.dialect import dialect_of
+from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, find_tlc
+from fencepost.spec.zookeeper import AddressError
+
+ANSWER_DEADLINE_S = 5.0
+"""A ZooKeeper that takes longer to grant a session is not one to measure failovers on."""
 
 
 def require_tlc() -> None:
     """Raise `HarnessError` when there is no Java or no TLC to run."""
-    from fencepost.spec.tlc.java.dialect import dialect_of
-    from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, find_tlc
-
     try:
         dialect_of(find_tlc().jar)
     except EXPECTED_ERRORS as error:
@@ -21,8 +28,6 @@ def require_tlc() -> None:
 
 def require_cache(*, is_wanted: bool) -> None:
     """Warn when the folder chosen for kept verdicts cannot keep any."""
-    from fencepost.spec.tlc.cache.cache_folder import OVERRIDE, cache_folder
-
     chosen = os.environ.get(OVERRIDE)
     if is_wanted and chosen and cache_folder() is None:
         note(f"{OVERRIDE} is {chosen}, where nothing can be written: no verdict is kept")
@@ -58,3 +63,30 @@ def require_file(path: Path, option: str) -> None:
         why = error.strerror or str(error)
         told = f"{path} cannot be written: {why}; name another file with {option}"
         raise UsageError(told) from error
+
+
+def enter_network(choice: str) -> None:
+    """This process is where a run with that network must be started from.
+
+    Of namespaces, that is a network of our own, so that the machine's is left alone. Raises
+    `HarnessError` when there can be none.
+    """
+    if choice == PROXY:
+        return
+
+    try:
+        enter_own_network()
+    except NoNamespacesError as error:
+        raise HarnessError(f"skipped: {error}") from error
+
+
+def check_zookeeper(choice: str) -> None:
+    """Return when `choice` will do: one of our own, or an address where a ZooKeeper answers.
+
+    Raises `UsageError` for what is no address, `ZooKeeperError` without an answer.
+    """
+    if choice in OWN:
+        return
+
+    with as_usage(AddressError):
+        check_external(choice, deadline_s=ANSWER_DEADLINE_S)

@@ -16,11 +16,12 @@ from fencepost.ci.gate.outcomes import (
     of_trials,
 )
 from fencepost.ci.gate.stage import GateStage
-from fencepost.ci.gate.tiers import EFFORT, GateTier
+from fencepost.ci.gate.tiers import EFFORT
 from fencepost.ci.gate.verdict_files import GateRun
 from fencepost.ci.screens.console import progress
 from fencepost.ci.screens.model_progress import model_progress
 from fencepost.conformance.verdict import Verdict
+from fencepost.spec.tlc.models import Tier
 from fencepost.spec.vocabulary import ProtocolLevel
 
 
@@ -34,7 +35,7 @@ def check_specs(run: GateRun) -> StageOutcome:
     with model_progress(models) as advance:
         results = check_models(models, workers=workers, on_progress=advance)
     outcome = of_models(models, results)
-    if run.tier is not GateTier.NIGHTLY:
+    if run.tier is not Tier.NIGHTLY:
         return outcome
     return outcome.joined(cover_actions(workers)).joined(undo_repairs(workers))
 

@@ -1,15 +1,8 @@
 """How much each tier of the gate tries: the one table of its numbers."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class GateTier(StrEnum):
-    """From a minute at the desk to a night; `spec` has tiers of the same names for its models."""
-
-    QUICK = "quick"
-    PULL_REQUEST = "pull_request"
-    NIGHTLY = "nightly"
+from fencepost.spec.tlc.models import Tier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +41,12 @@ FIRST_SCENARIOS = (
 """What every gate plays: those that a change breaks first, as many as take about two minutes. The
 others would take as long again; `make chaos` and the night play all."""
 
-EFFORT: dict[GateTier, Effort] = {
-    GateTier.QUICK: Effort(
+EFFORT: dict[Tier, Effort] = {
+    Tier.QUICK: Effort(
         seeds=150, mutant_seeds_max=2000, replayed_seeds=3, scenarios=FIRST_SCENARIOS
     ),
-    GateTier.PULL_REQUEST: Effort(
+    Tier.PULL_REQUEST: Effort(
         seeds=600, mutant_seeds_max=2000, replayed_seeds=10, scenarios=FIRST_SCENARIOS
     ),
-    GateTier.NIGHTLY: Effort(seeds=10_000, mutant_seeds_max=2000, replayed_seeds=100),
+    Tier.NIGHTLY: Effort(seeds=10_000, mutant_seeds_max=2000, replayed_seeds=100),
 }

@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from fencepost.ci.gate.tiers import GateTier
 from fencepost.conformance.verdict import Verdict, exit_code, worst
+from fencepost.spec.tlc.models import Tier
 
 VERDICT_VERSION = 1
 """Raised when a reader of older files would misread newer ones."""
@@ -45,7 +45,7 @@ class GateRun:
 
     folder: Path
     run_id: str
-    tier: GateTier
+    tier: Tier
     level: int
     seed: int
     zookeeper: str

@@ -12,6 +12,8 @@ from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from grpc_tools import protoc
+
 from fencepost.fault_injection.faults import table
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.stories import story_schema
@@ -86,7 +88,6 @@ def generate(root: Path) -> Iterator[tuple[Path, bytes]]:
 
 
 def _compile(folder: Path) -> None:
-    from grpc_tools import protoc
 
     protos = [str(folder / PACKAGE / WIRE / f"{name}.proto") for name in PROTOS]
     outputs = [f"--{kind}_out={folder}" for kind in ("python", "pyi", "grpc_python")]

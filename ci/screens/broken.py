@@ -4,13 +4,11 @@ DESIGN section 6: every failure prints one line that reproduces it.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fencepost.ci.gate.verdict_files import StageRecord
 from fencepost.ci.screens.console import printable
 from fencepost.conformance.verdict import Verdict
-
-if TYPE_CHECKING:
-    from fencepost.ci.gate.verdict_files import StageRecord
 
 LINES_MAX = 5
 """Of one stage; its files tell the rest."""
@@ -22,7 +20,7 @@ Broken = tuple[str, str]
 """What does not hold, and the command that shows it; empty when only the whole does."""
 
 
-def broken_lines(record: "StageRecord", whole: str) -> list[str]:
+def broken_lines(record: StageRecord, whole: str) -> list[str]:
     """Up to `LINES_MAX` lines of a failing stage, none of one that is fine; `whole` repeats all."""
     if record.verdict in HARMLESS:
         return []

@@ -2,25 +2,31 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.outcomes import of_coverage, of_models, of_trials
+from fencepost.ci.gate.places import require_file
 from fencepost.ci.screens.console import say, say_fitted, show_json, show_table
 from fencepost.ci.screens.model_progress import model_progress
 from fencepost.conformance.verdict import Verdict, exit_code
 from fencepost.reports.page.words import count
-
-if TYPE_CHECKING:
-    from fencepost.spec.tlc.compare import ModelResult
-    from fencepost.spec.tlc.models import Model
-    from fencepost.spec.tlc.runner import TlcOptions
+from fencepost.spec.hazards import HazardError, load_hazards, select_hazards
+from fencepost.spec.tlc.compare import ModelResult
+from fencepost.spec.tlc.coverage import measure
+from fencepost.spec.tlc.graph.graph import state_graph
+from fencepost.spec.tlc.graph.graph_svg import draw
+from fencepost.spec.tlc.models import Model, ModelError
+from fencepost.spec.tlc.repairs import trials, undo
+from fencepost.spec.tlc.runner import TlcOptions, check_models
+from fencepost.spec.tlc.saved import as_document, save
 
 COLUMNS = ("name", "verdict", "states", "seconds", "ok")
 
 
 def check_rows(
-    models: "Sequence[Model]",
-    options: "TlcOptions",
+    models: Sequence[Model],
+    options: TlcOptions,
     *,
     workers: int,
     as_json: bool,
@@ -28,9 +34,6 @@ def check_rows(
     tell: bool,
 ) -> int:
     """Check rows and print table or JSON; `tell` prints the counterexample too."""
-    from fencepost.spec.tlc.runner import check_models
-    from fencepost.spec.tlc.saved import as_document, save
-
     with model_progress(models) as advance:
         results = check_models(models, workers=workers, on_progress=advance, options=options)
     outcome = of_models(models, results)
@@ -58,17 +61,15 @@ def _cells(row: dict[str, Any]) -> list[object]:
     return [row["name"], verdict, f"{row['distinct']:,}", seconds, "yes" if row["agrees"] else "NO"]
 
 
-def _complaint(result: "ModelResult") -> str:
+def _complaint(result: ModelResult) -> str:
     name = f"model {result.model}"
     return result.why if result.why.startswith(name) else f"{name}: {result.why}"
 
 
 def check_coverage(
-    models: "Sequence[Model]", options: "TlcOptions", *, workers: int, as_json: bool
+    models: Sequence[Model], options: TlcOptions, *, workers: int, as_json: bool
 ) -> int:
     """Every action of a module must be taken in some row that holds."""
-    from fencepost.spec.tlc.coverage import measure
-
     with model_progress([m for m in models if m.expected == "holds"]) as advance:
         coverage = measure(models, options=options, workers=workers, on_progress=advance)
     outcome = of_coverage(coverage)
@@ -86,18 +87,14 @@ def check_coverage(
 
 
 def check_without_repairs(
-    models: "Sequence[Model]",
+    models: Sequence[Model],
     ids: Sequence[str],
-    options: "TlcOptions",
+    options: TlcOptions,
     *,
     workers: int,
     as_json: bool,
 ) -> int:
     """With each hazard's switch added, exactly its rows must fail."""
-    from fencepost.ci.gate.failures import as_usage
-    from fencepost.spec.hazards import HazardError, load_hazards, select_hazards
-    from fencepost.spec.tlc.repairs import trials, undo
-
     with as_usage(HazardError):
         hazards = select_hazards(load_hazards(), ids)
     tried = trials(hazards, models)
@@ -118,14 +115,8 @@ def check_without_repairs(
     return exit_code([outcome.verdict])
 
 
-def draw_graph(models: "Sequence[Model]", options: "TlcOptions", path: Path) -> int:
+def draw_graph(models: Sequence[Model], options: TlcOptions, path: Path) -> int:
     """Draw the states of one small model."""
-    from fencepost.ci.gate.failures import UsageError, as_usage
-    from fencepost.ci.gate.places import require_file
-    from fencepost.spec.tlc.graph.graph import state_graph
-    from fencepost.spec.tlc.graph.graph_svg import draw
-    from fencepost.spec.tlc.models import ModelError
-
     if len(models) != 1:
         raise UsageError("--graph draws one model; name it")
     require_file(path, "--graph")
@@ -141,10 +132,8 @@ def draw_graph(models: "Sequence[Model]", options: "TlcOptions", path: Path) -> 
     return exit_code([Verdict.PASS])
 
 
-def list_models(models: "Sequence[Model]", *, as_json: bool) -> int:
+def list_models(models: Sequence[Model], *, as_json: bool) -> int:
     """Name the models, and the hazards that they show."""
-    from fencepost.spec.hazards import load_hazards
-
     hazards = load_hazards()
     if as_json:
         fields = ("name", "module", "tier", "expected", "invariant", "distinct_states", "shows")

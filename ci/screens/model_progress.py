@@ -4,22 +4,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from fencepost.ci.screens.console import progress
-
-if TYPE_CHECKING:
-    from fencepost.spec.tlc.models import Model
-    from fencepost.spec.tlc.runner import Progress
+from fencepost.spec.tlc.models import Model
+from fencepost.spec.tlc.runner import Progress
 
 
 @contextmanager
-def model_progress(models: "Sequence[Model]") -> "Iterator[Callable[[Progress], None]]":
+def model_progress(models: Sequence[Model]) -> Iterator[Callable[[Progress], None]]:
     """As `progress`, in models; yields the function to call with each news of a run of TLC."""
     with progress("spec") as advance:
         board = ModelProgress(len(models), time.monotonic)
 
-        def step(news: "Progress") -> None:
+        def step(news: Progress) -> None:
             with board.lock:
                 board.hear(news)
                 advance(board.done, board.total, board.text())
@@ -40,7 +37,7 @@ class ModelProgress:
         self._running: dict[str, float] = {}
         self._generated: dict[str, int] = {}
 
-    def hear(self, news: "Progress") -> None:
+    def hear(self, news: Progress) -> None:
         """Take in one piece of news; a verdict that was known before says nothing of the speed."""
         self._running.setdefault(news.model, self._clock())
         if not news.is_cached:

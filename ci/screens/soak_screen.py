@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
@@ -12,9 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fencepost.ci.screens.console import note, printable
-
-if TYPE_CHECKING:
-    from fencepost.conformance.runs.soak import SoakPlan, SoakRound, Totals
+from fencepost.conformance.runs.soak import SoakPlan, SoakRound, Totals
 
 LAST_ROUNDS = 8
 """Rounds that the screen shows."""
@@ -25,16 +22,16 @@ FINDINGS = 5
 class Screen:
     """What the screen shows now; rich asks for it several times a second."""
 
-    plan: "SoakPlan"
-    totals: "Totals | None" = None
-    last: list["SoakRound"] = field(default_factory=list)
+    plan: SoakPlan
+    totals: Totals | None = None
+    last: list[SoakRound] = field(default_factory=list)
     current: str = "starting"
     started: float = field(default_factory=time.monotonic)
     round_started: float = field(default_factory=time.monotonic)
     earlier_s: float = 0.0
     """Of the sittings before this one."""
 
-    def begin(self, number: int, scenario: str, seed: int, totals: "Totals") -> None:
+    def begin(self, number: int, scenario: str, seed: int, totals: Totals) -> None:
         """A round begins."""
         if self.totals is None:
             self.earlier_s = totals.seconds
@@ -42,7 +39,7 @@ class Screen:
         self.current = f"round {number}: {scenario}, seed {seed}"
         self.round_started = time.monotonic()
 
-    def end(self, round_: "SoakRound", totals: "Totals") -> None:
+    def end(self, round_: SoakRound, totals: Totals) -> None:
         """A round has ended."""
         self.totals = totals
         self.last = [*self.last, round_][-LAST_ROUNDS:]
@@ -74,16 +71,16 @@ class Screen:
 class Lines:
     """One line per round, on stderr."""
 
-    def begin(self, number: int, scenario: str, seed: int, totals: "Totals") -> None:
+    def begin(self, number: int, scenario: str, seed: int, totals: Totals) -> None:
         """Nothing is said before a round has ended."""
 
-    def end(self, round_: "SoakRound", totals: "Totals") -> None:
+    def end(self, round_: SoakRound, totals: Totals) -> None:
         """A round has ended."""
         note(f"soak: round {round_.number} after {totals.seconds:.0f} s: {round_line(round_)}")
 
 
 @contextmanager
-def soak_screen(plan: "SoakPlan") -> Iterator[Screen | Lines]:
+def soak_screen(plan: SoakPlan) -> Iterator[Screen | Lines]:
     """The observer of a soak; a terminal shows the screen until the end."""
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -94,7 +91,7 @@ def soak_screen(plan: "SoakPlan") -> Iterator[Screen | Lines]:
         yield screen
 
 
-def totals_lines(totals: "Totals") -> list[tuple[str, str]]:
+def totals_lines(totals: Totals) -> list[tuple[str, str]]:
     """The sums over all rounds."""
     each = ", ".join(f"{count} {verdict}" for verdict, count in sorted(totals.verdicts.items()))
     return [
@@ -105,7 +102,7 @@ def totals_lines(totals: "Totals") -> list[tuple[str, str]]:
     ]
 
 
-def round_line(round_: "SoakRound") -> str:
+def round_line(round_: SoakRound) -> str:
     """One round."""
     told = (
         f"{round_.scenario} seed {round_.seed}: {round_.verdict} in {round_.seconds:.0f} s, "

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.ci.cli import run
-from fencepost.ci.options import DEFAULT_CLUSTER
-from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
+from fencepost.ci.cli import COMMANDS, command_of, run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -208,7 +206,7 @@ def test_a_defect_of_ours_shows_its_traceback_and_is_no_violation(
     def break_down(*_: object, **__: object) -> None:
         raise ZeroDivisionError("of ours")
 
-    monkeypatch.setattr("fencepost.spec.tlc.models.load_models", break_down)
+    monkeypatch.setattr("fencepost.ci.commands.check.load_models", break_down)
 
     assert run(["check"]) == 3
     err = capsys.readouterr().err
@@ -222,7 +220,7 @@ def test_an_interruption_is_exit_130(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fencepost.spec.tlc.models.load_models", interrupt)
+    monkeypatch.setattr("fencepost.ci.commands.check.load_models", interrupt)
 
     assert run(["check"]) == 130
     assert "interrupted" in complaint(capsys)
@@ -257,8 +255,11 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     assert f"Usage: fencepost {command}" in capsys.readouterr().out
 
 
-def test_the_usual_folder_of_a_cluster_is_the_one_that_its_messages_leave_out() -> None:
-    assert DEFAULT_CLUSTER == DEFAULT_FOLDER
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_the_help_of_each_says(name: str) -> None:
+    _, sentence = COMMANDS[name]
+
+    assert sentence.rstrip(".") in (command_of(name).help or "")
 
 
 def test_help_imports_no_room_but_its_own() -> None:

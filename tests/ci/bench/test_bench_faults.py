@@ -17,11 +17,10 @@ def test_rules_are_measured_around_both_ways_of_a_request() -> None:
     assert lines == ["a rule, beside Fetch", "a rule, beside LeaderAndIsr"]
 
 
-def test_proxy_is_measured_around_bytes_and_requests() -> None:
+def test_proxy_is_measured_around_requests() -> None:
     lines = [line.what.partition(" (")[0] for line in faults.proxy()]
 
     assert lines == [
-        "the proxy, around 100 bytes",
         "the proxy, around Fetch",
         "the proxy, around LeaderAndIsr",
     ]

@@ -21,7 +21,7 @@ def low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
     fields |= {"expected": ModelVerdict.VIOLATES, "invariant": "Low", "counterexample_states": 3}
     model = Model(**fields)
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("fencepost.spec.tlc.models.load_models", lambda: (model,))
+    monkeypatch.setattr("fencepost.ci.commands.check.load_models", lambda: (model,))
     return model
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from fencepost.ci.cli import run
 from fencepost.ci.gate.stages import simulate
-from fencepost.ci.gate.tiers import GateTier
 from fencepost.ci.gate.verdict_files import GateRun
 from fencepost.conformance.verdict import Verdict, Violation
 from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
+from fencepost.spec.tlc.models import Tier
 from fencepost.spec.vocabulary import Invariant
 
 Asked = dict[str, object]
@@ -39,6 +39,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
         asked.update(hunt_level=level)
         return ()
 
+    monkeypatch.setattr("fencepost.ci.commands.simulate.run_seeds", run_seeds)
     monkeypatch.setattr("fencepost.conformance.whitebox.simulate.run_seeds", run_seeds)
     monkeypatch.setattr("fencepost.conformance.whitebox.simulate.hunt_mutants", hunt_mutants)
     return asked
@@ -167,7 +168,7 @@ def test_mutants_are_hunted_at_the_newest_level_and_the_summary_says_so(
     asked: Asked, tmp_path: Path
 ) -> None:
     gate = GateRun(
-        folder=tmp_path, run_id="r", tier=GateTier.QUICK, level=0, seed=0, zookeeper="embedded"
+        folder=tmp_path, run_id="r", tier=Tier.QUICK, level=0, seed=0, zookeeper="embedded"
     )
 
     outcome = simulate(gate)
@@ -205,9 +206,7 @@ def printed(
     *options: str,
 ) -> list[str]:
     """What the command says of `result`, line by line."""
-    monkeypatch.setattr(
-        "fencepost.conformance.whitebox.simulate.run_seeds", lambda *_, **__: result
-    )
+    monkeypatch.setattr("fencepost.ci.commands.simulate.run_seeds", lambda *_, **__: result)
     run(["simulate", *options])
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 

@@ -11,9 +11,9 @@ from fencepost.ci.gate.failures import INTERRUPTED
 from fencepost.ci.gate.gate import run_gate
 from fencepost.ci.gate.outcomes import StageOutcome
 from fencepost.ci.gate.stage import GateStage
-from fencepost.ci.gate.tiers import GateTier
 from fencepost.ci.gate.verdict_files import GateRun, StageRecord
 from fencepost.conformance.verdict import Verdict
+from fencepost.spec.tlc.models import Tier
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "ci" / "verdict.schema.json").read_text())
 
@@ -23,7 +23,7 @@ def run(tmp_path: Path) -> GateRun:
     return GateRun(
         folder=tmp_path,
         run_id="20260102T030405Z-abcd",
-        tier=GateTier.QUICK,
+        tier=Tier.QUICK,
         level=2,
         seed=7,
         zookeeper="embedded",

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.commands.gate import show_end
-from fencepost.ci.gate.tiers import GateTier
 from fencepost.ci.gate.verdict_files import GateRun, StageRecord
 from fencepost.ci.screens.broken import LINES_MAX, broken_lines, lines_of
 from fencepost.conformance.verdict import Verdict
+from fencepost.spec.tlc.models import Tier
 
 SCENARIO = {
     "name": "kill",
@@ -73,7 +73,7 @@ def test_the_gate_prints_them_after_its_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = GateRun(
-        folder=tmp_path, run_id="r", tier=GateTier.QUICK, level=2, seed=0, zookeeper="embedded"
+        folder=tmp_path, run_id="r", tier=Tier.QUICK, level=2, seed=0, zookeeper="embedded"
     )
     records = (StageRecord(stage="spec", verdict=Verdict.PASS), failing(scenarios=[dict(SCENARIO)]))
 
