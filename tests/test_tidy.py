@@ -33,6 +33,7 @@ ONLY_IN = {
         "impl/shell/zookeeper/client.py",
         "impl/shell/zookeeper/multi_read.py",
         "fault_injection/zookeeper/client.py",
+        "fault_injection/zookeeper/sessions.py",
     ),
     "grpc": (
         "impl/shell/rpc/service.py",

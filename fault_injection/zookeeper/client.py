@@ -1,7 +1,7 @@
 """The harness's own view of ZooKeeper: small, typed, with a deadline on every call.
 
-The only module of this room that knows kazoo; nothing untyped leaves it. No write is retried: one
-without an answer may have happened, and the caller decides what that means. A read is
+The only module of this room that uses kazoo's client; nothing untyped leaves it. No write is
+retried: one without an answer may have happened, and the caller decides what that means. A read is
 asked again until the deadline, for a server of an ensemble may go while others answer.
 """
 
@@ -147,14 +147,7 @@ class ZooKeeperClient:
 
     def create_path(self, path: str) -> None:
         """Create the persistent znode at `path` and those above it, where they are missing."""
-        names = path.strip("/").split("/")
-        for depth in range(1, len(names) + 1):
-            above = "/" + "/".join(names[:depth])
-            if self.exists(above) is None:
-                try:
-                    self.create(above)
-                except ZnodeExistsError:
-                    continue  # another client was faster, which is just as good
+        self._read(path, self._client.ensure_path_async)
 
     def set(self, path: str, data: bytes, *, version: int) -> int:
         """Write `data` if the znode has `version` (-1: any); the new version.

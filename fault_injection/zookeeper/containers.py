@@ -9,7 +9,6 @@ is in the ledger before a container is.
 import os
 import secrets
 import time
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,23 +16,20 @@ from typing import Any
 from fencepost.fault_injection.processes.container_engine import HOST_VARIABLE, client_of, try_out
 from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.ports import HOST, free_ports
+from fencepost.fault_injection.zookeeper.configuration import (
+    Settings,
+    configuration,
+    member_settings,
+)
 from fencepost.fault_injection.zookeeper.image import build
-from fencepost.fault_injection.zookeeper.server import (
-    INIT_TICKS,
-    MAX_SESSION_TIMEOUT_MS,
-    SYNC_TICKS,
-)
-from fencepost.fault_injection.zookeeper.status import (
-    MemberState,
-    Mode,
-    ServerStatus,
-    server_status,
-)
+from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
+from fencepost.fault_injection.zookeeper.status import MemberState
 from fencepost.spec.zookeeper import ZooKeeperError
 
 IMAGE_VARIABLE = "FENCEPOST_ZOOKEEPER_IMAGE"
 OFFICIAL_IMAGE = "zookeeper:3.9"
 CLIENT_PORT = 2181
+TICK_MS = 100
 LABEL = "fencepost.run"
 START_S = 60.0
 _POLL_S = 0.05
@@ -44,14 +40,14 @@ _ENVIRONMENT = {
 }
 
 
-class ZooKeeperContainers:
-    """Its servers, by number from 1; as `ZooKeeperEnsemble`, with a network to be cut off from."""
+class ZooKeeperContainers(ZooKeeperMembers):
+    """Its servers in a network that they can be cut off from."""
 
     def __init__(
         self, engine: str, directory: Path, ledger: Ledger, *, run_id: str, size: int
     ) -> None:
         """`engine` is where `container_engine` answers."""
-        self.size = size
+        super().__init__(size, TICK_MS)
         self.directory = directory.absolute()
         self._engine = engine
         self._ledger = ledger
@@ -60,8 +56,6 @@ class ZooKeeperContainers:
         self._network: Any = None
         self._containers: dict[int, Any] = {}
         self._ports: list[int] = []
-        self._cut_off: set[int] = set()
-        self._tick_ms = 100
         self._image = ""
 
     @property
@@ -73,11 +67,6 @@ class ZooKeeperContainers:
     def data_dirs(self) -> tuple[Path, ...]:
         """Of each server, as `transaction_log.read_committed` takes them."""
         return tuple(self.directory / str(number) / "data" for number in self.numbers())
-
-    @property
-    def silence_ms(self) -> int:
-        """How long a leader may be silent before the others elect another one."""
-        return SYNC_TICKS * self._tick_ms
 
     def start(self, deadline_s: float = START_S) -> None:
         """Every server serves at return; else `ZooKeeperError`, and nothing is left running."""
@@ -106,25 +95,12 @@ class ZooKeeperContainers:
             self._ledger.close(entry)
         self._containers, self._network, self._entries = {}, None, []
 
-    def numbers(self) -> tuple[int, ...]:
-        """Of all servers."""
-        return tuple(range(1, self.size + 1))
+    def endpoint_of(self, number: int) -> tuple[str, int]:
+        """The port of this machine that leads to the server."""
+        return HOST, self._ports[number - 1]
 
-    def leader(self) -> int | None:
-        """The number of the server that leads; the newest one when two say so."""
-        leaders = {n: one for n, one in self.status().items() if one.mode is Mode.LEADER}
-        return max(leaders, key=lambda number: leaders[number].zxid, default=None)
-
-    def status(self) -> Mapping[int, ServerStatus]:
-        """What each server that serves says of itself; those that cannot answer are not asked."""
-        asked = [number for number in self.numbers() if self.state(number) is MemberState.RUNNING]
-        answers = {number: server_status((HOST, self._ports[number - 1])) for number in asked}
-        return {number: answer for number, answer in answers.items() if answer is not None}
-
-    def state(self, number: int) -> MemberState:
+    def process_state(self, number: int) -> MemberState:
         """What the engine says of a server."""
-        if number in self._cut_off:
-            return MemberState.CUT_OFF
         container = self._engine_container(number)
         container.reload()
         states = {"running": MemberState.RUNNING, "paused": MemberState.PAUSED}
@@ -216,30 +192,12 @@ class ZooKeeperContainers:
         folder = self.directory / str(number)
         for part in ("conf", "data"):
             (folder / part).mkdir(parents=True, exist_ok=True)
-        settings = {
-            "tickTime": self._tick_ms,
-            "minSessionTimeout": 2 * self._tick_ms,
-            "maxSessionTimeout": MAX_SESSION_TIMEOUT_MS,
-            "dataDir": "/data",
-            "clientPort": CLIENT_PORT,
-            "maxClientCnxns": 0,
-            "admin.enableServer": "false",
-            "4lw.commands.whitelist": "*",
-            **(self._members() if self.size > 1 else {}),
-        }
-        text = "".join(f"{key}={value}\n" for key, value in settings.items())
+        members = member_settings(f"{_name(n)}:2888:3888" for n in self.numbers())
+        more: Settings = {"quorumListenOnAllIPs": "true", **members} if self.size > 1 else {}
+        text = configuration("/data", CLIENT_PORT, self.tick_ms, more)
         (folder / "conf" / "zoo.cfg").write_text(text, encoding="ascii")
         (folder / "data" / "myid").write_text(f"{number}\n", encoding="ascii")
         return folder
-
-    def _members(self) -> dict[str, str | int]:
-        members = {f"server.{n}": f"{_name(n)}:2888:3888:participant" for n in self.numbers()}
-        return {
-            "initLimit": INIT_TICKS,
-            "syncLimit": SYNC_TICKS,
-            "quorumListenOnAllIPs": "true",
-            **members,
-        }
 
     def _require_running(self, deadline: float) -> None:
         for number in self.numbers():

@@ -10,22 +10,15 @@ from pathlib import Path
 from fencepost.fault_injection.network.namespaces.layout import ZOOKEEPER_PORT, NetworkNode
 from fencepost.fault_injection.network.namespaces.links import NamespaceLinks
 from fencepost.fault_injection.network.wiring import zookeeper_name
-from fencepost.fault_injection.processes.ports import free_ports
 from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
 from fencepost.fault_injection.zookeeper.server import (
-    BIND_ATTEMPTS,
     START_S,
-    SYNC_TICKS,
     EnsembleMembership,
-    PortInUseError,
     ZooKeeperServer,
+    on_free_ports,
 )
-from fencepost.fault_injection.zookeeper.status import (
-    MemberState,
-    Mode,
-    ServerStatus,
-    server_status,
-)
+from fencepost.fault_injection.zookeeper.status import MemberState
 from fencepost.spec.zookeeper import ZooKeeperError
 
 SIZE = 3
@@ -33,7 +26,7 @@ PORTS_PER_MEMBER = 3
 """For clients, for the followers of a leader, for elections."""
 
 
-class ZooKeeperEnsemble:
+class ZooKeeperEnsemble(ZooKeeperMembers):
     """Its members in order; ports and data outlive `stop`, so `start` brings it back."""
 
     def __init__(
@@ -50,13 +43,11 @@ class ZooKeeperEnsemble:
 
         With a `switch`, each member is in a network of its own, of which it can be cut off.
         """
-        self.size = size
+        super().__init__(size, tick_ms)
         self._switch = switch
         self._nodes: tuple[NetworkNode, ...] = ()
-        self._cut_off: set[int] = set()
         self._supervisor = supervisor
         self._directory = directory
-        self._tick_ms = tick_ms
         self._server_class = server_class
         self._client_ports: list[int] = []
         self.members: tuple[ZooKeeperServer, ...] = ()
@@ -82,31 +73,20 @@ class ZooKeeperEnsemble:
         deadline = time.monotonic() + deadline_s
         if self.members:
             return self._start_members(deadline)
-        for _ in range(BIND_ATTEMPTS - 1):
-            try:
-                return self._start_anew(deadline)
-            except PortInUseError:
-                continue
-        return self._start_anew(deadline)
+        count = PORTS_PER_MEMBER * self.size
+        return on_free_ports(count, lambda ports: self._start_anew(ports, deadline))
 
     def stop_all(self) -> None:
         """End all members at once: what they acknowledged is on disk, with all sessions."""
         for member in self.members:
             member.process.kill()
 
-    @property
-    def silence_ms(self) -> int:
-        """How long a leader may stand still before the others elect another one."""
-        return SYNC_TICKS * self._tick_ms
+    def endpoint_of(self, number: int) -> tuple[str, int]:
+        """Where a client of the member connects to."""
+        return self._member(number).endpoint
 
-    def numbers(self) -> tuple[int, ...]:
-        """Of all members."""
-        return tuple(range(1, len(self.members) + 1))
-
-    def state(self, number: int) -> MemberState:
-        """Whether a member runs, stands still, has ended or is cut off."""
-        if number in self._cut_off:
-            return MemberState.CUT_OFF
+    def process_state(self, number: int) -> MemberState:
+        """Whether a member runs, stands still or has ended."""
         process = self._member(number).process
         if not process.is_running:
             return MemberState.ENDED
@@ -156,25 +136,10 @@ class ZooKeeperEnsemble:
             self._switch.join(self._member(number).name)
         self._cut_off.discard(number)
 
-    def leader(self) -> int | None:
-        """The number of the member that leads; None while there is none.
-
-        One that stood still says for a moment that it leads still: then the newest one counts.
-        """
-        leaders = {n: one for n, one in self.status().items() if one.mode is Mode.LEADER}
-        return max(leaders, key=lambda number: leaders[number].zxid, default=None)
-
-    def status(self) -> dict[int, ServerStatus]:
-        """What each member that serves says of itself; paused ones are not asked."""
-        asked = [number for number in self.numbers() if self.state(number) is MemberState.RUNNING]
-        answers = {number: server_status(self._member(number).endpoint) for number in asked}
-        return {number: answer for number, answer in answers.items() if answer is not None}
-
     def _member(self, number: int) -> ZooKeeperServer:
         return self.members[number - 1]
 
-    def _start_anew(self, deadline: float) -> None:
-        ports = free_ports(PORTS_PER_MEMBER * self.size)
+    def _start_anew(self, ports: list[int], deadline: float) -> None:
         clients, rest = ports[: self.size], ports[self.size :]
         between = tuple(zip(rest[::2], rest[1::2], strict=True))
         if self._switch is not None:
@@ -186,7 +151,7 @@ class ZooKeeperEnsemble:
             self._server_class(
                 self._supervisor,
                 self._directory / str(number),
-                tick_ms=self._tick_ms,
+                tick_ms=self.tick_ms,
                 membership=EnsembleMembership(server_id=number, ports=between, hosts=hosts),
                 node=self._nodes[number - 1] if self._nodes else None,
             )

@@ -1,15 +1,16 @@
 """A real ZooKeeper 3.9 as a child process, from the jars that come inside PySpark.
 
-Standalone or a member of an ensemble (`zookeeper_ensemble`), without fsync, on 127.0.0.1 or in a
-network of its own: it
-forgets nothing when processes are killed, which is all that a run does to it. Its transaction log
-stays in `data_dir` (`transaction_log` reads it).
+Standalone or a member of an ensemble (`ensemble.py`), without fsync, on 127.0.0.1 or in a network
+of its own: it forgets nothing when processes are killed, which is all that a run does to it. Its
+transaction log stays in `data_dir` (`transaction_log.py` reads it).
 """
 
 import errno
 import importlib.util
 import socket
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,12 @@ from fencepost.fault_injection.processes.ports import HOST, free_ports
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.classes import LOGGING, class_path
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
+from fencepost.fault_injection.zookeeper.configuration import (
+    Settings,
+    configuration,
+    member_settings,
+    property_value,
+)
 from fencepost.fault_injection.zookeeper.status import TIMEOUT_S, four_letter_word
 from fencepost.spec.java import find_java
 from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
@@ -50,16 +57,11 @@ JAVA_OPTIONS = (
     "-Dzookeeper.preAllocSize=64",  # KiB by which the transaction log grows
     "-Dzookeeper.jmx.log4j.disable=true",
 )
-MAX_SESSION_TIMEOUT_MS = 60_000
 BIND_ATTEMPTS = 5
 """A free port may be taken before the server binds it; five times in a row is something else."""
 START_S = 60.0
 """A JVM on a host with seven times too much to do took twenty; one that ends is told at once."""
 STOP_GRACE_S = 2.0
-INIT_TICKS = 100
-"""How long a follower may take to catch up with a new leader."""
-SYNC_TICKS = 10
-"""How long leader and follower may be silent before they give each other up."""
 _PROBE_INTERVAL_S = 0.005
 _LOG_LINES = 12
 
@@ -102,16 +104,11 @@ class EnsembleMembership:
     hosts: tuple[str, ...] = ()
     """Per member; empty: all are here."""
 
-    def settings(self) -> dict[str, str | int]:
+    def settings(self) -> Settings:
         """The lines of the configuration that make it a member."""
         hosts = self.hosts or (HOST,) * len(self.ports)
-        members: dict[str, str | int] = {
-            f"server.{server_id}": f"{host}:{quorum}:{election}:participant"
-            for server_id, (host, (quorum, election)) in enumerate(
-                zip(hosts, self.ports, strict=True), start=1
-            )
-        }
-        return {"initLimit": INIT_TICKS, "syncLimit": SYNC_TICKS, **members}
+        places = zip(hosts, self.ports, strict=True)
+        return member_settings(f"{host}:{quorum}:{election}" for host, (quorum, election) in places)
 
 
 class ZooKeeperServer:
@@ -192,12 +189,7 @@ class ZooKeeperServer:
         deadline = time.monotonic() + deadline_s
         if self._port is not None:
             return self._start_on(self._port, deadline)
-        for _ in range(BIND_ATTEMPTS - 1):
-            try:
-                return self._start_on(_free_port(), deadline)
-            except PortInUseError:
-                continue
-        return self._start_on(_free_port(), deadline)
+        return on_free_ports(1, lambda ports: self._start_on(ports[0], deadline))
 
     def stop(self) -> None:
         """End the server; sessions and data stay on disk."""
@@ -261,8 +253,8 @@ class ZooKeeperServer:
 
     def _command(self, port: int) -> list[str]:
         self.data_dir.mkdir(parents=True, exist_ok=True)
-        configuration = self.directory / "zoo.cfg"
-        configuration.write_text(self._configuration(port), encoding="ascii")
+        settings = self.directory / "zoo.cfg"
+        settings.write_text(self._configuration(port), encoding="ascii")
         logging = self.directory / "log4j2.properties"
         logging.write_text(LOG4J, encoding="ascii")
         if self._membership is not None:
@@ -271,7 +263,7 @@ class ZooKeeperServer:
         java = find_java().executable
         options = [*JAVA_OPTIONS, f"-D{LOGGING}={logging.as_uri()}"]
         main = MAIN_CLASS if self._membership is None else MEMBER_CLASS
-        return [str(java), *options, *self.main_command(java, main), str(configuration)]
+        return [str(java), *options, *self.main_command(java, main), str(settings)]
 
     def main_command(self, java: Path, main_class: str) -> list[str]:
         """What the JVM is to run, and from where; the configuration comes after it."""
@@ -279,19 +271,9 @@ class ZooKeeperServer:
         return ["-cp", class_path(find_jars()), main_class]
 
     def _configuration(self, port: int) -> str:
-        settings: dict[str, str | int] = {
-            "tickTime": self.tick_ms,
-            "minSessionTimeout": 2 * self.tick_ms,
-            "maxSessionTimeout": MAX_SESSION_TIMEOUT_MS,
-            "dataDir": _property_value(str(self.data_dir)),
-            "clientPort": port,
-            "clientPortAddress": self._host,
-            "maxClientCnxns": 0,
-            "admin.enableServer": "false",
-            "4lw.commands.whitelist": "*",
-            **(self._membership.settings() if self._membership else {}),
-        }
-        return "".join(f"{key}={value}\n" for key, value in settings.items())
+        more = self._membership.settings() if self._membership else {}
+        more = {"clientPortAddress": self._host, **more}
+        return configuration(property_value(str(self.data_dir)), port, self.tick_ms, more)
 
 
 def find_jars() -> list[Path]:
@@ -306,6 +288,14 @@ def find_jars() -> list[Path]:
         "the package pyspark with the jars of ZooKeeper is not installed; "
         "run `make setup`, or name a running ZooKeeper"
     )
+
+
+def on_free_ports(count: int, start: Callable[[list[int]], None]) -> None:
+    """Start on ports that are free; on others when another process was faster to bind one."""
+    for _ in range(BIND_ATTEMPTS - 1):
+        with suppress(PortInUseError):
+            return start(free_ports(count))
+    return start(free_ports(count))
 
 
 def check_external(address: str, deadline_s: float = 10.0) -> ZooKeeperAddress:
@@ -344,11 +334,6 @@ def _configuration(endpoint: tuple[str, int]) -> str:
         return ""
 
 
-def _free_port() -> int:
-    (port,) = free_ports(1)
-    return port
-
-
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -360,9 +345,3 @@ def _is_free(port: int) -> bool:
             message = f"port {port} of {HOST} cannot be used: {error.strerror}"
             raise ZooKeeperError(message) from error
     return True
-
-
-def _property_value(text: str) -> str:
-    """`text` as java.util.Properties reads it back, whatever characters it has."""
-    units = text.encode("utf-16-be")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

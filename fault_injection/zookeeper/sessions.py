@@ -4,8 +4,8 @@ This works on any ZooKeeper and needs the password, which only a broker under fa
 `control.py` needs no password and a server that is a process of ours. So both stay.
 
 The server then deletes the session's ephemeral znodes and refuses its owner, exactly as after a
-silence longer than its timeout, in milliseconds. The few messages that this takes are written by
-hand: a client library would bring threads and reconnect on its own.
+silence longer than its timeout, in milliseconds. The few messages that this takes are
+kazoo's, and its client is not used: it would bring threads and reconnect on its own.
 """
 
 import math
@@ -13,6 +13,8 @@ import socket
 import struct
 import time
 from contextlib import closing, suppress
+
+from kazoo.protocol.serialization import Close, Connect, Exists, ReplyHeader
 
 from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 
@@ -25,15 +27,9 @@ PATIENCE_S = 0.03
 """A follower that two clients ask for one session at once answers the second one only."""
 LEAST_WAIT_S = 0.001
 
-_EXISTS = 3
-_CLOSE_SESSION = -11
-_NOTIFICATION_XID = -1
+_CLOSE_XID, _EXISTS_XID, _NOTIFICATION_XID = 1, 2, -1
 _NO_NODE = -101
 _NO_PASSWORD = bytes(16)
-_CONNECT_RESPONSE = struct.Struct(">iiq")
-_REPLY_HEADER = struct.Struct(">iqi")
-_STAT = struct.Struct(">qqqqiiiqiiq")
-_EPHEMERAL_OWNER = 7
 _LONGEST_FRAME = 1 << 20
 
 
@@ -68,39 +64,40 @@ class _Connection:
 
     def open_session(self, session_id: int, password: bytes) -> int | None:
         """Ask for a session (0: a new one); its id, 0 if refused, None if the server hung up."""
-        request = struct.pack(">iqiq", 0, 0, SESSION_TIMEOUT_MS, session_id)
-        self._send(request + _buffer(password) + b"\0")
+        request = Connect(0, 0, SESSION_TIMEOUT_MS, session_id, password, read_only=False)
+        self._send(request.serialize())
         response = self.receive()
         if response is None:
             return None
-        _, timeout_ms, granted = _CONNECT_RESPONSE.unpack_from(response)
-        return granted if timeout_ms > 0 else 0
+        granted, _ = Connect.deserialize(response, 0)
+        return int(granted.session_id) if granted.time_out > 0 else 0
 
     def close_session(self) -> int | None:
         """Close the session of this connection; the zxid of its end, None if the server hung up."""
-        self._send(struct.pack(">ii", 1, _CLOSE_SESSION))
+        self._send(struct.pack(">ii", _CLOSE_XID, Close.type))
         reply = self.receive()
         if reply is None:
             return None
-        _, zxid, error = _REPLY_HEADER.unpack_from(reply)
-        if error != 0:
-            raise SessionError(f"{self._address} refused to close the session: error {error}")
-        return int(zxid)
+        header, _ = ReplyHeader.deserialize(reply, 0)
+        if header.err != 0:
+            raise SessionError(f"{self._address} refused to close the session: error {header.err}")
+        return int(header.zxid)
 
     def watch(self, path: str) -> int | None:
         """Set a watch on `path`; the session that owns the znode there, None if there is none."""
-        self._send(struct.pack(">ii", 2, _EXISTS) + _buffer(path.encode()) + b"\1")
+        request = Exists(path, watcher=True)
+        self._send(struct.pack(">ii", _EXISTS_XID, request.type) + request.serialize())
         reply = self._receive_or_fail()
-        _, _, error = _REPLY_HEADER.unpack_from(reply)
-        if error == _NO_NODE:
+        header, at = ReplyHeader.deserialize(reply, 0)
+        if header.err == _NO_NODE:
             return None
-        if error != 0:
-            raise SessionError(f"{self._address} refused to watch {path}: error {error}")
-        return int(_STAT.unpack_from(reply, _REPLY_HEADER.size)[_EPHEMERAL_OWNER])
+        if header.err != 0:
+            raise SessionError(f"{self._address} refused to watch {path}: error {header.err}")
+        return int(Exists.deserialize(reply, at).ephemeralOwner)
 
     def await_notification(self) -> None:
         """Wait until a watch of this connection fires."""
-        while _REPLY_HEADER.unpack_from(self._receive_or_fail())[0] != _NOTIFICATION_XID:
+        while ReplyHeader.deserialize(self._receive_or_fail(), 0)[0].xid != _NOTIFICATION_XID:
             continue
 
     def receive(self) -> bytes | None:
@@ -247,10 +244,6 @@ def _await_deletion(observer: _Connection, path: str, session_id: int) -> None:
     observer.await_notification()
     while observer.watch(path) == session_id:
         observer.await_notification()
-
-
-def _buffer(data: bytes) -> bytes:
-    return struct.pack(">i", len(data)) + data
 
 
 def _elapsed_ms(started: float) -> float:

@@ -11,7 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.zookeeper import ZooKeeperError
@@ -24,6 +26,10 @@ _TRANSACTION_HEADER = struct.Struct(">qiqqi")
 _END_OF_RECORD = b"B"
 _ERROR = -1
 _MULTI = 14
+
+
+_Change = dict[str, Any]
+"""What one record says, as fields of a `Transaction`, without the header that it shares."""
 
 
 class CorruptTransactionLogError(ZooKeeperError):
@@ -103,17 +109,6 @@ class _Record:
         (value,) = struct.unpack_from(form, self._data, self._at)
         self._at += struct.calcsize(form)
         return value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Change:
-    """What one record says, without the header that it shares."""
-
-    kind: TransactionKind
-    path: str | None = None
-    data: bytes | None = None
-    version: int | None = None
-    ephemeral: bool = False
 
 
 def read_transactions(data_dir: Path) -> list[Transaction]:
@@ -197,18 +192,9 @@ def _record_at(text: bytes, offset: int) -> bytes:
 
 def _transactions(record: bytes) -> Iterator[Transaction]:
     session_id, cxid, zxid, wall_ms, code = _TRANSACTION_HEADER.unpack_from(record)
+    make = partial(Transaction, zxid=zxid, session_id=session_id, cxid=cxid, wall_ms=wall_ms)
     for change in _changes(code, _Record(record[_TRANSACTION_HEADER.size :])):
-        yield Transaction(
-            zxid=zxid,
-            session_id=session_id,
-            cxid=cxid,
-            wall_ms=wall_ms,
-            kind=change.kind,
-            path=change.path,
-            data=change.data,
-            version=change.version,
-            ephemeral=change.ephemeral,
-        )
+        yield make(**change)
 
 
 def _changes(code: int, record: _Record) -> list[_Change]:
@@ -238,19 +224,15 @@ def _close_session(record: _Record) -> list[_Change]:
 
 
 def _create(record: _Record) -> list[_Change]:
-    path, data = record.text(), record.buffer()
+    (change,) = _create_persistent(record)
     record.skip_acls()
-    ephemeral = record.boolean()
-    return [
-        _Change(kind=TransactionKind.CREATE, path=path, data=data, version=0, ephemeral=ephemeral)
-    ]
+    return [_Change(**change, ephemeral=record.boolean())]
 
 
 def _create_persistent(record: _Record) -> list[_Change]:
     """A container, or a znode with a time to live: both begin as a plain creation does."""
-    return [
-        _Change(kind=TransactionKind.CREATE, path=record.text(), data=record.buffer(), version=0)
-    ]
+    path, data = record.text(), record.buffer()
+    return [_Change(kind=TransactionKind.CREATE, path=path, data=data, version=0)]
 
 
 def _set_data(record: _Record) -> list[_Change]:

@@ -8,7 +8,7 @@ from fencepost.fault_injection.network.proxy.peers import listening_ports
 from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.ports import HOST, free_ports
 from fencepost.fault_injection.processes.supervisor import LEDGER_FILE, Supervisor
-from fencepost.fault_injection.zookeeper import ensemble as zookeeper_ensemble
+from fencepost.fault_injection.zookeeper import server as zookeeper_server
 from fencepost.fault_injection.zookeeper.client import (
     OutcomeUnknownError,
     ZnodeExistsError,
@@ -53,7 +53,7 @@ def ensemble(
         )
         left = list(drawn)
         with pytest.MonkeyPatch.context() as patch, socket.create_server((HOST, drawn[1][1])):
-            patch.setattr(zookeeper_ensemble, "free_ports", lambda _count: left.pop())
+            patch.setattr(zookeeper_server, "free_ports", lambda _count: left.pop())
             ensemble.start()
         assert left == []
         yield ensemble

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from fencepost.fault_injection.processes.ports import HOST
+from fencepost.fault_injection.processes.ports import HOST, free_ports
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper import server as zookeeper_server
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
@@ -90,8 +90,8 @@ def test_a_port_that_is_taken_at_the_last_moment_is_replaced_by_another(
     zookeeper: ZooKeeperServer, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, taken = zookeeper.endpoint
-    ports = [zookeeper_server._free_port(), taken]
-    monkeypatch.setattr(zookeeper_server, "_free_port", ports.pop)
+    ports = [free_ports(1), [taken]]
+    monkeypatch.setattr(zookeeper_server, "free_ports", lambda _count: ports.pop())
     monkeypatch.setattr(zookeeper_server, "_is_free", lambda _port: True)
     other = ZooKeeperServer(supervisor, supervisor.directory / "other")
 
@@ -207,7 +207,7 @@ def test_the_servers_of_an_ensemble_have_one_chroot_and_an_order() -> None:
 
 
 def test_an_address_where_nobody_listens_is_one_clear_sentence() -> None:
-    port = zookeeper_server._free_port()
+    (port,) = free_ports(1)
 
     with pytest.raises(ZooKeeperError) as caught:
         check_external(f"{HOST}:{port}/chroot", 2.0)

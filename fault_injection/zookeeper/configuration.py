@@ -1,0 +1,39 @@
+"""What a ZooKeeper server is told by `zoo.cfg`."""
+
+from collections.abc import Iterable
+
+MAX_SESSION_TIMEOUT_MS = 60_000
+INIT_TICKS = 100
+"""How long a follower may take to catch up with a new leader."""
+SYNC_TICKS = 10
+"""How long leader and follower may be silent before they give each other up."""
+
+Settings = dict[str, str | int]
+
+
+def member_settings(members: Iterable[str]) -> Settings:
+    """Of a server of an ensemble; each of `members` is `HOST:PORT:ELECTION_PORT`."""
+    servers = {f"server.{n}": f"{where}:participant" for n, where in enumerate(members, start=1)}
+    return {"initLimit": INIT_TICKS, "syncLimit": SYNC_TICKS, **servers}
+
+
+def configuration(data_dir: str, port: int, tick_ms: int, more: Settings) -> str:
+    """The text of `zoo.cfg`. Sessions may be as short as two ticks, and end at the end of one."""
+    settings: Settings = {
+        "tickTime": tick_ms,
+        "minSessionTimeout": 2 * tick_ms,
+        "maxSessionTimeout": MAX_SESSION_TIMEOUT_MS,
+        "dataDir": data_dir,
+        "clientPort": port,
+        "maxClientCnxns": 0,
+        "admin.enableServer": "false",
+        "4lw.commands.whitelist": "*",
+        **more,
+    }
+    return "".join(f"{key}={value}\n" for key, value in settings.items())
+
+
+def property_value(text: str) -> str:
+    """`text` as java.util.Properties reads it back, whatever characters it has."""
+    units = text.encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

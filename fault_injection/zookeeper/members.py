@@ -1,0 +1,55 @@
+"""The servers of one ZooKeeper by their numbers, as processes or in containers."""
+
+from abc import ABC, abstractmethod
+
+from fencepost.fault_injection.zookeeper.configuration import SYNC_TICKS
+from fencepost.fault_injection.zookeeper.status import (
+    MemberState,
+    Mode,
+    ServerStatus,
+    server_status,
+)
+
+
+class ZooKeeperMembers(ABC):
+    """Servers from 1 on, each of which can be hurt alone."""
+
+    def __init__(self, size: int, tick_ms: int) -> None:
+        self.size = size
+        self.tick_ms = tick_ms
+        self._cut_off: set[int] = set()
+
+    @abstractmethod
+    def endpoint_of(self, number: int) -> tuple[str, int]:
+        """Where a client of the server connects to."""
+
+    @abstractmethod
+    def process_state(self, number: int) -> MemberState:
+        """Whether the process of a server runs, stands still or has ended."""
+
+    @property
+    def silence_ms(self) -> int:
+        """How long a leader may stand still before the others elect another one."""
+        return SYNC_TICKS * self.tick_ms
+
+    def numbers(self) -> tuple[int, ...]:
+        """Of all servers."""
+        return tuple(range(1, self.size + 1))
+
+    def state(self, number: int) -> MemberState:
+        """Whether a server runs, stands still, has ended or is cut off."""
+        return MemberState.CUT_OFF if number in self._cut_off else self.process_state(number)
+
+    def leader(self) -> int | None:
+        """The number of the server that leads; None while there is none.
+
+        One that stood still says for a moment that it leads still: then the newest one counts.
+        """
+        leaders = {n: one for n, one in self.status().items() if one.mode is Mode.LEADER}
+        return max(leaders, key=lambda number: leaders[number].zxid, default=None)
+
+    def status(self) -> dict[int, ServerStatus]:
+        """What each server that serves says of itself; only those that run are asked."""
+        asked = [number for number in self.numbers() if self.state(number) is MemberState.RUNNING]
+        answers = {number: server_status(self.endpoint_of(number)) for number in asked}
+        return {number: answer for number, answer in answers.items() if answer is not None}
