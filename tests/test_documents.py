@@ -1,11 +1,19 @@
 """The documents speak of what is there, and show every command."""
 
+import ast
 import re
+import shlex
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from textwrap import dedent
+from typing import Any
 
 import pytest
 
 from fencepost.ci.cli import COMMANDS, command_of
+from fencepost.fault_injection.stories.story_file import read_story
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci", "tests")
@@ -18,6 +26,9 @@ DOCUMENTS = sorted(
 PATH = re.compile(rf"`((?:{'|'.join(ROOMS)}|\.ci)/[\w./-]*)`")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)\)")
 MADE_BY_A_RUN = "reports/runs"
+COMMAND = r"(?:\.venv/bin/)?(?:fencepost |python -m fencepost\.|make [a-z])"
+NEEDS_MORE = re.compile(r"^@mutant|^asyncio\.run|localhost|127\.0\.0\.1", re.MULTILINE)
+"""A block that needs a cluster, or declares again what the suite has."""
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -63,15 +74,116 @@ def test_every_command_that_starts_or_judges_something_is_shown() -> None:
     assert missing == {"cluster status", "topics list", "topics describe", "reassign cancel"}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_command_in_a_document_exists(document: Path) -> None:
-    shown = re.findall(
-        r"^(?:\$ )?fencepost ((?:cluster |topics |mutants |faults |partitions |reassign )?[\w-]+)",
-        document.read_text(),
-        re.MULTILINE,
-    )
+def command_lines(text: str) -> Iterator[list[str]]:
+    """The words of each `fencepost`, `python -m` or `make` line, in a block or in a sentence."""
+    shown = re.findall(rf"^\$? ?({COMMAND}.*)$", text, re.MULTILINE)
+    for line in (*shown, *re.findall(rf"`({COMMAND}[^`]*)`", text)):
+        yield shlex.split(line.replace("…", "").replace("...", ""), comments=True)
 
-    assert set(shown) <= commands()
+
+def command_and_options(words: list[str]) -> tuple[Any, set[str]]:
+    """The command that a line calls, None when there is none; and the options that it names."""
+    name, *rest = words
+    command: Any = command_of(name) if name in COMMANDS else None
+    below = vars(command).get("commands") if command else None
+    if below and rest:
+        command = below.get(rest[0])
+    return command, {word.partition("=")[0] for word in rest if word.startswith("--")}
+
+
+def misspelt(words: list[str]) -> list[str]:
+    """What a command line names that is not there."""
+    tool, *rest = Path(words[0]).name, *words[1:]
+    if tool == "make":
+        targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+        return [word for word in rest if word.isalpha() and word.islower() and word not in targets]
+    if tool == "python":
+        return [] if find_spec(rest[1]) else [rest[1]]
+    if not rest or rest[0].startswith("--"):
+        return []
+    command, options = command_and_options(rest)
+    if command is None:
+        return [" ".join(rest[:2])]
+    known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    return sorted(options - known - {"--help"})
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_and_option_in_a_document_exists(document: Path) -> None:
+    found = {word for words in command_lines(document.read_text()) for word in misspelt(words)}
+
+    assert found == set()
+
+
+def test_a_misspelt_command_is_seen() -> None:
+    text = "`fencepost gate --sed 1` and\nmake gates\nfencepost topic list\n"
+
+    assert [misspelt(words) for words in command_lines(text)] == [
+        ["gates"],
+        ["topic list"],
+        ["--sed"],
+    ]
+
+
+def blocks(language: str) -> list[Any]:
+    """Every block of a language in the documents."""
+    fence = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    return [
+        pytest.param(text, id=f"{path.relative_to(ROOT)}:{number}")
+        for path in DOCUMENTS
+        for number, text in enumerate(fence.findall(path.read_text()), start=1)
+    ]
+
+
+@pytest.mark.parametrize("block", blocks("python"))
+def test_every_python_block_runs(
+    block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or, where it needs a cluster or declares what exists: compiles, and its imports are there."""
+    monkeypatch.chdir(tmp_path)
+    tree = ast.parse(dedent(block))
+    if block.startswith(" "):
+        assert any(block in path.read_text() for path in (ROOT / "impl" / "core").rglob("*.py"))
+        return
+    if NEEDS_MORE.search(block):
+        tree.body = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+
+    exec(compile(tree, "block", "exec"), {"__name__": "block", "events": []})  # noqa: S102  our own documents
+
+
+@pytest.mark.parametrize("block", blocks("yaml"))
+def test_every_yaml_block_is_a_story(block: str, tmp_path: Path) -> None:
+    path = tmp_path / "story.yaml"
+    path.write_text(block)
+
+    assert read_story(path).actions
+
+
+def public_names() -> Iterator[tuple[str, str]]:
+    """Module and name of what `docs/api.md` lists: in the first cell of a row, or in a sentence."""
+    for section in re.split(r"^## ", (ROOT / "docs" / "api.md").read_text(), flags=re.MULTILINE)[
+        1:
+    ]:
+        heading, _, body = section.partition("\n")
+        module = re.search(r"`(fencepost[\w.]+)`", heading)
+        prose = re.sub(r"^```.*?^```$", "", body, flags=re.MULTILINE | re.DOTALL)
+        rows = [line for line in prose.splitlines() if line.startswith("|")] or prose.splitlines()
+        for line in rows if module else ():
+            first, *others = line.strip("| ").split(" | ")
+            names = re.findall(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`", first)
+            dotted = [name for name in names if name.startswith("fencepost.")]
+            yield from ((name.rpartition(".")[0], name.rpartition(".")[2]) for name in dotted)
+            if not dotted and module:
+                yield from ((module.group(1), name) for name in names)
+            elif listed := re.match(r"(`\w+`(, )?)+", " ".join(others)):
+                yield from ((dotted[0], name) for name in re.findall(r"`(\w+)`", listed.group()))
+
+
+@pytest.mark.parametrize(("module", "name"), sorted(set(public_names())))
+def test_the_page_of_the_public_api_names_what_is_there(module: str, name: str) -> None:
+    found = import_module(module)
+
+    assert hasattr(found, name) or find_spec(f"{module}.{name}")
 
 
 def test_the_readme_is_short_and_shows_a_result_first() -> None:
