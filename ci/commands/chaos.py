@@ -1,7 +1,7 @@
 """`fencepost chaos`: fault scenarios and schedules on real processes and a real ZooKeeper."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -131,10 +131,10 @@ def chaos(
     with as_usage(errors.ChoiceError):
         scenarios = chosen(scenario, schedule, replay, network or PROXY)
         before = origin_of(scenarios) if schedule or replay else {}
-        settings = settings_for(before, level, mutant, network)
-    make_ready(settings.network, zookeeper, scenarios)
+        settings = replace(settings_for(before, level, mutant, network), zookeeper=zookeeper)
+    make_ready(settings, scenarios)
     if soak:
-        plan = soak_plan(soak, settings, scenario, seed=seed or 0, zookeeper=zookeeper)
+        plan = soak_plan(soak, settings, scenario, seed=seed or 0)
         return begin_soak(plan, out, as_json=as_json)
     folder = make_run_folder(new_run_id(), out)
     with progress("chaos") as advance, as_usage(errors.ChoiceError):
@@ -143,7 +143,6 @@ def chaos(
             settings=settings,
             seed=seed,
             out=folder,
-            zookeeper=zookeeper,
             on_progress=advance,
         )
     return tell(results, folder, as_json=as_json, is_whole=not any(given))
@@ -154,7 +153,7 @@ def make_small(run: Path, out: Path | None, network: str | None, *, as_json: boo
     with as_usage(errors.ChoiceError):
         executed = find_executed(run)
         network = network or origin_of([executed]).get("network", PROXY)
-        require_network(network, [executed], EMBEDDED)
+        require_network(ClusterSettings(network=network), [executed])
     enter_network(network)
     folder = make_run_folder(new_run_id(), out)
     note(f"chaos: shrinking {run}; on real processes that takes as long as a dozen runs")
@@ -216,12 +215,12 @@ def settings_for(
     )
 
 
-def make_ready(network: str, zookeeper: str, scenarios: Sequence[Scenario]) -> None:
+def make_ready(settings: ClusterSettings, scenarios: Sequence[Scenario]) -> None:
     """The network and the ZooKeeper will do for all that is to be run; raises `UsageError`."""
     with as_usage(errors.ChoiceError):
-        require_network(network, scenarios, zookeeper)
-    enter_network(network)
-    check_zookeeper(zookeeper)
+        require_network(settings, scenarios)
+    enter_network(settings.network)
+    check_zookeeper(settings.zookeeper)
 
 
 def origin_of(scenarios: Sequence[Scenario]) -> Mapping[str, Any]:

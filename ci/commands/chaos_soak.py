@@ -42,7 +42,6 @@ def soak_plan(
     scenarios: Sequence[str] | None,
     *,
     seed: int,
-    zookeeper: str,
 ) -> SoakPlan:
     """What is asked for; raises `UsageError` when that is no duration."""
     return SoakPlan(
@@ -50,7 +49,7 @@ def soak_plan(
         seed=seed,
         level=settings.level,
         scenarios=tuple(dict.fromkeys(scenarios or (DRAWN,))),
-        zookeeper=zookeeper,
+        zookeeper=settings.zookeeper,
         broken_rule=settings.implementation.broken_rule,
         network=settings.network,
     )
@@ -71,7 +70,7 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
     with as_usage(ChoiceError):
         soak = resume(folder, None if duration is None else seconds_of(duration))
         plan = soak.plan
-        require_network(plan.network, [find(name) for name in plan.scenarios], plan.zookeeper)
+        require_network(_settings_of(plan), [find(name) for name in plan.scenarios])
     enter_network(plan.network)
     return _run(soak, as_json=as_json)
 
@@ -80,7 +79,7 @@ def _run(soak: Soak, *, as_json: bool) -> int:
 
     plan = soak.plan
     with as_usage(ChoiceError), soak_screen(plan) as watcher:
-        totals = soak.run(watcher, settings_of(plan.level, plan.broken_rule, plan.network))
+        totals = soak.run(watcher, _settings_of(plan))
     if as_json:
         show_json(_document(soak, totals))
     else:
@@ -88,6 +87,10 @@ def _run(soak: Soak, *, as_json: bool) -> int:
             say_fitted(line)
     code = exit_code(totals.verdicts)
     return INTERRUPTED if totals.is_interrupted and code != 1 else int(code)
+
+
+def _settings_of(plan: SoakPlan) -> ClusterSettings:
+    return settings_of(plan.level, plan.broken_rule, plan.network, plan.zookeeper)
 
 
 def summary_lines(soak: Soak, totals: Totals) -> list[str]:

@@ -98,10 +98,9 @@ def inject_faults(run: GateRun) -> StageOutcome:
     with progress("chaos") as advance:
         results = run_all(
             selected(EFFORT[run.tier].scenarios),
-            settings=settings_of(run.level),
+            settings=settings_of(run.level, zookeeper=run.zookeeper),
             seed=run.seed,
             out=run.folder / "chaos",
-            zookeeper=run.zookeeper,
             on_progress=advance,
         )
     return of_scenarios(results)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from fencepost.conformance.adapters.choices import NAMESPACES, why_no_network
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.fault_injection.faults.catalogue import needs_proxy, needs_relay
 from fencepost.fault_injection.faults.fault import Fault
@@ -14,11 +15,11 @@ from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 
 
-def require_network(network: str, scenarios: Sequence[Scenario], zookeeper: str) -> None:
-    """Raise `ChoiceError` unless every scenario can be played there, with that ZooKeeper."""
-    if why := why_no_network(network, zookeeper):
+def require_network(settings: ClusterSettings, scenarios: Sequence[Scenario]) -> None:
+    """Raise `ChoiceError` unless there is such a network and every scenario can be played there."""
+    if why := why_no_network(settings.network, settings.zookeeper):
         raise ChoiceError(why)
-    for scenario in scenarios if network == NAMESPACES else ():
+    for scenario in scenarios if settings.network == NAMESPACES else ():
         if why := why_proxy(scenario):
             raise ChoiceError(f"{scenario.name} takes the proxy: {why}")
 

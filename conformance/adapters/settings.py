@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fencepost.conformance.adapters.choices import PROXY
+from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Implementation
 from fencepost.conformance.adapters.reference import REFERENCE
@@ -21,6 +21,8 @@ class ClusterSettings:
     """The broker that starts first and is elected; 0: any."""
     network: str = PROXY
     """What all members share."""
+    zookeeper: str = EMBEDDED
+    """One of the harness's own, or the address of one that runs."""
     extra: tuple[str, ...] = ()
     """More flags for every broker."""
 

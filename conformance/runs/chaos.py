@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fencepost.conformance.adapters.choices import EMBEDDED, OWN
+from fencepost.conformance.adapters.choices import OWN
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.settings import ClusterSettings
@@ -31,7 +31,6 @@ def run_all(
     settings: ClusterSettings,
     out: Path,
     seed: int | None = None,
-    zookeeper: str = EMBEDDED,
     on_progress: Progress | None = None,
 ) -> tuple[ScenarioResult, ...]:
     """Run the scenarios one after the other, each in its own folder below `out`.
@@ -40,8 +39,8 @@ def run_all(
     own already. Raises `ChoiceError` before anything starts when the network or the address is
     wrong, and `ZooKeeperError` when nothing answers at the address.
     """
-    require_network(settings.network, scenarios, zookeeper)
-    _require_zookeeper(zookeeper)
+    require_network(settings, scenarios)
+    _require_zookeeper(settings.zookeeper)
     results: list[ScenarioResult] = []
     for done, scenario in enumerate(scenarios):
         if on_progress:
@@ -51,7 +50,6 @@ def run_all(
             settings=settings,
             seed=scenario.story.seed if seed is None else seed,
             folder=out / scenario.name,
-            zookeeper=zookeeper,
         )
         results.append(result)
     if on_progress:

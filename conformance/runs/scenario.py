@@ -152,6 +152,11 @@ class ScenarioResult:
     reproduce: str = ""
 
     @property
+    def violated(self) -> frozenset[str]:
+        """The names of the violated checks."""
+        return frozenset(check.invariant.value for check in self.checks if check.violations)
+
+    @property
     def is_expected(self) -> bool:
         """True when the verdict is the one that the scenario names for this level."""
         return self.verdict is self.expected

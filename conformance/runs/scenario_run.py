@@ -74,8 +74,6 @@ class ScenarioRun:
     settings: ClusterSettings
     seed: int
     folder: Path
-    zookeeper: str = EMBEDDED
-    """As `zookeeper_for` takes it."""
     again: str = ""
     """The command that runs the same again, when `fencepost chaos --scenario` does not."""
     told: Mapping[str, object] = field(default_factory=dict)
@@ -90,11 +88,10 @@ class ScenarioRun:
     def __post_init__(self) -> None:
         self.run_id = f"{self.scenario.name}-{self.settings.level}-{secrets.token_hex(4)}"
         own = dict(self.scenario.cluster)
-        wanted = own.pop("zookeeper", self.zookeeper)
-        if self.zookeeper == EMBEDDED:
-            self.zookeeper = wanted
-        if self.scenario.needs_ensemble and self.zookeeper != CONTAINERS:
-            self.zookeeper = ENSEMBLE  # faults hurt only servers of our own
+        if self.settings.zookeeper != EMBEDDED:
+            own["zookeeper"] = self.settings.zookeeper
+        if self.scenario.needs_ensemble and self.settings.zookeeper != CONTAINERS:
+            own["zookeeper"] = ENSEMBLE  # faults hurt only servers of our own
         self.settings = replace(self.settings, **own)
 
     @property
@@ -107,9 +104,9 @@ class ScenarioRun:
         command += self.settings.implementation.again
         if {self.settings.network, self.scenario.network} != {PROXY}:
             command += f" --network {self.settings.network}"
-        if self.zookeeper == self.scenario.cluster.get("zookeeper", EMBEDDED):
+        if self.settings.zookeeper == self.scenario.cluster.get("zookeeper", EMBEDDED):
             return command
-        return f"{command} --zookeeper {quote(self.zookeeper)}"
+        return f"{command} --zookeeper {quote(self.settings.zookeeper)}"
 
     def play(self) -> ScenarioResult:
         """Run the scenario and judge it; its traces are in the folder.
@@ -176,7 +173,7 @@ class ScenarioRun:
             self.run_id,
             supervisor=supervisor,
             folder=self.folder,
-            choice=self.zookeeper,
+            choice=self.settings.zookeeper,
             switch=switch,
         )
 
@@ -411,7 +408,7 @@ class ScenarioRun:
     def _missing(self) -> frozenset[TraceSource]:
         """The sources that the trace of this run does not have."""
         missing = frozenset(TraceSource) - self.settings.implementation.observes
-        return missing if self.zookeeper in OWN else missing | {TraceSource.ZOOKEEPER}
+        return missing if self.settings.zookeeper in OWN else missing | {TraceSource.ZOOKEEPER}
 
     def _remove_data(self) -> None:
         """Of a run that passed, the traces and logs are enough."""
@@ -427,16 +424,13 @@ def run(
     settings: ClusterSettings,
     seed: int,
     folder: Path,
-    zookeeper: str = EMBEDDED,
 ) -> ScenarioResult:
     """One scenario from the start of its cluster to its verdict, in a new folder.
 
     Everything that runs on a cluster of its own calls this. Raises `ChoiceError` when the folder is
     there already.
     """
-    return ScenarioRun(
-        scenario=scenario, settings=settings, seed=seed, folder=folder, zookeeper=zookeeper
-    ).play()
+    return ScenarioRun(scenario=scenario, settings=settings, seed=seed, folder=folder).play()
 
 
 def _is_acknowledgement(event: TraceEvent) -> bool:

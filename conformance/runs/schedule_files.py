@@ -86,8 +86,7 @@ def _require_playable(story: Story, path: Path) -> None:
 
 def _world_of(story: Story) -> StoryWorld:
     """The cluster that plays it, and what its clients work with; raises `ChoiceError`."""
-    own = {name: value for name, value in story.cluster.items() if name != "zookeeper"}
-    brokers = ClusterSettings(**own).broker_ids
+    brokers = ClusterSettings(**story.cluster).broker_ids
     topics = {TOPIC: len(ASSIGNMENT)} if story.profile is ClientLoad.STEADY else {}
     return StoryWorld(brokers=brokers, topics=topics)
 

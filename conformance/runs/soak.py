@@ -157,7 +157,6 @@ class Soak:
                 settings=settings,
                 seed=seed,
                 folder=folder,
-                zookeeper=self.plan.zookeeper,
             )
         except KeyboardInterrupt:
             shutil.rmtree(folder, ignore_errors=True)  # unjudged: it will be played again

@@ -216,7 +216,6 @@ def _add(error: BaseException, told: str) -> None:
 
 
 def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Tested":
-    from fencepost.conformance.adapters.choices import EMBEDDED
     from fencepost.conformance.testing.run import Tested, settings_of
 
     config = item.config
@@ -232,10 +231,12 @@ def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Teste
         settings=replace(
             settings_of(settings, mark, recorded, given(config, "command")),
             network=network.name,
+            zookeeper=given(config, "zookeeper")
+            or (recorded and recorded.zookeeper)
+            or settings.zookeeper,
         ),
         mark=mark,
         out=bundles(config),
-        zookeeper=given(config, "zookeeper") or (recorded and recorded.zookeeper) or EMBEDDED,
         again=f"pytest {marked}{shlex.quote(_node_id(item))} {REPLAY}",
         recorded=recorded,
     )

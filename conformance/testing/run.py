@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fencepost.conformance.adapters.capabilities import UnsupportedFaultError
-from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
+from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
@@ -55,8 +55,6 @@ class Tested:
     mark: ChaosMark
     out: Path
     """The folder of all bundles."""
-    zookeeper: str = EMBEDDED
-    """As `zookeeper_for` takes it."""
     again: str = ""
     """The command that runs the same again, without the name of the bundle."""
     recorded: RecordedTest | None = None
@@ -93,12 +91,8 @@ class ChaosRun:
             settings=tested.settings,
             seed=tested.seed,
             folder=self.folder,
-            zookeeper=tested.zookeeper,
             again=f"{tested.again} {shown(self.folder)}",
-            told={
-                "test": tested.test,
-                "zookeeper": tested.zookeeper,
-            },
+            told={"test": tested.test, "zookeeper": tested.settings.zookeeper},
         )
 
     def start(self) -> None:

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.conformance.adapters.choices import EMBEDDED
-from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.scenarios import find
 from fencepost.conformance.verdict import Verdict
-from fencepost.conformance.whitebox.mutants import breaking
+from fencepost.conformance.whitebox.mutants import settings_of
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
 
 MUTANT = "acknowledge_before_replication"
@@ -34,8 +33,7 @@ class Canary:
     @property
     def seen_by(self) -> tuple[str, ...]:
         """The checks of `caught_by` that are violated, ascending."""
-        violated = {check.invariant.value for check in self.result.checks if check.violations}
-        return tuple(sorted(violated & self.caught_by))
+        return tuple(sorted(self.result.violated & self.caught_by))
 
     @property
     def is_found(self) -> bool:
@@ -79,9 +77,8 @@ def play_canary(
     subject = Subject(target=REFERENCE_TARGET, level=level, mutant=mutant)
     result = run(
         find(scenario),
-        settings=ClusterSettings(implementation=breaking(mutant), level=level),
+        settings=settings_of(level, mutant, zookeeper=zookeeper),
         seed=seed,
         folder=out,
-        zookeeper=zookeeper,
     )
     return Canary(mutant=mutant, caught_by=frozenset(subject.expected()), result=result)

@@ -13,7 +13,6 @@ from time import monotonic
 from typing import Any
 
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.checks.registry import run_checks
 from fencepost.conformance.checks.unclean_elections import judge_elections
 from fencepost.conformance.runs.run_end import run_end
@@ -21,7 +20,7 @@ from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import run as run_scenario
 from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.conformance.verdict import Verdict
-from fencepost.conformance.whitebox.mutants import breaking
+from fencepost.conformance.whitebox.mutants import settings_of
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
 from fencepost.conformance.whitebox.stepped import SHOWN_BY, SteppedRun, lists_of, stepped_site
 from fencepost.spec.pacing import MoveList
@@ -225,14 +224,12 @@ def play_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
 
 def violated(result: ScenarioResult) -> tuple[str, ...]:
     """The violated checks, and whether something did not come in its time on a host at rest."""
-    found = {violation.invariant.value for c in result.checks for violation in c.violations}
-    if any(problem.verdict is Verdict.FAIL for problem in result.problems):
-        found.add(LATE)
-    return tuple(sorted(found))
+    is_late = any(problem.verdict is Verdict.FAIL for problem in result.problems)
+    return tuple(sorted(result.violated | ({LATE} if is_late else set())))
 
 
 def _play(mutant: str, scenario: str, seed: int, out: Path) -> ScenarioResult:
-    settings = ClusterSettings(implementation=breaking(mutant), level=LEVEL)
+    settings = settings_of(LEVEL, mutant)
     return run_scenario(find(scenario), settings=settings, seed=seed, folder=out)
 
 

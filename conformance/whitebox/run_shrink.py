@@ -12,7 +12,6 @@ from pathlib import Path
 
 from msgspec import structs
 
-from fencepost.conformance.adapters.choices import EMBEDDED
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.networks import require_network
@@ -97,12 +96,10 @@ def shrink_run(ran: Path, *, out: Path, network: str | None = None) -> ShrunkRun
             f"{folder} had clients of its own, which are in no schedule: without them it violates "
             "nothing; it cannot be made smaller"
         )
-    begun = begun_in(folder)
-    settings = settings_of_run(story, begun)
+    settings = settings_of_run(story, begun_in(folder))
     settings = replace(settings, network=network or settings.network)
-    zookeeper = str(begun.get("zookeeper") or EMBEDDED)
-    require_network(settings.network, [Scenario(story=story)], zookeeper)
-    return shrink_story(story, violated, out=out, settings=settings, zookeeper=zookeeper)
+    require_network(settings, [Scenario(story=story)])
+    return shrink_story(story, violated, out=out, settings=settings)
 
 
 def violations_of(folder: Path) -> frozenset[str]:
@@ -118,6 +115,7 @@ def settings_of_run(story: Story, begun: Mapping[str, object]) -> ClusterSetting
         implementation=breaking(rule) if rule else implementation_of(begun.get("command")),
         level=int(story.origin.get("level", usual.level)),
         network=str(story.origin.get("network", usual.network)),
+        zookeeper=str(begun.get("zookeeper") or usual.zookeeper),
     )
 
 
@@ -127,14 +125,13 @@ def shrink_story(
     *,
     out: Path,
     settings: ClusterSettings,
-    zookeeper: str = EMBEDDED,
 ) -> ShrunkRun:
     """Shrink a story to what violates one of these properties on real processes.
 
     The simulator is asked first, since it is fast; but it may violate them for another reason. When
     processes do not follow it to the smallest schedule, those that it made before are tried.
     """
-    tries = RealTries(wanted=violated, settings=settings, out=out, zookeeper=zookeeper)
+    tries = RealTries(wanted=violated, settings=settings, out=out)
     simulated = SimulatedTries(level=settings.level, mutant=settings.implementation.broken_rule)
     can_simulate = Capability.SIMULATOR in settings.implementation.capabilities
     if can_simulate and simulated.begin(story, violated):
@@ -206,7 +203,6 @@ class RealTries:
     """What a candidate has to violate one of."""
     settings: ClusterSettings
     out: Path
-    zookeeper: str = EMBEDDED
     count: int = 0
     evidence: Path | None = None
     """The last run that violated one of the properties; of the others nothing is kept."""
@@ -239,7 +235,6 @@ class RealTries:
             settings=self.settings,
             seed=candidate.seed,
             folder=folder,
-            zookeeper=self.zookeeper,
         )
         return folder
 

@@ -119,10 +119,9 @@ def test_the_reference_passes_while_leaders_in_containers_die_and_are_cut_off(
     scenario = Scenario(story=Story(story_id="lost"), play=lose_the_leader)
     result = ScenarioRun(
         scenario=scenario,
-        settings=ClusterSettings(),
+        settings=ClusterSettings(zookeeper=CONTAINERS),
         seed=1,
         folder=tmp_path / "lost",
-        zookeeper=CONTAINERS,
     ).play()
 
     assert engine

@@ -224,10 +224,9 @@ def zookeeper(tmp_path: Path) -> Iterator[str]:
 def test_external_zookeeper_is_left_as_it_was(zookeeper: str, tmp_path: Path) -> None:
     (result,) = run_all(
         selected(["quiet"]),
-        settings=ClusterSettings(),
+        settings=ClusterSettings(zookeeper=f"{zookeeper}/tenants/a"),
         seed=1,
         out=tmp_path / "out",
-        zookeeper=f"{zookeeper}/tenants/a",
     )
 
     with ZooKeeperClient(zookeeper) as client:

@@ -78,9 +78,8 @@ def test_what_cannot_be_run_is_refused_before_anything_starts(
     with pytest.raises(ChoiceError, match=message):
         run_all(
             selected([name]),
-            settings=ClusterSettings(level=level),
+            settings=ClusterSettings(level=level, zookeeper=zookeeper),
             out=tmp_path,
-            zookeeper=zookeeper,
         )
 
     assert list(tmp_path.iterdir()) == []
@@ -90,9 +89,10 @@ def test_zookeeper_that_does_not_answer_is_told_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fencepost.conformance.runs.chaos.ANSWER_S", 0.2)
+    settings = ClusterSettings(zookeeper="127.0.0.1:1/a")
 
     with pytest.raises(ZooKeeperError, match=r"no ZooKeeper answers at 127\.0\.0\.1:1: "):
-        run_all(selected(), settings=ClusterSettings(), out=tmp_path, zookeeper="127.0.0.1:1/a")
+        run_all(selected(), settings=settings, out=tmp_path)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -108,15 +108,14 @@ def test_folder_of_an_earlier_run_is_not_written_into(tmp_path: Path) -> None:
     ("zookeeper", "suffix"),
     [("embedded", ""), ("127.0.0.1:2181/a/b", " --zookeeper 127.0.0.1:2181/a/b")],
 )
-def test_command_that_reproduces_names_the_zookeeper_of_somebody_else(
+def test_command_that_reproduces_names_an_external_zookeeper(
     zookeeper: str, suffix: str, tmp_path: Path
 ) -> None:
     run = ScenarioRun(
         scenario=SCENARIOS["quiet"],
-        settings=ClusterSettings(level=1),
+        settings=ClusterSettings(level=1, zookeeper=zookeeper),
         seed=7,
         folder=tmp_path,
-        zookeeper=zookeeper,
     )
 
     assert run.reproduce == f"fencepost chaos --scenario quiet --seed 7 --level 1{suffix}"
